@@ -1,4 +1,4 @@
-"""`tf.resource_loader`: files beside the program.
+"""`tf.resource_loader`: files next to the program.
 
 Source: `tf.resource_loader` of TensorFlow 1.15.
 """

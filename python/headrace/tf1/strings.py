@@ -1,4 +1,4 @@
-"""`tf.strings`: operations over strings under their newer names."""
+"""`tf.strings`: string operations under their newer names."""
 
 from typing import TYPE_CHECKING
 

@@ -26,7 +26,7 @@ __all__ = [
     "scalar",
 ]
 
-# Names that need protocol buffers are loaded when they are first used.
+# Names that need protocol buffers are loaded on first use.
 _LATE = {
     **dict.fromkeys(("FileWriter", "FileWriterCache"), "headrace.tf1.events"),
     **dict.fromkeys(("Event", "SessionLog", "Summary", "TaggedRunMetadata"), "headrace.tf1.protos"),

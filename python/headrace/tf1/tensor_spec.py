@@ -1,4 +1,4 @@
-"""Descriptions of tensors: their type, their shape and a name.
+"""Descriptions of tensors: dtype, shape and name.
 
 Source: `tf.TensorSpec` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""`tf.train`: pipelines, runners, coordinator, checkpoints, messages."""
+"""`tf.train`: pipelines, queue runners, coordinators, checkpoints, messages."""
 
 from typing import TYPE_CHECKING
 
@@ -205,7 +205,7 @@ __all__ = [
     "write_graph",
 ]
 
-# What needs protocol buffers is loaded when it is first used: that takes longer than all the rest.
+# Names that need protocol buffers are loaded on first use: that takes longer than everything else.
 _LATE = {
     "SaverDef": "headrace.tf1.protos",
     "import_meta_graph": "headrace.tf1.graph_import",

@@ -1,4 +1,4 @@
-"""`tf.version`: the version of TensorFlow whose programs run here, for programs that ask."""
+"""`tf.version`: the version of TensorFlow whose programs run here, for programs that check it."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +21,7 @@ __all__ = [
 VERSION: Final = "1.15.0"
 """The version of TensorFlow."""
 
-# As in a TensorFlow that was not built in a git repository.
+# As in a TensorFlow that was not built from a git repository.
 GIT_VERSION: Final = "unknown"
 COMPILER_VERSION: Final = "unknown"
 

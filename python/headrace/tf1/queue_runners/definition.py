@@ -1,4 +1,4 @@
-"""The arguments of queue runners, and runners described by names.
+"""The arguments of queue runners, and definitions that name a runner's queue and operations.
 
 Source: `tf.train.QueueRunnerDef` of TensorFlow 1.15.
 """
@@ -32,12 +32,12 @@ class QueueRunnerDef:
 
 
 def add_scope(name: str, scope: str | None) -> str:
-    """Puts a scope before a name."""
+    """Prefixes a name with a scope."""
     return f"{scope.removesuffix('/')}/{name}" if scope else name
 
 
 def strip_scope(name: str, scope: str | None) -> str:
-    """Takes a scope off the beginning of a name; other names stay as they are."""
+    """Removes a scope from the beginning of a name. Other names remain unchanged."""
     if not scope:
         return name
     rest = name.removeprefix(scope.removesuffix("/"))
@@ -45,14 +45,14 @@ def strip_scope(name: str, scope: str | None) -> str:
 
 
 def check_closed_types(types: object) -> tuple[type[errors.OpError], ...]:
-    """Returns the errors that say that the input ended; None means the usual one."""
+    """Returns the error classes that mean the end of the input. None means the default."""
     if types is None:
         return (errors.OutOfRangeError,)
     is_valid = isinstance(types, tuple) and all(
         isinstance(cls, type) and issubclass(cls, errors.OpError) for cls in types
     )
     if not (is_valid and types):
-        # TensorFlow formats with `%`, which takes the element out of a tuple of one.
+        # TensorFlow formats with `%`, which unpacks a tuple of one element.
         shown = types[0] if isinstance(types, tuple) and len(types) == 1 else types
         raise TypeError(
             "queue_closed_exception_types, when provided, must be a tuple of tf.error types, "

@@ -9,14 +9,14 @@ from headrace.tf1.session import Progress
 
 __all__ = ["Census"]
 
-# A thread that was never started may be dropped by the program.
+# The program may drop a thread that was never started.
 _ThreadRef: TypeAlias = weakref.ref[threading.Thread]
 
 
 class Census:
-    """The filling threads of a runner, by session. Keeps neither alive.
+    """The threads with which a runner fills its queue, by session. Keeps neither alive.
 
-    Written under the runner's lock, read without it: the tuples are replaced, never changed.
+    Written under the runner's lock and read without it: the tuples are replaced, never changed.
     """
 
     def __init__(self) -> None:
@@ -25,28 +25,28 @@ class Census:
         )
 
     def begin(self, sess: object, threads: Iterable[threading.Thread]) -> None:
-        """Records the threads that are going to fill the queue."""
+        """Records the threads that will fill the queue."""
         self._filling[sess] = tuple(map(weakref.ref, threads))
 
     def leave(self, sess: object, threads: Sequence[threading.Thread]) -> bool:
-        """Removes threads; returns whether they were the last ones."""
+        """Removes threads. Returns whether they were the last ones."""
         before = [ref for ref in self._filling.get(sess, ()) if ref() is not None]
         left = [ref for ref in before if ref() not in threads]
         self._filling[sess] = tuple(left)
         return not left and bool(before)
 
     def filling(self, sess: object) -> tuple[threading.Thread, ...]:
-        """Returns the threads that have begun and not ended."""
+        """Returns the threads that have been recorded and have not ended."""
         threads = [thread for ref in self._filling.get(sess, ()) if (thread := ref()) is not None]
         return tuple(filter(threading.Thread.is_alive, threads))
 
     def progress(self, sess: object, num_running: int | None) -> Progress:
-        """Returns how far the threads have come.
+        """Returns the progress of the threads.
 
         Args:
             sess: The session.
-            num_running: The number that have not ended, as they count themselves; None before the
-                first.
+            num_running: The number of threads that have not ended, by their own count. None before
+                the first.
         """
         if num_running is None:
             return Progress.NOT_STARTED
@@ -54,7 +54,7 @@ class Census:
             return Progress.ENDED
         filling = self._filling.get(sess)
         threads = [thread for ref in filling or () if (thread := ref()) is not None]
-        # A subclass may make its threads itself, and count them as TensorFlow does.
+        # A subclass may make its own threads and count them as TensorFlow does.
         if filling is None or any(map(threading.Thread.is_alive, threads)):
             return Progress.RUNNING
         has_ended = any(thread.ident is not None for thread in threads)

@@ -1,6 +1,6 @@
-"""The work of a queue runner's threads: run an operation in a loop, or wait for the stop.
+"""What the threads of a queue runner do: run an operation in a loop, or wait for a stop.
 
-None of it keeps a session of headrace alive while it blocks.
+While it blocks, no headrace session is kept alive.
 """
 
 import logging
@@ -27,21 +27,21 @@ __all__ = [
     "weakly",
 ]
 
-# Returns a session, or None if it was collected.
+# Returns a session, or None if it was garbage-collected.
 FindSession: TypeAlias = Callable[[], Any]
 
 _log = logging.getLogger(__name__)
 
 
 class SupportsRun(Protocol):
-    """The part of a session that a runner needs: headrace's sessions, and others."""
+    """The part of a session that a runner needs. headrace's sessions have it, and others may."""
 
     def run(self, fetches: Any, /) -> object:
         """Runs an operation."""
 
 
 class CoordinatorLike(Protocol):
-    """The part of a coordinator that a runner needs: `Coordinator`, and others."""
+    """The part of a coordinator that a runner needs. `Coordinator` has it, and others may."""
 
     def should_stop(self) -> bool:
         """Returns whether a stop was requested."""
@@ -58,7 +58,7 @@ class CoordinatorLike(Protocol):
 
 @runtime_checkable
 class _CallsBack(Protocol):
-    """A coordinator that wakes a native loop."""
+    """A coordinator that can wake a native loop."""
 
     def add_stop_callback(self, callback: Callable[[], object], /) -> object: ...
 
@@ -66,7 +66,7 @@ class _CallsBack(Protocol):
 
 
 def weakly(sess: SupportsRun) -> FindSession:
-    """Returns a function that returns a session; headrace's own is not kept alive by it."""
+    """Returns a function that returns a session, without keeping a headrace session alive."""
     return weakref.ref(sess) if isinstance(sess, Session) else lambda: sess
 
 
@@ -76,7 +76,7 @@ def has_native_loops(sess: object, coord: CoordinatorLike | None) -> bool:
 
 
 def make_loop(sess: SupportsRun, op: Any, coord: CoordinatorLike | None) -> Callable[[], None]:
-    """Returns a function that runs an operation until it raises or the coordinator stops."""
+    """Returns a function that runs an operation until it fails or the coordinator stops."""
     if not isinstance(sess, Session) or not (coord is None or isinstance(coord, _CallsBack)):
         return partial(_repeat, sess, op, coord)
     flag = sess.make_stop_flag()
@@ -101,7 +101,7 @@ def _repeat_natively(loop: Loop, coord: _CallsBack) -> None:
 
 
 def wait_for_stop(coord: CoordinatorLike, life: Life | None) -> None:
-    """Waits until the coordinator stops, or what the runner lives for has ended."""
+    """Waits until the coordinator stops or the runner's session ends."""
     if life is None or not isinstance(coord, _CallsBack):
         coord.wait_for_stop()
         return
@@ -116,18 +116,18 @@ def wait_for_stop(coord: CoordinatorLike, life: Life | None) -> None:
 
 
 def request_stop(coord: CoordinatorLike, error: BaseException) -> bool:
-    """Requests a stop because of an error; returns whether the coordinator accepted it."""
+    """Requests a stop because of an error. Returns whether the coordinator accepted it."""
     try:
         coord.request_stop(error)
     except BaseException as refused:
-        # A coordinator that was joined raises the error again, so it is not reported to it.
+        # A coordinator that has been joined raises the error again, so it is not reported to it.
         _log.debug("A coordinator did not take %r: %r", error, refused)
         return False
     return True
 
 
 def run_ignoring_errors(sess: SupportsRun, op: object) -> None:
-    """Runs an operation that closes a queue; the queue, or the session, may be closed already."""
+    """Runs an operation that closes a queue. The queue or the session may already be closed."""
     try:
         sess.run(op)
     except Exception as error:
@@ -135,9 +135,9 @@ def run_ignoring_errors(sess: SupportsRun, op: object) -> None:
 
 
 def warn_of_stop_iteration(queue: str, error: BaseException) -> None:
-    """Warns that a Python function has ended the input of a queue with a StopIteration.
+    """Warns that a StopIteration from a Python function ended the input of a queue.
 
-    TensorFlow takes a StopIteration for the end of the input, also one that is raised by mistake.
+    TensorFlow treats a StopIteration as the end of the input, even if it was raised by mistake.
     """
     cause, op = error.__cause__, getattr(error, "op", None)
     frames = traceback.extract_tb(cause.__traceback__ if cause else None)[-1:]

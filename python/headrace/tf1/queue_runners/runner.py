@@ -1,9 +1,9 @@
-"""A queue runner keeps a queue filled: one thread for each of its enqueue operations.
+"""A queue runner keeps a queue filled, with one thread for each of its enqueue operations.
 
-The threads are ordinary Python threads, visible and joinable; the body of each is one native call
-that repeats the operation until the input ends, something fails or a stop is requested. Other
-implementations of sessions and coordinators need only `run`, or `should_stop`, `request_stop`,
-`wait_for_stop` and `register_thread`: the loop is then written in Python.
+The threads are ordinary Python threads, which you can see and join. Each executes one native call
+that repeats the operation until the input ends, something fails or a stop is requested. Sessions
+and coordinators of other libraries also work if they have `run`, or `should_stop`, `request_stop`,
+`wait_for_stop` and `register_thread`. The loop then runs in Python.
 
 Source: `tf.train.QueueRunner` of TensorFlow 1.15.
 """
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Named(Protocol):
-    """A queue, an operation or a tensor, of which a runner reads only the name."""
+    """A queue, an operation or a tensor. A runner reads only its name."""
 
     @property
     def name(self) -> str: ...
@@ -106,15 +106,15 @@ class QueueRunner:
                 queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types
             )
         self._lock = threading.Lock()
-        # How many threads of a session have not ended: set by `create_threads`, counted down by
-        # each `_run` when it ends. Guarded by the lock, like all below.
+        # The number of threads in each session that have not ended. Set by `create_threads` and
+        # decreased by each `_run` at its end. Guarded by the lock, like everything below.
         self._runs_per_session: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions_raised: list[BaseException] = []
         self._has_warned = False
         self._census = Census()
-        # Where the closing operation has run.
+        # The sessions in which the closing operation has run.
         self._closed_in: weakref.WeakSet[Any] = weakref.WeakSet()
-        # Where the loops of its threads can pause.
+        # The sessions in which the loops of its threads can pause.
         self._pausable_in: weakref.WeakSet[Any] = weakref.WeakSet()
         register_producer(self)
 
@@ -133,7 +133,7 @@ class QueueRunner:
         if isinstance(queue, QueueBase):
             queue.add_runner(self)
         self._enqueue_ops: list[_Named] = list(enqueue_ops)
-        # If both are given, the queue may be given as an operation, which cannot be closed.
+        # If both are given, the queue may be an operation, which cannot be closed.
         closable: Any = queue
         self._close_op: _Named = closable.close() if close_op is None else close_op
         self._cancel_op: _Named = (
@@ -263,7 +263,7 @@ class QueueRunner:
         find_session: FindSession,
         coord: CoordinatorLike | None,
     ) -> None:
-        """Starts threads. If one cannot be started, those that run are stopped."""
+        """Starts threads. If one cannot be started, stops those that are running."""
         try:
             for thread in threads:
                 thread.start()
@@ -275,7 +275,7 @@ class QueueRunner:
 
     def progress_in(self, session: object) -> Progress:
         """Returns how far the runner has come in a session: headrace's own, for messages."""
-        # Without the lock: a subclass may close the queue under it, and wait there for room.
+        # Without the lock: a subclass may hold it while it closes the queue and waits for room.
         return self._census.progress(session, self._runs_per_session.get(session))
 
     def can_pause_in(self, session: object) -> bool:
@@ -324,7 +324,7 @@ class QueueRunner:
     def _fill(
         self, find_session: FindSession, enqueue_op: _Named, coord: CoordinatorLike | None
     ) -> None:
-        """The body of a filling thread: `_run`, and every error is reported."""
+        """The body of a filling thread: calls `_run` and reports every error."""
         try:
             if find_session() is not None:
                 self._run(find_session(), enqueue_op, coord)
@@ -335,7 +335,7 @@ class QueueRunner:
             self._leave(find_session, [threading.current_thread()])
 
     def _wait_to_close(self, find_session: FindSession, coord: CoordinatorLike) -> None:
-        """The body of the thread that waits for the stop."""
+        """The body of the thread that waits for a stop."""
         if find_session() is not None:
             self._close_on_stop(find_session(), self._cancel_op, coord)
 
@@ -363,7 +363,7 @@ class QueueRunner:
                 self._count_end(find_session)
 
     def _close_on_stop(self, sess: Any, cancel_op: Any, coord: Any) -> None:
-        """Waits for the stop and closes the queue; ends with the session too."""
+        """Waits for a stop and closes the queue. Also returns if the session ends."""
         find_session = weakly(sess)
         life = sess.runners.life if isinstance(sess, Session) else None
         del sess
@@ -379,7 +379,7 @@ class QueueRunner:
         run_ignoring_errors(sess, cancel_op)
 
     def _end_input(self, find_session: FindSession, end: BaseException) -> None:
-        """Counts the end of a thread whose input has ended; the last one closes the queue."""
+        """Counts a thread whose input has ended. The last one closes the queue."""
         if isinstance(end.__cause__, StopIteration):
             with self._lock:
                 is_first, self._has_warned = not self._has_warned, True
@@ -388,7 +388,7 @@ class QueueRunner:
         sess = find_session()
         is_our_session = isinstance(sess, Session)
         if is_our_session and sess.runners.is_failure(end.__cause__):
-            # The input did not end but failed upstream: report that to this queue's consumer.
+            # The input did not end: it failed upstream. The consumer of this queue gets that error.
             sess.runners.fail(self, end.__cause__)
         if self._count_end(find_session) == 0:
             self._close(find_session, self._close_op)
@@ -396,16 +396,16 @@ class QueueRunner:
     def _report(
         self, find_session: FindSession, coord: CoordinatorLike | None, error: BaseException
     ) -> bool:
-        """Reports the error that ended a thread; returns whether the coordinator has it."""
+        """Reports the error that ended a thread. Returns whether the coordinator received it."""
         sess = find_session()
-        # Errors after a stop are caused by it.
+        # Errors after a stop are caused by the stop.
         is_first = coord is None or not coord.should_stop()
         if is_first and isinstance(sess, Session):
             sess.runners.fail(self, error)
         if coord is not None and request_stop(coord, error):
             return True
         if isinstance(error, errors.CancelledError) and sess in self._closed_in:
-            # This runner closed the queue itself, and has reported why.
+            # This runner has closed the queue itself and reported the reason.
             return True
         with self._lock:
             is_new = not any(raised is error for raised in self._exceptions_raised)
@@ -416,20 +416,20 @@ class QueueRunner:
         return False
 
     def _leave(self, find_session: FindSession, threads: Sequence[threading.Thread]) -> None:
-        """Removes ended threads; the last one closes the queue if there were errors."""
+        """Removes ended threads. The last one closes the queue if there were errors."""
         sess = find_session()
         if sess is None:
             return
         with self._lock:
             is_last = self._census.leave(sess, threads)
             if is_last:
-                # Also if a subclass does not count.
+                # Needed if a subclass does not count.
                 self._runs_per_session[sess] = 0
         if is_last and self._exceptions_raised:
             self._close(find_session, self._close_op)
 
     def _close(self, find_session: FindSession, op: _Named) -> None:
-        """Closes the queue with one of its operations, unless that was done already."""
+        """Closes the queue with one of its operations, unless it was already closed."""
         sess = find_session()
         if sess is None:
             return
@@ -440,7 +440,7 @@ class QueueRunner:
             run_ignoring_errors(sess, op)
 
     def _count_end(self, find_session: FindSession) -> int:
-        """Counts the end of a thread and returns how many of the session still run."""
+        """Counts the end of a thread. Returns how many threads of the session still run."""
         sess = find_session()
         if sess is None:
             return 0

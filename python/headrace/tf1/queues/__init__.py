@@ -1,8 +1,7 @@
-"""Queues for use without a graph: a `queue.Queue` for arrays, on the native queues of the graph.
+"""Queues of arrays for use without a graph: like `queue.Queue`, on the graph's native queues.
 
-`FIFOQueue`, `RandomShuffleQueue`, `PaddingFIFOQueue` and `PriorityQueue` differ in the order in
-which elements come out. Threads that fill and drain one need nothing else; see `Queue` for the
-calls.
+`FIFOQueue`, `RandomShuffleQueue`, `PaddingFIFOQueue` and `PriorityQueue` differ in the order of
+their elements. Threads can fill and drain them without anything else. See `Queue` for the methods.
 """
 
 from headrace.tf1.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue

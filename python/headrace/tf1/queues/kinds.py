@@ -1,6 +1,7 @@
-"""The four kinds of queues: they differ in which element comes out next.
+"""The four kinds of queues, which differ in the order of their elements.
 
-Source: `tf.FIFOQueue` and its siblings of TensorFlow 1.15, whose rules and orders these have.
+Source: `tf.FIFOQueue` and the other queues of TensorFlow 1.15, which have the same rules and
+orders.
 """
 
 import sys
@@ -16,24 +17,25 @@ from headrace.tf1.queues.signature import Signature, as_shapes, as_types
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
 
-# TensorFlow's seed of a graph without one: so this queue has the order of a queue in a graph.
+# TensorFlow's seed for a graph without a seed, so that this queue has the same order as one in a
+# graph.
 _GRAPH_SEED: Final = 87654321
 
 
 class FIFOQueue(Queue):
-    """A queue whose elements come out as they came in.
+    """A queue whose elements come out in the order in which they were added.
 
     Args:
-        capacity: The number of elements that it holds; negative for any number.
-        dtypes: The type of the component, or a list of one for each.
-        shapes: None for components of any shape; one shape; or a list of one fully defined shape
-            for each component. `dequeue_many` needs them.
-        names: Names of the components: elements are dicts then.
-        name: The name in messages.
+        capacity: The number of elements that the queue can hold. A negative number means no limit.
+        dtypes: The dtype of the component, or a list with the dtype of each component.
+        shapes: None for components of any shape, one shape, or a list with a fully defined shape
+            for each component. `dequeue_many` requires shapes.
+        names: The names of the components. If given, elements are dicts.
+        name: The name of the queue in messages.
 
     Raises:
-        TypeError: If `capacity` is not an integer, or a type or shape is not one.
-        ValueError: If the numbers of types, shapes and names differ or a shape is not fully
+        TypeError: If `capacity` is not an integer, or a dtype or shape is invalid.
+        ValueError: If the numbers of dtypes, shapes and names differ, or a shape is not fully
             defined.
     """
 
@@ -54,16 +56,16 @@ class RandomShuffleQueue(Queue):
 
     Args:
         capacity: As for `FIFOQueue`.
-        min_after_dequeue: The number of elements that stay in the queue while it is open: the more,
-            the better the shuffle. 0 to `capacity` - 1.
+        min_after_dequeue: The number of elements that stay in the queue while it is open, from 0 to
+            `capacity` - 1. A larger number shuffles better.
         dtypes: As for `FIFOQueue`.
         shapes: As for `FIFOQueue`.
         names: As for `FIFOQueue`.
-        seed: Makes the order repeatable; None for another one each time.
+        seed: The seed of the order. None for a different order each time.
         name: As for `FIFOQueue`.
 
     Raises:
-        InvalidArgumentError: If `min_after_dequeue` is not in its range.
+        InvalidArgumentError: If `min_after_dequeue` is out of range.
         TypeError: As for `FIFOQueue`.
         ValueError: As for `FIFOQueue`.
     """
@@ -88,20 +90,20 @@ class RandomShuffleQueue(Queue):
 
 
 class PaddingFIFOQueue(Queue):
-    """A FIFO queue of elements of different sizes; a batch is padded to the largest in it.
+    """A FIFO queue for elements of different sizes. Batches are padded to their largest element.
 
     Args:
         capacity: As for `FIFOQueue`.
         dtypes: As for `FIFOQueue`.
-        shapes: One shape, or a list of one for each component, of known rank. Unknown dimensions,
-            None, are padded with 0, "" or False in a batch. `dequeue` returns the element as it
-            is.
+        shapes: One shape, or a list with a shape of known rank for each component. Unknown
+            dimensions, None, are padded with 0, "" or False in a batch. `dequeue` returns elements
+            without padding.
         names: As for `FIFOQueue`.
         name: As for `FIFOQueue`.
 
     Raises:
         TypeError: As for `FIFOQueue`, or if `shapes` is None.
-        ValueError: If the numbers of types, shapes and names differ or a rank is not known.
+        ValueError: If the numbers of dtypes, shapes and names differ, or a rank is unknown.
     """
 
     def __init__(
@@ -119,15 +121,15 @@ class PaddingFIFOQueue(Queue):
 class PriorityQueue(Queue):
     """A queue whose elements come out by priority, smallest number first.
 
-    The priority is component 0, a scalar int64, of every element. Elements of equal priority come
-    out in no particular order. A batch is taken as a whole: `dequeue_many` of more elements than
-    the capacity waits for ever.
+    The priority is component 0 of every element, a scalar int64. Elements with equal priority come
+    out in an unspecified order. A batch is taken as a whole, so `dequeue_many` waits forever if it
+    asks for more elements than the capacity.
 
     Args:
         capacity: As for `FIFOQueue`.
-        types: Types of the components after the priority.
-        shapes: Shapes of the components after the priority.
-        names: Names of all components, the priority first.
+        types: The dtypes of the components after the priority.
+        shapes: The shapes of the components after the priority.
+        names: The names of all components, starting with the priority.
         name: As for `FIFOQueue`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The common base of all kinds of queues."""
+"""The common base class of all kinds of queues."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -16,15 +16,17 @@ __all__ = ["Queue"]
 class Queue:
     """A bounded buffer of elements between threads.
 
-    An element is a tuple of components, each an array of a fixed type. May be used from many
-    threads. Blocked calls are served strictly in the order they came, and do not hold the GIL.
-    Enqueued arrays are copied; dequeued arrays belong to the caller, who may change them.
+    An element is a tuple of components, and each component is an array with a fixed dtype. Many
+    threads can use a queue at once. Blocked calls are served strictly in the order in which they
+    arrived, and do not hold the GIL. Enqueued arrays are copied. Dequeued arrays belong to you, and
+    you can modify them.
 
-    A call that fails loses no elements. A dequeue puts its elements back, in front if the queue
-    keeps an order. Elements that an `enqueue_many` had added stay, and the error has their number:
-    in its message, or in a note of a KeyboardInterrupt.
+    A failed call loses no elements. A failed dequeue puts its elements back, at the front if the
+    queue keeps an order. Elements that an `enqueue_many` has already added stay in the queue, and
+    the error states their number: in its message, or in a note of a KeyboardInterrupt.
 
-    As a context manager it closes itself at the end, and cancels waiting enqueues.
+    If you use a queue as a context manager, it is closed at the end of the block and waiting
+    enqueues are cancelled.
 
     Use one of the subclasses.
     """
@@ -50,22 +52,22 @@ class Queue:
 
     @property
     def name(self) -> str:
-        """The name in messages."""
+        """The name of the queue in messages."""
         return self._signature.queue
 
     @property
     def capacity(self) -> int | None:
-        """The number of elements that it can hold; None for any number."""
+        """The maximum number of elements. None for no limit."""
         return self._capacity
 
     @property
     def is_closed(self) -> bool:
-        """True if the queue was closed, so that nothing can be enqueued any more."""
+        """True if the queue was closed, so that nothing more can be enqueued."""
         return self._native.is_closed()
 
     @property
     def stats(self) -> QueueStatistics:
-        """The statistics of the queue now."""
+        """The current statistics of the queue."""
         return QueueStatistics(**self._native.stats())
 
     def size(self) -> int:
@@ -76,14 +78,14 @@ class Queue:
         """Adds an element. Blocks while the queue is full.
 
         Args:
-            element: A list or tuple of the components; a dict if the queue has names; anything
-                else is the only component. Arrays must have the queue's types.
-            timeout: Seconds to wait for room; 0 not to wait, None to wait for ever.
+            element: A list or tuple of the components, or a dict if the queue has names. Anything
+                else is the only component. Arrays must have the dtypes of the queue.
+            timeout: The time in seconds to wait for room. 0 does not wait, None waits forever.
 
         Raises:
-            CancelledError: If the queue is closed, or closed with cancelling meanwhile.
-            DeadlineExceededError: If there was no room in time; also a `TimeoutError`.
-            InvalidArgumentError: If the components are not of the queue's types and shapes.
+            CancelledError: If the queue is closed, or is closed with cancellation during the call.
+            DeadlineExceededError: If there was no room in time. It is also a `TimeoutError`.
+            InvalidArgumentError: If the components do not have the dtypes and shapes of the queue.
             ValueError: If `timeout` is negative.
         """
         try:
@@ -93,16 +95,17 @@ class Queue:
             self._raise(error)
 
     def enqueue_many(self, batch: ElementLike, timeout: float | None = None) -> None:
-        """Adds the rows of a batch, one after the other, as there is room.
+        """Adds the rows of a batch one after the other, as room becomes available.
 
         Args:
-            batch: As for `enqueue`; each component has one more dimension, the first, over
-                elements. It may have more of them than the queue has room for.
-            timeout: Seconds to wait until all are in; as for `enqueue`.
+            batch: As for `enqueue`, but each component has an additional first dimension over
+                elements. The batch may have more elements than the queue has room for.
+            timeout: The time in seconds to wait until all elements are added. As for `enqueue`.
 
         Raises:
-            CancelledError: As for `enqueue`. Elements added until then stay.
-            DeadlineExceededError: If not all are in, in time. Elements added until then stay.
+            CancelledError: As for `enqueue`. Elements added before stay in the queue.
+            DeadlineExceededError: If not all elements could be added in time. Elements added before
+                stay in the queue.
             InvalidArgumentError: As for `enqueue`, or if the lengths of the components differ.
             ValueError: If `timeout` is negative.
         """
@@ -116,14 +119,15 @@ class Queue:
         """Takes an element. Blocks until there is one.
 
         Args:
-            timeout: Seconds to wait; 0 not to wait, None to wait for ever.
+            timeout: The time in seconds to wait. 0 does not wait, None waits forever.
 
         Returns:
-            The component if there is one, a list if there are several, a dict if the queue has
-            names. A component is an array, or a NumPy scalar or `bytes` if it has no dimensions.
+            The component if there is only one, a list if there are several, or a dict if the queue
+            has names. A component is an array, or a NumPy scalar or `bytes` if it has no
+            dimensions.
 
         Raises:
-            DeadlineExceededError: If there was no element in time; also a `TimeoutError`.
+            DeadlineExceededError: If there was no element in time. It is also a `TimeoutError`.
             OutOfRangeError: If the queue is closed and empty.
             ValueError: If `timeout` is negative.
         """
@@ -134,34 +138,35 @@ class Queue:
         return self._by_name(element) if self._has_names else element
 
     def dequeue_many(self, n: int, timeout: float | None = None) -> Any:
-        """Takes `n` elements, as they arrive, and stacks them. Blocks until it has them all.
+        """Takes `n` elements as they arrive, and stacks them. Blocks until it has all of them.
 
         Args:
-            n: The number of elements. May exceed the capacity.
+            n: The number of elements. It may exceed the capacity.
             timeout: As for `dequeue`.
 
         Returns:
-            As `dequeue`, with a new first dimension of size `n`.
+            As for `dequeue`, with an additional first dimension of size `n`.
 
         Raises:
-            DeadlineExceededError: If there were not enough in time; those there are stay.
-            InvalidArgumentError: If the queue was made without shapes.
-            OutOfRangeError: If the queue is closed and has fewer; they stay.
+            DeadlineExceededError: If there were not enough elements in time. The elements stay in
+                the queue.
+            InvalidArgumentError: If the queue was created without shapes.
+            OutOfRangeError: If the queue is closed and has fewer elements, which stay in the queue.
             ValueError: If `n` or `timeout` is negative.
         """
         return self._dequeue_batch(n, timeout, is_up_to=False)
 
     def dequeue_up_to(self, n: int, timeout: float | None = None) -> Any:
-        """As `dequeue_many`, but takes what is left once the queue is closed and has fewer.
+        """Like `dequeue_many`, but takes the remaining elements if a closed queue has fewer.
 
-        While the queue is open it waits for all `n`.
+        While the queue is open, it waits for all `n` elements.
 
         Args:
             n: As for `dequeue_many`.
             timeout: As for `dequeue_many`.
 
         Returns:
-            As `dequeue_many`, with at least one element and at most `n`.
+            As for `dequeue_many`, with at least one element and at most `n`.
 
         Raises:
             DeadlineExceededError: As for `dequeue_many`.
@@ -174,7 +179,7 @@ class Queue:
     def batches(self, n: int) -> Iterator[Any]:
         """Takes batches of `n` elements until the queue is closed and empty.
 
-        The last one may be smaller. Each is the result of `dequeue_up_to`.
+        The last batch may be smaller. Each batch is a result of `dequeue_up_to`.
 
         Args:
             n: The number of elements in a batch, at least 1.
@@ -182,17 +187,18 @@ class Queue:
         return self._until_the_end(lambda: self.dequeue_up_to(n))
 
     def close(self, cancel_pending_enqueues: bool = False, timeout: float | None = None) -> None:
-        """Refuses further elements; those in the queue can still be dequeued.
+        """Closes the queue for new elements. Elements in it can still be dequeued.
 
         Args:
-            cancel_pending_enqueues: Whether to cancel enqueues that wait; otherwise the close
-                waits for them.
-            timeout: Seconds to wait for them; 0 not to wait, None to wait for ever.
+            cancel_pending_enqueues: Whether to cancel waiting enqueues. Otherwise the call waits
+                for them.
+            timeout: The time in seconds to wait for enqueues. 0 does not wait, None waits forever.
 
         Raises:
-            CancelledError: If the queue is closed already and `cancel_pending_enqueues` is false,
-                or if another call closed it with cancelling meanwhile.
-            DeadlineExceededError: If there were still enqueues waiting; the queue stays open.
+            CancelledError: If the queue is already closed and `cancel_pending_enqueues` is False,
+                or if another call closed it with cancellation during this one.
+            DeadlineExceededError: If enqueues were still waiting after this time. The queue stays
+                open.
             ValueError: If `timeout` is negative.
         """
         try:
@@ -228,7 +234,7 @@ class Queue:
         timeout: float | None,
         is_batch: bool,
     ) -> None:
-        """Converts an element or a batch that the engine does not take, and adds it."""
+        """Converts an element or a batch that the engine does not accept, and adds it."""
         components = self._signature.split(element)
         if enqueue(components, timeout):
             return
@@ -277,7 +283,7 @@ class Queue:
 
 
 def as_integer(value: SupportsIndex, queue: str, what: str) -> int:
-    """Returns an integer of any type as an `int`; one of more than 64 bits is a ValueError."""
+    """Returns an integer of any type as an `int`. More than 64 bits are a ValueError."""
     try:
         number = index(value)
     except TypeError:

@@ -1,4 +1,4 @@
-"""The components of a queue's elements, and the conversion of values to them."""
+"""The components of a queue's elements, and the conversion of values to components."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ __all__ = ["ElementLike", "Signature", "as_shapes", "as_types"]
 
 _Array = npt.NDArray[Any]
 
-# An element of a queue, or a batch of them: components in a list or tuple, components by name in a
-# dict, or the only component.
+# An element of a queue or a batch of elements: components in a list or tuple, components by name in
+# a dict, or the only component.
 ElementLike: TypeAlias = npt.ArrayLike | PathLike[str] | Sequence[Any] | dict[str, Any]
 
-# Python values have no dtype: they get the dtype of their component if it can hold them.
+# Python values have no dtype. They get the dtype of their component if it can hold them.
 _UNTYPED = (bool, int, float, complex, list, tuple)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The components of the elements of one queue.
+    """The components of the elements of a queue.
 
     Attributes:
-        queue: The queue's name, for messages.
-        dtypes: One type a component.
-        shapes: One shape a component, with None for each unknown dimension; None if components may
-            have any shape.
-        names: One name a component, or None.
+        queue: The name of the queue, for messages.
+        dtypes: The dtype of each component.
+        shapes: The shape of each component, with None for unknown dimensions. None if components
+            may have any shape.
+        names: The name of each component, or None.
     """
 
     queue: str
@@ -51,10 +51,11 @@ class Signature:
                 )
 
     def split(self, element: ElementLike) -> list[Any]:
-        """Returns the components of an element, or of a batch, in their order.
+        """Returns the components of an element or a batch in order.
 
         Raises:
-            InvalidArgumentError: If their number or their names differ from the queue's.
+            InvalidArgumentError: If the number or the names of the components differ from the
+                queue's.
         """
         if self.names is not None:
             if not isinstance(element, dict) or element.keys() != set(self.names):
@@ -72,17 +73,17 @@ class Signature:
         return components
 
     def arrays(self, components: Sequence[Any], is_batch: bool) -> list[_Array]:
-        """Returns components as arrays that are exactly of the queue's types and shapes.
+        """Returns components as arrays with exactly the dtypes and shapes of the queue.
 
-        Python numbers and lists of them are converted to the type of their component if it can
-        hold their values. A value with a dtype must have the right one.
+        Python numbers, and lists of them, are converted to the dtype of their component if it can
+        hold their values. A value with a dtype must already have the right one.
 
         Args:
             components: The result of `split`.
-            is_batch: Whether each has one more dimension, the first, over elements.
+            is_batch: Whether each component has an additional first dimension over elements.
 
         Raises:
-            InvalidArgumentError: If a type or shape differs, or the lengths of a batch do.
+            InvalidArgumentError: If a dtype or shape is wrong, or the lengths in a batch differ.
         """
         arrays = [self._array(index, value) for index, value in enumerate(components)]
         for index, array in enumerate(arrays):
@@ -136,19 +137,19 @@ class Signature:
 
 
 def as_types(dtypes: DTypesLike) -> list[DType]:
-    """Returns one type, or a list of them, as a list.
+    """Returns one dtype, or several dtypes, as a list.
 
     Raises:
-        TypeError: If one is not a type.
+        TypeError: If a value is not a dtype.
     """
     return [as_dtype(dtype) for dtype in _as_list(dtypes)]
 
 
 def as_shapes(shapes: ShapesLike) -> list[TensorShape]:
-    """Returns one shape, or a list of them, as a list. Dimensions in a list are one shape.
+    """Returns one shape, or several shapes, as a list. A list of dimensions is one shape.
 
     Raises:
-        TypeError: If one is not a shape.
+        TypeError: If a value is not a shape.
     """
     if all(dim is None or isinstance(dim, int) for dim in _as_list(shapes)):
         return [as_shape(cast("ShapeLike", shapes))]
@@ -160,7 +161,7 @@ def _as_list(value: object) -> list[Any]:
 
 
 def _holds(dtype: np.dtype[Any], array: _Array) -> bool:
-    """Returns whether a type can hold Python's numbers, given as NumPy's array of them."""
+    """Returns whether a dtype can hold Python numbers, given as NumPy's array of them."""
     if array.size == 0:
         return True
     if array.dtype.kind in "iu" and dtype.kind in "iu":

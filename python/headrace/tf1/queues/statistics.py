@@ -7,41 +7,45 @@ __all__ = ["QueueStatistics"]
 
 @dataclass(frozen=True, slots=True)
 class QueueStatistics:
-    """A snapshot of a queue. Totals count from when the queue was made.
+    """A snapshot of a queue. Totals count from the creation of the queue.
 
-    Two snapshots, some seconds apart, show which side of the queue is slower: the side whose
-    `..._blocked_seconds` hardly grow, since the other side waits for it.
+    Compare two snapshots, taken a few seconds apart, to find out which side of the queue is slower:
+    it is the side whose `..._blocked_seconds` barely grow, since the other side waits for it.
     """
 
     size: int
-    """Elements in the queue now. Always near `capacity`: consumers are too slow; always near 0:
-    producers are. More than `capacity` for a while after a dequeue has put elements back."""
+    """The number of elements in the queue. If it is always near `capacity`, consumers are too slow.
+    If it is always near 0, producers are too slow. It can exceed `capacity` for a while after a
+    dequeue has put elements back."""
 
     capacity: int | None
-    """Elements that fit; None for any number."""
+    """The maximum number of elements. None for no limit."""
 
     is_closed: bool
-    """Whether nothing can be enqueued any more. False while a close waits for enqueues."""
+    """True if nothing more can be enqueued. False while a close waits for enqueues."""
 
     num_enqueued: int
-    """Elements enqueued so far. Its growth per second is the rate of the producers."""
+    """The number of elements enqueued so far. Its growth per second is the rate of the
+    producers."""
 
     num_dequeued: int
-    """Elements dequeued so far, those of a dequeue that waits for more included. Its growth per
-    second is the rate of the consumers."""
+    """The number of elements dequeued so far, including those held by a dequeue that waits for
+    more. Its growth per second is the rate of the consumers."""
 
     num_waiting_enqueues: int
-    """Calls that are blocked now since the queue is full; a close that waits for them counts too.
-    More than 0 most of the time: consumers are too slow."""
+    """The number of calls that are blocked because the queue is full, including a close that waits
+    for them. If it is above 0 most of the time, consumers are too slow."""
 
     num_waiting_dequeues: int
-    """Calls that are blocked now since the queue has too few elements. More than 0 most of the
-    time: producers are too slow."""
+    """The number of calls that are blocked because the queue has too few elements. If it is above 0
+    most of the time, producers are too slow."""
 
     enqueue_blocked_seconds: float
-    """Seconds that enqueues have been blocked until now, summed over threads. Growing by one a
-    second for each producer: all of them wait all the time, so consumers are too slow."""
+    """The time in seconds for which enqueues have been blocked so far, summed over threads. If it
+    grows by one second per second and producer, all producers wait all the time, so consumers are
+    too slow."""
 
     dequeue_blocked_seconds: float
-    """Seconds that dequeues have been blocked until now, summed over threads. Growing by one a
-    second for each consumer: all of them wait all the time, so producers are too slow."""
+    """The time in seconds for which dequeues have been blocked so far, summed over threads. If it
+    grows by one second per second and consumer, all consumers wait all the time, so producers are
+    too slow."""

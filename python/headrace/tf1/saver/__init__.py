@@ -1,4 +1,4 @@
-"""Checkpoints: the values of variables, in files that TensorFlow reads and writes too."""
+"""Checkpoints: the values of variables, in files that TensorFlow can also read and write."""
 
 from headrace.tf1.saver.graph_file import write_graph
 from headrace.tf1.saver.meta_graph import export_meta_graph

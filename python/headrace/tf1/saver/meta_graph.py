@@ -1,9 +1,9 @@
-"""Writes the description of a graph: the file `.meta` beside a checkpoint.
+"""Writes the description of a graph: the `.meta` file of a checkpoint.
 
-It describes the graph: each operation's name, type, inputs, those attributes that TensorFlow has
-too, and the types and static shapes of its outputs; and the tensors, operations, variables, queue
-runners, numbers and texts in the collections. TensorFlow's messages read it, and
-`headrace.tf1.graph_import` makes the graph again.
+The file contains the name, type and inputs of each operation, those attributes that TensorFlow also
+has, and the dtypes and static shapes of its outputs. It also contains the tensors, operations,
+variables, queue runners, numbers and strings in the collections. TensorFlow's messages can read it,
+and `headrace.tf1.graph_import` builds the graph from it.
 
 Source: `tf.train.export_meta_graph` of TensorFlow 1.15.
 """
@@ -83,7 +83,7 @@ def _node(op: Operation, most_constant_bytes: int | None) -> NodeDef:
 
 
 def _collection(items: Iterable[Any]) -> CollectionDef | None:
-    """Returns a collection as a message; None if a message cannot hold its items."""
+    """Returns a collection as a message. None if a message cannot represent its items."""
     items = list(items)
     if _are(items, Tensor, Operation):
         names = [item.name for item in items]

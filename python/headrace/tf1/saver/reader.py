@@ -1,6 +1,7 @@
 """Reads checkpoints without a graph.
 
-Source: `tf.train.NewCheckpointReader`, `tf.train.load_checkpoint` and their kin of TensorFlow 1.15.
+Source: `tf.train.NewCheckpointReader`, `tf.train.load_checkpoint` and similar functions of
+TensorFlow 1.15.
 """
 
 import os
@@ -78,7 +79,7 @@ class CheckpointReader:
 
 
 NewCheckpointReader = CheckpointReader
-"""The name of TensorFlow 1."""
+"""TensorFlow 1 has this name."""
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:

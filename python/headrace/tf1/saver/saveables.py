@@ -1,6 +1,6 @@
-"""The objects that a saver saves, and their way into a checkpoint and out of it.
+"""The objects that a saver saves, and how they are written to a checkpoint and read from it.
 
-A variable has its name there, a table `NAME-keys` and `NAME-values`.
+A variable has its own name in a checkpoint. A table has the names `NAME-keys` and `NAME-values`.
 
 Source: `tf.train.Saver` and the saveable of `MutableHashTable` of TensorFlow 1.15.
 """
@@ -27,23 +27,24 @@ _PARTS = ("keys", "values")
 
 
 class CheckedReader:
-    """Reads values of a checkpoint and checks that they fit the variables and tables.
+    """Reads values from a checkpoint and checks that they fit the variables and tables.
 
     Args:
-        reader: Reads the checkpoint.
-        prefix: Its prefix, for errors.
-        reshapes: Whether the value of a variable may have another shape with as many elements.
+        reader: The reader of the checkpoint.
+        prefix: The prefix of the checkpoint, for error messages.
+        reshapes: Whether a variable may have another shape than its value, with the same number of
+            elements.
     """
 
     def __init__(self, reader: BundleReader, prefix: str, reshapes: bool) -> None:
         self._reader, self._prefix, self._reshapes = reader, prefix, reshapes
 
     def read(self, name: str, saveable: Saveable) -> list[npt.NDArray[Any]]:
-        """Returns the value of a variable, or the keys and the values of a table.
+        """Returns the value of a variable, or the keys and values of a table.
 
         Raises:
-            InvalidArgumentError: If a type or a shape differs.
-            NotFoundError: If the checkpoint lacks it.
+            InvalidArgumentError: If a dtype or shape differs.
+            NotFoundError: If the checkpoint does not contain it.
         """
         if isinstance(saveable, Variable):
             value = self._read(name, saveable, saveable.dtype.base_dtype)
@@ -120,12 +121,12 @@ def by_name(var_list: Collection[Saveable] | Mapping[str, Saveable] | None) -> d
     """Returns the variables and tables to save by their names in a checkpoint.
 
     Args:
-        var_list: The variables and tables, or a dict of them by name; None for all that can be
-            saved.
+        var_list: The variables and tables, or a dict of them by name. None for everything that can
+            be saved.
 
     Raises:
-        TypeError: If something else is in it.
-        ValueError: If two have one name, or one has two names.
+        TypeError: If it contains something else.
+        ValueError: If two variables or tables have the same name, or one has two names.
     """
     if var_list is None:
         var_list = [*global_variables(), *get_collection(GraphKeys.SAVEABLE_OBJECTS)]

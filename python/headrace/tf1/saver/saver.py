@@ -1,8 +1,8 @@
-"""Saves variables and changeable tables to checkpoints and restores them.
+"""Saves variables and mutable tables to checkpoints and restores them.
 
 Local variables, the contents of queues and the positions of readers are not saved.
 
-Source: `tf.train.Saver` of TensorFlow 1.15; the files are its V2 format.
+Source: `tf.train.Saver` of TensorFlow 1.15. The files have its V2 format.
 """
 
 import numbers
@@ -33,8 +33,8 @@ from headrace.tf1.tensor_bundle import BundleReader, write_bundle
 
 __all__ = ["Saver"]
 
-# Values of larger constants are omitted from `.meta`, because every checkpoint would hold them
-# again.
+# The values of larger constants are left out of `.meta`, because every checkpoint would contain
+# them again.
 _MOST_CONSTANT_BYTES = 1 << 16
 _SECONDS_PER_HOUR: Final = 3600
 
@@ -108,9 +108,9 @@ class Saver:
         self._is_allowed_empty = allow_empty
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
-        # With the time at which each was written, oldest first.
+        # Each with the time at which it was written, oldest first.
         self._last_checkpoints: list[tuple[str, float]] = []
-        # Held from writing a checkpoint until it is listed and old ones are deleted.
+        # Held from the write of a checkpoint until it is listed and old ones are deleted.
         self._saving = threading.Lock()
         self._saveables: dict[str, Saveable] | None = None
         if not defer_build:
@@ -218,7 +218,7 @@ class Saver:
         prefix = path + self._suffix(sess, global_step)
         with self._saving:
             if saveables:
-                # Otherwise older checkpoints are kept, which have reached the disk.
+                # Otherwise older checkpoints, which have reached the disk, are kept.
                 is_only_one = write_state and self._max_to_keep == 1
                 write_bundle(prefix, sess.run(fetches(saveables)), survives_power_loss=is_only_one)
                 if write_state:
@@ -334,7 +334,7 @@ class Saver:
         return f"-{step:08d}" if self._pad_step_number else f"-{step}"
 
     def _list(self, prefix: str, directory: str, latest_filename: str, suffix: str) -> None:
-        """Lists a new checkpoint and then deletes those that are too old."""
+        """Lists a new checkpoint, then deletes those that are too old."""
         too_old: list[tuple[str, float]] = []
         if self._max_to_keep:
             others = [item for item in self._last_checkpoints if item[0] != prefix]

@@ -1,6 +1,6 @@
-"""The state of a directory of checkpoints: their files, and the file that lists them.
+"""The state of a checkpoint directory: its files, and the file that lists them.
 
-Source: `tf.train.latest_checkpoint`, `tf.train.update_checkpoint_state` and their kin of
+Source: `tf.train.latest_checkpoint`, `tf.train.update_checkpoint_state` and similar functions of
 TensorFlow 1.15.
 """
 
@@ -153,7 +153,8 @@ def update_checkpoint_state(
             model_checkpoint_path=written(model_checkpoint_path),
             all_model_checkpoint_paths=[written(item) for item in paths],
         )
-    except ValueError as error:  # A UnicodeEncodeError, or what protocol buffers in Python raise.
+    # A UnicodeEncodeError, or the error that Python's protocol buffers raise.
+    except ValueError as error:
         raise errors.InvalidArgumentError(
             None,
             None,

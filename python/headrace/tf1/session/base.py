@@ -1,8 +1,8 @@
 """The base class of sessions: their state, and the programs that they make and run.
 
-A run lowers its fetches to a native program. Programs are cached by fetches and feeds. Running one
-is one native call, which releases the GIL; a run that only moves an element releases it where it
-waits.
+A run lowers its fetches to a native program. Programs are cached by their fetches and feeds. To run
+a program is one native call, which releases the GIL. A run that only moves an element releases it
+only if it waits.
 """
 
 import os
@@ -36,27 +36,27 @@ __all__ = ["BaseSession"]
 
 _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
 
-# The smallest number of programs that a session caches; it caches at most twice as many.
+# The minimum number of programs that a session caches. It caches at most twice as many.
 _NUM_CACHED: Final = 512
 
 
 def _end_in_process(process: int, end: Callable[[], None]) -> None:
-    """Ends threads of runners, unless they are those of the parent of a forked process."""
+    """Ends threads of runners, unless this process was forked and they belong to its parent."""
     if process == os.getpid():
         end()
 
 
 class BaseSession:
-    """Owns the state of one graph's operations: queues, variables, readers.
+    """Owns the state of a graph's operations: queues, variables, readers.
 
     Args:
-        target: "", or the target of a `tf.train.Server`: sessions run in this process.
-        graph: The graph to run; None for the default graph.
+        target: "", or the target of a `tf.train.Server`. Sessions always run in this process.
+        graph: The graph to run. None for the default graph.
         config: See `ConfigProto`.
 
     Raises:
         NotFoundError: If the target is another process.
-        TypeError: If an argument is of another type.
+        TypeError: If an argument has the wrong type.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class BaseSession:
         if config is not None and not isinstance(config, ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = get_default_graph() if graph is None else graph
-        # The options of the session, then those of its target.
+        # The options of the session come first, then those of its target.
         configs = [options for options in (config, of_target) if options is not None]
         timeouts = [options.operation_timeout_in_ms for options in configs]
         self._timeout_ms = next(filter(None, timeouts), None)
@@ -94,7 +94,7 @@ class BaseSession:
         self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
         # The plans of single fetches.
         self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
-        # The threads of its runners do not keep a session alive; they end with it.
+        # The threads of the runners do not keep a session alive, but end with it.
         self._process = os.getpid()
         end = self._runners.life.end_with_session
         weakref.finalize(self, _end_in_process, self._process, end).atexit = False

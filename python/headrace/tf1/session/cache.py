@@ -1,8 +1,8 @@
-"""A cache of the entries that were used last. A hit costs no more than in a dict.
+"""A cache of the most recently used entries. A hit costs no more than a lookup in a dict.
 
-It has two generations. An entry that is used moves into the younger one. When that is full, it
-becomes the older one, and the former older one is dropped. So the cache always holds at least the
-`generation_size` entries that were used last, and at most twice as many.
+The cache has two generations. An entry that is used moves to the younger one. When the younger one
+is full, it replaces the older one, whose entries are dropped. So the cache always holds at least
+the `generation_size` most recently used entries, and at most twice as many.
 """
 
 import threading
@@ -15,25 +15,25 @@ V = TypeVar("V")
 
 
 class RecentlyUsed(Generic[K, V]):
-    """A cache. May be used from many threads.
+    """A cache that many threads can use at once.
 
     Args:
-        generation_size: The smallest number of most recently used entries to keep.
+        generation_size: The minimum number of most recently used entries to keep.
 
     Attributes:
-        young: The younger generation, for lookups so frequent that a method call matters. Read
-            only, and look it up each time: it is replaced when it is full.
+        young: The younger generation, for lookups so frequent that a method call matters. Only read
+            it, and get it again each time: it is replaced when it is full.
     """
 
     def __init__(self, generation_size: int) -> None:
         self._generation_size = generation_size
         self._lock = threading.Lock()
-        # Written under the lock, read without it.
+        # Written under the lock and read without it.
         self.young: dict[K, V] = {}
         self._old: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
-        """Returns the value of a key, or None if it is not there."""
+        """Returns the value of a key. None if the key does not exist."""
         value = self.young.get(key)
         if value is None and key in self._old:
             with self._lock:
@@ -43,7 +43,7 @@ class RecentlyUsed(Generic[K, V]):
         return value
 
     def add(self, key: K, value: V) -> V:
-        """Adds a value and returns it; if another thread has added one, returns that one."""
+        """Adds a value and returns it. If another thread has added one, returns that one."""
         with self._lock:
             value = self.young.get(key, value)
             self._put(key, value)

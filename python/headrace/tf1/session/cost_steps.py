@@ -1,4 +1,4 @@
-"""The runs of a session that report the cost of each operation.
+"""Determines which runs of a session report the cost of each operation.
 
 Source: `GraphOptions.build_cost_model` and `build_cost_model_after` of TensorFlow 1.15.
 """
@@ -11,11 +11,11 @@ __all__ = ["CostSteps"]
 
 
 class CostSteps:
-    """Counts the runs of each combination of fetches and feeds. May be used from many threads.
+    """Counts the runs of each combination of fetches and feeds. Many threads can use it at once.
 
     Args:
-        every: Of how many runs the last reports costs.
-        after: The number of runs before the first of these.
+        every: The number of runs per report. The last run of them reports costs.
+        after: The number of runs before counting starts.
     """
 
     def __init__(self, every: int, after: int) -> None:
@@ -25,7 +25,7 @@ class CostSteps:
         self._lock = threading.Lock()
 
     def count(self, key: Hashable) -> bool:
-        """Counts a run, and returns whether it reports costs."""
+        """Counts a run and returns whether it should report costs."""
         with self._lock:
             self._num_runs[key] += 1
             number = self._num_runs[key] - self._after

@@ -12,9 +12,9 @@ class DeviceAttributes(NamedTuple):
     """A device that a session can use.
 
     Attributes:
-        name: Its full name.
-        device_type: Its kind.
-        memory_limit_bytes: The memory that it may use; 0 if only the machine limits it.
+        name: The full name of the device.
+        device_type: The type of the device.
+        memory_limit_bytes: The memory that it may use. 0 if only the machine limits it.
         incarnation: A number that changes when the device is restarted.
     """
 
@@ -25,9 +25,9 @@ class DeviceAttributes(NamedTuple):
 
 
 def cpu(number: int) -> DeviceAttributes:
-    """Returns the device that is the processors of this machine, under a number."""
+    """Returns the device with a given number. Every device stands for all CPUs of this machine."""
     return DeviceAttributes(f"/job:localhost/replica:0/task:0/device:CPU:{number}", "CPU", 0, 0)
 
 
 CPU: Final = cpu(0)
-"""The processors of this machine, all of them."""
+"""All CPUs of this machine."""

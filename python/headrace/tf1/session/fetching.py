@@ -1,4 +1,4 @@
-"""The fetches of a run: from nested structures to a flat list, and back.
+"""The fetches of a run: converts nested structures to a flat list and back.
 
 Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 """
@@ -15,8 +15,8 @@ from headrace.ops.sparse.tensor import SparseTensor
 
 __all__ = ["FetchPlan", "Fetches"]
 
-# The possible fetches of a run: tensors, operations and objects that represent them, and structures
-# of them.
+# The possible fetches of a run: tensors, operations, objects that represent them, and structures of
+# these.
 Fetches: TypeAlias = (
     GraphElementLike | SparseTensor | list[Any] | tuple[Any, ...] | Mapping[Any, Any]
 )
@@ -30,16 +30,16 @@ class FetchPlan:
 
     Args:
         graph: The graph in which names are looked up.
-        fetches: A tensor, an operation, a variable, a sparse tensor, another object that
-            was registered, a name of one, or lists,
-            tuples, named tuples and dicts of fetches.
+        fetches: A tensor, an operation, a variable, a sparse tensor, an object of another
+            registered type, the name of one of these, or lists, tuples, named tuples and dicts of
+            fetches.
 
     Attributes:
-        tensors: Every fetched tensor, once.
-        targets: Every operation to run for its effect, once.
+        tensors: All fetched tensors, without duplicates.
+        targets: All operations to run for their effects, without duplicates.
 
     Raises:
-        TypeError: If a fetch is of another type.
+        TypeError: If a fetch has an unsupported type.
         ValueError: If a fetch is not in the graph.
     """
 
@@ -57,7 +57,7 @@ class FetchPlan:
         return [*self.targets, *(tensor.op for tensor in self.tensors)]
 
     def restore(self, values: dict[Tensor, Any]) -> Any:
-        """Returns the values in the structure of the fetches; None for each operation."""
+        """Returns the values in the structure of the fetches. None for each operation."""
         return self._restore(values)
 
     def _plan(

@@ -10,12 +10,12 @@ __all__ = ["Flow", "flow_of", "needed_by"]
 
 @dataclass(frozen=True)
 class Flow:
-    """The queues that some operations work on, by the operations that represent them.
+    """The queues that operations use. Queues are given by the operations that represent them.
 
     Attributes:
         ops: All operations that run.
-        filled: The queues that they put elements in.
-        drained: The queues that they take elements out of.
+        filled: The queues to which the operations add elements.
+        drained: The queues from which the operations take elements.
     """
 
     ops: frozenset[Operation]
@@ -24,7 +24,7 @@ class Flow:
 
 
 def flow_of(ops: Iterable[Operation]) -> Flow:
-    """Returns the flow of all operations that run when some operations run."""
+    """Returns the flow of all operations that run when the given operations run."""
     needed = needed_by(ops)
     waiting = [op for op in needed if op.definition.queue_input is not None]
     filled = [queue for op in waiting if op.definition.is_enqueue for queue in _queues(op)]
@@ -33,9 +33,9 @@ def flow_of(ops: Iterable[Operation]) -> Flow:
 
 
 def needed_by(ops: Iterable[Operation]) -> list[Operation]:
-    """Returns some operations and all that must run before them."""
+    """Returns the given operations and all operations that must run before them."""
     needed = dict.fromkeys(ops)
-    for op in (waiting := list(needed)):  # Grows while it is read.
+    for op in (waiting := list(needed)):  # The list grows while the loop reads it.
         before = [*(tensor.op for tensor in op.inputs), *op.control_inputs]
         if op.repeats is not None:
             before += [tensor.op for tensor in op.repeats.needed]
@@ -48,7 +48,7 @@ def needed_by(ops: Iterable[Operation]) -> list[Operation]:
 
 
 def _queues(op: Operation) -> list[Operation]:
-    """The queue that an operation waits in, or those of which a run picks one."""
+    """Returns the queue in which an operation waits, or the queues from which a run selects one."""
     index = op.definition.queue_input
     assert index is not None
     queue = op.inputs[index].op

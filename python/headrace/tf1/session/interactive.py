@@ -22,7 +22,7 @@ class InteractiveSession(Session):
         self._installed = ExitStack()
         if graph is not None:
             self._installed.enter_context(graph.as_default())
-        # Sessions of a notebook are closed in any order.
+        # Sessions in a notebook are closed in any order.
         self._installed.enter_context(default_session(self, is_nesting_enforced=False))
 
     def close(self) -> None:

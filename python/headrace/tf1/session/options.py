@@ -1,7 +1,7 @@
 """The options of sessions and runs.
 
 TensorFlow's option messages have dozens of fields. Code that sets them must keep running, so every
-field is accepted and kept; the ones that mean something here are named in each class.
+field is accepted and stored. The documentation of each class lists the fields that have an effect.
 """
 
 from operator import index
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class Options:
-    """Named values; a field that was never set reads as None."""
+    """Named values. A field that was never set is None."""
 
     def __init__(self, **fields: object) -> None:
         for name, value in fields.items():
@@ -36,7 +36,7 @@ class Options:
 
 
 class _TimedOptions(Options):
-    """Options with one time in milliseconds, which must fit into an int64."""
+    """Options that include a time in milliseconds, which must fit into an int64."""
 
     _MOST_MS: Final = 2**63 - 1
     _timeout: str
@@ -91,14 +91,14 @@ class GraphOptions(Options):
 
 
 class ThreadPoolOptionProto(Options):
-    """A pool of threads for operations: accepted and ignored."""
+    """A pool of threads for operations. Accepted and ignored."""
 
 
 class RepeatedOptions(list[ThreadPoolOptionProto]):
-    """A list whose `add` makes the items."""
+    """A list whose `add` method creates the items."""
 
     def add(self, **fields: object) -> ThreadPoolOptionProto:
-        """Appends an item with these fields, and returns it."""
+        """Appends an item with these fields and returns it."""
         item = ThreadPoolOptionProto(**fields)
         self.append(item)
         return item
@@ -108,14 +108,15 @@ class ConfigProto(_TimedOptions):
     """Options of a session.
 
     Attributes:
-        device_count: For "CPU" the number of names that the processors have, as
-            `Session.list_devices` returns them; they do the same.
+        device_count: For "CPU", the number of devices that `Session.list_devices` returns. It has
+            no other effect.
         graph_options: See `GraphOptions`.
-        operation_timeout_in_ms: The longest time that a run may wait; None, 0 or less for no limit.
-        allow_lossy_feeds: Whether fed numbers that the type of the tensor cannot hold are
-            converted by NumPy (1.5 becomes the int32 1, 300 becomes the uint8 44), as in
-            TensorFlow. False makes them a TypeError. None converts them too, with one
-            RuntimeWarning for each tensor in a session. headrace's own.
+        operation_timeout_in_ms: The maximum time that a run may wait. None, 0 or a negative number
+            means no limit.
+        allow_lossy_feeds: Whether NumPy converts fed numbers that the dtype of the tensor cannot
+            hold (1.5 becomes the int32 1, 300 becomes the uint8 44), as in TensorFlow. If False,
+            such numbers raise a TypeError. If None, they are converted with one RuntimeWarning per
+            tensor and session. This option exists only in headrace.
     """
 
     _timeout = "operation_timeout_in_ms"
@@ -177,12 +178,12 @@ class RunOptions(_TimedOptions):
 
 
 class CallableOptions(Options):
-    """The arguments of the function that `Session._make_callable_from_options` makes.
+    """The arguments of the function that `Session._make_callable_from_options` returns.
 
     Attributes:
-        feed: Names of the tensors to feed, in the order of the function's arguments.
-        fetch: Names of the tensors to return.
-        target: Names of the operations to run.
+        feed: The names of the tensors to feed, in the order of the function's arguments.
+        fetch: The names of the tensors to return.
+        target: The names of the operations to run.
         run_options: See `RunOptions`.
     """
 

@@ -1,4 +1,4 @@
-"""Runs in parts: each part uses the values that earlier parts have computed.
+"""Runs in several parts: each part uses the values that earlier parts have computed.
 
 Source: `tf.Session.partial_run_setup` and `tf.Session.partial_run` of TensorFlow 1.15.
 """
@@ -16,25 +16,25 @@ from headrace.tf1.session.fetching import FetchPlan
 
 __all__ = ["PartialRun"]
 
-# Computes tensors and runs operations, from the values of other tensors and without operations that
-# have run.
+# Computes tensors and runs operations, given the values of other tensors and the operations that
+# have already run.
 _Compute: TypeAlias = Callable[
     [Sequence[Tensor], Sequence[Operation], Mapping[Tensor, Any], frozenset[Operation]], list[Any]
 ]
 
 
 class PartialRun:
-    """One run that continues in parts. May be used from many threads: parts take turns.
+    """One run in several parts. Many threads can use it at once: the parts take turns.
 
-    Each operation runs once in all parts together.
+    Each operation runs only once in all parts together.
 
     Args:
         plan: The possible fetches of all parts together.
-        feeds: Their possible feeds.
+        feeds: The possible feeds of all parts together.
 
     Raises:
-        InvalidArgumentError: If there is nothing to fetch, a tensor is to be fed twice, or one is
-            to be both fed and fetched.
+        InvalidArgumentError: If there is nothing to fetch, a tensor is fed twice, or a tensor is
+            both fed and fetched.
     """
 
     def __init__(self, plan: FetchPlan, feeds: Sequence[Tensor]) -> None:
@@ -48,7 +48,7 @@ class PartialRun:
         self._fetches = dict.fromkeys(plan.tensors, False)
         self._feeds = dict.fromkeys(feeds, False)
         self._targets = set(plan.targets)
-        # All operations, those that have run, and the values that are known.
+        # All operations, those that have run, and the values known so far.
         self._ops = set(Lowering.needed_ops(plan.tensors, plan.targets, feeds))
         self._done: frozenset[Operation] = frozenset()
         self._values: dict[Tensor, Any] = {}
@@ -58,16 +58,16 @@ class PartialRun:
         """Runs a part.
 
         Args:
-            plan: The fetches.
+            plan: The fetches of this part.
             feeds: The values to feed.
-            compute: Runs operations.
+            compute: The function that runs operations.
 
         Returns:
             The fetched values, in the structure of `plan`.
 
         Raises:
-            InvalidArgumentError: If something was fed or fetched before, was not given to
-                `partial_run_setup`, or needs what has not been fed yet.
+            InvalidArgumentError: If a tensor was already fed or fetched, was not passed to
+                `partial_run_setup`, or depends on a tensor that has not been fed yet.
         """
         with self._lock:
             for tensor in feeds:
@@ -92,7 +92,7 @@ class PartialRun:
 
     @property
     def is_over(self) -> bool:
-        """True if everything was fed and fetched."""
+        """True if everything has been fed and fetched."""
         return all(self._feeds.values()) and all(self._fetches.values())
 
     def _needed(
@@ -107,14 +107,14 @@ class PartialRun:
         values: Mapping[Tensor, Any],
         missing: set[Tensor],
     ) -> set[Tensor]:
-        """Returns those of the missing tensors that are needed."""
+        """Returns the missing tensors that are needed."""
         needed = self._needed(tensors, targets, values)
         return missing & {tensor for op in needed for tensor in (*op.inputs, *op.outputs)}
 
     def _compute(
         self, tensors: Sequence[Tensor], targets: Sequence[Operation], compute: _Compute
     ) -> None:
-        """Runs operations, and stores the values that are requested or read later."""
+        """Runs operations. Stores the values that are requested now or read later."""
         ops = self._needed(tensors, targets, self._values)
         if not ops:
             return
@@ -139,7 +139,7 @@ class PartialRun:
 
 
 def _runs(op: Operation) -> bool:
-    """Returns whether an operation does work, and is not only the name of a session's object."""
+    """Returns whether an operation does work and does not just represent a session's object."""
     role = op.definition.role
     return not (role.is_resource or role is Role.SELECTION)
 

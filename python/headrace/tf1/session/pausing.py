@@ -1,4 +1,4 @@
-"""Pauses the loops of a session's runners between two steps, where they hold no elements."""
+"""Pauses the loops of a session's runners between two steps, when they hold no elements."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -12,23 +12,24 @@ __all__ = ["Loop", "Pausing"]
 
 
 class Pausing:
-    """The loops of a session that run, and those that are to pause. Used from many threads.
+    """Knows which loops of a session run, and which should pause. Many threads can use it at once.
 
     Attributes:
-        turn: Held by the thread that lets loops pause: one at a time.
-        changed: Guards everything below, and is notified when any of it has changed.
+        turn: Held by the thread that pauses loops. Only one thread at a time can do so.
+        changed: Guards everything below, and is notified after each change.
     """
 
     def __init__(self) -> None:
         self.turn = threading.RLock()
-        # Its lock is re-entrant: a signal handler may stop a loop in a thread that is in here.
+        # Its lock is re-entrant: a signal handler may stop a loop in a thread that is inside this
+        # class.
         self.changed = threading.Condition()
         self._loops: set[Loop] = set()
         self._resting: set[threading.Thread] = set()
         self._asked: set[Operation] = set()
 
     def ask(self, ops: Iterable[Operation]) -> None:
-        """Asks the loops of operations to pause, including loops that begin later."""
+        """Asks the loops of operations to pause, including loops that start later."""
         with self.changed:
             self._asked.update(ops)
             for loop in self._loops:
@@ -42,17 +43,17 @@ class Pausing:
             self.changed.notify_all()
 
     def is_resting(self, thread: threading.Thread) -> bool:
-        """Returns whether the loop of a thread pauses."""
+        """Returns whether the loop of a thread is paused."""
         with self.changed:
             return thread in self._resting
 
     def wake(self) -> None:
-        """Makes paused loops check if their session has ended."""
+        """Makes paused loops check whether their session has ended."""
         with self.changed:
             self.changed.notify_all()
 
     def add(self, loop: "Loop") -> None:
-        """Adds a loop that begins."""
+        """Adds a loop that is starting."""
         with self.changed:
             self._loops.add(loop)
 
@@ -63,7 +64,7 @@ class Pausing:
             self.changed.notify_all()
 
     def rest(self, loop: "Loop", is_over: Callable[[], bool]) -> None:
-        """Blocks while the loop of this thread is asked to pause, and is not over."""
+        """Blocks while the loop of this thread should pause and is not over."""
         thread = threading.current_thread()
         with self.changed:
             if loop.op in self._asked:
@@ -79,7 +80,7 @@ class Pausing:
 
 
 class _Life(Protocol):
-    """When the runners of a session end."""
+    """The lifetime of a session's runners."""
 
     def call_at_end(self, callback: Callable[[], object]) -> None: ...
 
@@ -89,15 +90,15 @@ class _Life(Protocol):
 class Loop:
     """An operation that the thread of a runner repeats.
 
-    It is one native loop, and another one after each pause.
+    It runs as one native loop, and as a new one after each pause.
 
     Args:
         op: The operation.
-        run: The native loop; returns when the flag is set, between two steps.
-        flag: Ends the native loop.
-        pausing: The pausing of the session.
+        run: The native loop. It returns between two steps once the flag is set.
+        flag: The flag that ends the native loop.
+        pausing: The `Pausing` of the session.
         life: The lifetime of the session's runners.
-        has_ended: Returns whether that lifetime is over.
+        has_ended: Returns whether that lifetime has ended.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class Loop:
             self._pausing.changed.notify_all()
 
     def __call__(self) -> None:
-        """Runs the loop, until it is stopped or a step fails."""
+        """Runs the loop until it is stopped or a step fails."""
         self._life.call_at_end(self._pausing.wake)
         self._pausing.add(self)
         try:
@@ -138,7 +139,7 @@ class Loop:
 
     def _may_go_on(self) -> bool:
         with self._pausing.changed:
-            # A session that has ended makes the next step fail.
+            # If the session has ended, the next step fails.
             self._pausing.rest(self, lambda: self._is_stopped or self._has_ended())
             if not self._is_stopped:
                 self.flag.clear()

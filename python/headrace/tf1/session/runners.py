@@ -1,6 +1,6 @@
-"""The queue runners of a session: their list, their errors, their lifetime.
+"""The queue runners of a session: their list, their errors and their lifetime.
 
-`QueueRunner` itself is in a layer above; this module uses only the protocol `Producer`.
+`QueueRunner` itself is in a higher layer. This module uses only the `Producer` protocol.
 """
 
 import threading
@@ -27,26 +27,26 @@ class Progress(Enum):
 
 
 class Producer(Protocol):
-    """A queue runner, as the source of a queue's elements."""
+    """A queue runner, seen as the source of a queue's elements."""
 
     @property
     def queue(self) -> object:
-        """The queue, or its operation."""
+        """The queue, or the operation that represents it."""
 
     @property
     def exceptions_raised(self) -> list[BaseException]:
-        """Errors that were not reported to a coordinator."""
+        """The errors that were not reported to a coordinator."""
 
     @property
     def cancel_op(self) -> GraphElementLike:
-        """The operation that closes the queue at once."""
+        """The operation that closes the queue immediately."""
 
     @property
     def enqueue_ops(self) -> list[Any]:
         """The operations that its threads repeat."""
 
     def progress_in(self, session: object) -> Progress:
-        """Returns how far it has come in a session."""
+        """Returns the runner's progress in a session."""
 
     def can_pause_in(self, session: object) -> bool:
         """Returns whether its threads in a session run loops that can pause."""
@@ -56,11 +56,12 @@ class Producer(Protocol):
 
 
 class Term:
-    """One life span of the runners of a session.
+    """One period in the lifetime of a session's runners.
 
     Attributes:
-        cancellation: Ends the native loops.
-        is_abandoned: Whether it ended without an error, because the runners are no longer needed.
+        cancellation: The cancellation that ends the native loops.
+        is_abandoned: Whether the term ended without an error, because the runners are no longer
+            needed.
     """
 
     def __init__(self, cancellation: engine.Cancellation) -> None:
@@ -69,21 +70,21 @@ class Term:
 
 
 class Life:
-    """The lifetime of a session's runners: until it ends, or until their graph is reset.
+    """The lifetime of a session's runners.
 
-    Holds neither the session nor its runners, so that an unused session can be collected while
-    their threads run.
+    It references neither the session nor its runners, so that an unused session can be
+    garbage-collected while their threads run.
 
-    It consists of terms, one after the other, each of which ends when a graph is reset. A runner's
-    thread belongs to the term in which it was made, however late it starts to run.
+    It consists of consecutive terms. A term ends when the graph is reset. A runner's thread belongs
+    to the term in which it was created, even if it starts to run later.
 
     Args:
-        session: The session's own cancellation.
+        session: The cancellation of the session.
     """
 
     def __init__(self, session: engine.Cancellation) -> None:
         self._session = session
-        # Re-entrant: the garbage collector may end a session in a thread that is in here.
+        # Re-entrant: the garbage collector may end a session in a thread that is inside this class.
         self._lock = threading.RLock()
         # Guarded by the lock.
         self._callbacks: list[Callable[[], object]] = []
@@ -92,12 +93,12 @@ class Life:
 
     @property
     def term(self) -> Term:
-        """The term of the thread that asks: the current one, unless `adopt` has noted another."""
+        """The term of the calling thread: the current one, unless `adopt` has recorded another."""
         with self._lock:
             return self._terms.get(threading.current_thread(), self._current)
 
     def adopt(self, threads: Iterable[threading.Thread]) -> None:
-        """Notes that threads belong to the current term."""
+        """Records that threads belong to the current term."""
         with self._lock:
             self._terms.update(dict.fromkeys(threads, self._current))
 
@@ -112,14 +113,14 @@ class Life:
             callback()
 
     def end_with_session(self) -> None:
-        """Ends the last term, when the session is collected; does nothing if it was closed."""
+        """Ends the last term with the garbage-collected session. Does nothing if it was closed."""
         if not self._session.is_cancelled():
             self._current.is_abandoned = True
             self._session.cancel()
             self.end(is_abandoned=True)
 
     def call_at_end(self, callback: Callable[[], object]) -> None:
-        """Calls a function, perhaps twice, when this thread's term ends. It must not block."""
+        """Calls a function, possibly twice, when this thread's term ends. It must not block."""
         with self._lock:
             self._callbacks.append(callback)
             is_over = self._session.is_cancelled() or self.term is not self._current
@@ -134,15 +135,15 @@ class Life:
 
 
 class Runners:
-    """The runners of a session. May be used from many threads.
+    """The runners of a session. Many threads can use it at once.
 
     Args:
-        cancellation: The session's own.
+        cancellation: The cancellation of the session.
 
     Attributes:
-        life: Their lifetime.
-        pausing: Lets their loops pause.
-        collections: Keys of the collections that `start_queue_runners` has started.
+        life: The lifetime of the runners.
+        pausing: The `Pausing` that lets their loops pause.
+        collections: The keys of the collections that `start_queue_runners` has started.
     """
 
     def __init__(self, cancellation: engine.Cancellation) -> None:
@@ -150,19 +151,19 @@ class Runners:
         self.pausing = Pausing()
         self.collections: set[Hashable] = set()
         self._lock = threading.Lock()
-        # Guarded by the lock. Runners are kept alive, since their errors are read after they end.
+        # Guarded by the lock. Runners are kept alive, because their errors are read after they end.
         self._started: list[Producer] = []
         self._failures: dict[Producer, BaseException] = {}
 
     def add(self, producer: Producer) -> None:
-        """Records that threads of a runner are about to start. Clears its last failure."""
+        """Records that a runner is about to start threads. Clears its last failure."""
         with self._lock:
             self._failures.pop(producer, None)
             if producer not in self._started:
                 self._started.append(producer)
 
     def fail(self, producer: Producer, error: BaseException) -> None:
-        """Records the error that closed the queue of a runner early. Only the first is kept."""
+        """Records the error that closed the queue of a runner early. Only the first one is kept."""
         with self._lock:
             self._failures.setdefault(producer, error)
 
@@ -178,13 +179,13 @@ class Runners:
             return any(failure is error for failure in self._failures.values())
 
     def of_graph(self, graph: object) -> list[Producer]:
-        """Returns all runners of queues of a graph, started here or not."""
+        """Returns all runners of the queues of a graph, whether started here or not."""
         with self._lock:
             started = list(self._started)
         return started + [runner for runner in _runners_of(graph) if runner not in started]
 
     def of_queue(self, queue: Operation) -> list[Producer]:
-        """Returns the runners of a queue, started here or not."""
+        """Returns all runners of a queue, whether started here or not."""
         return [
             runner
             for runner in self.of_graph(queue.graph)
@@ -198,7 +199,7 @@ _producers: "weakref.WeakKeyDictionary[Any, weakref.WeakSet[Any]]" = weakref.Wea
 
 
 def register_producer(producer: Producer) -> None:
-    """Makes a runner known to sessions. It is not kept alive."""
+    """Makes a runner known to sessions without keeping it alive."""
     op = _queue_op(producer)
     if op is not None:
         with _lock:

@@ -33,17 +33,18 @@ __all__ = ["Session", "open_sessions"]
 
 _Key = TypeVar("_Key")
 
-# How long the program's exit waits for Python functions that threads of runners are computing.
+# The number of seconds for which the exit of the program waits for Python functions that runner
+# threads are computing.
 _EXIT_SECONDS: Final = 0.5
 
-# Woken when the interpreter exits: threads of runners are blocked in native calls then.
+# Their runs are cancelled at exit, when threads of runners are blocked in native calls.
 _open_sessions: "LiveObjects[Session]" = LiveObjects()
 # Numbers the runs that are done in parts.
 _partial_runs: Final = itertools.count()
 
 
 class _NamedTuple(Protocol):
-    """A named tuple of fetches, whose values come back in a named tuple of the same class."""
+    """A named tuple of fetches. Its values are returned in a named tuple of the same class."""
 
     @property
     def _fields(self) -> tuple[str, ...]: ...
@@ -72,9 +73,9 @@ class Session(BaseSession):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         super().__init__(target, graph, config)
-        # The runs that are done in parts, by their names.
+        # The runs that are done in parts, by name.
         self._partial_runs: dict[str, PartialRun] = {}
-        # The contexts that the `with` block has entered; None outside of one. Guarded by the lock.
+        # The contexts that the `with` block has entered. None outside a block. Guarded by the lock.
         self._scope: ExitStack | None = None
         _open_sessions.add(self)
 
@@ -226,10 +227,10 @@ class Session(BaseSession):
         return run
 
     def _make_callable_from_options(self, callable_options: CallableOptions) -> Callable[..., Any]:
-        """Returns a function that runs what options name; it takes a value for each feed.
+        """Returns a function that runs the named elements and has an argument for each feed.
 
         Returns:
-            The function. It returns a list of the values fetched, and takes `run_metadata`.
+            The function. It returns a list of the fetched values and accepts `run_metadata`.
         """
         plan = FetchPlan(self._graph, list(callable_options.fetch))
         targets = [self._graph.get_operation_by_name(name) for name in callable_options.target]
@@ -358,7 +359,7 @@ class Session(BaseSession):
             self.close()
 
     def _end_runners(self) -> None:
-        """Ends the runners because the graph was reset, which is the error of their consumers."""
+        """Ends the runners because the graph was reset, and records that as their error."""
         running = [
             runner
             for runner in self._runners.of_graph(self._graph)
@@ -373,7 +374,7 @@ class Session(BaseSession):
                 self.run(runner.cancel_op)
 
     def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
-        """The fast path of most runs: one fetch, nothing fed. It does as little as possible."""
+        """The fast path of most runs: one fetch and no feeds. It does as little as possible."""
         program = self._single.young.get(fetch)
         if program is None or not self._graph.is_fetchable(fetch):
             self._check_usable()
@@ -404,7 +405,7 @@ class Session(BaseSession):
         if tracing is not None:
             tracing.tell(self._graph, self._lowering.needed_ops(*key))
         values = dict(zip(tensors, results, strict=True))
-        # The value of a tensor that is both fed and fetched is the array that was fed.
+        # The value of a tensor that is both fed and fetched is the fed array.
         values |= {tensor: feeds[tensor] for tensor in plan.tensors if tensor in feeds}
         return plan.restore(values)
 
@@ -412,14 +413,14 @@ class Session(BaseSession):
 def _begin_tracing(
     options: RunOptions | None, run_metadata: object, has_costs: bool
 ) -> "Tracing | None":
-    # Protocol buffers take longer to load than all the rest.
+    # Imported late: protocol buffers take longer to import than everything else.
     from headrace.tf1.session.traces.tracing import begin_tracing  # noqa: PLC0415
 
     return begin_tracing(options, run_metadata, has_costs)
 
 
 def open_sessions() -> list[Session]:
-    """Returns all sessions that are referenced and not closed."""
+    """Returns all sessions that are still referenced and not closed."""
     return [session for session in _open_sessions.all() if not session.is_closed]
 
 

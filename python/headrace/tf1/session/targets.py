@@ -1,4 +1,4 @@
-"""The targets of sessions: all run in this process, whatever the name.
+"""The targets of sessions. All of them run in this process, whatever their names.
 
 Source: the argument `target` of `tf.Session` of TensorFlow 1.15.
 """
@@ -13,15 +13,15 @@ __all__ = ["add_target", "config_of"]
 
 _LOCAL: Final = frozenset({"", "local"})
 _numbers: Final = itertools.count()
-# The targets of this process's servers. Only grows.
+# The targets of the servers in this process. The set only grows.
 _added: Final[dict[str, ConfigProto | None]] = {}
 
 
 def add_target(config: ConfigProto | None) -> str:
-    """Returns a new name of this process.
+    """Returns a new target name for this process.
 
     Args:
-        config: The options of the sessions there; None for none.
+        config: The options for sessions with this target. None for none.
     """
     target = f"in-process://{next(_numbers)}"
     _added[target] = config
@@ -29,10 +29,10 @@ def add_target(config: ConfigProto | None) -> str:
 
 
 def config_of(target: str | bytes) -> ConfigProto | None:
-    """Checks that a session of a target runs in this process.
+    """Checks that sessions with a target run in this process.
 
     Returns:
-        The options of the target, which count where those of a session say nothing.
+        The options of the target, used if a session does not set them.
 
     Raises:
         NotFoundError: If the target is another process.

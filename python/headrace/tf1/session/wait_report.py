@@ -1,4 +1,4 @@
-"""The open sessions and their queues, for `headrace.testing.dump_waits`."""
+"""Reports the open sessions and their queues in `headrace.testing.dump_waits`."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ def session_sections() -> list[Section]:
 
 
 def _lines(session: Session) -> Iterator[str]:
-    """Yields the lines about a session: its queues."""
+    """Yields the lines about the queues of a session."""
     queues = {
         op: resource
         for op, resource in session.resources.made().items()

@@ -1,4 +1,4 @@
-"""Explanations of waiting runs, for the warning after a long wait and the error that ends it."""
+"""Explains why runs wait, for the warning after a long wait and the error that ends it."""
 
 import logging
 import threading
@@ -19,7 +19,7 @@ _NO_PRODUCER: Final = (
     "tf.train.QueueRunner for it."
 )
 _UNINITIALIZED: Final = "Attempting to use uninitialized value "
-# Threads of queue runners; each fills its own queue and no other one.
+# The threads of queue runners. Each fills only its own queue.
 _RUNNER_THREADS: Final = "QueueRunnerThread-"
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class _Session(Protocol):
 
 @dataclass(frozen=True)
 class _Wait:
-    """The wait of an operation."""
+    """An operation that is waiting, with its queue."""
 
     op: Operation
     queue: Operation | None
@@ -52,38 +52,38 @@ class _Wait:
 
 
 class Watch:
-    """Receives the engine's reports of long waits of a session.
+    """Receives the engine's reports of long waits in a session.
 
-    The engine holds it, where the garbage collector cannot see it. So it holds no references
-    itself.
+    The engine holds this object, but the garbage collector cannot see that. So it must not hold
+    references itself.
 
     Args:
-        waits: The object that is called; not kept alive.
+        waits: The object to call, which is not kept alive.
     """
 
     def __init__(self, waits: "Waits") -> None:
         self.find_waits = weakref.ref(waits)
 
     def __call__(self, names: list[str]) -> None:
-        """Warns of operations that wait, if the session still exists."""
+        """Warns about waiting operations if the session still exists."""
         waits = self.find_waits()
         if waits is not None:
             waits.look(names)
 
     def explain(self, op: str) -> str | None:
-        """Returns what an operation waits for, if the session still exists."""
+        """Returns what an operation is waiting for if the session still exists."""
         waits = self.find_waits()
         return None if waits is None else waits.explain(op)
 
 
 class Waits:
-    """Explains what the runs of a session wait for, and why nothing may come.
+    """Explains what the runs of a session are waiting for, and why nothing may arrive.
 
     Args:
-        session: The session; not kept alive.
+        session: The session, which is not kept alive.
 
     Attributes:
-        patience_secs: The time that a run waits before `look` is called.
+        patience_secs: The time in seconds that a run waits before `look` is called.
     """
 
     patience_secs: ClassVar[float] = 3.0
@@ -92,11 +92,11 @@ class Waits:
         self._graph = session.graph
         self._find_session = weakref.ref(session)
         self._lock = threading.Lock()
-        # The queues that were warned of. Guarded by the lock.
+        # The queues about which a warning was given. Guarded by the lock.
         self._warned: set[Operation] = set()
 
     def look(self, names: list[str]) -> None:
-        """Warns, once for each queue, if operations wait for a queue that nothing fills."""
+        """Warns, once for each queue, if operations are waiting for a queue that nothing fills."""
         for name in names:
             wait = self._wait(name)
             if wait is None or wait.queue is None:
@@ -109,9 +109,9 @@ class Waits:
                 )
 
     def _is_new(self, queue: Operation) -> bool:
-        """Returns whether this is the first warning of a queue.
+        """Returns whether this is the first warning about a queue.
 
-        Never once the session is closed.
+        Always False once the session is closed.
         """
         session = self._find_session()
         if session is None or session.is_closed:
@@ -122,10 +122,10 @@ class Waits:
         return is_new
 
     def raise_op_error(self, error: engine.EngineError) -> NoReturn:
-        """Raises the error of `headrace.core.errors` for an engine's failure, with an explanation.
+        """Raises the error from `headrace.core.errors` for an engine error, with an explanation.
 
         If a queue ended because its runner failed, or a wait timed out, the runner's error is the
-        cause.
+        cause of the raised error.
         """
         code, message, name, _ = error.args
         remark, failure = "", None
@@ -143,17 +143,17 @@ class Waits:
         engine.raise_op_error(error, self._graph, remark, failure)
 
     def explain_interrupt(self, error: BaseException) -> None:
-        """Adds a note to the exception that interrupted a run (Ctrl-C): what the run waited for."""
+        """Adds what the run was waiting for as a note to the exception that interrupted it."""
         name = vars(error).pop("waiting", None)
         wait = self._wait(name)
         if wait is None:
             return
         errors.add_note(error, self._describe(wait))
-        with suppress(Exception):  # The exception of a user's signal handler may be frozen.
+        with suppress(Exception):  # The exception of a user's signal handler may be read-only.
             error.__cause__ = error.__cause__ or self._failure(wait)
 
     def explain(self, name: str) -> str | None:
-        """Returns what an operation waits for, and why nothing may come; None if unknown."""
+        """Returns what an operation is waiting for and why nothing may arrive. None if unknown."""
         wait = self._wait(name)
         return None if wait is None else self._explained(wait)
 
@@ -167,7 +167,7 @@ class Waits:
         return text if failure is None else f"{text}. A queue runner failed: {_summary(failure)}"
 
     def _wait(self, name: str | None) -> _Wait | None:
-        """Finds what the operation of a name waits for; None if there is no such operation."""
+        """Returns what the named operation is waiting for. None if there is no such operation."""
         try:
             op = None if name is None else self._graph.get_operation_by_name(name)
         except (KeyError, ValueError):
@@ -187,7 +187,7 @@ class Waits:
         return session.runners.of_queue(wait.queue)
 
     def _failure(self, wait: _Wait) -> BaseException | None:
-        """The first error of a runner of the queue that the operation waits for."""
+        """Returns the first error of a runner of the queue that the operation is waiting for."""
         session = self._find_session()
         if session is None:
             return None
@@ -195,7 +195,7 @@ class Waits:
         return next((failure for failure in failures if failure is not None), None)
 
     def _reason(self, wait: _Wait) -> str | None:
-        """Why the wait cannot end, and what to do; None if it may end."""
+        """Returns why the wait cannot end, and what to do about it. None if it may end."""
         session, producers = self._find_session(), self._producers(wait)
         if session is None or wait.queue is None or wait.is_enqueue:
             return None
@@ -248,7 +248,7 @@ _INITIALIZERS: Final = (
 
 
 def _other_threads() -> list[threading.Thread]:
-    """The threads that may be about to fill a queue which has no runner."""
+    """Returns the threads that may be about to fill a queue without a runner."""
     this = threading.current_thread()
     return [
         thread
@@ -258,7 +258,7 @@ def _other_threads() -> list[threading.Thread]:
 
 
 def _summary(error: BaseException) -> str:
-    """Returns the text of an error in one line, without the origin of its operation."""
+    """Returns the text of an error on one line, without the origin of its operation."""
     lines = [line.strip() for line in str(error).splitlines()]
     lines = [line for line in lines if not line.startswith(("[[{{node", "defined at "))]
     return f"{type(error).__name__}: {'. '.join(line.removesuffix('.') for line in lines)}"

@@ -1,7 +1,8 @@
-"""TensorFlow's checkpoint format, V2: a tensor bundle of one index file and its data files.
+"""TensorFlow's V2 checkpoint format: a tensor bundle, with an index file and data files.
 
-`PREFIX.index` is a sorted table of names and of the place of each tensor;
-`PREFIX.data-00000-of-00001` is the tensors' elements one after another, little-endian, rows first.
+`PREFIX.index` is a sorted table with the name and position of each tensor.
+`PREFIX.data-00000-of-00001` contains the elements of all tensors, one tensor after another,
+little-endian and in row-major order.
 
 Source: `tensorflow/core/util/tensor_bundle/tensor_bundle.h` of TensorFlow 1.15.
 """

@@ -1,7 +1,7 @@
-"""Encoding and decoding of one tensor in a data file.
+"""Encodes and decodes a tensor in a data file.
 
-Numbers and bools are little-endian, rows first. Strings are their lengths as varints, a checksum of
-the lengths, and the bytes of all strings one after another.
+Numbers and bools are stored little-endian in row-major order. Strings are stored as their lengths
+in varints, a checksum of the lengths, and the bytes of all strings, one after another.
 """
 
 import math
@@ -21,19 +21,19 @@ _UINT32_MAX: Final = 0xFFFFFFFF
 
 
 def find_dtype(array: npt.NDArray[Any]) -> dtypes.DType:
-    """Returns the type under which an array is stored.
+    """Returns the dtype with which an array is stored.
 
     Raises:
-        TypeError: If there is none.
+        TypeError: If no dtype fits.
     """
     return dtypes.as_dtype(array.dtype)
 
 
 def encode(array: npt.NDArray[Any]) -> tuple[bytes, int]:
-    """Returns the bytes that represent an array in a data file, and their checksum.
+    """Returns the bytes of an array in a data file, and their checksum.
 
     Raises:
-        TypeError: If an element of an array of objects is neither bytes nor str.
+        TypeError: If an element of an object array is neither bytes nor str.
     """
     if find_dtype(array) == dtypes.string:
         return _encode_strings(array)
@@ -48,15 +48,15 @@ def decode(
 
     Args:
         data: The bytes.
-        dtype: The type under which the array is stored.
-        shape: Its shape.
-        checksum: The checksum that the bytes must have.
+        dtype: The dtype with which the array is stored.
+        shape: The shape of the array.
+        checksum: The expected checksum of the bytes.
 
     Returns:
-        A new array; strings are an object array of bytes.
+        A new array. Strings are an object array of bytes.
 
     Raises:
-        ValueError: If the bytes do not match the checksum, the type or the shape.
+        ValueError: If the bytes do not fit the checksum, the dtype or the shape.
     """
     if dtype == dtypes.string:
         return _decode_strings(data, shape, checksum)
@@ -102,7 +102,7 @@ def _decode_strings(data: bytes, shape: tuple[int, ...], checksum: int) -> npt.N
 
 
 def _length_number(length: int) -> bytes:
-    """Returns the bytes of a length as they enter the checksum."""
+    """Returns the bytes of a length over which the checksum is computed."""
     return length.to_bytes(4 if length <= _UINT32_MAX else 8, "little")
 
 

@@ -1,4 +1,4 @@
-"""Variable-length integers and masked checksums, as LevelDB writes them."""
+"""Variable-length integers and masked checksums, as in LevelDB."""
 
 from headrace.core.engine import crc32c
 
@@ -9,13 +9,13 @@ _UINT32 = 0xFFFFFFFF
 
 
 def masked_crc32c(data: bytes) -> int:
-    """Computes the masked checksum of bytes, so that data may contain their own checksum."""
+    """Computes a masked checksum. The mask allows data to contain its own checksum."""
     checksum = crc32c(data)
     return (((checksum >> 15) | (checksum << 17)) + _MASK_DELTA) & _UINT32
 
 
 def write_varint(value: int) -> bytes:
-    """Writes a number of at least 0 as groups of seven bits, lowest first."""
+    """Encodes a nonnegative number as groups of seven bits, lowest first."""
     encoded = bytearray()
     while value >= 0x80:
         encoded.append(value & 0x7F | 0x80)
@@ -25,17 +25,17 @@ def write_varint(value: int) -> bytes:
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Reads a number.
+    """Decodes a number.
 
     Args:
-        data: The bytes that hold it.
-        position: The position of its beginning.
+        data: The bytes that contain the number.
+        position: The position at which the number starts.
 
     Returns:
-        The number and the position after it.
+        The number, and the position after it.
 
     Raises:
-        ValueError: If the data end inside the number, or it has more than 64 bits.
+        ValueError: If the data ends inside the number, or the number has more than 64 bits.
     """
     value = 0
     for shift in range(0, 64, 7):

@@ -23,19 +23,19 @@ _BIG_ENDIAN: Final = 1
 
 
 class BundleReader:
-    """Reads tensors by name from a checkpoint that headrace or TensorFlow wrote.
+    """Reads tensors by name from a checkpoint written by headrace or TensorFlow.
 
     The index is read and checked immediately, tensors on request. No file stays open.
 
     Args:
-        prefix: Path of the checkpoint, without `.index`.
+        prefix: The path of the checkpoint without `.index`.
 
     Raises:
-        NotFoundError: If there is no index.
+        NotFoundError: If the index does not exist.
         DataLossError: If the index is damaged.
-        FailedPreconditionError: If it is a directory.
-        PermissionDeniedError: If it may not be read.
-        UnimplementedError: If the form of the checkpoint is not supported: a compressed index,
+        FailedPreconditionError: If the index is a directory.
+        PermissionDeniedError: If the index may not be read.
+        UnimplementedError: If the format of the checkpoint is not supported: a compressed index,
             big-endian numbers or a newer version.
 
     Source: `BundleReader` of TensorFlow 1.15.
@@ -49,7 +49,7 @@ class BundleReader:
             items = dict(read_table(self._index_path))
             self._num_shards = self._check_header(items.pop(b"", None))
             for key, value in items.items():
-                # A name that begins with a null byte is a slice of another tensor.
+                # A name that starts with a null byte is a slice of another tensor.
                 if not key.startswith(b"\0"):
                     self._entries[key.decode()] = BundleEntryProto.FromString(value)
         except NotFoundError as error:
@@ -73,16 +73,16 @@ class BundleReader:
         """Returns the shape of a tensor.
 
         Raises:
-            NotFoundError: If there is no tensor of this name.
+            NotFoundError: If there is no tensor with this name.
         """
         return tuple(dim.size for dim in self._find_entry(name).shape.dim)
 
     def dtype(self, name: str) -> np.dtype[Any]:
-        """Returns the type of a tensor's elements; object means strings.
+        """Returns the dtype of a tensor. Object means strings.
 
         Raises:
-            NotFoundError: If there is no tensor of this name.
-            UnimplementedError: If NumPy has no such type.
+            NotFoundError: If there is no tensor with this name.
+            UnimplementedError: If NumPy has no such dtype.
         """
         return np.dtype(self._find_dtype(name).as_numpy_dtype)
 
@@ -90,16 +90,16 @@ class BundleReader:
         """Reads a tensor and checks it.
 
         Args:
-            name: Its name.
+            name: The name of the tensor.
 
         Returns:
-            A new array that may be written to; strings are an object array of bytes.
+            A new, writable array. Strings are an object array of bytes.
 
         Raises:
-            NotFoundError: If there is no tensor of this name, or its data file is missing.
-            DataLossError: If the data file is cut short or does not match its checksums.
-            ResourceExhaustedError: If memory can never hold it.
-            UnimplementedError: If NumPy has no such type, or the tensor is stored in slices.
+            NotFoundError: If there is no tensor with this name, or its data file is missing.
+            DataLossError: If the data file is truncated or does not match its checksums.
+            ResourceExhaustedError: If the tensor can never fit into memory.
+            UnimplementedError: If NumPy has no such dtype, or the tensor is stored in slices.
         """
         entry = self._find_entry(name)
         dtype = self._find_dtype(name)
@@ -135,7 +135,7 @@ class BundleReader:
             raise _not_found(path) from error
 
     def _check_header(self, serialized: bytes | None) -> int:
-        """Returns the number of data files."""
+        """Checks the header and returns the number of data files."""
         if serialized is None:
             raise self._damage(f"{self._index_path}: has no header, expected one")
         header = BundleHeaderProto.FromString(serialized)

@@ -1,9 +1,9 @@
-"""Publishes the files of a checkpoint, so that a complete one exists at any moment.
+"""Publishes the files of a checkpoint, so that a complete one exists at any time.
 
-The index names its data file by the number of data files, which is 1. Two files cannot be renamed
-atomically. So to replace a checkpoint, the new data first get the name of the first file of two,
-and a new index names them; then they get their final name as well, and a last index names that.
-TensorFlow can read each of these indexes.
+The index refers to its data file through the number of data files, which is 1. Two files cannot be
+renamed atomically. To replace a checkpoint, the new data file is therefore first named like the
+first of two files, and a new index refers to it. Then the data file gets its final name, too, and
+the final index refers to that. TensorFlow can read each of these indexes.
 """
 
 import os
@@ -25,23 +25,23 @@ _publishing: Final = threading.Lock()
 
 
 def data_path(prefix: str, num_shards: int, shard: int = 0) -> str:
-    """Returns the name of a data file of a checkpoint."""
+    """Returns the path of a data file of a checkpoint."""
     return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
 
 
 class Replacement:
-    """The files of a checkpoint that is being written. They are removed if they are not published.
+    """The files of a checkpoint that is being written. They are removed unless they are published.
 
     Args:
-        prefix: Path of the checkpoint.
+        prefix: The path of the checkpoint.
 
     Attributes:
         data: The data file.
-        indexes: The indexes, each with the number of data files that its header has to say.
+        indexes: The indexes, each with the number of data files for its header.
 
     Raises:
         NotFoundError: If the directory does not exist.
-        OpError: If it cannot be written there.
+        OpError: If the files cannot be written there.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -62,14 +62,14 @@ class Replacement:
                 data.keep_mode_of(data_path(self._prefix, 1))
                 return data, 2
             except (NotFoundError, PermissionDeniedError):
-                pass  # The data are missing, or the directory refuses new files.
+                pass  # The data is missing, or the directory does not accept new files.
         return files.enter_context(_create(data_path(self._prefix, 1))), 1
 
     def publish(self, survives_power_loss: bool) -> None:
         """Renames the files to their final names.
 
         Args:
-            survives_power_loss: Whether to wait before that until they are on the disk; this is
+            survives_power_loss: Whether to wait first until the files are on the disk. This is
                 always done if they replace others.
         """
         if survives_power_loss or self._replaced is not None:
@@ -87,7 +87,7 @@ class Replacement:
                 self._remove_other()
 
     def _remove_other(self) -> None:
-        """Removes the data file of the intermediate name, unless a real second part exists."""
+        """Removes the data file with the intermediate name, unless there is a second part."""
         other = data_path(self._prefix, 2)
         if exists(other) and not exists(data_path(self._prefix, 2, 1)):
             remove(other)
@@ -105,7 +105,7 @@ class Replacement:
 
 
 def _num_shards(prefix: str) -> int | None:
-    """Returns how many data files the index of a checkpoint names; None if none can be read."""
+    """Returns the number of data files of a checkpoint. None if its index cannot be read."""
     try:
         return BundleReader(prefix).num_shards
     except OpError:

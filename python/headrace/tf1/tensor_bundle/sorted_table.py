@@ -1,9 +1,9 @@
-"""Sorted tables of keys and values in one file, LevelDB's SSTable.
+"""Sorted tables of keys and values in one file: the SSTables of LevelDB.
 
-A table is a row of blocks, an index block with the place of each block, and a footer with the place
-of the index. In a block a key is written without the prefix that it shares with the key before it;
-every so often, at a restart, a key is written whole. A block is followed by one byte for its
-compression and a checksum.
+A table consists of blocks, an index block with the position of each block, and a footer with the
+position of the index. In a block, a key is written without the prefix that it shares with the
+previous key. At regular restarts a key is written in full. Each block is followed by one byte for
+its compression and a checksum.
 
 Source: `doc/table_format.md` of LevelDB.
 """
@@ -26,8 +26,8 @@ _TRAILER: Final = struct.Struct("<BI")
 _UINT32: Final = struct.Struct("<I")
 _BLOCK_SIZE_BYTES: Final = 256 * 1024
 _RESTART_INTERVAL: Final = 16
-# The largest ratio of the bytes of a block's keys to the block. In TensorFlow's blocks every
-# sixteenth key is whole, so it is at most sixteen.
+# The maximum ratio between the size of a block's keys and the size of the block. In TensorFlow's
+# blocks every sixteenth key is written in full, so the ratio is at most sixteen.
 _MAX_EXPANSION: Final = 64
 _COMPRESSIONS: Final = {1: "Snappy", 2: "Zstandard"}
 
@@ -36,10 +36,10 @@ class Output(Protocol):
     """The file that a table is written to."""
 
     def write(self, data: bytes, /) -> int:
-        """Appends bytes and returns how many."""
+        """Appends bytes and returns their number."""
 
     def tell(self) -> int:
-        """Returns how many bytes were written."""
+        """Returns the number of bytes written so far."""
 
 
 class _BlockBuilder:
@@ -87,9 +87,9 @@ def write_table(
     """Writes a table.
 
     Args:
-        file: The file to write to, from its current position, which must be 0.
-        items: Keys, in ascending order and each once, and their values.
-        block_size_bytes: A block ends when it has reached this size.
+        file: The file to write to. Its position must be 0.
+        items: The keys in ascending order, without duplicates, and their values.
+        block_size_bytes: The size at which a block ends.
     """
     index = _BlockBuilder(restart_interval=1)
     block = _BlockBuilder(_RESTART_INTERVAL)
@@ -119,7 +119,7 @@ def _successor(key: bytes) -> bytes:
 
 
 def _write_block(file: Output, block: _BlockBuilder) -> bytes:
-    """Writes a block and returns its handle: its offset and its size."""
+    """Writes a block and returns its handle: its offset and size."""
     offset = file.tell()
     contents = block.finish() + b"\0"
     file.write(contents + _UINT32.pack(masked_crc32c(contents)))
@@ -127,19 +127,19 @@ def _write_block(file: Output, block: _BlockBuilder) -> bytes:
 
 
 def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
-    """Reads a table from its beginning; each block is checked before its entries are yielded.
+    """Reads a table from the start. Each block is checked before its entries are yielded.
 
     Args:
-        path: The file. It is read as a whole.
+        path: The path of the file, which is read as a whole.
 
     Yields:
-        Keys, in ascending order, and their values.
+        The keys in ascending order, and their values.
 
     Raises:
-        DataLossError: If the file is not a table, is cut short or does not match its checksums, or
-            if its keys are not in order or much larger than the file.
-        OpError: If it cannot be read.
-        ResourceExhaustedError: If memory can never hold the file.
+        DataLossError: If the file is not a table, is truncated or does not match its checksums, or
+            if its keys are unsorted or much larger than the file.
+        OpError: If the file cannot be read.
+        ResourceExhaustedError: If the file can never fit into memory.
         UnimplementedError: If a block is compressed.
     """
     with os_errors(path), open_file(path) as file:
@@ -166,7 +166,7 @@ def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _read_handle(data: bytes, position: int) -> tuple[int, int, int]:
-    """Returns the offset and the size of a block, and the position after the handle."""
+    """Returns the offset and size of a block, and the position after the handle."""
     offset, position = read_varint(data, position)
     size, position = read_varint(data, position)
     return offset, size, position

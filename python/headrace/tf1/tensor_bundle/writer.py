@@ -24,23 +24,24 @@ def write_bundle(
 ) -> None:
     """Writes `PREFIX.index` and `PREFIX.data-00000-of-00001`, which TensorFlow can read.
 
-    Both files are written to temporary names and renamed when they are complete, the index last, so
-    that a reader never finds half a checkpoint. A checkpoint of the same name is replaced as a
-    whole: at any moment its index names data that belong to it. Between two renames these have the
-    name `PREFIX.data-00000-of-00002`.
+    Both files are written under temporary names and renamed when they are complete, the index last,
+    so a reader never finds an incomplete checkpoint. A checkpoint with the same name is replaced as
+    a whole: at any time its index refers to data that belongs to it. Between two renames, the data
+    file is called `PREFIX.data-00000-of-00002`.
 
     Args:
-        prefix: Path of the checkpoint; its directory must exist.
-        tensors: Arrays by name. Strings are object arrays of bytes, or of str, stored as UTF-8.
-        survives_power_loss: Whether to wait until both files are on the disk before they get their
-            names. On a busy disk that takes seconds. A checkpoint that replaces another one always
-            waits, since nothing else would be left.
+        prefix: The path of the checkpoint. Its directory must exist.
+        tensors: The arrays by name. Strings are object arrays of bytes, or of str, which is stored
+            as UTF-8.
+        survives_power_loss: Whether to wait until both files are on the disk before they are
+            renamed. On a busy disk that takes seconds. A checkpoint that replaces another one
+            always waits, since otherwise a power loss could destroy both.
 
     Raises:
-        ValueError: If a name is empty or begins with a null character.
-        TypeError: If an array has a type that checkpoints do not have.
+        ValueError: If a name is empty or starts with a null character.
+        TypeError: If the dtype of an array is not supported in checkpoints.
         NotFoundError: If the directory does not exist.
-        ResourceExhaustedError: If there is no room for it. An older checkpoint stays.
+        ResourceExhaustedError: If there is not enough space. An older checkpoint is kept.
 
     Source: `BundleWriter` of TensorFlow 1.15.
     """
@@ -65,7 +66,7 @@ def _check_tensor(prefix: str, name: str, value: npt.ArrayLike) -> npt.NDArray[A
         )
     array = np.asarray(value)
     if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
-        # NumPy's string types lose null characters at the end.
+        # NumPy's string types drop null characters at the end.
         array = np.asarray(value, np.object_)
     try:
         find_dtype(array)
@@ -80,7 +81,7 @@ def _check_tensor(prefix: str, name: str, value: npt.ArrayLike) -> npt.NDArray[A
 def _write_tensor(
     data: AtomicFile, prefix: str, name: str, array: npt.NDArray[Any]
 ) -> BundleEntryProto:
-    """Appends a tensor to the data file and returns its entry for the index."""
+    """Appends a tensor to the data file and returns its index entry."""
     try:
         contents, checksum = encode(array)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""`tf.test`: tests of graphs, and questions about devices. The processor is the only device."""
+"""`tf.test`: tests of graphs, and functions that list devices. The only device is the CPU."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ __all__ = [
     "mock",
 ]
 
-# Names that need other packages are loaded when they are first used.
+# Names that need other packages are loaded on first use.
 _LATE = {
     "TestCase": "headrace.tf1.test.case",
     "assert_equal_graph_def": "headrace.tf1.test.graph_defs",

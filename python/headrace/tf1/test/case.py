@@ -1,5 +1,5 @@
 # ruff: noqa: PT009, PT027  (these assertions are made of those of unittest)
-"""Test cases with sessions, and comparisons of what graphs compute.
+"""Test cases with sessions, and comparisons of the values that graphs compute.
 
 Source: `tf.test.TestCase` of TensorFlow 1.15.
 """
@@ -438,7 +438,7 @@ class TestCase(absltest.TestCase):
         return self.assertRaisesRegex(*args, **kwargs)
 
     def _values_of(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """Returns the values of both; two tensors are evaluated by one run."""
+        """Returns both values. Two tensors are evaluated in the same run."""
         if _is_symbolic(a) and _is_symbolic(b):
             first, second = self.evaluate([a, b])
             return first, second
@@ -496,7 +496,7 @@ class TestCase(absltest.TestCase):
 
 
 class _CheckedThread:
-    """A thread whose errors are those of a test."""
+    """A thread whose errors fail the test."""
 
     def __init__(
         self,
@@ -523,7 +523,7 @@ class _CheckedThread:
         self._thread.start()
 
     def join(self) -> None:
-        """Waits until the function has returned, and fails the test if it has raised an error."""
+        """Waits until the function has returned. Fails the test if it raised an error."""
         self._is_joined = True
         self._thread.join()
         if self._error is not None:
@@ -531,7 +531,7 @@ class _CheckedThread:
             raise self._test.failureException(text) from self._error
 
     def is_alive(self) -> bool:
-        """Returns whether the function still runs."""
+        """Returns whether the function is still running."""
         return self._thread.is_alive()
 
     def check_termination(self) -> None:
@@ -546,7 +546,7 @@ def _is_symbolic(value: object) -> bool:
 
 
 def _is_list_of_arrays(value: object) -> bool:
-    """Returns whether a list is not an array, since its items differ in shape or are dicts."""
+    """Returns whether the items of a list differ in shape or are dicts, so it is no array."""
     if not isinstance(value, (list, tuple)):
         return False
     try:

@@ -1,4 +1,4 @@
-"""A directory for the files of the tests of a process."""
+"""A directory for the files of the tests in a process."""
 
 import atexit
 import os

@@ -1,4 +1,4 @@
-"""Comparison of messages of graphs.
+"""Compares graph messages.
 
 Source: `tf.test.assert_equal_graph_def` of TensorFlow 1.15.
 """

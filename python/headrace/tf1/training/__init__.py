@@ -1,6 +1,6 @@
 """Training infrastructure: sessions that own the threads of their input, hooks, supervisors.
 
-Nothing here computes a gradient: the program itself assigns the trained variables.
+Nothing here computes gradients: the program itself assigns new values to its variables.
 """
 
 from headrace.tf1.training.cluster import ClusterSpec, Server

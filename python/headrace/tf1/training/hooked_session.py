@@ -1,4 +1,4 @@
-"""A session with the hooks that take part in its runs and the coordinator of its queue runners.
+"""A session with the hooks of its runs and the coordinator of its queue runners.
 
 Source: `tf.train.MonitoredSession` of TensorFlow 1.15.
 """
@@ -29,23 +29,23 @@ _CALLER: Final = "caller"
 
 
 class HookedSession:
-    """A session with hooks and a coordinator. Starts the queue runners of its graph.
+    """A session with hooks and a coordinator. It starts the queue runners of its graph.
 
     Args:
-        session: The session, which is closed with this object.
-        hooks: Take part in each run.
-        stop_grace_period_secs: The time that threads have to end.
+        session: The session. It is closed together with this object.
+        hooks: The hooks that take part in each run.
+        stop_grace_period_secs: The time in seconds that threads get to end.
     """
 
     def __init__(
         self, session: Session, hooks: Sequence[SessionRunHook], stop_grace_period_secs: float
     ) -> None:
-        # Programs look for the session through attributes of this name.
+        # Programs look for the session in attributes with this name.
         self._sess = session
         self._hooks = hooks
         self._stop_grace_period_secs = stop_grace_period_secs
         self._has_stopped = False
-        # The end of an input is not a clean stop: whoever waits for the data gets the error.
+        # The end of an input is not a clean stop: threads that wait for the data get the error.
         self.coord = Coordinator(clean_stop_exception_types=[])
         if session.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
             start_queue_runners(sess=session, coord=self.coord)
@@ -63,7 +63,7 @@ class HookedSession:
         return self._sess
 
     def should_stop(self) -> bool:
-        """Returns whether a hook or a thread has asked for the end.
+        """Returns whether a hook or a thread has requested a stop.
 
         Raises:
             BaseException: The error that ended a thread.
@@ -78,10 +78,10 @@ class HookedSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Runs the session as `Session.run` does, with the hooks.
+        """Runs the session like `Session.run`, with the hooks.
 
         Raises:
-            RuntimeError: If a hook has requested the end before, or two feed the same tensor.
+            RuntimeError: If a hook has already requested a stop, or two hooks feed the same tensor.
         """
         try:
             return self._run_with_hooks(fetches, feed_dict, options, run_metadata)
@@ -108,7 +108,8 @@ class HookedSession:
         run_metadata = run_metadata or RunMetadata()
         requested: dict[Any, Any] = {}
         feeds = self._ask_hooks(context, requested, feed_dict, options)
-        # Last: what hooks read of variables is then mostly from before the step, as in TensorFlow.
+        # The caller's fetches come last: hooks then usually see the variables before the step, as
+        # in TensorFlow.
         requested[_CALLER] = fetches
         results = self._sess.run(requested, feeds, options, run_metadata)
         for hook in self._hooks:
@@ -123,7 +124,7 @@ class HookedSession:
         feed_dict: Mapping[Any, Any] | None,
         options: RunOptions,
     ) -> Mapping[Any, Any] | None:
-        """Adds the fetches of the hooks to `requested`, and returns all feeds."""
+        """Adds the fetches of the hooks to `requested` and returns all feeds."""
         fed: dict[Any, Any] = {}
         for hook in self._hooks:
             run_args = hook.before_run(context)
@@ -165,7 +166,7 @@ def _check_apart(first: Mapping[Any, Any], second: Mapping[Any, Any], message: s
 
 
 def _merge(options: RunOptions, hook_options: RunOptions) -> None:
-    """Merges a hook's options into those of a run: the fuller trace, the longer time."""
+    """Merges a hook's options into those of a run: the fuller trace and the longer timeout."""
     options.trace_level = max(options.trace_level or 0, hook_options.trace_level or 0)
     options.timeout_in_ms = max(options.timeout_in_ms or 0, hook_options.timeout_in_ms or 0)
     options.output_partition_graphs = bool(

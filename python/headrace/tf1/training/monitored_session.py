@@ -30,7 +30,7 @@ __all__ = ["MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSes
 
 _T = TypeVar("_T")
 
-# Exceptions that end the training without an error.
+# Exceptions that end training without an error.
 _ENDS: Final = (OutOfRangeError, StopIteration)
 _USE_DEFAULT: Final[Any] = object()
 
@@ -46,11 +46,11 @@ class StepContext:
 
     @property
     def session(self) -> Session:
-        """The session, whose `run` calls no hooks."""
+        """The session. Its `run` calls no hooks."""
         return self._session
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs as `MonitoredSession.run` does."""
+        """Runs like `MonitoredSession.run`."""
         return self._run_with_hooks_fn(*args, **kwargs)
 
     def request_stop(self) -> NoReturn:
@@ -59,7 +59,7 @@ class StepContext:
 
 
 class _MonitoredSession:
-    """The common base of monitored sessions."""
+    """The common base class of monitored sessions."""
 
     StepContext = StepContext
 
@@ -78,7 +78,7 @@ class _MonitoredSession:
         self._stop_grace_period_secs = stop_grace_period_secs
         for hook in self._hooks:
             hook.begin()
-        # Programs look for the session through attributes of this name.
+        # Programs look for the session in attributes with this name.
         self._sess: HookedSession | None = self._create()
         self._is_closed = False
 
@@ -101,7 +101,7 @@ class _MonitoredSession:
         return None if self._sess is None else self._sess.session.graph
 
     def _tf_sess(self) -> Session | None:
-        # Programs call this.
+        # Programs call this method.
         return None if self._sess is None else self._sess.session
 
     def run(
@@ -150,7 +150,7 @@ class _MonitoredSession:
         return self._retrying(lambda sess: step_fn(StepContext(sess.session, sess.run)))
 
     def _retrying(self, function: Callable[[HookedSession], _T]) -> _T:
-        """Calls a function with the session, again with a new one if that is preempted."""
+        """Calls a function with the session. After a preemption, repeats it with a new session."""
         if self._is_closed:
             raise RuntimeError("Run called on a monitored session that is closed. Make another.")
         while True:
@@ -190,7 +190,7 @@ class _MonitoredSession:
         except Exception:
             if not self._should_recover:
                 raise
-            # The next run fails, or `close` raises it.
+            # The next run or `close` raises the error.
             return False
 
     def close(self) -> None:
@@ -370,7 +370,7 @@ def MonitoredTrainingSession(
 def _interval(
     interval: tuple[int | None, float | None], default: tuple[int | None, float | None]
 ) -> tuple[int | None, float | None]:
-    """Returns an interval in steps and seconds; the defaults if neither is given."""
+    """Returns an interval in steps and seconds. The defaults apply if neither is given."""
     if interval == (_USE_DEFAULT, _USE_DEFAULT):
         return default
     steps, seconds = (None if value is _USE_DEFAULT else value for value in interval)

@@ -1,4 +1,4 @@
-"""Devices for programs with parameter servers. Devices have no effect here.
+"""Devices for programs with parameter servers. They have no effect here.
 
 Source: `tf.train.replica_device_setter` of TensorFlow 1.15.
 """
@@ -59,7 +59,7 @@ def replica_device_setter(
 
 
 class _RoundRobin:
-    """Chooses one server after the other."""
+    """Chooses the servers in turn."""
 
     def __init__(self, num_tasks: int) -> None:
         self._num_tasks = num_tasks
@@ -86,7 +86,7 @@ class _Chooser:
         self._ps_strategy = ps_strategy
 
     def device_of(self, op: Operation) -> str:
-        """Returns the device of an operation; its own device takes precedence."""
+        """Returns the device for an operation. Its own device takes precedence."""
         current = DeviceSpec.from_string(op.device or "")
         if self._ps_device and op.type in self._ps_ops:
             chosen = DeviceSpec.from_string(self._ps_device)

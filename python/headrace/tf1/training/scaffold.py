@@ -1,4 +1,4 @@
-"""The parts of a graph that a monitored session needs: initializers, readiness, summaries, a saver.
+"""The parts of a graph for a monitored session: initializers, readiness checks, summaries, a saver.
 
 Source: `tf.train.Scaffold` of TensorFlow 1.15.
 """
@@ -78,7 +78,7 @@ class Scaffold:
 
         self._init_op = given("init_op", init_op)
         self._init_feed_dict = given("init_feed_dict", init_feed_dict)
-        # A copied scaffold gives its own function, which knows that scaffold.
+        # A copied scaffold has its own function, which uses that scaffold.
         self._user_init_fn: Callable[[Scaffold, Session], object] | None = init_fn
         self._init_fn: Callable[[Session], object] | None = given(
             "init_fn", self._call_init_fn if init_fn else None

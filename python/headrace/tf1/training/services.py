@@ -1,4 +1,4 @@
-"""Threads of a supervisor: summaries, steps per second, checkpoints.
+"""The threads of a supervisor: summaries, steps per second, checkpoints.
 
 Source: `tf.train.Supervisor` of TensorFlow 1.15.
 """
@@ -22,13 +22,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ServedTraining:
-    """The objects of a training that the threads need.
+    """The objects that the threads need.
 
     Attributes:
         session: The session.
-        coord: Stops the threads.
-        step: The global step; None if there is none.
-        writer: The event file; None for none.
+        coord: The coordinator that stops the threads.
+        step: The global step. None if there is none.
+        writer: The event file. None for none.
     """
 
     session: Session
@@ -38,12 +38,12 @@ class ServedTraining:
 
 
 def summary_thread(training: ServedTraining, summary_op: Any, seconds: float) -> LooperThread:
-    """Makes the thread that writes the summaries.
+    """Makes the thread that writes summaries.
 
     Args:
         training: The training to serve.
-        summary_op: A tensor of the summaries.
-        seconds: The interval.
+        summary_op: The tensor with the summaries.
+        seconds: The interval in seconds.
     """
 
     def write() -> None:
@@ -59,11 +59,11 @@ def summary_thread(training: ServedTraining, summary_op: Any, seconds: float) ->
 
 
 def step_counter_thread(training: ServedTraining, seconds: float) -> LooperThread:
-    """Makes the thread that counts the steps per second, for the log and for TensorBoard.
+    """Makes the thread that measures the steps per second, for the log and for TensorBoard.
 
     Args:
-        training: The training to serve; it has a global step.
-        seconds: The interval.
+        training: The training to serve, which must have a global step.
+        seconds: The interval in seconds.
     """
     tag = f"{training.step.op.name}/sec"
     last = (time.monotonic(), global_step(training.session, training.step))
@@ -89,9 +89,9 @@ def checkpoint_thread(
 
     Args:
         training: The training to serve.
-        saver: Saves them.
-        path: The prefix of the files' names.
-        seconds: The interval.
+        saver: The saver that saves them.
+        path: The prefix of the file names.
+        seconds: The interval in seconds.
     """
 
     def save() -> None:

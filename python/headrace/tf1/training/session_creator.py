@@ -1,4 +1,4 @@
-"""Creators of the sessions of monitored sessions.
+"""Creators for the sessions inside monitored sessions.
 
 Source: `tf.train.ChiefSessionCreator` and `tf.train.WorkerSessionCreator` of TensorFlow 1.15.
 """

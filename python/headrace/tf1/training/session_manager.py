@@ -235,7 +235,7 @@ class SessionManager:
         max_wait_secs: float,
         config: ConfigProto | None,
     ) -> tuple[Session, bool]:
-        """Makes a session; also returns whether its variables were restored."""
+        """Makes a session. Also returns whether its variables were restored."""
         sess = Session(master, graph=self._graph, config=config)
         if checkpoint_dir and checkpoint_filename:
             raise ValueError(
@@ -262,7 +262,7 @@ class SessionManager:
         return _why_not(self._ready_op, sess)
 
     def _why_not_local(self, sess: Session) -> str | None:
-        """Runs `local_init_op`; returns None, or the reason why it could not run."""
+        """Runs `local_init_op`. Returns the reason if it could not run, otherwise None."""
         if self._local_init_op is None:
             return None
         reason = _why_not(self._ready_for_local_init_op, sess)
@@ -278,7 +278,7 @@ class SessionManager:
 
 
 def _why_not(op: Any, sess: Session) -> str | None:
-    """Returns None if `op` reports that all is ready, and otherwise a message."""
+    """Returns None if `op` reports that everything is ready, otherwise a message."""
     if op is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""The tensors that hooks fetch: the global step, and tensors that a program names.
+"""The tensors that hooks fetch: the global step, and tensors that the program names.
 
-Source: `tf.train.StopAtStepHook` and its kin of TensorFlow 1.15.
+Source: `tf.train.StopAtStepHook` and similar hooks of TensorFlow 1.15.
 """
 
 from typing import Any, Final
@@ -17,10 +17,10 @@ _READ_KEY: Final = "global_step_read_op_cache"
 
 
 def require_global_step(hook: str) -> Tensor:
-    """Returns a tensor of the number of steps, which is made once for each graph.
+    """Returns a tensor with the number of steps, created once for each graph.
 
     Args:
-        hook: Name of the hook that needs it.
+        hook: The name of the hook that needs it.
 
     Raises:
         RuntimeError: If the default graph has no global step.
@@ -44,15 +44,16 @@ def _read(step: Variable | Tensor, graph: Graph) -> Tensor:
 
 
 def find_element(element: Any) -> Any:
-    """Returns the element that a hook fetches, given itself or by name in the default graph.
+    """Returns the element that a hook fetches, given as itself or by name.
 
     Args:
-        element: A tensor, operation or variable of the default graph; or the name of a tensor, or
-            of an operation with one output.
+        element: A tensor, operation or variable of the default graph, or the name of a tensor or of
+            an operation with one output.
 
     Raises:
-        KeyError: If there is nothing of that name.
-        ValueError: If it is of another graph, or an operation with several outputs.
+        KeyError: If the default graph has no element with that name.
+        ValueError: If the element belongs to another graph, or is an operation with several
+            outputs.
     """
     graph = get_default_graph()
     if not isinstance(element, str):

@@ -1,4 +1,4 @@
-"""A timer that triggers an action every so many seconds or steps.
+"""A timer that triggers an action after a number of seconds or steps.
 
 Source: `tf.train.SecondOrStepTimer` of TensorFlow 1.15.
 """

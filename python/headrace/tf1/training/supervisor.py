@@ -1,4 +1,4 @@
-"""A supervisor prepares a session, serves the training with threads, and ends all of them.
+"""A supervisor prepares a session, supports training with threads, and ends all of them.
 
 Source: `tf.train.Supervisor` and `tf.train.basic_train_loop` of TensorFlow 1.15.
 """
@@ -156,7 +156,7 @@ class Supervisor:
         self._graph.finalize()
 
     def _given_or_found(self, argument: Any, key: str, make: Callable[[], Any]) -> Any:
-        """Returns what was given, or for `USE_DEFAULT` the first item of a collection."""
+        """Returns the argument, or for `USE_DEFAULT` the first item of a collection."""
         if not _is_default(argument):
             return argument
         members = self._graph.get_collection(key)
@@ -500,7 +500,7 @@ class Supervisor:
                     with suppress(Exception):
                         sess.close()
 
-    # The names that it had first.
+    # The original names of the methods.
     PrepareSession = prepare_or_wait_for_session
     StartQueueRunners = start_queue_runners
     StartStandardServices = start_standard_services

@@ -1,1 +1,1 @@
-"""Traces of runs: the time that each operation took, and timelines of them."""
+"""Traces of runs: the time of each operation, and timelines."""

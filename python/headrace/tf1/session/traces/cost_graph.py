@@ -1,4 +1,4 @@
-"""The cost of each operation of a run: `RunMetadata.cost_graph`.
+"""The cost of each operation in a run: `RunMetadata.cost_graph`.
 
 Source: `GraphOptions.build_cost_model` and `cost_graph.proto` of TensorFlow 1.15.
 """
@@ -13,16 +13,16 @@ from headrace.tf1.session.devices import CPU
 
 __all__ = ["make_cost_graph"]
 
-# The output is not the memory of an input.
+# The output does not share memory with an input.
 _NO_ALIAS = -1
 
 
 def make_cost_graph(ops: Iterable[Operation], spans: Mapping[str, engine.Span]) -> CostGraphDef:
-    """Returns a node for each operation, in the order in which they were made.
+    """Returns a node for each operation, in the order in which the operations were made.
 
     Args:
         ops: The operations of the run.
-        spans: The span of each operation that was timed, by name.
+        spans: The span of each timed operation, by name.
     """
     graph = CostGraphDef()
     ordered = sorted(ops, key=lambda op: op._id)
@@ -50,7 +50,7 @@ def make_cost_graph(ops: Iterable[Operation], spans: Mapping[str, engine.Span]) 
 
 
 def _known_output(tensor: Tensor) -> engine.SpanOutput:
-    """Returns type, static shape and size of an untraced output; 0 bytes if unknown."""
+    """Returns the dtype, static shape and size of an untraced output, with 0 bytes if unknown."""
     dtype, shape = tensor.dtype.base_dtype, tensor.shape
     dims = [] if shape.rank is None else [-1 if dim is None else dim for dim in shape.as_list()]
     num_bytes = (shape.num_elements() or 0) * dtype.size

@@ -1,4 +1,4 @@
-"""Step statistics as a trace that Chrome shows, under `chrome://tracing`.
+"""Converts step statistics to a trace that Chrome shows under `chrome://tracing`.
 
 Source: `tensorflow.python.client.timeline` of TensorFlow 1.15, and the "Trace Event Format" of the
 Chromium project.
@@ -15,7 +15,7 @@ __all__ = ["Timeline"]
 
 
 class _Op(NamedTuple):
-    """An operation of a trace: which lane of which process shows it, and when."""
+    """An operation in a trace: the process and the lane in which it is shown, and its times."""
 
     pid: int
     lane: int
@@ -31,7 +31,7 @@ class Timeline:
 
     Args:
         step_stats: `run_metadata.step_stats` of a run with `RunOptions(trace_level=...)`.
-        graph: Accepted for compatibility; not used.
+        graph: Accepted for compatibility. Not used.
     """
 
     def __init__(self, step_stats: StepStats, graph: Graph | None = None) -> None:
@@ -43,8 +43,8 @@ class Timeline:
         """Returns the trace as JSON.
 
         Args:
-            show_dataflow: Whether arrows lead from operations to those that use their outputs.
-            show_memory: Accepted for TensorFlow's sake: sessions here do not record allocations.
+            show_dataflow: Whether to draw arrows from operations to those that use their outputs.
+            show_memory: Accepted for compatibility. Sessions do not record allocations.
         """
         events: list[dict[str, Any]] = []
         ops: dict[str, _Op] = {}
@@ -59,7 +59,7 @@ class Timeline:
 
 
 def _in_lanes(pid: int, stats: Iterable[NodeExecStats]) -> Iterator[_Op]:
-    """Yields operations in the order of their beginnings, those at the same time in other lanes."""
+    """Yields operations in the order of their start times. Overlapping ones get separate lanes."""
     ends: list[int] = []
     for node in sorted(stats, key=lambda node: node.all_start_micros):
         begin = node.all_start_micros
@@ -71,7 +71,7 @@ def _in_lanes(pid: int, stats: Iterable[NodeExecStats]) -> Iterator[_Op]:
 
 
 def _parsed(label: str) -> tuple[str, list[str]]:
-    """Returns the type and the inputs that a label "name = Type(input, ...)" names."""
+    """Parses a label "name = Type(input, ...)". Returns the type and the inputs."""
     _, _, call = label.partition(" = ")
     kind, _, inputs = call.partition("(")
     return kind or "Unknown", [text for text in inputs.rstrip(")").split(", ") if text]
@@ -85,7 +85,7 @@ def _shown(op: _Op) -> dict[str, Any]:
 
 
 def _arrows(ops: dict[str, _Op]) -> Iterator[dict[str, Any]]:
-    """Yields the two ends of each arrow that leads from one lane into another."""
+    """Yields both ends of each arrow that leads from one lane to another."""
     number = 0
     for op in ops.values():
         for name in op.inputs:

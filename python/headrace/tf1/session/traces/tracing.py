@@ -1,4 +1,4 @@
-"""Traced runs: the begin, end and outputs of each operation.
+"""Traced runs: the start, end and outputs of each operation.
 
 Source: `RunOptions.trace_level` and `RunMetadata.step_stats` of TensorFlow 1.15.
 """
@@ -21,15 +21,15 @@ __all__ = ["Tracing", "begin_tracing"]
 
 
 class Tracing:
-    """The trace of one run, whose program is made for it and is not optimised.
+    """The trace of one run. Its program is made only for this run and is not optimised.
 
     Args:
         options: The options that request the trace.
-        run_metadata: Receives it.
-        has_costs: Whether it receives the cost of each operation too.
+        run_metadata: The message that receives the trace.
+        has_costs: Whether it also receives the cost of each operation.
 
     Attributes:
-        trace: Collects the begins, ends and outputs of native operations.
+        trace: The native trace, which collects start, end and outputs of native operations.
     """
 
     def __init__(self, options: RunOptions, run_metadata: RunMetadata, has_costs: bool) -> None:
@@ -42,12 +42,12 @@ class Tracing:
     def timed(
         self, name: str, function: Callable[..., Sequence[np.ndarray[Any, Any]]], codes: list[int]
     ) -> Callable[..., Sequence[np.ndarray[Any, Any]]]:
-        """Returns a Python function that is traced.
+        """Returns a traced version of a Python function.
 
         Args:
-            name: The name of its operation.
-            function: Returns an array for each output.
-            codes: The numbers of the outputs' types.
+            name: The name of the function's operation.
+            function: A function that returns an array for each output.
+            codes: The type codes of the outputs.
         """
 
         def call(*inputs: Any) -> Sequence[np.ndarray[Any, Any]]:
@@ -69,7 +69,7 @@ class Tracing:
             graph: The graph.
             ops: The operations that the run needed.
         """
-        # In the order in which they began.
+        # In the order in which they started.
         spans = sorted(self.trace.take() + self._functions, key=lambda span: span.begin)
         if self._has_costs:
             costs = {span.name: span for span in spans}
@@ -85,15 +85,15 @@ class Tracing:
 def begin_tracing(
     options: RunOptions | None, run_metadata: object, has_costs: bool
 ) -> Tracing | None:
-    """Empties the metadata of a run and returns its trace; None if no trace is requested.
+    """Clears the metadata of a run and returns its trace. None if no trace was requested.
 
     Args:
         options: The options of the run.
-        run_metadata: The argument that the program gave.
+        run_metadata: The argument that the program passed.
         has_costs: Whether it receives the cost of each operation.
 
     Raises:
-        TypeError: If it is not a `RunMetadata`.
+        TypeError: If `run_metadata` is not a `RunMetadata`.
     """
     if not isinstance(run_metadata, RunMetadata):
         raise TypeError(

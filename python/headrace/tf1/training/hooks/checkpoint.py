@@ -1,4 +1,4 @@
-"""A hook that saves checkpoints, and listeners that it calls.
+"""A hook that saves checkpoints, and the listeners that it calls.
 
 Source: `tf.train.CheckpointSaverHook` and `tf.train.CheckpointSaverListener` of TensorFlow 1.15.
 """
@@ -129,7 +129,7 @@ class CheckpointSaverHook(SessionRunHook):
         """Saves a checkpoint, if one is due."""
         if not self._clock.should_trigger_for_step(run_values.results + 1):
             return
-        # The run may have read the step before it was counted, or after.
+        # The run may have read the step before or after it was counted.
         step = int(run_context.session.run(self._step))
         if self._clock.should_trigger_for_step(step):
             self._clock.update_last_triggered_step(step)
@@ -145,7 +145,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session: Session, step: int) -> bool:
-        """Saves a checkpoint and returns whether a listener wants the training to end."""
+        """Saves a checkpoint. Returns whether a listener requested a stop."""
         _log.info("Saving checkpoints for %d into %s.", step, self._save_path)
         for listener in self._listeners:
             listener.before_save(session, step)

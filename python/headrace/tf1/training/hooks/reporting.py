@@ -1,4 +1,4 @@
-"""Hooks that report on the training: in the log, in an event file, at its end.
+"""Hooks that report on training: in the log, in an event file, at the end.
 
 Source: `tf.train.LoggingTensorHook`, `tf.train.StepCounterHook`, `tf.train.SummarySaverHook`,
 `tf.train.FinalOpsHook` of TensorFlow 1.15.
@@ -159,7 +159,7 @@ class StepCounterHook(SessionRunHook):
             self._log_and_record(steps, seconds, step)
 
     def _log_and_record(self, elapsed_steps: int, elapsed_time: float, global_step: int) -> None:
-        # Programs override this.
+        # Programs override this method.
         rate = elapsed_steps / elapsed_time if elapsed_time > 0 else float("inf")
         if self._summary_writer is not None:
             summary = Summary(value=[Summary.Value(tag=self._tag, simple_value=rate)])

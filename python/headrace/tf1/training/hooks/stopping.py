@@ -1,4 +1,4 @@
-"""Hooks that end the training, or let it begin later.
+"""Hooks that end training or delay its start.
 
 Source: `tf.train.StopAtStepHook`, `tf.train.NanTensorHook`, `tf.train.GlobalStepWaiterHook` of
 TensorFlow 1.15.
@@ -74,7 +74,7 @@ class StopAtStepHook(SessionRunHook):
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Asks for the end if the step is reached."""
         assert self._last_step is not None
-        # The run may have read the step before it was counted, or after.
+        # The run may have read the step before or after it was counted.
         is_near = run_values.results + 1 >= self._last_step
         if is_near and run_context.session.run(self._step) >= self._last_step:
             run_context.request_stop()
@@ -157,5 +157,5 @@ class GlobalStepWaiterHook(SessionRunHook):
                     self._wait_until_step,
                     step,
                 )
-            # Other processes count the steps, and they wake nobody.
+            # Other processes count the steps, and they do not wake this one.
             time.sleep(_LOOK_SECS)
