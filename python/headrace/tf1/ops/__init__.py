@@ -206,7 +206,7 @@ _ROOMS = (
     *("array", "control", "image", "lookup", "math", "queues", "random", "readers", "records"),
     *("sparse", "strings", "summary", "variables"),
 )
-# Names that need protocol buffers are loaded when they are first used.
+# Names that need protocol buffers are loaded on first use.
 _LATE = {"decode_json_example": "headrace.tf1.ops.records.decode_json_example"}
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.

@@ -1,4 +1,4 @@
-"""Paths as tensors of file names, for which TensorFlow takes only strings."""
+"""Paths as tensors of file names. In TensorFlow, file names must be strings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.graph import TensorLike
 
 __all__ = ["FileNames", "with_paths_as_strings"]
 
-# A tensor of file names, or a value that can become one.
+# A tensor of file names, or a value that can be converted to one.
 FileNames: TypeAlias = "TensorLike | os.PathLike[str] | Sequence[FileNames]"
 
 

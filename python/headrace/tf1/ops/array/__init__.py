@@ -1,1 +1,1 @@
-"""Arrays, with operations that only graphs have: diagonals, partitions, tensor arrays."""
+"""Array operations that only graphs have: diagonals, partitions, tensor arrays."""

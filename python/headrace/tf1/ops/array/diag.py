@@ -1,6 +1,6 @@
-"""Diagonals of matrices: setting and reading them.
+"""Reads and sets the diagonals of matrices.
 
-Source: `tf.diag`, `tf.matrix_diag`, `tf.matrix_band_part` and their kin of TensorFlow 1.15.
+Source: `tf.diag`, `tf.matrix_diag`, `tf.matrix_band_part` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -367,7 +367,7 @@ def _longest(rows: int, columns: int, low: int, high: int, error: Any) -> int:
 
 
 def _diagonal_indices(shape: tuple[int, ...], offset: int) -> tuple[Array, Array]:
-    """Returns rows and columns of the elements on a diagonal."""
+    """Returns the rows and columns of the elements on a diagonal."""
     length = max(0, min(shape[0] + min(offset, 0), shape[1] - max(offset, 0)))
     steps = np.arange(length)
     return steps + max(-offset, 0), steps + max(offset, 0)

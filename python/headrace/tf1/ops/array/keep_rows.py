@@ -1,4 +1,4 @@
-"""Selection of the rows of a tensor by a vector of bools."""
+"""Selects the rows of a tensor with a vector of bools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitioning a tensor by numbers in the data, and stitching parts together.
+"""Partitions a tensor by numbers in the data, and stitches parts together.
 
 Source: `tf.dynamic_partition`, `tf.dynamic_stitch` and `tf.invert_permutation` of TensorFlow 1.15.
 """
@@ -23,7 +23,7 @@ from headrace.ops.framework.kernel import Array, fail
 __all__ = ["dynamic_partition", "dynamic_stitch", "invert_permutation"]
 
 
-# Partitions are numbered by int32, and each is an output of its own.
+# Partitions are numbered with int32, and each one is a separate output.
 _MOST_PARTS: Final = 2**31 - 1
 
 
@@ -185,7 +185,7 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _after_prefix(shape: TensorShape, prefix: TensorShape) -> TensorShape:
-    """Returns the rest of a shape after the axes that it must share with another one."""
+    """Returns the rest of a shape after the axes that it must share with another shape."""
     if prefix.rank is None or shape.rank is None:
         return unknown_shape()
     if shape.rank < prefix.rank:

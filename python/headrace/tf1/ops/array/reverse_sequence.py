@@ -1,4 +1,4 @@
-"""Reversal of sequences of different lengths in one tensor.
+"""Reverses sequences of different lengths in one tensor.
 
 Source: `tf.reverse_sequence` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Arrays of tensors, which a run creates, fills and reads element by element.
+"""Arrays of tensors that a run creates, fills and reads element by element.
 
 Source: `tf.TensorArray` of TensorFlow 1.15.
 """
@@ -80,8 +80,8 @@ class TensorArray:
         self._dynamic_size = bool(dynamic_size)
         self._size = None if dynamic_size else size
         self._infer_shape = infer_shape or element_shape is not None
-        # The known shape of an element. Objects for the same array share the list, so that a write
-        # in a loop's body is known after the loop.
+        # The known shape of an element. All objects for the same array share the list, so that a
+        # write in the body of a loop is known after the loop.
         self._known = [as_shape(element_shape)]
         if handle is not None:
             self._handle = handle
@@ -308,7 +308,7 @@ def _made(_size: Tensor) -> Outputs:
     return [(dtypes.int64, TensorShape([])), (dtypes.float32, TensorShape([]))]
 
 
-# Never computed before a run or by several threads, since their effects are in the array.
+# Never computed before a run or by several threads, because they have side effects on the array.
 define("TensorArrayV3", is_stateful=True)
 define("TensorArrayReadV3", is_stateful=True)
 define("TensorArrayWriteV3", is_stateful=True)

@@ -1,6 +1,6 @@
-"""Distinct elements of vectors, and the difference of two vectors as sets.
+"""Distinct elements of vectors, and the set difference of two vectors.
 
-Source: `tf.unique` and its kin of TensorFlow 1.15.
+Source: `tf.unique` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _find_unique(
     def kernel(array: Array) -> tuple[Array, ...]:
         if array.ndim != 1:
             fail("unique expects a 1D vector.")
-        # NumPy sorts what it finds; TensorFlow keeps the order in which elements come first.
+        # NumPy sorts the elements. TensorFlow keeps them in the order of their first occurrence.
         _, firsts, indices, counts = np.unique(
             array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
         )

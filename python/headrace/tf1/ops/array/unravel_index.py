@@ -1,4 +1,4 @@
-"""Conversion of indices of a flat tensor to indices along axes.
+"""Converts indices of a flat tensor to indices along axes.
 
 Source: `tf.unravel_index` of TensorFlow 1.15.
 """

@@ -1,1 +1,1 @@
-"""Control flow of graphs: branches, loops, Python functions."""
+"""Control flow in graphs: branches, loops, Python functions."""

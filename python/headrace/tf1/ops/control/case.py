@@ -1,4 +1,4 @@
-"""Conditional execution of the first function whose condition holds.
+"""Executes the first function whose condition holds.
 
 Source: `tf.case` of TensorFlow 1.15.
 """
@@ -91,7 +91,7 @@ def _checked(value: Any) -> list[_Pair]:
 
 
 def _expected(predicate: Tensor, action: Callable[[], Any], predicates: list[Tensor]) -> Any:
-    """Calls the last function, whose condition must hold since no other one does."""
+    """Calls the last function. Its condition must hold, because no other one does."""
     names = ", ".join(tensor.name for tensor in predicates)
     message = f"Input error: None of conditions evaluated as True: {names}"
     with control_dependencies([Assert(predicate, [message, stack(predicates)])]):

@@ -181,7 +181,7 @@ def _fold(
         repetition, shapes, results = output
         attrs = _attrs(parallel_iterations, is_reversed, initializer)
         outputs = repetition.make("ForEach", None, results, shapes, attrs)
-        # TensorFlow's loop carries the number of iterations and the number of the row first.
+        # TensorFlow's loop variables start with the number of iterations and the number of the row.
         return pack(structure, repetition.exits(outputs, 2))
 
 
@@ -218,7 +218,7 @@ def _attrs(parallel_iterations: int, is_reversed: bool, initializer: Any) -> dic
 
 
 def _sequences(elems: Any) -> list[Tensor]:
-    """Returns the tensors whose rows the function gets, after a check of their static shapes."""
+    """Checks the static shapes of the tensors whose rows the function gets, and returns them."""
     sequences = [convert_to_tensor(elem, name="elem") for elem in flatten(elems)]
     if any(sequence.shape.rank == 0 for sequence in sequences):
         raise ValueError(
@@ -249,7 +249,7 @@ def _stacked(result: Tensor, sequences: Sequence[Tensor], infers: bool) -> Tenso
 
 
 def _stacks(stacked: Sequence[Tensor]) -> list[Tensor]:
-    """Returns the results of all rows, under the names that they have in TensorFlow."""
+    """Returns the results of all rows with their names from TensorFlow."""
     stacks = []
     for tensor in stacked:
         with name_scope(None, "TensorArrayStack"):

@@ -1,4 +1,4 @@
-"""Printing values while a graph runs.
+"""Prints values while a graph runs.
 
 Source: `tf.Print` and `tf.print` of TensorFlow 1.15.
 """

@@ -21,9 +21,9 @@ from headrace.ops.framework.kernel import Array, as_array, fail
 
 __all__ = ["py_func"]
 
-# The numbers of the functions of this process, which are part of their names in errors.
+# Numbers the functions of this process. Errors show these numbers in the functions' names.
 _numbers: Final = itertools.count()
-# The kernel of each function, by its token, while a graph refers to it.
+# The kernel of each function, by its token, as long as a graph refers to it.
 _kernels: Final[weakref.WeakValueDictionary[str, _PythonKernel]] = weakref.WeakValueDictionary()
 
 
@@ -125,7 +125,7 @@ class _PythonKernel:
         _kernels[token] = self
 
     def __call__(self, *inputs: npt.ArrayLike) -> Any:
-        """Computes the outputs: an array, or a tuple of arrays unless there is exactly one."""
+        """Computes the outputs: an array if there is one output, otherwise a tuple of arrays."""
         returned = self.function(*[_as_argument(value) for value in inputs])
         if returned is None:
             returned = []

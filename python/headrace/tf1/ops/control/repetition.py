@@ -1,8 +1,8 @@
-"""Operations that run a part of the graph repeatedly.
+"""Operations that run part of the graph repeatedly.
 
-A loop's part of the graph is built like any other, inside `Graph.in_loop`. The operation that runs
-it reads the first values that are carried from iteration to iteration, the tensors whose rows the
-loop reads one by one, and each tensor from outside that is used inside.
+The part of the graph inside a loop is built like any other, inside `Graph.in_loop`. The operation
+that runs it reads the initial values of the loop variables, the tensors whose rows the loop reads
+one by one, and all tensors from outside that are used inside.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def check_result(first: Tensor, shape: TensorShape, result: Tensor) -> None:
 
 
 def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]]:
-    """Returns a loop's operations, the outer tensors they read, and those they wait for."""
+    """Returns a loop's operations, the outer tensors they read, and operations they wait for."""
     inside: dict[Operation, None] = {}
     captured: dict[Tensor, None] = {}
     waited: dict[Operation, None] = {}
@@ -201,7 +201,7 @@ def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]
 def _with_controls(
     op: Operation, loop: Loop, inside: dict[Operation, None], waited: dict[Operation, None]
 ) -> list[Operation]:
-    """Returns an operation inside a loop and those that it waits for there, unless found before."""
+    """Returns an operation inside a loop and those it waits for there, without known ones."""
     ops_in_loop, stack = [], [op]
     while stack:
         member = stack.pop()
@@ -215,7 +215,7 @@ def _with_controls(
 
 
 def _is_pure(op: Operation) -> bool:
-    """Returns whether an operation computes its outputs natively and does nothing else."""
+    """Returns whether an operation computes its outputs natively and has no side effects."""
     definition = op.definition
     return (
         definition.role in (Role.COMPUTED, Role.CONSTANT, Role.MERGE)

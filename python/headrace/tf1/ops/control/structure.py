@@ -1,7 +1,7 @@
 """Structures of tensors: the arguments and results of loops and branches.
 
 A structure is a tensor, or a list, tuple, named tuple or dict of structures. A sparse tensor counts
-as its three tensors, an array of tensors as its flow.
+as its three tensors, and a tensor array as its flow.
 
 Source: `tf.contrib.framework.nest` of TensorFlow 1.15.
 """

@@ -1,6 +1,6 @@
-"""Values that go to one of two outputs, and come together again: `switch` and `merge`.
+"""Sends values to one of two outputs and joins them again: `switch` and `merge`.
 
-Programs from before `tf.cond` was common use them to choose a random distortion of an image.
+Programs from before `tf.cond` use them to apply a random distortion to an image.
 
 Source: `control_flow_ops.switch` and `control_flow_ops.merge` of TensorFlow 1.15.
 """
@@ -26,8 +26,8 @@ class Switch(NamedTuple):
     """The two outputs of `switch`.
 
     Attributes:
-        output_false: The value, if the predicate is false.
-        output_true: The value, if the predicate is true.
+        output_false: The value if the predicate is False.
+        output_true: The value if the predicate is True.
     """
 
     output_false: Tensor
@@ -39,7 +39,7 @@ class Merge(NamedTuple):
 
     Attributes:
         output: The value of the input that has one.
-        value_index: The number of that input; an int32 scalar.
+        value_index: The index of that input, an int32 scalar.
     """
 
     output: Tensor
@@ -49,16 +49,16 @@ class Merge(NamedTuple):
 def switch(
     data: TensorLike, pred: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Switch:
-    """Passes a value on to one of two outputs.
+    """Passes a value to one of two outputs.
 
     The other output has no value in that run, and operations that need it do not run. `merge` joins
     both outputs again.
 
     Args:
-        data: The value; not sparse.
-        pred: A bool scalar that chooses the output.
-        dtype: Type of `data`, if it is not a tensor yet.
-        name: Name of the scope.
+        data: The value. It must not be sparse.
+        pred: A bool scalar that selects the output.
+        dtype: The dtype of `data`, if it is not a tensor yet.
+        name: The name of the scope.
 
     Raises:
         TypeError: If `pred` is not a bool.
@@ -68,7 +68,7 @@ def switch(
         value = convert_to_tensor(data, dtype=dtype, name="data")
         predicate = convert_to_tensor(pred, dtype=dtypes.bool, name="pred")
         predicate.shape.assert_is_compatible_with(scalar())
-        # Each run decides once, even if a feed or a variable changes later.
+        # Each run decides only once, even if a feed or a variable changes later.
         predicate = identity(predicate, name="pred_id")
         return Switch(_gated(value, predicate, False), _gated(value, predicate, True))
 
@@ -76,23 +76,24 @@ def switch(
 def _gated(value: Tensor, predicate: Tensor, is_taken_if: bool) -> Tensor:
     with get_default_graph().on_branch(predicate, is_taken_if):
         inside = identity(value)
-    # Outside of the block, since operations in it cannot be fetched.
+    # Outside the block, because operations in it cannot be fetched.
     return identity(inside)
 
 
 def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
     """Returns the value of the input that has one.
 
-    If several inputs have a value, the first of them is returned; if none has, the result has none.
+    If several inputs have a value, the first of them is returned. If none has a value, the result
+    has none.
 
     Args:
-        inputs: Tensors of one type, each made from an output of `switch`. One that is not counts
-            as an input that always has a value.
-        name: Name of the scope.
+        inputs: Tensors of one dtype, each computed from an output of `switch`. Other tensors count
+            as inputs that always have a value.
+        name: The name of the scope.
 
     Raises:
-        TypeError: If the types differ.
-        ValueError: If there is no input.
+        TypeError: If the dtypes differ.
+        ValueError: If there are no inputs.
     """
     if not inputs:
         raise ValueError("merge: got no inputs, expected at least one tensor.")
@@ -110,13 +111,13 @@ def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
 
 
 def _num_shared(paths: Sequence[Sequence[Branch]]) -> int:
-    """Returns the number of branches at the beginning of all paths, which the result is on, too."""
+    """Returns the number of branches that all paths start with. The result is on them, too."""
     steps = itertools.takewhile(lambda step: len({*step}) == 1, zip(*paths, strict=False))
     return sum(1 for _ in steps)
 
 
 def _chosen(path: Sequence[Branch], value: Tensor, otherwise: Tensor) -> Tensor:
-    """Returns a value if all branches of a path are taken, else another value."""
+    """Returns a value if all branches of a path are taken, otherwise another value."""
     if not path:
         return identity(value)
     inner = _chosen(path[1:], value, otherwise)

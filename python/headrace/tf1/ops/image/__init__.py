@@ -1,1 +1,1 @@
-"""Images, with operations that only graphs have: patches, similarity, suppression of boxes."""
+"""Image operations that only graphs have: patches, similarity, suppression of boxes."""

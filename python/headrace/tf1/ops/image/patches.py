@@ -1,4 +1,4 @@
-"""Patches of images, side by side in the channels.
+"""Extracts patches of images, which are stored in the channels.
 
 Source: `tf.extract_image_patches` of TensorFlow 1.15.
 """

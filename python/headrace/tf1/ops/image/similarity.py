@@ -1,4 +1,4 @@
-"""The similarity of images: the structural similarity, at one scale or several.
+"""The structural similarity of images, at one or several scales.
 
 Source: `tf.image.ssim` and `tf.image.ssim_multiscale` of TensorFlow 1.15; Wang et al., Image
 quality assessment: from error visibility to structural similarity, 2004.
@@ -36,7 +36,7 @@ class _Filter(NamedTuple):
     k2: float
 
     def weights(self) -> Array:
-        """Returns the weights along one axis; they sum up to 1."""
+        """Returns the weights along one axis, whose sum is 1."""
         positions = np.arange(self.filter_size) - (self.filter_size - 1) / 2
         weights: Array = np.exp(-(positions**2) / (2 * self.filter_sigma**2))
         normalised: Array = weights / weights.sum()
@@ -115,7 +115,7 @@ def _prepared(
     window: _Filter,
     powers: Sequence[float],
 ) -> Tensor:
-    """Converts images to floats, and adds the operation."""
+    """Converts images to floats and adds the operation."""
     with name_scope(None, scope, list(images)):
         first = convert_to_tensor(images[0], name="img1")
         second = convert_to_tensor(images[1], name="img2")
@@ -185,7 +185,7 @@ def _check(first: TensorShape, second: TensorShape, window: int, num_scales: int
 
 
 def _compare(first: Array, second: Array, peak: Array, window: _Filter) -> tuple[Array, Array]:
-    """Returns the similarity and the contrast-structure of each channel, in double precision."""
+    """Returns the similarity and contrast-structure term of each channel in double precision."""
     if first.ndim < 3 or second.ndim < 3 or first.shape[-3:] != second.shape[-3:]:
         fail(f"Incompatible shapes: {bracketed(first.shape)} vs. {bracketed(second.shape)}")
     if min(first.shape[-3:-1]) < window.filter_size:
@@ -210,7 +210,7 @@ def _too_small(sizes: tuple[int | None, ...], window: int) -> str:
 
 
 def _filtered(images: Array, weights: Array) -> Array:
-    """Returns the weighted means of all whole windows."""
+    """Returns the weighted means of all complete windows."""
     for axis in (-3, -2):
         count = images.shape[axis] - len(weights) + 1
         rows = np.moveaxis(images, axis, 0)
@@ -220,7 +220,7 @@ def _filtered(images: Array, weights: Array) -> Array:
 
 
 def _halved(images: Array) -> Array:
-    """Returns means of 2 x 2 pixels; an odd last row or column counts twice."""
+    """Returns the means of 2 x 2 pixels. An odd last row or column counts twice."""
     height, width = images.shape[-3:-1]
     edges = [(0, 0)] * (images.ndim - 3) + [(0, height % 2), (0, width % 2), (0, 0)]
     padded = np.pad(images, edges, mode="symmetric")

@@ -1,6 +1,6 @@
-"""Non-maximum suppression: omits boxes that overlap better ones.
+"""Non-maximum suppression: leaves out boxes that overlap better ones.
 
-Source: `tf.image.non_max_suppression` and its kin of TensorFlow 1.15.
+Source: `tf.image.non_max_suppression` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def chosen_by_table(
 
 
 def _chosen(number: int | None, scores: Tensor, *scalars: Tensor) -> Outputs:
-    """Checks the shapes of all but the first input."""
+    """Checks the shapes of all inputs except the first."""
     check_rank(scores.shape, 1)
     for tensor in scalars:
         check_rank(tensor.shape, 0)

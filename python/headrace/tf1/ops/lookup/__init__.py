@@ -1,7 +1,8 @@
-"""Lookup tables as nodes of a graph: from words to numbers and back.
+"""Lookup tables in a graph: from words to numbers and back.
 
-A table object adds operations on one table to the graph; its entries belong to the session that
-runs them. They are filled in by its initializer, or while the program runs.
+A table object adds operations on one table to the graph. The entries of the table belong to the
+session that runs the operations. They come from the initializer of the table, or are added while
+the program runs.
 
 Source: `tf.lookup` and `tf.contrib.lookup` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Initializers of tables: tensors, and lines of text files.
+"""Initializers of tables, from tensors or from the lines of text files.
 
 Source: `tf.lookup.KeyValueTensorInitializer` and `tf.lookup.TextFileInitializer` of TensorFlow
 1.15.

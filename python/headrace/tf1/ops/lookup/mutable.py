@@ -74,7 +74,8 @@ class MutableHashTable:
             attrs=attrs if is_scalar else attrs | {"value_shape": shape},
         )
         self._ref = op.outputs[0]
-        # The last part of the operation's name; the other operations are named after it.
+        # The last part of the operation's name. The names of the other operations are derived from
+        # it.
         self._stem = op.name.split("/")[-1]
         self._exported: tuple[Tensor, Tensor] | None = None
         if checkpoint:

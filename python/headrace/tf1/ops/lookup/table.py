@@ -1,4 +1,4 @@
-"""Tables that are filled once, and their initializers.
+"""Tables that are filled only once, and their initializers.
 
 Source: `tf.lookup.StaticHashTable` and `tf.tables_initializer` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Tables of vocabularies: from words to their numbers, and back.
+"""Vocabulary tables: from words to their numbers, and back.
 
 Source: `tf.contrib.lookup` of TensorFlow 1.15.
 """

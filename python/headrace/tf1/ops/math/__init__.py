@@ -1,1 +1,1 @@
-"""Numbers, with operations that only graphs have: segments, bits, checks."""
+"""Numeric operations that only graphs have: segments, bits, checks."""

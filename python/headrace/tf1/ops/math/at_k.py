@@ -1,6 +1,6 @@
-"""Comparison of predicted classes with labels, of which each example may have several.
+"""Compares predicted classes with labels, of which each example may have several.
 
-Source: `tf.metrics.precision_at_k` and its kin of TensorFlow 1.15, for each example.
+Source: `tf.metrics.precision_at_k` and similar functions of TensorFlow 1.15, for each example.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headrace.ops.framework.kernel import Array, fail
 
 __all__ = ["NO_LABEL", "average_precision_of", "matches_at_k"]
 
-# The padding of rows of labels, which have different lengths.
+# The padding for rows of labels, which have different lengths.
 NO_LABEL: Final = -(2**63)
 
 
@@ -98,7 +98,7 @@ def _made(
 
 
 def _rows(truth: Array, guesses: Array) -> zip[tuple[list[int], list[int]]]:
-    """Gives the predicted classes and the labels of each example."""
+    """Returns the predicted classes and the labels of each example."""
     guess_rows = guesses.reshape(-1, guesses.shape[-1]).tolist()
     truth_rows = truth.reshape(len(guess_rows), -1).tolist()
     return zip(guess_rows, truth_rows, strict=True)

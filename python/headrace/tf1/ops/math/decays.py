@@ -1,7 +1,7 @@
-"""Learning rates that change with the step of a training.
+"""Learning rates that change with the training step.
 
-Source: `tf.train.exponential_decay` and its kin of TensorFlow 1.15; Loshchilov and Hutter (2016)
-for decays by cosines, Bello et al. (2017) for those with a line.
+Source: `tf.train.exponential_decay` and similar functions of TensorFlow 1.15. Loshchilov and Hutter
+(2016) for cosine decays, Bello et al. (2017) for linear cosine decays.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ def noisy_linear_cosine_decay(
 def _scope(
     name: str | None, default: str, learning_rate: TensorLike, global_step: TensorLike | None
 ) -> Iterator[tuple[str, Tensor, Tensor, Callable[[Any], Tensor]]]:
-    """Yields the scope, the rate, the step in its type, and what converts numbers to that type."""
+    """Yields the scope, the rate, the step in the rate's dtype, and a conversion to that dtype."""
     if global_step is None:
         raise ValueError(f"global_step is required for {default}.")
     with name_scope(name, default, [learning_rate, global_step]) as scope:
@@ -366,7 +366,7 @@ def _scope(
 
 
 def _wave(turns: Tensor) -> Tensor:
-    """Returns a cosine between 1 and 0; `turns` counts half periods."""
+    """Returns a cosine between 0 and 1. `turns` counts half periods."""
     return 0.5 * (1.0 + cos(math.pi * turns))
 
 

@@ -1,4 +1,4 @@
-"""Products of vectors and of tensors over some of their axes.
+"""Products of vectors, and of tensors over some of their axes.
 
 Source: `tf.cross` and `tf.tensordot` of TensorFlow 1.15.
 """
@@ -106,7 +106,7 @@ def tensordot(
 
 
 def _summed_dims(a: TensorShape, axes: Any, b: TensorShape) -> tuple[list[int], list[int]]:
-    """Returns the axes of both tensors that are summed over."""
+    """Returns the axes of both tensors over which the sum is taken."""
     if a.rank is None or b.rank is None:
         raise ValueError("tensordot: a rank is not known, expected known ones. Set the shapes.")
     if isinstance(axes, Tensor):

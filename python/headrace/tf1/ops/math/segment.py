@@ -1,6 +1,6 @@
-"""Segment reductions: sums, means and extremes of the rows with equal numbers.
+"""Segment reductions: sums, means and extremes of the rows with equal segment numbers.
 
-Source: `tf.segment_sum`, `tf.unsorted_segment_sum` and their kin of TensorFlow 1.15.
+Source: `tf.segment_sum`, `tf.unsorted_segment_sum` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ def unsorted_segment_sqrt_n(
 
 
 def _counts(data: Tensor, numbers: Tensor, num_segments: TensorLike) -> Tensor:
-    """Returns the count of slices of each number, at least 1, in a shape that fits the sums."""
+    """Returns the number of slices in each segment, at least 1, in a shape that fits the sums."""
     flat = reshape(numbers, [-1])
     each = ones(shape(flat), dtype=data.dtype.base_dtype)
     counts = unsorted_segment_sum(each, flat, num_segments)

@@ -1,4 +1,4 @@
-"""Sums and means of selected rows, by the number of their segment.
+"""Sums and means of selected rows, grouped by segment number.
 
 Source: `tf.sparse_segment_sum`, `tf.sparse_segment_mean` and `tf.sparse_segment_sqrt_n` of
 TensorFlow 1.15.

@@ -1,4 +1,4 @@
-"""Quotients rounded towards 0, and their remainders.
+"""Quotients rounded towards 0, and the corresponding remainders.
 
 Source: `tf.truncatediv` and `tf.truncatemod` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Weights of metrics and losses, adapted to the shape of their values.
+"""Fits the weights of metrics and losses to the shape of their values.
 
 Source: the weights of `tf.metrics` and `tf.losses` of TensorFlow 1.15.
 """
@@ -135,7 +135,7 @@ def check_in_run(weights: Tensor, sizes: Tensor, name: str | None = None) -> Ten
 
 
 def _fit(weights: TensorShape, values: TensorShape) -> bool:
-    """Returns whether weights are known to fit; raises ValueError if they are known not to."""
+    """Returns whether weights are known to fit. Raises ValueError if they are known not to fit."""
     if weights.rank == 0:
         return True
     if weights.rank is None or values.rank is None:

@@ -1,6 +1,6 @@
-"""Queues, barriers and staging areas as nodes of a graph.
+"""Queues, barriers and staging areas in a graph.
 
-A queue object adds operations on one queue to the graph; the queue itself belongs to the session
+A queue object adds operations on one queue to the graph. The queue itself belongs to the session
 that runs them.
 
 Source: `tf.QueueBase` and its subclasses, `tf.contrib.staging`, `data_flow_ops.Barrier`, of

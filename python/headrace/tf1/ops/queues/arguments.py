@@ -1,4 +1,4 @@
-"""Checks of a queue's arguments: capacity, component types, shapes and names."""
+"""Checks the arguments of queues: capacity, dtypes, shapes and names of components."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-# Shapes of components: a list of them, or the shape of the only one.
+# The shapes of components: a list of them, or the shape of the only component.
 Shapes: TypeAlias = TensorShape | Sequence[ShapeLike]
 
 

@@ -1,4 +1,4 @@
-"""Barriers: elements whose components are inserted one by one, and which are taken once complete.
+"""Barriers collect the components of elements, which are taken once they are complete.
 
 Source: `tensorflow.python.ops.data_flow_ops.Barrier` of TensorFlow 1.15.
 """
@@ -86,7 +86,8 @@ class Barrier:
             },
         )
         self._ref = op.outputs[0]
-        # The last part of the operation's name; the other operations are named after it.
+        # The last part of the operation's name. The names of the other operations are derived from
+        # it.
         self._stem = op.name.split("/")[-1]
 
     @property

@@ -1,4 +1,4 @@
-"""The kinds of queues. They differ in the order in which elements are dequeued.
+"""The kinds of queues, which differ in the order in which elements are dequeued.
 
 Source: `tf.FIFOQueue`, `tf.RandomShuffleQueue`, `tf.PaddingFIFOQueue` and `tf.PriorityQueue` of
 TensorFlow 1.15.
@@ -102,7 +102,7 @@ class RandomShuffleQueue(QueueBase):
         names = as_names(names, len(types))
         seed1, seed2 = get_seed(seed)
         if seed is None and seed1 is not None and shared_name is not None:
-            # All operations of one shared queue must agree on its seed.
+            # All operations of one shared queue must use the same seed.
             digest = md5(f"{seed1}{as_shared_name(shared_name)}".encode()).hexdigest()
             seed2 = int(digest[:8], 16) & 0x7FFFFFFF
         ref = _create(
@@ -202,7 +202,7 @@ def _create(
     shared_name: str | bytes | None,
     **attrs: int,
 ) -> Tensor:
-    """Adds the operation that represents a queue; returns its output."""
+    """Adds the operation that represents a queue, and returns its output."""
     all_attrs: dict[str, Any] = {
         **attrs,
         "capacity": as_integer(capacity, "capacity", _UNBOUNDED),
@@ -212,7 +212,7 @@ def _create(
         "container": "",
     }
     graph = get_default_graph()
-    # TensorFlow asks for the CPU for this kind only.
+    # TensorFlow requests the CPU for this kind only.
     with graph.device("CPU" if op_type == "FIFOQueueV2" else ""):
         op = graph.create_op(
             op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=all_attrs

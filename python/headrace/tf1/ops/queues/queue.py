@@ -68,7 +68,8 @@ class QueueBase:
         self._runners: list[Any] = []
         if queue_ref.op.owner is None:
             queue_ref.op.owner = self
-        # The last part of the operation's name; the queue's other operations are named after it.
+        # The last part of the operation's name. The names of the queue's other operations are
+        # derived from it.
         self._stem = queue_ref.op.name.split("/")[-1]
 
     @staticmethod
@@ -276,7 +277,7 @@ class QueueBase:
         return [self._queue_ref, *(vals if isinstance(vals, (list, tuple)) else [vals])]
 
     def _convert(self, vals: Components) -> list[Tensor]:
-        """Returns the components as tensors of their types."""
+        """Returns the components as tensors of the queue's dtypes."""
         values: Any = vals if isinstance(vals, (list, tuple)) else [vals]
         if isinstance(vals, dict):
             if self._names is None:
@@ -290,7 +291,7 @@ class QueueBase:
             values = [vals[name] for name in self._names]
         elif self._names is not None:
             raise ValueError("You must enqueue a dictionary in a Queue with names")
-        # Values beyond the components are dropped, as TensorFlow does.
+        # As in TensorFlow, values beyond the components are dropped.
         return [
             convert_to_tensor(_strings(value, dtype), dtype=dtype, name=f"component_{index}")
             for index, (value, dtype) in enumerate(zip(values, self._types, strict=False))
@@ -342,7 +343,7 @@ class QueueBase:
 
 
 def _strings(value: FileNames, dtype: DType) -> TensorLike:
-    """Returns the value of a component; paths become strings if it is one of strings."""
+    """Returns the value of a component. Paths become strings if the component has strings."""
     return with_paths_as_strings(value) if dtype == string else cast("TensorLike", value)
 
 
@@ -370,15 +371,15 @@ def restored_queue(op: Operation) -> QueueBase:
 
 
 def _shapes_of_all(queues: Sequence[QueueBase]) -> list[TensorShape]:
-    """Returns what the shapes of queues have in common."""
+    """Returns the most specific shapes that are compatible with all queues."""
     columns = zip(*[queue.shapes for queue in queues], strict=True)
     return [reduce(TensorShape.most_specific_compatible_shape, column) for column in columns]
 
 
 def _select(index: TensorLike, queues: Sequence[QueueBase]) -> Tensor:
-    """Adds an operation that represents one of several queues; returns its output.
+    """Adds an operation that represents one of several queues, and returns its output.
 
-    A queue that was selected itself is replaced by those it was selected from.
+    A queue that is itself a selection is replaced by the queues that it was selected from.
     """
     refs: list[Tensor] = []
     positions: list[Any] = []

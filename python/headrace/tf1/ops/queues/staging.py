@@ -1,4 +1,4 @@
-"""Staging areas: buffers between parts of a program, bounded by elements and by bytes.
+"""Staging areas: buffers between parts of a program, limited in elements and bytes.
 
 Source: `tf.contrib.staging.StagingArea` of TensorFlow 1.15.
 """
@@ -22,7 +22,7 @@ from headrace.ops.framework.arguments import Input, InputList, apply_op
 
 __all__ = ["StagingArea"]
 
-# Tensors of an element: several, the only one, or a dict of them by name.
+# The tensors of an element: several, the only one, or a dict of them by name.
 _Values: TypeAlias = "Tensor | Sequence[Tensor] | Mapping[str, Tensor]"
 
 
@@ -71,7 +71,7 @@ class StagingArea:
         self._shapes = [as_shape(shape) for shape in shape_list]
         self._names = list(names) if names else None
         self._capacity, self._memory_limit = capacity, memory_limit
-        # TensorFlow's operations stand beside this one.
+        # In TensorFlow, the other operations are colocated with this one.
         with name_scope(f"{self._name}_root"):
             no_op()
 
@@ -163,7 +163,7 @@ class StagingArea:
         return apply_op("StageClear", [], lambda: [], name=name, attrs=attrs)
 
     def _checked(self, values: Any) -> list[Tensor]:
-        """Returns the tensors of an element, whose types and shapes fit."""
+        """Returns the tensors of an element after checking their dtypes and shapes."""
         if isinstance(values, Mapping):
             if self._names is None:
                 raise ValueError("Staging areas must have names to enqueue a dictionary")
@@ -192,7 +192,7 @@ class StagingArea:
         outputs: list[tuple[DType, TensorShape]] = list(zip(self._types, self._shapes, strict=True))
         attrs = self._attrs(op_type, self._types)
         op = apply_op(op_type, inputs, lambda *_: outputs, name=name, attrs=attrs)
-        no_op()  # TensorFlow asks with one on which device it is.
+        no_op()  # TensorFlow adds an operation here to find the device.
         if self._names is None:
             return list(op.outputs)
         return dict(zip(self._names, op.outputs, strict=True))

@@ -1,1 +1,1 @@
-"""Random draws from categories."""
+"""Random draws of categories."""

@@ -1,4 +1,4 @@
-"""Draws of classes.
+"""Draws classes at random.
 
 Source: `tf.random.categorical` and `tf.multinomial` of TensorFlow 1.15.
 """

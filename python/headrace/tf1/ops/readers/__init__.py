@@ -1,1 +1,1 @@
-"""Readers as nodes of a graph, and whole files."""
+"""Readers in a graph, and operations on whole files."""

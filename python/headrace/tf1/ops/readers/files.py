@@ -1,4 +1,4 @@
-"""Reading and writing whole files, and finding files by patterns.
+"""Reads and writes whole files, and finds files by pattern.
 
 Source: `tf.read_file`, `tf.write_file` and `tf.matching_files` of TensorFlow 1.15.
 """
@@ -117,7 +117,7 @@ def _match(patterns: Array) -> Array:
     return matches
 
 
-# Their results and effects depend on the file system.
+# Their results and side effects depend on the file system.
 define("MatchingFiles", is_stateful=True)
 define("ReadFile", is_stateful=True)
 define("WriteFile", is_stateful=True)

@@ -1,4 +1,4 @@
-"""Readers as nodes of a graph: from a queue of file names to records.
+"""Readers in a graph: from a queue of file names to records.
 
 Source: `tf.ReaderBase` and its subclasses of TensorFlow 1.15.
 """

@@ -1,7 +1,7 @@
-"""Batches of shuffled records of some files, without queues and runners.
+"""Batches of shuffled records from files, without queues and queue runners.
 
-Source: `tensorflow.python.ops.data_flow_ops.RecordInput` of TensorFlow 1.15. There threads of the
-operation read ahead, so that the order differs each time.
+Source: `tensorflow.python.ops.data_flow_ops.RecordInput` of TensorFlow 1.15. In TensorFlow, threads
+of the operation read ahead, so the order differs each time.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class RecordInput:
             return self._dealt(records)
 
     def _dealt(self, records: Tensor) -> list[list[Tensor]]:
-        """Returns the records one by one, dealt to batches in turn."""
+        """Returns the records one by one, distributed to batches in turn."""
         assert self._batches is not None
         singles = [reshape(record, []) for record in split(records, self._batch_size, 0)]
         return [singles[batch :: self._batches] for batch in range(self._batches)]

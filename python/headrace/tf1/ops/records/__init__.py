@@ -1,1 +1,1 @@
-"""Records, with formats that only graphs read: sequence examples, JSON, WAV."""
+"""Records in formats that only graphs can read: sequence examples, JSON, WAV."""

@@ -1,4 +1,4 @@
-"""Decoding `Example` messages from JSON.
+"""Decodes `Example` messages from JSON.
 
 Source: `tf.decode_json_example` of TensorFlow 1.15.
 """
@@ -109,7 +109,7 @@ def _member(value: object, name: str) -> Any:
 
 
 def _flat(value: object) -> Iterator[Any]:
-    """Yields the elements of a list and of lists in it; a single value counts as a list of one."""
+    """Yields the elements of a nested list. A single value counts as a list of one."""
     if isinstance(value, list):
         for item in value:
             yield from _flat(item) if isinstance(item, list) else (item,)

@@ -1,4 +1,4 @@
-"""Decoding of numbers from strings of different lengths.
+"""Decodes numbers from strings of different lengths.
 
 Source: `tf.compat.v2.io.decode_raw` of TensorFlow 1.15, with its `fixed_length`.
 """

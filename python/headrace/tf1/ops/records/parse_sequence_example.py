@@ -1,4 +1,4 @@
-"""Parsing `SequenceExample` protocol buffers into tensors.
+"""Parses `SequenceExample` messages into tensors.
 
 Source: `tf.parse_single_sequence_example` and `tf.io.parse_sequence_example` of TensorFlow 1.15.
 """
@@ -120,10 +120,10 @@ def parse_sequence_example(
 
 
 class _Plan:
-    """The requested features of the contexts and of the lists.
+    """The requested features of contexts and feature lists.
 
     Raises:
-        ValueError: If a feature is incomplete or of another kind.
+        ValueError: If a feature is incomplete or has an unsupported kind.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class _Plan:
         self._optional = [key for key in self.lists.dense if _may_be_missing(features[key])]
 
     def batched_lists(self, rows: int | None) -> list[tuple[DType, TensorShape]]:
-        """Returns types and static shapes of the lists of a batch."""
+        """Returns the dtypes and static shapes of the feature lists of a batch."""
         sparse = self.lists.sparse
         return [
             *((int64, TensorShape([None, 3])) for _ in sparse),
@@ -173,7 +173,7 @@ class _Plan:
         return op.outputs
 
     def restore(self, outputs: list[Tensor]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Returns the parsed features of the context and of the lists, by name."""
+        """Returns the parsed features of the context and of the feature lists, by name."""
         split = 3 * len(self.context.sparse) + len(self.context.dense)
         return self.context.restore(outputs[:split]), self.lists.restore(outputs[split:])
 

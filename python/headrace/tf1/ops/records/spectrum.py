@@ -1,4 +1,4 @@
-"""Spectra of sound, and the coefficients of speech recognition.
+"""Spectrograms of sound, and the MFCCs of speech recognition.
 
 Source: `audio_spectrogram` and `mfcc` of `tf.contrib.framework.python.ops.audio_ops` of TensorFlow
 1.15, which follow the HTK book.
@@ -17,7 +17,7 @@ from headrace.ops.framework.kernel import Array, fail
 
 __all__ = ["audio_spectrogram", "mfcc"]
 
-# The smallest number of which a logarithm is taken.
+# Logarithms are taken of no smaller number.
 _FLOOR = 1e-12
 
 
@@ -147,9 +147,9 @@ def _num_windows(num_samples: int, window_size: int, stride: int) -> int:
 
 
 def _bands(num_frequencies: int, rate: int, num_bands: int, limits: tuple[float, float]) -> Array:
-    """Returns the weight of each frequency in each band: (frequencies, bands).
+    """Returns the weight of each frequency in each band, as an array (frequencies, bands).
 
-    The bands are triangles of equal width in mels that overlap by half.
+    The bands are triangles of equal width in mels, and overlap by half.
     """
     step_hz = 0.5 * rate / max(num_frequencies - 1, 1)
     low, high = _mels(np.array(limits))

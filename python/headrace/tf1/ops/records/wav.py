@@ -1,6 +1,6 @@
 """Sound in WAV files.
 
-Source: `tf.audio` of TensorFlow 1.15: 16 bits a sample, without compression.
+Source: `tf.audio` of TensorFlow 1.15: 16 bits per sample, without compression.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = No
 
 
 def _decoded(contents: bytes) -> tuple[Array, int]:
-    """Returns the samples, float32 (samples, channels), and their rate."""
+    """Returns the samples, float32 (samples, channels), and the sample rate."""
     if contents[:4] != b"RIFF" or contents[8:12] != b"WAVE":
         fail(f"Header mismatch: Expected RIFF ... WAVE but found {contents[:12]!r}")
     layout = None
@@ -140,7 +140,7 @@ def _decoded(contents: bytes) -> tuple[Array, int]:
 
 
 def _layout(body: bytes) -> tuple[int, int]:
-    """Returns the number of channels and of samples a second."""
+    """Returns the number of channels and the number of samples per second."""
     if len(body) < _FORMAT.size:
         fail(f"Bad file size for WAV: Expected 16 or 18, but got {len(body)}")
     kind, channels, rate, _, _, bits = _FORMAT.unpack_from(body)

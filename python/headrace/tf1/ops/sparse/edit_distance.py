@@ -96,7 +96,7 @@ def distance_of_parts(
 
 
 def _sequences(indices: Array, values: Array) -> dict[tuple[int, ...], list[object]]:
-    """Returns the elements of each sequence, by the place of the sequence."""
+    """Returns the elements of each sequence, by the index of the sequence."""
     sequences: dict[tuple[int, ...], list[object]] = {}
     for index, value in zip(indices.tolist(), values.tolist(), strict=True):
         sequences.setdefault(tuple(index[:-1]), []).append(value)

@@ -1,4 +1,4 @@
-"""Selection of the elements of a sparse tensor.
+"""Selects elements of a sparse tensor.
 
 Source: `tf.sparse_retain` and `tf.sparse.from_dense` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Elementwise operations on two tensors, of which one or both are sparse.
+"""Elementwise operations on two tensors, at least one of which is sparse.
 
 Source: `tf.sparse_add`, `tf.sparse_maximum` and `tf.sparse_minimum` of TensorFlow 1.15.
 """

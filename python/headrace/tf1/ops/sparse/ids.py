@@ -1,4 +1,4 @@
-"""Sparse tensors whose values are indices of another one.
+"""Sparse tensors whose values are indices of another sparse tensor.
 
 Source: `tf.sparse_merge` and `tf.sparse_to_indicator` of TensorFlow 1.15.
 """
@@ -75,7 +75,7 @@ def sparse_to_indicator(
         there = fill(shape(sp_input.indices)[:1], True)
         values = SparseTensor(sp_input.indices, there, sp_input.dense_shape)
         merged = sparse_merge(sp_input, values, vocab_size)
-        # An id may come twice in a row.
+        # An ID may occur twice in a row.
         return sparse_tensor_to_dense(merged, False, validate_indices=False)
 
 
@@ -83,8 +83,8 @@ def _of_each(
     ids: SparseTensor | SparseTensorValue | Sequence[SparseTensor | SparseTensorValue],
     size: TensorLike | Sequence[TensorLike],
 ) -> tuple[list[SparseTensor], Sequence[TensorLike]]:
-    """Returns lists of ids and of sizes, as long as each other."""
-    # The value of a sparse tensor is a tuple.
+    """Returns lists of IDs and sizes that have the same length."""
+    # `SparseTensorValue` is a tuple and therefore also a sequence.
     if isinstance(ids, SparseTensorValue) or not isinstance(ids, Sequence):
         return [as_sparse_tensor(ids)], [size]
     if not isinstance(size, Sequence):

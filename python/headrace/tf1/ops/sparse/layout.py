@@ -51,7 +51,7 @@ def sparse_reset_shape(
     indices, values = identity(sp_input.indices), identity(sp_input.values)
     old = identity(sp_input.dense_shape)
     if new_shape is None:
-        # The largest of no indices is the least integer.
+        # The maximum of no indices is the smallest integer.
         return SparseTensor(indices, values, maximum(reduce_max(indices, axis=0) + 1, 0))
     new = convert_to_tensor(new_shape)
     new.shape.assert_has_rank(1)
@@ -63,7 +63,7 @@ def sparse_reset_shape(
         return SparseTensor(indices, values, with_dependencies([assert_less_equal(old, new)], new))
     before = np.array(sp_input.shape.as_list())
     if (before > static).any():
-        # TensorFlow names the two in this order.
+        # The two shapes are in the same order as in TensorFlow's message.
         raise ValueError(
             "Requested new_shape should have dimension sizes >= sp_input.shape.  "
             f"Found new_shape ({before}), sp_input.shape ({static})."
@@ -146,7 +146,7 @@ def sparse_expand_dims(
             )
         column = zeros([shape(sp_input.indices)[0], 1], dtypes.int64)
         one = convert_to_tensor([1], dtypes.int64)
-        # `slice_of` refuses an axis that is out of range, subscripts would not.
+        # `slice_of` rejects an axis that is out of range. Subscripts would not.
         indices, sizes = sp_input.indices, sp_input.dense_shape
         before = slice_of(indices, [0, 0], [-1, at]), slice_of(sizes, [0], [at])
         after = slice_of(indices, [0, at], [-1, -1]), slice_of(sizes, [at], [-1])

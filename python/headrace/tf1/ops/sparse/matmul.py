@@ -47,7 +47,7 @@ def sparse_tensor_dense_matmul(
         ValueError: If they are not matrices or the sizes do not fit, as far as that is known.
     """
     if isinstance(b, (SparseTensor, SparseTensorValue)):
-        # The adjoint of a b is that of b times that of a.
+        # The adjoint of a b is the adjoint of b times the adjoint of a.
         dense = convert_to_tensor(sp_a)  # type: ignore[arg-type]
         product = sparse_tensor_dense_matmul(b, dense, not adjoint_b, not adjoint_a, name)
         return transpose(product, conjugate=product.dtype.is_complex)

@@ -1,7 +1,7 @@
 """Ragged tensors: rows of different lengths, stored one after the other.
 
-They are what operations over the characters of strings return; other operations take the dense or
-sparse tensor that they convert to.
+Operations on the characters of strings return ragged tensors. To use them with other operations,
+convert them to dense or sparse tensors.
 
 Source: `tf.RaggedTensor` of TensorFlow 1.15.
 """
@@ -277,7 +277,7 @@ class RaggedTensor:
         return range_of(reduce_max(concat([self.row_lengths(), np.zeros(1, np.int64)], 0)))
 
     def _mask(self) -> Tensor:
-        """Returns whether each row has each of the positions."""
+        """Returns for each row which of the positions it has."""
         return less(expand_dims(self._columns(), 0), expand_dims(self.row_lengths(), 1))
 
     def _padding(self, default_value: TensorLike | None) -> Tensor:

@@ -1,6 +1,6 @@
-"""Reductions of sparse tensors over axes.
+"""Reduces sparse tensors along axes.
 
-Source: `tf.sparse_reduce_sum`, `tf.sparse_reduce_max` and their kin of TensorFlow 1.15.
+Source: `tf.sparse_reduce_sum`, `tf.sparse_reduce_max` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _all_axes(sparse: SparseTensor) -> Tensor:
 
 
 def _reduced(shape: Tensor, axes: Tensor, keep: bool) -> TensorShape:
-    """Returns the known shape of the result; the run refuses axes that do not exist."""
+    """Returns the shape of the result if it is known. The run rejects axes that do not exist."""
     sizes, dims = fold(shape), fold(axes)
     if sizes is None or dims is None or ((dims < -len(sizes)) | (dims >= len(sizes))).any():
         return unknown_shape()

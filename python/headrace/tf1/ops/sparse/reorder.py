@@ -1,4 +1,4 @@
-"""Sorting the elements of a sparse tensor by their indices.
+"""Sorts the elements of a sparse tensor by their indices.
 
 Source: `tf.sparse_reorder` of TensorFlow 1.15.
 """

@@ -63,24 +63,24 @@ def sparse_reshape(
 
 
 def _known_sizes(old: Tensor, new: Tensor) -> list[int] | None:
-    """Returns the new sizes; None if they are not known before the run.
+    """Returns the new sizes. None if they are unknown before the run.
 
     Raises:
-        ValueError: If they do not fit the old ones.
+        ValueError: If they do not match the old ones.
     """
     before, new_sizes = fold(old), fold(new)
     if before is None or new_sizes is None:
         return None
     sizes: list[int] = new_sizes.tolist()
     if min(sizes, default=0) < -1:
-        return None  # The run says which one cannot be.
+        return None  # The run reports the error.
     if sizes.count(-1) > 1:
         raise ValueError(f"At most one dimension can be inferred (-1). Found: {sizes}")
     count = math.prod(before.tolist())
     if -1 in sizes:
         rest = math.prod(size for size in sizes if size != -1)
         if not rest:
-            return None  # As above.
+            return None  # The run reports the error.
         sizes[sizes.index(-1)] = count // rest
     if math.prod(sizes) != count:
         raise ValueError(

@@ -94,7 +94,7 @@ def _inputs(sparse: SparseTensor) -> list[Input]:
 
 
 def _some_of(indices: Tensor, values: Tensor, shape: Tensor) -> Outputs:
-    """Returns types and static shapes of a sparse tensor with some elements of another one."""
+    """Returns dtypes and static shapes of a sparse tensor with some elements of another."""
     if indices.shape.rank not in (None, 2):
         raise ShapeConflict(f"Shape must be rank 2 but is rank {indices.shape.rank}")
     width = indices.shape[1] if indices.shape.rank else None

@@ -1,10 +1,11 @@
-"""A table of the session that stores sparse tensors, so that queues can hold their handles.
+"""A table in the session that stores sparse tensors, so that queues can hold handles to them.
 
-A component of a queue has one fixed shape; a sparse tensor consists of three tensors of varying
+A queue component has one fixed shape, but a sparse tensor consists of three tensors of varying
 shapes.
 
 Source: `AddSparseToTensorsMap`, `AddManySparseToTensorsMap` and `TakeManySparseFromTensorsMap` of
-TensorFlow 1.15. There the table belongs to the operation that adds; here it is one of its own.
+TensorFlow 1.15. In TensorFlow, the table belongs to the operation that adds tensors. Here it is an
+operation of its own.
 """
 
 from headrace.core.dtypes import DType, int64, resource
@@ -14,7 +15,8 @@ from headrace.ops.sparse.tensor import SparseTensor
 
 __all__ = ["SparseTable"]
 
-# All operations of a session use one table, so that handles are valid wherever a queue is shared.
+# All operations of a session use the same table, so that handles are valid wherever a queue is
+# shared.
 _SHARED_NAME = "_headrace_sparse_tensors"
 
 

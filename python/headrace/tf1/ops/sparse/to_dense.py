@@ -1,4 +1,4 @@
-"""Converting sparse tensors to dense ones.
+"""Converts sparse tensors to dense ones.
 
 Source: `tf.sparse_to_dense` and `tf.sparse_tensor_to_dense` of TensorFlow 1.15.
 """

@@ -1,1 +1,1 @@
-"""Strings, with operations that only graphs have."""
+"""String operations that only graphs have."""

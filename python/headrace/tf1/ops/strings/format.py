@@ -1,4 +1,4 @@
-"""Formatting of tensors as text.
+"""Formats tensors as text.
 
 Source: `tf.strings.format` of TensorFlow 1.15.
 """

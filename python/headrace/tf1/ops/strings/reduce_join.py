@@ -1,4 +1,4 @@
-"""Joining the strings of a tensor along its axes.
+"""Joins the strings of a tensor along its axes.
 
 Source: `tf.reduce_join` of TensorFlow 1.15.
 """

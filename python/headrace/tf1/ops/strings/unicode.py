@@ -1,7 +1,8 @@
 """The characters of strings: their code points, their encodings and their scripts.
 
-Source: `tf.strings.unicode_decode` and its kin of TensorFlow 1.15. `unicode_scripts.txt` has the
-first code point of each range of a script, and the script's number in ICU.
+Source: `tf.strings.unicode_decode` and similar functions of TensorFlow 1.15. `unicode_scripts.txt`
+contains the first code point of each range with the same script, and the number of that script in
+ICU.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _OUTPUTS: Final = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf
 _ERRORS: Final = ("strict", "replace", "ignore")
 _LAST: Final = 0x10FFFF
 _FIRST_NON_CONTROL: Final = 0x20
-# The marks at the beginning of strings whose encoding is one of two.
+# The byte order marks at the beginning of strings in an encoding with two byte orders.
 _MARKS: Final = {
     "utf-16": ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
     "utf-32": ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
@@ -259,12 +260,12 @@ def unicode_script(input: TensorLike, name: str | None = None) -> Tensor:
 
 @dataclass(frozen=True)
 class _Options:
-    """The treatment of bytes that are no character.
+    """How to treat bytes that are not a character.
 
     Attributes:
         errors: One of `_ERRORS`.
-        replacement: The code point to put for them.
-        replaces_controls: Whether control characters are treated alike.
+        replacement: The code point that replaces them.
+        replaces_controls: Whether control characters are replaced, too.
     """
 
     errors: str
@@ -291,11 +292,11 @@ class _Options:
         }
 
     def repaired(self, points: Array, offsets: Array) -> tuple[Array, Array]:
-        """Returns code points with what is wrong replaced or left out, and their offsets.
+        """Returns code points with invalid ones replaced or left out, and their offsets.
 
         Args:
-            points: Code points, -1 for bytes that are no character.
-            offsets: Where they are.
+            points: The code points, with -1 for bytes that are not a character.
+            offsets: The offset of each code point.
         """
         is_wrong = points < (_FIRST_NON_CONTROL if self.replaces_controls else 0)
         if not is_wrong.any():
@@ -306,7 +307,7 @@ class _Options:
         return self.kept(points, is_wrong), offsets[~is_wrong] if is_left_out else offsets
 
     def kept(self, points: Array, is_wrong: Array) -> Array:
-        """Returns code points with what is wrong replaced or left out."""
+        """Returns code points with invalid ones replaced or left out."""
         if self.errors == "ignore":
             return points[~is_wrong]
         return np.where(is_wrong, self.replacement, points)
@@ -315,7 +316,7 @@ class _Options:
 def _decoded(
     input: TensorLike | RaggedTensor, rules: tuple[str, str, int, bool], has_offsets: bool
 ) -> Sequence[Tensor | RaggedTensor]:
-    """Returns code points, and their offsets if requested, in rows for the strings."""
+    """Returns the code points of each string as a row, with their offsets if requested."""
     if isinstance(input, RaggedTensor):
         parts = _decoded(input.flat_values, rules, has_offsets)
         return [input.with_flat_values(part) for part in parts]
@@ -480,10 +481,10 @@ def _written(points: Array, codec: str) -> bytes:
 
 
 def _decoder(encoding: str) -> Callable[[bytes], tuple[Array, Array]]:
-    """Returns a function from bytes to code points, -1 for what is none, and their offsets.
+    """Returns a function that decodes bytes to code points, -1 if invalid, and their offsets.
 
     Raises:
-        ValueError: If there is no such encoding.
+        ValueError: If the encoding does not exist.
     """
     try:
         codec = codecs.lookup(encoding)
@@ -512,7 +513,7 @@ def _decoder(encoding: str) -> Callable[[bytes], tuple[Array, Array]]:
 
 
 def _parts_of(data: bytes, codec: str, start: int) -> Iterator[tuple[Array, Array]]:
-    """Yields code points and offsets of the parts of a string: characters, or one that is none."""
+    """Yields code points and offsets of parts of a string: valid characters, or an invalid one."""
     begin = 0
     for wrong, end in [*_wrong_spans(data, codec), (len(data), len(data))]:
         if wrong > begin:
@@ -523,7 +524,7 @@ def _parts_of(data: bytes, codec: str, start: int) -> Iterator[tuple[Array, Arra
 
 
 def _wrong_spans(data: bytes, codec: str) -> list[tuple[int, int]]:
-    """Returns the spans of bytes that are no character."""
+    """Returns the spans of bytes that are not a character."""
     _noted.spans = []
     data.decode(codec, _NOTE_SPANS)
     spans: list[tuple[int, int]] = _noted.spans
@@ -537,7 +538,7 @@ def _note_span(error: UnicodeError) -> tuple[str, int]:
 
 
 def _characters(data: bytes, codec: str, start: int) -> tuple[Array, Array]:
-    """Returns the code points of bytes that are characters, and their offsets from `start` on."""
+    """Returns the code points of valid bytes, and their offsets counted from `start`."""
     text = data.decode(codec)
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int64)
     if codec == "utf-8":
@@ -553,7 +554,7 @@ def _characters(data: bytes, codec: str, start: int) -> tuple[Array, Array]:
 
 
 def _widths_of(data: bytes, codec: str) -> Iterator[int]:
-    """Yields the number of bytes of each character, in an encoding of any kind."""
+    """Yields the number of bytes of each character, in any encoding."""
     decoder = codecs.getincrementaldecoder(codec)()
     width = 0
     for position in range(len(data)):
@@ -566,7 +567,7 @@ def _widths_of(data: bytes, codec: str) -> Iterator[int]:
 
 @cache
 def _scripts() -> tuple[Array, Array]:
-    """Returns the first code point of each range, and the number of its script."""
+    """Returns the first code point of each range and the number of its script."""
     text = files("headrace.tf1.ops.strings").joinpath("unicode_scripts.txt").read_text("ascii")
     rows = [line.split() for line in text.splitlines()]
     starts = np.array([int(start, 16) for start, _ in rows])

@@ -1,4 +1,4 @@
-"""Summaries of images, as PNG files under a tag.
+"""Image summaries, as PNG files with a tag.
 
 Source: `tf.summary.image` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Merging summaries.
+"""Merges summaries.
 
 Source: `tf.summary.merge` and `tf.summary.merge_all` of TensorFlow 1.15.
 """
@@ -45,7 +45,7 @@ def merge(
 
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
-) -> Tensor | Any:  # Programs run it without asking whether it is None.
+) -> Tensor | Any:  # Programs run it without checking whether it is None.
     """Merges all summaries of a collection into one.
 
     Args:

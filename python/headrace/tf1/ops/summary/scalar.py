@@ -1,4 +1,4 @@
-"""Summaries of one number.
+"""Summaries of a single number.
 
 Source: `tf.summary.scalar` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""The tags of summaries, and the code that all kinds of summaries share."""
+"""The tags of summaries, and code that all kinds of summaries share."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Operations that change a variable or inspect it without reading its value.
+"""Operations that change a variable, or inspect it without reading its value.
 
-They take a variable, or a tensor that represents one, such as the output of an assignment.
+They accept a variable, or a tensor that represents one, such as the output of an assignment.
 
 Source: `tf.assign`, `tf.assign_add`, `tf.assign_sub`, `tf.count_up_to` and
 `tf.is_variable_initialized` of TensorFlow 1.15.

@@ -1,10 +1,10 @@
 """Initial values that depend on other variables.
 
 `tf.Variable(other * 2)` is initialized together with `other`, in any order. So its initial value is
-a copy of that computation. Where the computation reads another variable, the copy reads the
-variable's value if it has one, else its initial value.
+a copy of that computation. If the computation reads another variable, the copy reads that
+variable's value if it has one, otherwise its initial value.
 
-Source: what `tf.Variable` of TensorFlow 1.15 does with its initial value.
+Source: the treatment of initial values by `tf.Variable` of TensorFlow 1.15.
 """
 
 from contextlib import ExitStack
@@ -60,7 +60,7 @@ def _predicates(op: Operation) -> list[Tensor]:
 
 
 def _needed(op: Operation) -> list[Operation]:
-    """Returns what computes an operation's inputs, and itself, in the order they were made."""
+    """Returns an operation and those that compute its inputs, in the order of their creation."""
     needed: dict[Operation, None] = {}
     stack = [op]
     while stack:
@@ -72,7 +72,7 @@ def _needed(op: Operation) -> list[Operation]:
 
 
 def _find_variable(op: Operation) -> Any:
-    """Returns the variable that an operation represents, or None if no collection has it."""
+    """Returns the variable that an operation represents. None if it is in no collection."""
     for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
         for variable in op.graph.get_collection(key):
             if variable.op is op:

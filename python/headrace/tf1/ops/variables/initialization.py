@@ -1,7 +1,7 @@
 """The variables of a graph, their initialization, and a report of those without a value.
 
 Source: `tf.global_variables`, `tf.variables_initializer`, `tf.report_uninitialized_variables` and
-their kin of TensorFlow 1.15.
+similar functions of TensorFlow 1.15.
 """
 
 from collections.abc import Sequence

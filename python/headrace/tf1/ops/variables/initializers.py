@@ -1,7 +1,7 @@
-"""Initializers: functions of a shape that make the initial values of variables.
+"""Initializers: functions that make the initial values of variables for a given shape.
 
-Source: `tf.constant_initializer`, `tf.glorot_uniform_initializer` and their kin of TensorFlow 1.15;
-Glorot and Bengio (2010) for the latter.
+Source: `tf.constant_initializer`, `tf.glorot_uniform_initializer` and similar functions of
+TensorFlow 1.15. Glorot and Bengio (2010) for the latter.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _DISTRIBUTIONS: Final = ("normal", "uniform", "truncated_normal", "untruncated_n
 
 
 class _Initializer(ABC):
-    """Makes initial values of any shape.
+    """Makes initial values for any shape.
 
     Args:
-        dtype: Their type if a call names none.
+        dtype: The dtype of the values, unless a call gives another one.
     """
 
     def __init__(self, dtype: DTypeLike) -> None:
@@ -57,9 +57,9 @@ class _Initializer(ABC):
         """Returns a tensor of initial values.
 
         Args:
-            shape: Its shape, fully known.
-            dtype: Its type; None for the one given to the initializer.
-            partition_info: Accepted for compatibility; not used.
+            shape: The shape, which must be fully known.
+            dtype: The dtype. None for the dtype passed to the initializer.
+            partition_info: Accepted for compatibility. Not used.
         """
         return self._make(shape, self.dtype if dtype is None else as_dtype(dtype))
 
@@ -124,7 +124,7 @@ class constant_initializer(_Initializer):
         partition_info: object = None,
         verify_shape: bool | None = None,
     ) -> Tensor:
-        """As for the others; `verify_shape` replaces the one given to the initializer."""
+        """As for other initializers. `verify_shape` overrides the initializer's own."""
         kind = self.dtype if dtype is None else as_dtype(dtype)
         is_verified = self._verify_shape if verify_shape is None else verify_shape
         sizes = cast("Iterable[SupportsIndex]", shape)
@@ -241,7 +241,7 @@ class variance_scaling_initializer(_Initializer):
         return truncated_normal(shape, 0.0, stddev, dtype, seed=self.seed)
 
     def _fan(self, shape: Sequence[int]) -> float:
-        """Returns the number of inputs or outputs, or their mean."""
+        """Returns the number of inputs or outputs, or the mean of both."""
         sizes = [min(int(size), sys.maxsize) for size in shape] or [1]
         if len(sizes) == 1:
             sizes *= 2

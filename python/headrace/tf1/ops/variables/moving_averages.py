@@ -1,7 +1,7 @@
-"""Moving averages of variables and of other tensors.
+"""Moving averages of variables and other tensors.
 
 Source: `tf.train.ExponentialMovingAverage` and `tensorflow.python.training.moving_averages` of
-TensorFlow 1.15; Kingma and Ba (2015), section 3, for averages that begin with 0.
+TensorFlow 1.15. Kingma and Ba (2015), section 3, for averages that start at 0.
 """
 
 from __future__ import annotations
@@ -237,13 +237,13 @@ class ExponentialMovingAverage:
 
 
 def _assign_debiased(variable: Variable, value: Tensor, rate: Tensor, scope: str) -> Tensor:
-    """Assigns the average of the values so far, in which the first 0 does not count.
+    """Assigns the average of the values so far, in which the initial 0 does not count.
 
     Args:
         variable: The variable.
         value: The next value.
-        rate: The share of the value.
-        scope: Name of the operation that assigns.
+        rate: The weight of the value.
+        scope: The name of the operation that assigns.
     """
     dtype = variable.dtype.base_dtype
 
@@ -262,7 +262,7 @@ def _assign_debiased(variable: Variable, value: Tensor, rate: Tensor, scope: str
 
 
 def _read_now(value: TensorLike) -> TensorLike:
-    """Returns a variable's value after the control dependencies, and any other value as it is."""
+    """Returns a variable's value after the control dependencies. Returns other values unchanged."""
     return value.read_value() if isinstance(value, Variable) else value
 
 

@@ -1,9 +1,9 @@
 """Partitioners: functions that return the number of parts of a variable.
 
-Variables are not split here, where one process holds all of them: `get_variable` refuses a
-`partitioner`. These are for programs that make one, or call it.
+Variables are not partitioned here, because one process holds all of them: `get_variable` rejects a
+`partitioner`. These functions are for programs that create or call one.
 
-Source: `tf.fixed_size_partitioner` and its kin of TensorFlow 1.15.
+Source: `tf.fixed_size_partitioner` and similar functions of TensorFlow 1.15.
 """
 
 import math
@@ -19,7 +19,7 @@ __all__ = [
     "variable_axis_size_partitioner",
 ]
 
-# Takes the shape and the type of a variable, and returns the number of parts along each axis.
+# Takes the shape and dtype of a variable, and returns the number of parts along each axis.
 _Partitioner: TypeAlias = Callable[..., list[int]]
 
 

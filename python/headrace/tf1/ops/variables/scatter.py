@@ -1,7 +1,7 @@
 """Operations that change rows or slices of a variable.
 
-Source: `tf.scatter_update`, `tf.scatter_nd_update` and their kin of TensorFlow 1.15. Here a run
-with an index that is out of range changes nothing.
+Source: `tf.scatter_update`, `tf.scatter_nd_update` and similar functions of TensorFlow 1.15. Here,
+a run with an index out of range changes nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NUMBERS = [
     *(dtypes.int64, dtypes.uint16, dtypes.float16, dtypes.uint32, dtypes.uint64),
 ]
 
-# Of which the smaller and the larger are kept.
+# The dtypes for operations that keep the smaller or the larger value.
 _ORDERED = [dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64]
 
 
@@ -248,7 +248,7 @@ def _scatter(
             for tensor in (indices, variable):
                 if tensor.shape.rank == 0:
                     raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
-            # TensorFlow finds indices with too many numbers when it runs.
+            # TensorFlow detects indices with too many numbers only in a run.
             depth = indices.shape[-1].value if indices.shape.rank else None
             if depth is None or target.shape.rank is None or depth <= target.shape.rank:
                 check_shapes(target.shape, indices.shape, variable.shape)

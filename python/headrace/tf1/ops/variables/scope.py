@@ -1,4 +1,4 @@
-"""Variable scopes: sharing variables between parts of a program by name.
+"""Variable scopes: share variables between parts of a program by name.
 
 Source: `tf.variable_scope`, `tf.get_variable` and `tf.VariableScope` of TensorFlow 1.15.
 """
@@ -133,7 +133,7 @@ class VariableScope:
         dtype: DTypeLike | None,
         constraint: Callable[..., Any] | None,
     ) -> VariableScope:
-        """Returns a scope of the name. It inherits those settings that are None."""
+        """Returns a scope with this name. It inherits the settings that are None."""
         return VariableScope(
             name=name,
             name_scope=name_scope,
@@ -146,25 +146,25 @@ class VariableScope:
 
 
 class _ThreadState(threading.local):
-    """The current variable scope of one thread in one graph."""
+    """The current variable scope of a thread in a graph."""
 
     def __init__(self) -> None:
         self.scope = VariableScope(False)
-        # The names of the scopes that were entered. A default name must differ from them.
+        # The names of the scopes entered so far. A default name must differ from them.
         self._entered: frozenset[str] = frozenset()
 
     def full_name(self, name: str) -> str:
-        """Returns the name with that of the current scope before it."""
+        """Returns the name, prefixed with the name of the current scope."""
         return f"{self.scope.name}/{name}" if self.scope.name else name
 
     def unique_name(self, prefix: str) -> str:
-        """Returns a name with which no scope was entered yet."""
+        """Returns a name that no scope entered so far has."""
         names = (f"{prefix}_{number}" if number else prefix for number in itertools.count())
         return next(name for name in names if self.full_name(name) not in self._entered)
 
     @contextmanager
     def inside(self, scope: VariableScope, is_again: bool) -> Iterator[VariableScope]:
-        """Makes a scope the current one. Scopes entered inside are forgotten afterwards."""
+        """Makes a scope the current one. Scopes entered inside it are forgotten afterwards."""
         outer = self.scope
         entered = self._entered | {scope.name}
         self.scope, self._entered = scope, entered
@@ -178,7 +178,7 @@ class _ThreadState(threading.local):
 
 
 _lock: Final = threading.Lock()
-# No collection of a user has this key: it is not a string.
+# Not a string, so no collection of a user has this key.
 _KEY: Final = ("variable_scopes",)
 
 
@@ -357,7 +357,7 @@ def no_regularizer(_tensor: object) -> None:
 
 
 def _name_scope(graph: Graph, name: str | None, is_entered: bool) -> AbstractContextManager[str]:
-    """Returns the name scope of a variable scope; its name ends with "/"."""
+    """Returns the name scope of a variable scope. Its name ends with "/"."""
     if is_entered:
         return graph.name_scope(name) if name else nullcontext("")
     current = graph.get_name_scope()

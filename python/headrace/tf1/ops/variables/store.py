@@ -1,6 +1,6 @@
 """The store of a graph's variables that are shared by name.
 
-Source: what `tf.get_variable` of TensorFlow 1.15 does with a name.
+Source: how `tf.get_variable` of TensorFlow 1.15 treats names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from headrace.tf1.ops.variables.variable import InitialValue, Variable
 
 __all__ = ["AUTO_REUSE", "Initializer", "Regularizer", "Reuse", "VariableStore", "store_of"]
 
-# What `get_variable` takes as `initializer`: an initial value, or a class of initializers.
+# What `get_variable` accepts as `initializer`: an initial value, or an initializer class.
 Initializer: TypeAlias = "InitialValue | Callable[..., Callable[..., TensorLike]]"
 
 # Takes a variable and returns a loss, or None.
@@ -35,13 +35,13 @@ Regularizer: TypeAlias = Callable[[Any], Tensor | None]
 
 
 class _ReuseMode(enum.Enum):
-    """Values of `reuse` besides True and False."""
+    """Values of `reuse` other than True and False."""
 
     AUTO_REUSE = 1
 
 
 AUTO_REUSE: Final = _ReuseMode.AUTO_REUSE
-"""As `reuse`: the variable of a name is returned if it exists, and made otherwise."""
+"""The variable with a name is returned if it exists, otherwise created."""
 
 Reuse: TypeAlias = bool | _ReuseMode
 
@@ -50,8 +50,8 @@ class VariableStore:
     """Variables by their full names. May be used from many threads."""
 
     def __init__(self) -> None:
-        # Held while a variable is made, so that two threads do not make one each. Its initializer
-        # may ask for another variable.
+        # Held while a variable is made, so that two threads do not both make one. Its initializer
+        # may request another variable.
         self._lock = threading.RLock()
         self._variables: dict[str, Variable] = {}
 
@@ -109,7 +109,7 @@ def store_of(graph: Graph) -> VariableStore:
 
 
 _lock: Final = threading.Lock()
-# No collection of a user has this key: it is not a string.
+# Not a string, so no collection of a user has this key.
 _KEY: Final = ("variable_store",)
 
 
@@ -136,7 +136,7 @@ def _check_shareable(
 def _initial_value(
     name: str, shape: TensorShape, dtype: DType, initializer: Initializer | None
 ) -> tuple[Any, DType | None]:
-    """Returns the initial value of a new variable, and the type it must have."""
+    """Returns the initial value of a new variable, and the dtype that it must have."""
     if initializer is None:
         initializer = _default_initializer(name, dtype)
     if not callable(initializer):
@@ -144,7 +144,7 @@ def _initial_value(
     function: Any = initializer() if inspect.isclass(initializer) else initializer
     parameters = inspect.signature(function).parameters
     if shape.is_fully_defined():
-        # No variable is divided here, but the programs' functions may take this argument.
+        # Variables are not partitioned here, but functions of a program may have this parameter.
         part = {"partition_info": None} if "partition_info" in parameters else {}
         return lambda: function(shape.as_list(), dtype=dtype, **part), dtype
     if any(_is_required(parameter) for parameter in parameters.values()):

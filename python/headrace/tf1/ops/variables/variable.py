@@ -52,7 +52,7 @@ from headrace.tf1.ops.variables.scatter import (
 
 __all__ = ["Variable"]
 
-# The first value of a variable, or a function that returns it.
+# The initial value of a variable, or a function that returns it.
 InitialValue: TypeAlias = "TensorLike | Callable[..., TensorLike]"
 
 _OPERATORS: Final = (
@@ -86,7 +86,7 @@ class Variable:
             `collections` is not a list or `constraint` no function.
     """
 
-    # Lets `ndarray + variable` become `variable.__radd__(ndarray)`.
+    # Turns `ndarray + variable` into `variable.__radd__(ndarray)`.
     __array_priority__ = 100
 
     def __init__(
@@ -356,7 +356,7 @@ class Variable:
         return f"<{kind} '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
     if TYPE_CHECKING:
-        # The operators of its value: see `_forward_operator`.
+        # The operators of the variable's value. See `_forward_operator`.
         def __add__(self, other: TensorLike) -> Tensor: ...
         def __radd__(self, other: TensorLike) -> Tensor: ...
         def __sub__(self, other: TensorLike) -> Tensor: ...
@@ -390,7 +390,7 @@ class Variable:
 
 
 def _parts(slices: Any) -> tuple[TensorLike, TensorLike]:
-    """Returns where slices are, and the slices."""
+    """Returns the positions of slices, and the slices."""
     if not (hasattr(slices, "indices") and hasattr(slices, "values")):
         raise TypeError(f"sparse_delta is not IndexedSlices: {slices}")
     return slices.indices, slices.values
@@ -455,7 +455,7 @@ def _convert_variable(
 
 
 def _forward_operator(method: str) -> None:
-    """Gives variables an operator: that of their value."""
+    """Gives variables an operator that works on their values."""
 
     def operator(self: Variable, *args: Any) -> Any:
         return getattr(self.value(), method)(*args)
