@@ -10,10 +10,11 @@ from importlib import import_module as _import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from headrace import errors, ops, pipeline, protos, records, testing, tf1
+    from headrace import errors, metrics, ops, pipeline, protos, records, testing, tf1
     from headrace.core.engine import version as __version__
     from headrace.graph import Tensor
     from headrace.io.compression import TFRecordOptions
+    from headrace.ledger import Ledger
     from headrace.pipeline import (
         Batches,
         Feature,
@@ -50,6 +51,7 @@ __all__ = [
     "Batches",
     "Feature",
     "Json",
+    "Ledger",
     "Nullable",
     "Pipeline",
     "Ragged",
@@ -71,6 +73,7 @@ __all__ = [
     "iterable",
     "json_array",
     "json_lines",
+    "metrics",
     "mix",
     "native",
     "ops",
@@ -88,9 +91,12 @@ __all__ = [
     "zip",
 ]
 
-_MODULES = frozenset(("errors", "ops", "pipeline", "protos", "records", "testing", "tf1"))
+_MODULES = frozenset(
+    ("errors", "metrics", "ops", "pipeline", "protos", "records", "testing", "tf1")
+)
 # The modules that define names outside `headrace.pipeline`.
 _HOMES = {
+    "Ledger": "ledger",
     "TFRecordOptions": "io.compression",
     "Tensor": "graph",
     "native": "pipeline.native_functions",

@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs/reference/command_line.md"
 
 def test_sessions_on_the_page_run(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     outputs = []
     for block in blocks:
@@ -26,7 +26,7 @@ def test_sessions_on_the_page_run(tmp_path):
         )
         assert (done.returncode, done.stderr) == (0, ""), block
         outputs.append(done.stdout)
-    inspected, verified, converted, indexed, tokenized, benched, state, replayed = outputs
+    inspected, verified, converted, indexed, tokenized, benched, state, replayed, audited = outputs
     assert "2 records of " in inspected
     assert "exit code 1" in verified
     assert '"name":"bee"' in converted
@@ -40,6 +40,11 @@ def test_sessions_on_the_page_run(tmp_path):
     assert "share of the limit: " in benched
     assert "The program has taken 2 batches." in state
     assert replayed.startswith("step 0: 2 examples\n  animals.tfrecord: record 0, byte 0\n")
+    assert "one.ledger and two.ledger: the data of all 3 steps in both are equal\n" in audited
+    assert audited.endswith(
+        "step 1: 2 examples\n  animals.tfrecord: record 0, byte 0\n"
+        "  animals.tfrecord: record 1, byte 61\n"
+    )
 
 
 def test_every_command_has_a_row(tmp_path):

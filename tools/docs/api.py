@@ -72,6 +72,11 @@ PAGES = {
         "Checks for your own tests, and what a program waits for that hangs.",
         ["testing"],
     ),
+    "monitoring.md": (
+        "Ledgers and metrics",
+        "Which data a run saw, and how fast it is.",
+        ["Ledger", "metrics"],
+    ),
     "errors.md": ("Errors", "The classes of errors, which are those of TensorFlow 1.", ["errors"]),
     "tf1/queues.md": ("Queues", "Queues for arrays and ordinary threads.", ["tf1.queues"]),
     "tf1/checkpoint.md": (

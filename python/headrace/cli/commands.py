@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import click
 
+from headrace.cli.audit.command import audit
 from headrace.cli.bench.command import bench
 from headrace.cli.convert.command import convert
 from headrace.cli.demo import demo
@@ -25,5 +26,16 @@ def headrace() -> None:
     """Feeds training loops: file names go in, shuffled batches come out."""
 
 
-for command in (inspect, verify, convert, index, tokenize, bench, state, replay, demo):
+for command in (
+    inspect,
+    verify,
+    convert,
+    index,
+    tokenize,
+    bench,
+    state,
+    replay,
+    audit,
+    demo,
+):
     headrace.add_command(command)

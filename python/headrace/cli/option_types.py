@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-__all__ = ["budget", "pairs", "size"]
+__all__ = ["budget", "pairs", "size", "steps"]
 
 _UNITS: Final = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
@@ -22,6 +22,17 @@ def size(_context: click.Context, _option: click.Parameter, value: str | None) -
     if number < 1:
         raise click.BadParameter(f"{value!r} is not a size, expected one such as 100M or 1.5GiB.")
     return number
+
+
+def steps(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> tuple[int, int | None]:
+    """Returns the first step and the one after the last, given as A:B; both may be left out."""
+    match = re.fullmatch(r"(\d*):(\d*)", value or ":")
+    begin, end = (int(match[1] or 0), int(match[2]) if match[2] else None) if match else (0, 0)
+    if end is not None and begin >= end:
+        raise click.BadParameter(f"{value!r} is not a range of steps, expected one such as 10:20.")
+    return begin, end
 
 
 def pairs(

@@ -8,15 +8,24 @@ __all__ = [
     "missing_arrow",
     "missing_cli",
     "missing_jax",
+    "missing_otlp",
     "missing_parquet",
+    "missing_prometheus",
     "missing_protobuf",
     "missing_ray",
     "missing_torch",
 ]
 
 _PROTOBUF: Final = "google.protobuf"
+_OTLP: Final = ("opentelemetry.sdk.metrics", "opentelemetry.exporter.otlp.proto.http")
 # The PyPI names of packages whose modules are named differently.
-_PACKAGES: Final = {_PROTOBUF: "protobuf", "absl": "absl-py"}
+_PACKAGES: Final = {
+    _PROTOBUF: "protobuf",
+    "absl": "absl-py",
+    "prometheus_client": "prometheus-client",
+    _OTLP[0]: "opentelemetry-sdk",
+    _OTLP[1]: "opentelemetry-exporter-otlp-proto-http",
+}
 _CLI: Final = ("click", "tqdm", _PROTOBUF)
 # The right build depends on the machine.
 _AS_ITS_PAGES_SAY: Final = "Install it in the way that its own pages say for your machine"
@@ -45,6 +54,16 @@ def missing_absl() -> str | None:
 def missing_protobuf() -> str | None:
     """Returns what to install for protocol buffer messages; None if nothing is missing."""
     return _missing((_PROTOBUF,), "which makes messages such as Example")
+
+
+def missing_prometheus() -> str | None:
+    """Returns what to install for metrics in Prometheus; None if nothing is missing."""
+    return _missing(("prometheus_client",), "which serves metrics")
+
+
+def missing_otlp() -> str | None:
+    """Returns what to install for metrics over OpenTelemetry; None if nothing is missing."""
+    return _missing(_OTLP, "which send metrics")
 
 
 def missing_ray() -> str | None:

@@ -278,10 +278,14 @@ class Pipeline(
             keeps_workers=keeps,
         )
 
-    def replay(self, state: Mapping[str, Any]) -> Batches:
+    def replay(self, state: Mapping[str, Any] | None, epoch: int = 0) -> Batches:
         """Resumes from a state like `resume`, and also records where each example comes from.
 
         `Batches.origins` returns the files and records of the last batch.
+
+        Args:
+            state: The result of `Batches.state`, or None to start at the beginning of `epoch`.
+            epoch: The number of the epoch if there is no state, from 0.
 
         Raises:
             TypeError: If the state is not a dict.
@@ -298,6 +302,8 @@ class Pipeline(
             >>> [record_number for file, record_number, offset in replayed.origins()]
             [2, 3]
         """
+        if state is None:
+            return self._start(checked_int("replay", "epoch", epoch, 0), keeps_origins=True)
         resume_point = resumed(self._stages, state, ())
         find_specs = partial(self._all_specs, resume_point.epoch)
         return Batches(
@@ -512,7 +518,9 @@ class Pipeline(
         """Starts an epoch for a loader, and keeps worker processes alive between epochs."""
         return self._start(epoch, True) if state is None else self._resumed(state, (), True)
 
-    def _start(self, epoch: int, keeps_workers: bool = False) -> Batches:
+    def _start(
+        self, epoch: int, keeps_workers: bool = False, keeps_origins: bool = False
+    ) -> Batches:
         if epoch:
             self._history.note_later_epoch()
         at_end = self._history.note_end if epoch == 0 else None
@@ -523,6 +531,7 @@ class Pipeline(
             epoch,
             at_end=at_end,
             keeps_workers=keeps_workers,
+            keeps_origins=keeps_origins,
         )
 
     def _learned_specs(self, epoch: int = 0) -> ChainSpecs:

@@ -1,4 +1,4 @@
-"""``headrace replay``: prints the origins of the examples in the steps after a state."""
+"""``headrace replay``: prints the origins of the examples of some training steps."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 __all__ = ["replay"]
 
 
-@click.command(short_help="Print the records of the steps after a state.")
-@click.argument("file", metavar="STATE")
+@click.command(short_help="Print the records of the steps after a state, or of a step in a ledger.")
+@click.argument("file", metavar="STATE|LEDGER")
 @click.option(
     "--pipeline",
     required=True,
@@ -18,23 +18,35 @@ __all__ = ["replay"]
     help="The pipeline, or a function that returns it: module:name or FILE.py:name.",
 )
 @click.option("--batches", "count", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--step", type=click.IntRange(min=0), help="The step of a ledger.")
 @click.option(
     "--where", default=None, help="Key of the state, if the file has several, such as data."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each example.")
-def replay(file: str, pipeline: str, count: int, where: str | None, as_json: bool) -> None:
-    """Prints the file, record number and offset of every example in the steps after a state.
+def replay(
+    file: str, pipeline: str, count: int, step: int | None, where: str | None, as_json: bool
+) -> None:
+    """Prints the file, record number and offset of every example of some training steps.
 
     STATE is a JSON file: the result of Batches.state(), or a document that contains one; "-" is
-    stdin. The steps run as in training, so errors that occurred there occur here too.
+    stdin. The command prints the steps after it. They run as in training, so errors that occurred
+    there occur here too.
 
-    The exit code is 1 if the file has no state or the state does not fit the pipeline.
+    With --step, the file is a ledger of headrace.Ledger, and the command prints that step. The
+    pipeline runs from the beginning of the epoch, and its digests are compared with the ledger.
+
+    The exit code is 1 if the file has no state or no such step, or does not fit the pipeline.
     """
     from headrace.cli.bench.program import pipeline_of  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.replay.ledger_steps import ledger_steps  # noqa: PLC0415
     from headrace.cli.replay.steps import state_in, steps  # noqa: PLC0415
 
-    state = state_in(file, where)
-    for number, origins in steps(pipeline_of(pipeline), state, count):
+    if step is None:
+        state = state_in(file, where)
+        replayed = steps(pipeline_of(pipeline), state, count)
+    else:
+        replayed = ledger_steps(pipeline_of(pipeline), file, step, step + 1)
+    for number, origins in replayed:
         if not as_json:
             click.echo(f"step {number}: {len(origins)} examples")
         for origin in origins:

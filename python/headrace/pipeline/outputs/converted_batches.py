@@ -5,10 +5,24 @@ from collections import deque
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
+from headrace.core.errors import FailedPreconditionError
 from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.run.batches import Batches
 
 __all__ = ["ConvertedBatches"]
+
+
+class OrderPosition(NamedTuple):
+    """A position in the global order; see the attributes of `Batches` with the same names."""
+
+    digest: str
+    position: int
+    counts: dict[str, int]
+
+    @classmethod
+    def of(cls, batches: Batches) -> "OrderPosition":
+        """Returns the position of an iteration; raises as `Batches.digest` does."""
+        return cls(batches.digest(), batches.position, batches.counts)
 
 
 class ReadyBatch(NamedTuple):
@@ -17,10 +31,13 @@ class ReadyBatch(NamedTuple):
     Attributes:
         batch: The converted batch.
         state: The state after this batch; None if there is no fixed order, and thus no state.
+        order: The position after this batch, or the reason why there is none; None without
+            read-ahead.
     """
 
     batch: Any
     state: dict[str, Any] | None
+    order: OrderPosition | FailedPreconditionError | None
 
 
 class ConvertedBatches(ABC):
@@ -37,6 +54,7 @@ class ConvertedBatches(ABC):
         self._num_ahead: Final = num_ahead
         self._ready: deque[ReadyBatch] = deque()
         self._state = self._state_now()
+        self._order = self._order_now()
         self._is_read = False
         self.is_over = False
 
@@ -55,17 +73,52 @@ class ConvertedBatches(ABC):
             if batch is None:
                 self._is_read = True
             else:
-                self._ready.append(ReadyBatch(self._convert(batch), self._state_now()))
+                self._ready.append(
+                    ReadyBatch(self._convert(batch), self._state_now(), self._order_now())
+                )
         if not self._ready:
             self.is_over = True
             raise StopIteration
-        converted, self._state = self._ready.popleft()
+        converted, self._state, self._order = self._ready.popleft()
         return self._give(converted)
 
     def _state_now(self) -> dict[str, Any] | None:
         # Without read-ahead, the state is computed on request.
         is_wanted = self._num_ahead > 0 and self.batches.is_deterministic
         return self.batches.state() if is_wanted else None
+
+    def _order_now(self) -> OrderPosition | FailedPreconditionError | None:
+        # Without read-ahead, the position is computed on request.
+        if self._num_ahead == 0:
+            return None
+        try:
+            return OrderPosition.of(self.batches)
+        except FailedPreconditionError as error:
+            return error
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch that this iteration began with."""
+        return self.batches.epoch
+
+    @property
+    def position(self) -> int:
+        """The position after the last batch that your loop received; see `Batches.position`."""
+        return self._order_position().position
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The examples of each part of `mix` that your loop received; see `Batches.counts`."""
+        return self._order_position().counts
+
+    def digest(self) -> str:
+        """Returns the digest up to the last batch your loop received; see `Batches.digest`."""
+        return self._order_position().digest
+
+    def _order_position(self) -> OrderPosition:
+        if isinstance(self._order, FailedPreconditionError):
+            raise self._order
+        return OrderPosition.of(self.batches) if self._order is None else self._order
 
     def state(self) -> dict[str, Any]:
         """Returns the position after the last batch that your loop received.

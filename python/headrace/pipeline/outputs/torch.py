@@ -161,6 +161,32 @@ class TorchLoader:
             return "nothing has been read yet: try again after some batches"
         return self.batches.bottleneck()
 
+    @property
+    def epoch(self) -> int | None:
+        """The number of the epoch of the last batch. None before the first batch."""
+        return self._last_batches().epoch
+
+    @property
+    def position(self) -> int:
+        """The position after the last batch that your loop received; see `Batches.position`."""
+        return self._last_batches().position
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The examples of each part of `mix` that your loop received; see `Batches.counts`."""
+        return self._last_batches().counts
+
+    def digest(self) -> str:
+        """Returns the digest up to the last batch your loop received; see `Batches.digest`."""
+        return self._last_batches().digest()
+
+    def _last_batches(self) -> "TorchBatches":
+        if self.batches is None:
+            raise FailedPreconditionError(
+                None, None, "to_torch: the loop has not received a batch yet. Call this afterwards."
+            )
+        return self.batches
+
     def _begin(self, batches: "TorchBatches") -> tuple[int, Tensors | None, dict[str, Any] | None]:
         """Starts the next epoch, and returns its number, its batches and the first batch.
 
@@ -338,6 +364,27 @@ class TorchBatches:
     def batches(self) -> Batches | None:
         """The underlying iteration over the pipeline; None before the first `next`."""
         return None if self._tensors is None else self._tensors.batches
+
+    @property
+    def position(self) -> int:
+        """The position after the last batch that your loop received; see `Batches.position`."""
+        return self._begun().position
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The examples of each part of `mix` that your loop received; see `Batches.counts`."""
+        return self._begun().counts
+
+    def digest(self) -> str:
+        """Returns the digest up to the last batch your loop received; see `Batches.digest`."""
+        return self._begun().digest()
+
+    def _begun(self) -> Tensors:
+        if self._tensors is None:
+            raise FailedPreconditionError(
+                None, None, "to_torch: the loop has not received a batch yet. Call this afterwards."
+            )
+        return self._tensors
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the loop's position in this epoch; see `TorchLoader.state_dict`."""

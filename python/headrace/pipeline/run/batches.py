@@ -6,7 +6,6 @@ import os
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -28,6 +27,7 @@ from headrace.pipeline.plan.revisions import (
 )
 from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.limits import cache_of, memory_bytes_of
+from headrace.pipeline.run.metrics import Meter, Metrics
 from headrace.pipeline.run.missing_components import MissingComponents
 from headrace.pipeline.run.mixture_parts import CHANGED_MIXTURE_ORDER, MixtureParts
 from headrace.pipeline.run.reports import Reports
@@ -120,8 +120,9 @@ class Batches(Reports):
         self._resumed = resumed
         self._index_files = index_files(options)
         self._at_end = at_end
-        self._num_taken = 0
         self._has_taken = False
+        self._meter = Meter(is_counted=not is_learning)
+        weakref.finalize(self, self._meter.finish).atexit = False
         self._identity: dict[str, Any] | None = None
         self._is_learning = is_learning
         self._keeps_workers = keeps_workers or is_learning
@@ -134,9 +135,6 @@ class Batches(Reports):
         self._is_deterministic = bool(options.get("deterministic", True))
         self._num_threads = options.get("num_threads") or num_cores()
         self._name = " > ".join(str(stage) for stage in chain[:1])
-        self._examples: deque[dict[str, Any]] = deque()
-        # The number of examples that were taken from the engine but dropped by `close`.
-        self._num_dropped = 0
         self._end: weakref.finalize[..., Batches] | None = None
         # True if `close` was called before the threads were started.
         self._is_closed = False
@@ -236,6 +234,7 @@ class Batches(Reports):
             keeps_origins=self._keeps_origins,
         )
         self._order.begin(self._execution, planned.plan, epoch)
+        self._meter.begin(self._execution, self._names, self._parts.counted_names)
         self._plan = planned.plan
         # A user's function may refer to the iteration. To avoid a cycle, neither the threads nor
         # the code that stops them refer to a Python worker.
@@ -280,22 +279,23 @@ class Batches(Reports):
         except BaseException as error:
             hide_own_frames(error)
             raise
-        self._num_taken += 1
+        self._meter.batches += 1
         return columns
 
     def _take(self) -> dict[str, Any]:
-        if self._examples:
-            return self._examples.popleft()
+        waiting = self._meter.waiting
+        if waiting:
+            return waiting.popleft()
         columns = self.next_columns()
         if columns is None:
             raise StopIteration
         num_rows, components = columns
         if self._is_batched:
             return components
-        self._examples.extend(
+        waiting.extend(
             {name: column[row] for name, column in components.items()} for row in range(num_rows)
         )
-        return self._examples.popleft()
+        return waiting.popleft()
 
     def next_columns(self) -> tuple[int, dict[str, Any]] | None:
         """Returns the next batch, or several examples in columns, with the number of rows.
@@ -335,7 +335,7 @@ class Batches(Reports):
         self._has_taken = True
         self._report.settle()
         self._absent.look()
-        self._order.note_position(self._num_left)
+        self._order.note_position(self._meter.num_left)
         if self._gil_watch is not None and time.monotonic() - self._begin > _LOOKED_AT_S:
             # A short iteration needs no advice about its functions.
             watch_gil, self._gil_watch = self._gil_watch, None
@@ -358,7 +358,10 @@ class Batches(Reports):
             result = self._execution.next(self._has_arrow_strings)
             if result is None or isinstance(result, tuple):
                 return result
+            num_before = len(self._report.skipped)
             self._report.add(result)
+            new = self._report.skipped[num_before:]
+            self._meter.skipped += sum(skipped.num_lost or 1 for skipped in new)
 
     def _check_caller(self) -> None:
         """Rejects calls from the pipeline's own functions, which would wait for themselves."""
@@ -413,8 +416,9 @@ class Batches(Reports):
         If a Python function is running, it waits up to 0.15 s for it. If the function takes longer,
         its thread stops when the function returns.
         """
-        self._num_dropped += len(self._examples)
-        self._examples.clear()
+        self._meter.num_dropped += len(self._meter.waiting)
+        self._meter.waiting.clear()
+        self._meter.is_open = False
         self._end_time = self._end_time or time.monotonic()
         if self._end is None:
             self._is_closed = True
@@ -428,11 +432,6 @@ class Batches(Reports):
     def is_open(self) -> bool:
         """True until the threads have stopped."""
         return not self._is_closed if self._end is None else self._end.alive
-
-    @property
-    def _num_left(self) -> int:
-        """The number of examples taken from the engine that the user has not received."""
-        return len(self._examples) + self._num_dropped
 
     @property
     def is_deterministic(self) -> bool:
@@ -468,7 +467,7 @@ class Batches(Reports):
             )
         self._begin_now()
         identity = copy.deepcopy(self._identified())
-        num_left, has_taken = self._num_left, self._has_taken
+        num_left, has_taken = self._meter.num_left, self._has_taken
         digest: list[int] | None
         if self._resumed is not None and self._parts.is_changed and not has_taken:
             # Until then, the engine knows only the position of what it has read ahead.
@@ -486,7 +485,7 @@ class Batches(Reports):
         empty. Each origin is a tuple of three values: the file (None if there is none), the record
         number, and the offset of the record in the uncompressed file (None if it is unknown).
         """
-        origins = self._execution.origins(self._num_left)
+        origins = self._execution.origins(self._meter.num_left)
         return [(os.fsdecode(one.file) or None, one.record, one.offset_bytes) for one in origins]
 
     @property
@@ -509,7 +508,58 @@ class Batches(Reports):
             {'a': 3, 'b': 1}
         """
         self._begin_now()
-        return self._parts.counts(self._execution, self._num_left)
+        return self._parts.counts(self._execution, self._meter.num_left)
+
+    def metrics(self) -> Metrics:
+        """Returns the counters and gauges of this iteration by name.
+
+        Counters count what your loop received from this iteration. After a resume, they start at 0.
+        A metric with a label is a dict by label, for example by stage. The names are stable, and
+        `headrace.metrics.export` uses the same ones for Prometheus and OpenTelemetry.
+
+        | name | meaning |
+        |---|---|
+        | `headrace_batches_total` | batches received, or examples if there is no `batch` |
+        | `headrace_wait_seconds_total` | time that your loop waited for batches |
+        | `headrace_skipped_total` | examples skipped by `skip_errors` |
+        | `headrace_stage_busy_seconds_total` | run time of each stage, summed over threads |
+        | `headrace_stage_examples_total` | examples that each stage has returned |
+        | `headrace_stage_bytes_total` | bytes that each stage has produced |
+        | `headrace_part_examples_total` | examples received from each part of `mix` |
+        | `headrace_memory_bytes` | memory in use that counts towards `memory_bytes` |
+        | `headrace_iterations` | 1 while the iteration is open, 0 afterwards |
+
+        Examples:
+            >>> batches = iter(hr.arrays({"x": range(6)}).batch(2))
+            >>> batch = next(batches)
+            >>> batches.metrics()["headrace_batches_total"]
+            1
+        """
+        return dict(self._meter.read())
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch that this iteration began with."""
+        return self._epoch
+
+    @property
+    def position(self) -> int:
+        """The number of examples in the global order up to the last batch, over all ranks.
+
+        It counts from the beginning of the epoch that the iteration began with, also after a
+        resume. Like `digest`, it does not depend on the number of ranks.
+
+        Raises:
+            FailedPreconditionError: If there is no global order; see `digest`.
+
+        Examples:
+            >>> batches = iter(hr.arrays({"x": range(8)}).shard(1, 2).batch(3))
+            >>> batch = next(batches)
+            >>> batches.position
+            6
+        """
+        self._check_has_order("position")
+        return self._order.position(self._meter.num_left, self._name)
 
     def digest(self) -> str:
         """Returns a short hash of the global order up to the current position.
@@ -543,15 +593,18 @@ class Batches(Reports):
             >>> ranks[0].digest() == ranks[1].digest()
             True
         """
+        self._check_has_order("digest")
+        return self._order.digest(self._identified()["files"], self._meter.num_left, self._name)
+
+    def _check_has_order(self, what: str) -> None:
         if not self._is_deterministic:
             raise FailedPreconditionError(
                 None,
                 None,
-                "digest: the pipeline has options(deterministic=False), expected a fixed order. "
+                f"{what}: the pipeline has options(deterministic=False), expected a fixed order. "
                 "Remove it.",
             )
         self._begin_now()
-        return self._order.digest(self._identified()["files"], self._num_left, self._name)
 
     def _identified(self) -> dict[str, Any]:
         """Returns the entries that all states of this iteration share."""
@@ -569,7 +622,9 @@ class Batches(Reports):
     def __repr__(self) -> str:
         what = "batches" if self._is_batched else "examples"
         end = "open" if self.is_open else "closed"
-        return f"Batches({self._name}: epoch {self._epoch}, {self._num_taken} {what} taken, {end})"
+        return (
+            f"Batches({self._name}: epoch {self._epoch}, {self._meter.batches} {what} taken, {end})"
+        )
 
     def __contains__(self, value: object) -> NoReturn:
         raise TypeError("in: an iteration does not support `in`. Iterate over it.")

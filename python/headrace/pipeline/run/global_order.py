@@ -84,15 +84,28 @@ class GlobalOrder:
         Raises:
             FailedPreconditionError: If there is no global order.
         """
+        point = self._exact_point("digest", num_left, name)
+        content = json.dumps([order_of(self._ordered), files, point.hash, point.num_hashed])
+        return hashlib.sha256(content.encode()).hexdigest()[:_NUM_LETTERS]
+
+    def position(self, num_left: int, name: str) -> int:
+        """Returns the number of examples up to the place of the program.
+
+        The arguments and errors are those of `digest`.
+        """
+        return self._exact_point("position", num_left, name).num_hashed
+
+    def _exact_point(self, what: str, num_left: int, name: str) -> engine.OrderPoint:
+        """Returns the point of the order at the place of the program; `what` is for messages."""
         if self.seen is None:
             raise FailedPreconditionError(
-                None, None, f"digest: there is no global order: {self._refusal}."
+                None, None, f"{what}: there is no global order: {self._refusal}."
             )
         if self._is_cut:
             raise FailedPreconditionError(
                 None,
                 None,
-                f"digest: pipeline '{name}' was resumed with other parts or weights of mix, so its "
+                f"{what}: pipeline '{name}' was resumed with other parts or weights of mix, so its "
                 "order is not that of one pipeline, expected an iteration from the beginning.",
             )
         execution, *_ = self._begun
@@ -104,12 +117,11 @@ class GlobalOrder:
                 raise FailedPreconditionError(
                     None,
                     None,
-                    f"digest: pipeline '{name}' ended before the examples of the other ranks "
-                    "in the last step were seen, expected an open one. Call digest() before "
+                    f"{what}: pipeline '{name}' ended before the examples of the other ranks "
+                    "in the last step were seen, expected an open one. Call it before "
                     "close().",
                 )
-        content = json.dumps([order_of(self._ordered), files, point.hash, point.num_hashed])
-        return hashlib.sha256(content.encode()).hexdigest()[:_NUM_LETTERS]
+        return point
 
     def _point(self, seen: engine.OrderDigest, num_left: int) -> tuple[engine.OrderPoint, bool]:
         """Returns the last known point of the order, and whether it is the current position."""

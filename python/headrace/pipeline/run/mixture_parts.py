@@ -61,6 +61,11 @@ class MixtureParts:
         """True if the parts or weights of the mix differ from those in the state."""
         return self._resumed is not None and self._resumed.is_changed
 
+    @property
+    def counted_names(self) -> tuple[str, ...]:
+        """The names of the parts whose examples can be counted."""
+        return () if self._mix is None or self._divider is not None else self._mix.called
+
     def counts(self, execution: engine.Execution, num_left: int) -> dict[str, int]:
         """Returns the counts by part name; empty if the source is not a mix.
 

@@ -1,0 +1,52 @@
+"""``headrace audit``: compares ledgers, and lists the records of their steps."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from headrace.cli.option_types import steps as step_range
+
+__all__ = ["audit"]
+
+
+@click.command(short_help="Compare the data that runs saw, by their ledgers.")
+@click.argument("files", metavar="LEDGER", nargs=-1, required=True)
+@click.option("--steps", callback=step_range, metavar="A:B", help="Only steps A to B - 1.")
+@click.option(
+    "--pipeline",
+    metavar="MODULE:NAME",
+    help="List the records that the steps saw, with this pipeline: module:name or FILE.py:name.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each record.")
+def audit(
+    files: tuple[str, ...], steps: tuple[int, int | None], pipeline: str | None, as_json: bool
+) -> None:
+    """Compares ledgers of training runs step by step, and finds the first step that differs.
+
+    Two runs saw the same data up to a step if its digest is the same in both. With one LEDGER, the
+    command checks that it is whole and summarises it. With --pipeline, it also lists the file and
+    record of every example that the steps saw, and checks them against the ledger.
+
+    Exits with 1 if the data differ, or if the ledgers have no step in common.
+    """
+    from headrace.cli.audit.compare import compare, summary  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.bench.program import pipeline_of  # noqa: PLC0415
+    from headrace.cli.replay.ledger_steps import ledger_steps  # noqa: PLC0415
+
+    begin, end = steps
+    if pipeline is None:
+        for file in files:
+            click.echo(summary(file, begin, end))
+        for other in files[1:]:
+            click.echo(compare(files[0], other, begin, end))
+        return
+    if len(files) > 1:
+        raise click.UsageError("--pipeline lists the records of one ledger. Name only one.")
+    for step, origins in ledger_steps(pipeline_of(pipeline), files[0], begin, end):
+        if not as_json:
+            click.echo(f"step {step}: {len(origins)} examples")
+        for origin in origins:
+            line = json.dumps({"step": step, **origin._asdict()})
+            click.echo(line if as_json else f"  {origin}")

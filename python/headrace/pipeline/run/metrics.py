@@ -1,0 +1,182 @@
+"""Counters and gauges of iterations, under names that stay the same."""
+
+import threading
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from headrace.core import engine
+
+__all__ = ["METRICS", "Meter", "Metric", "Metrics", "process_metrics"]
+
+# The values of metrics by name; those of a metric with a label are a dict by the label's values.
+Metrics: TypeAlias = dict[str, float | dict[str, float]]
+
+
+class Metric(NamedTuple):
+    """The description of a metric.
+
+    Attributes:
+        description: A sentence about it.
+        label: The name of its label. None if it has none.
+        is_counter: True if it only grows, False for a gauge.
+    """
+
+    description: str
+    label: str | None = None
+    is_counter: bool = True
+
+
+METRICS: Final[Mapping[str, Metric]] = {
+    "headrace_batches_total": Metric("Batches received, or examples if there is no batch stage."),
+    "headrace_wait_seconds_total": Metric("Time that loops waited for batches, in seconds."),
+    "headrace_skipped_total": Metric("Examples skipped by skip_errors."),
+    "headrace_stage_busy_seconds_total": Metric(
+        "Run time of a stage's tasks, summed over threads, in seconds.", "stage"
+    ),
+    "headrace_stage_examples_total": Metric("Examples that a stage has returned.", "stage"),
+    "headrace_stage_bytes_total": Metric("Bytes that a stage has produced.", "stage"),
+    "headrace_part_examples_total": Metric("Examples received from a part of mix.", "part"),
+    "headrace_memory_bytes": Metric(
+        "Memory that counts towards memory_bytes, in bytes.", is_counter=False
+    ),
+    "headrace_iterations": Metric("Iterations that are open.", is_counter=False),
+}
+
+# The number of iterations whose numbers are kept one by one until somebody reads them.
+_MOST_METERS: Final = 64
+
+
+class Meter:
+    """The numbers of one iteration, which remain readable when the iteration is gone.
+
+    Attributes:
+        batches: The number of batches that the loop has received.
+        skipped: The number of examples skipped, without those before a resume.
+        waiting: The examples that the iteration has taken from the engine and the loop has not.
+        num_dropped: The number of examples that were dropped by `close`.
+        is_open: Whether the iteration is open.
+    """
+
+    def __init__(self, is_counted: bool) -> None:
+        """`is_counted` is True for an iteration of the program, which counts in its sums."""
+        self.batches = 0
+        self.skipped = 0
+        self.waiting: deque[dict[str, Any]] = deque()
+        self.num_dropped = 0
+        self.is_open = True
+        self._stages: list[str] = []
+        self._parts: tuple[str, ...] = ()
+        self._execution: engine.Execution | None = None
+        self._final: Metrics | None = None
+        if is_counted:
+            _process.add(self)
+
+    def begin(
+        self, execution: engine.Execution, stages: Sequence[str], parts: Sequence[str]
+    ) -> None:
+        """Sets the execution, the names of its stages and the names of the parts of its mixture."""
+        self._execution, self._stages, self._parts = execution, _distinct(stages), tuple(parts)
+
+    @property
+    def num_left(self) -> int:
+        """The number of examples taken from the engine that the loop has not received."""
+        return len(self.waiting) + self.num_dropped
+
+    @property
+    def is_final(self) -> bool:
+        """True once the numbers cannot change any more."""
+        return self._final is not None
+
+    def read(self) -> Metrics:
+        """Returns the current values of all metrics."""
+        if self._final is not None:
+            return self._final
+        values: Metrics = dict.fromkeys(METRICS, 0)
+        values |= {name: {} for name, metric in METRICS.items() if metric.label is not None}
+        values["headrace_batches_total"] = self.batches
+        values["headrace_skipped_total"] = self.skipped
+        values["headrace_iterations"] = int(self.is_open)
+        execution = self._execution
+        if execution is None:
+            return values
+        readings = execution.readings()
+        values["headrace_wait_seconds_total"] = readings.consumer_waiting
+        if self.is_open:
+            values["headrace_memory_bytes"] = execution.used_bytes
+        named = list(zip(self._stages, readings.stages, strict=True))
+        values["headrace_stage_busy_seconds_total"] = {name: one.busy for name, one in named}
+        values["headrace_stage_examples_total"] = {name: one.examples for name, one in named}
+        values["headrace_stage_bytes_total"] = {name: one.num_bytes for name, one in named}
+        if self._parts:
+            counts = execution.part_counts(self.num_left)
+            parts = dict(zip(self._parts, counts, strict=True))
+            values["headrace_part_examples_total"] = parts
+        return values
+
+    def finish(self) -> None:
+        """Keeps the current values, and drops the execution."""
+        self.is_open = False
+        self._final = self.read()
+        self._execution = None
+
+
+class _Process:
+    """The sums over all iterations of this process."""
+
+    def __init__(self) -> None:
+        # Re-entrant: the garbage collector may end an iteration while this thread holds it.
+        self._lock = threading.RLock()
+        self._meters: list[Meter] = []
+        self._finished: Counter[tuple[str, str]] = Counter()
+
+    def add(self, meter: Meter) -> None:
+        with self._lock:
+            self._meters.append(meter)
+            if len(self._meters) > _MOST_METERS:
+                self._fold()
+
+    def read(self) -> Metrics:
+        with self._lock:
+            self._fold()
+            sums = Counter(self._finished)
+            for meter in self._meters:
+                sums.update(_flat(meter.read()))
+        values: Metrics = {}
+        for name, metric in METRICS.items():
+            of_name = {label: value for (key, label), value in sums.items() if key == name}
+            values[name] = of_name.get("", 0) if metric.label is None else of_name
+        return values
+
+    def _fold(self) -> None:
+        """Adds the iterations that are gone to the sums."""
+        finished = [meter for meter in self._meters if meter.is_final]
+        for meter in finished:
+            self._finished.update(_flat(meter.read()))
+        self._meters = [meter for meter in self._meters if meter not in finished]
+
+
+_process: Final = _Process()
+
+
+def process_metrics() -> Metrics:
+    """Returns the sums over all iterations of this process, also those that have ended."""
+    return _process.read()
+
+
+def _flat(values: Metrics) -> Counter[tuple[str, str]]:
+    flat: Counter[tuple[str, str]] = Counter()
+    for name, value in values.items():
+        for label, number in value.items() if isinstance(value, dict) else (("", value),):
+            flat[name, label] = number  # type: ignore[assignment]
+    return flat
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Returns names in which repeated ones are numbered: "map(f)", "map(f) 2"."""
+    counts: Counter[str] = Counter()
+    distinct = []
+    for name in names:
+        counts[name] += 1
+        distinct.append(name if counts[name] == 1 else f"{name} {counts[name]}")
+    return distinct
