@@ -29,6 +29,7 @@ MAY_IMPORT_LATE = (
     "headrace.cli.index.command",
     "headrace.cli.inspect.command",
     "headrace.cli.main",
+    "headrace.cli.audit.command",
     "headrace.cli.replay.command",
     "headrace.cli.state.command",
     "headrace.cli.tokenize.command",

@@ -76,12 +76,13 @@ class Ledger:
         ValueError: If it is not a ledger, or is damaged. The message names the line.
 
     Examples:
+        >>> from headrace.ledger import read_ledger
         >>> pipe = hr.arrays({"x": range(6)}).shuffle(seed=7).batch(2)
         >>> with hr.Ledger("run.ledger") as ledger, iter(pipe) as batches:
         ...     for step, batch in enumerate(batches):
         ...         ledger.record(step, batches, loss=0.5)
-        >>> print(open("run.ledger").readline(), end="")
-        {"ledger":1,"parts":[]}
+        >>> [entry.examples for entry in read_ledger("run.ledger")]
+        [2, 4, 6]
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -3,7 +3,7 @@
 The metrics are the sums over all iterations of this process, under the names of `Batches.metrics`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Final, Literal
@@ -111,7 +111,7 @@ class _Collector:
         """Yields the families with their values."""
         for name, value in process_metrics().items():
             family = self._family(name)
-            for label, number in value.items() if isinstance(value, dict) else ((None, value),):
+            for label, number in value.items() if isinstance(value, Mapping) else ((None, value),):
                 family.add_metric([] if label is None else [label], number)
             yield family
 
@@ -176,7 +176,7 @@ def _observe(name: str, label: str | None) -> Callable[[Any], list[Any]]:
 
     def observe(_options: Any) -> list[Any]:
         value = process_metrics()[name]
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             return [observation(number, {label: key}) for key, number in value.items()]
         return [observation(value)]
 

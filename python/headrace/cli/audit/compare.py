@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from headrace.cli.failures import Failure
@@ -92,7 +93,7 @@ def _first_number(one: LedgerEntry, two: LedgerEntry) -> str | None:
     """Returns the first of your own numbers that differs in a step; None if none does."""
     for name in one.numbers.keys() & two.numbers.keys():
         values = one.numbers[name], two.numbers[name]
-        if values[0] != values[1] and not all(value != value for value in values):
+        if values[0] != values[1] and not all(map(math.isnan, values)):
             return f"{name} differs first at step {one.step}: {values[0]} and {values[1]}"
     return None
 

@@ -9,8 +9,8 @@ from headrace.core import engine
 
 __all__ = ["METRICS", "Meter", "Metric", "Metrics", "process_metrics"]
 
-# The values of metrics by name; those of a metric with a label are a dict by the label's values.
-Metrics: TypeAlias = dict[str, float | dict[str, float]]
+# The values of metrics by name; those of a metric with a label are a dict by label.
+Metrics: TypeAlias = dict[str, float | Mapping[str, float]]
 
 
 class Metric(NamedTuple):
@@ -145,7 +145,10 @@ class _Process:
         values: Metrics = {}
         for name, metric in METRICS.items():
             of_name = {label: value for (key, label), value in sums.items() if key == name}
-            values[name] = of_name.get("", 0) if metric.label is None else of_name
+            if metric.label is None:
+                values[name] = of_name.get("", 0)
+            else:
+                values[name] = of_name
         return values
 
     def _fold(self) -> None:
@@ -167,7 +170,7 @@ def process_metrics() -> Metrics:
 def _flat(values: Metrics) -> Counter[tuple[str, str]]:
     flat: Counter[tuple[str, str]] = Counter()
     for name, value in values.items():
-        for label, number in value.items() if isinstance(value, dict) else (("", value),):
+        for label, number in value.items() if isinstance(value, Mapping) else (("", value),):
             flat[name, label] = number  # type: ignore[assignment]
     return flat
 
