@@ -261,6 +261,16 @@ impl ProvenanceBuilder {
         self.rows.records.push((file, record));
     }
 
+    /// Adds one row.
+    pub fn push_row(&mut self, row: &RowProvenance) {
+        self.push_record(&row.file, row.record);
+        if row.sub != 0 || !self.rows.subs.is_empty() {
+            self.rows.fill_subs();
+            self.rows.subs.pop();
+            self.rows.subs.push(row.sub);
+        }
+    }
+
     /// Adds rows `start..start + length` of a block. Returns false if their provenance is unknown.
     pub fn push(&mut self, provenance: &Provenance, start: usize, length: usize) -> bool {
         match provenance {

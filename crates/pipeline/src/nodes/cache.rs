@@ -1,6 +1,6 @@
 //! Caches rows in memory, so that the stages before are computed once.
 
-use crate::blocks::block::{Block, Pass};
+use crate::blocks::block::{Block, Pass, RowProvenance};
 use crate::blocks::indexed::Indexed;
 use crate::blocks::rows::Rows;
 use crate::budget::{Budget, Charge};
@@ -357,6 +357,12 @@ impl Indexed for CachedRows {
             rows.push(&kept.blocks[block], (number - kept.first(block)) as usize, 1);
         }
         rows.copy()
+    }
+
+    fn row_provenance(&self, number: u64) -> Option<RowProvenance> {
+        let kept = &self.cached.kept;
+        let block = kept.ends.partition_point(|end| *end <= number);
+        kept.blocks.get(block)?.row_provenance((number - kept.first(block)) as usize)
     }
 
     fn row_bytes(&self) -> usize {

@@ -4,6 +4,7 @@
 use crate::blocks::block::{Block, FileProvenance, Pass, Provenance};
 use crate::blocks::column::Column;
 use crate::blocks::indexed::Indexed;
+use crate::blocks::provenance::ProvenanceBuilder;
 use crate::blocks::rows::Rows;
 use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
@@ -19,9 +20,9 @@ pub struct SharedLookup(Mutex<Option<Arc<dyn Indexed>>>);
 impl SharedLookup {
     /// Sets the rows; returns the numbers of all of them, as rows.
     pub fn set(&self, rows: Arc<dyn Indexed>) -> Numbers {
-        let numbers = Numbers { len: rows.len(), file_provenance: FileProvenance::unnamed("example", Pass::default()) };
-        *self.0.lock() = Some(rows);
-        numbers
+        let file_provenance = FileProvenance::unnamed("example", Pass::default());
+        *self.0.lock() = Some(Arc::clone(&rows));
+        Numbers { rows, file_provenance }
     }
 
     fn get(&self) -> Result<Arc<dyn Indexed>> {
@@ -31,20 +32,33 @@ impl SharedLookup {
 
 /// Numbers of rows, in place of the rows.
 pub struct Numbers {
-    len: u64,
-    /// The provenance that has the pass of the numbers.
+    rows: Arc<dyn Indexed>,
+    /// The provenance of numbers of rows whose records are not known.
     file_provenance: Arc<FileProvenance>,
+}
+
+impl Numbers {
+    /// The records of these rows, so that they are the same rows before and after they are read.
+    fn provenance(&self, numbers: &[u64]) -> Provenance {
+        let mut provenance = ProvenanceBuilder::with_room(numbers.len());
+        for number in numbers {
+            match self.rows.row_provenance(*number) {
+                Some(row) => provenance.push_row(&row),
+                None => return Provenance::records(&self.file_provenance, numbers.iter().copied()),
+            }
+        }
+        provenance.finish()
+    }
 }
 
 impl Indexed for Numbers {
     fn len(&self) -> u64 {
-        self.len
+        self.rows.len()
     }
 
     fn read(&self, numbers: &[u64]) -> Result<Block> {
         let column = Tensor::from_values(Shape::new(&[numbers.len()]), numbers.to_vec())?;
-        let provenance = Provenance::records(&self.file_provenance, numbers.iter().copied());
-        Block::new(vec![Column::Dense(column)], numbers.len(), provenance)
+        Block::new(vec![Column::Dense(column)], numbers.len(), self.provenance(numbers))
     }
 
     fn row_bytes(&self) -> usize {
