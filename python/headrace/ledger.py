@@ -65,7 +65,6 @@ class Ledger:
     A ledger of an existing file continues it. A line is written with one system call, so a killed
     program leaves at most one partial line, which the next `Ledger` removes. One process writes to
     a ledger at a time. The digest is the same on all ranks, so it is enough if rank 0 writes one.
-    To compare runs with different numbers of ranks, call `shard` in all of them, also with one.
 
     Args:
         path: The file. Missing directories are not created.

@@ -11,6 +11,9 @@ import headrace as hr
 
 records = hr.tfrecords(["a", "b"])
 train = records.parse({"n": int}).shuffle(seed=1).batch(4)
+shared = records.parse({"n": int}).shuffle(seed=1).shard(1, 2).batch(4)
+epochs = records.parse({"n": int}).shuffle(seed=1).epochs(2).shard(0, 3, even="pad").batch(9)
+cached = records.parse({"n": int}).cache().shuffle(seed=1).shard(1, 2).batch(4)
 packed = (
     records.parse({"n": int})
     .map(lambda e: {"list": [int(e["n"])] * (int(e["n"]) % 3 + 1)})
@@ -60,12 +63,17 @@ def records_of(lines):
     return list(steps.values())
 
 
-def test_step_lists_the_records_of_its_examples():
-    state_of("train", 3)
-    batches = list(pipe_named("train"))[3:5]
-    lines = replayed("train", "--batches", "2", "--json")
+@pytest.mark.parametrize("name", ["train", "shared", "epochs", "cached"])
+def test_step_lists_the_records_of_its_examples(name):
+    state_of(name, 3)
+    batches = list(pipe_named(name))[3:5]
+    lines = replayed(name, "--batches", "2", "--json")
     assert records_of(lines) == [batch["n"].tolist() for batch in batches]
-    texts = replayed("train")
+
+
+def test_lines_of_text_have_the_same_records():
+    state_of("train", 3)
+    lines, texts = replayed("train", "--json"), replayed("train")
     assert texts[0] == "step 0: 4 examples"
     first = json.loads(lines[0])
     assert texts[1] == f"  {first['file']}: record {first['record']}, byte {first['byte']}"

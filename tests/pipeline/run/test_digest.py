@@ -75,6 +75,7 @@ SOURCES = {
 def test_ranks_have_one_digest_for_any_threads_and_memory(source, tmp_path):
     pipe = SOURCES[source](tmp_path)
     alone = digests_of(pipe.shard(0, 1).batch(12))
+    assert digests_of(pipe.batch(12)) == alone
     assert len(set(alone)) == len(alone)
     assert all(re.fullmatch("[0-9a-f]{16}", digest) for digest in alone)
     for world, size in ((1, 12), (2, 6), (3, 4), (4, 3), (12, 1)):
