@@ -1,6 +1,6 @@
 """Definitions of operation types.
 
-Each module of operations defines its types with `define`, beside the functions that add operations
+Each module of operations defines its types with `define`, next to the functions that add operations
 to a graph. Code that depends on the type of an operation (folding, lowering, a session's resources)
 looks up its definition.
 """

@@ -28,12 +28,12 @@ class TFRecordOptions:
         flush_mode: How to flush the compressed stream during writing, so that readers can see the
             data early: `zlib.Z_PARTIAL_FLUSH`, `Z_SYNC_FLUSH`, `Z_FULL_FLUSH` or `Z_BLOCK`. With
             None or `zlib.Z_NO_FLUSH`, the stream is flushed only if you call the writer's `flush`.
-        input_buffer_size: The number of bytes between two such flushes. None or 0 uses 262,144.
+        input_buffer_size: The number of bytes between two such flushes. None or 0 means 262,144.
         output_buffer_size: At least 2. It does not affect the result.
         window_bits: The base-two logarithm of the size of the window in which matches are searched,
             from 8 to 15 for "ZLIB", and from 25 to 31 for "GZIP" (zlib adds 16). None uses the
             largest window.
-        compression_level: From 0 (none) to 9 (smallest). None or -1 uses 6.
+        compression_level: From 0 (none) to 9 (smallest). None or -1 means 6.
         compression_method: `zlib.DEFLATED`, which is 8, or None.
         mem_level: How much memory to use, from 1 to 9. None uses 8.
         compression_strategy: `zlib.Z_DEFAULT_STRATEGY`, `Z_FILTERED`, `Z_HUFFMAN_ONLY`, `Z_RLE` or

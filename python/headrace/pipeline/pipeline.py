@@ -231,11 +231,11 @@ class Pipeline(
 
         The batches are identical, even in another process, with other options, or if the files have
         moved to another directory. You can also change the number of shards and the batch size if
-        only `map`, `select`, `rename`, `parse`, batches and one `epochs` follow `shard`. The state
-        of one shard can then be used by all shards, and the number of examples read so far in the
-        epoch must be divisible by the new number of shards. You can't do this for a shard inside
-        `mix`, `concat` or `zip`, before a function with a state, or after epochs in which shards
-        had different lengths.
+        only `map`, `select`, `rename`, `parse`, batch stages and one `epochs` follow `shard`. The
+        state of one shard can then be used by all shards, and the number of examples read so far in
+        the epoch must be divisible by the new number of shards. You can't do this for a shard
+        inside `mix`, `concat` or `zip`, before a function with a state, or after epochs in which
+        shards had different lengths.
 
         Functions are compared by name, so changes to their code or to the contents of arrays are
         not noticed. A Python function may be called again for some examples before the saved
@@ -413,7 +413,7 @@ class Pipeline(
         final name only when it is complete and on disk.
 
         If the number of examples is unknown and there are several shards, the examples are counted
-        first; see `count`. The progress is saved in a hidden file beside the shards. If the format
+        first; see `count`. The progress is saved in a hidden file next to the shards. If the format
         cannot store a component, an error is raised before the first shard is written.
 
         Args:

@@ -42,7 +42,7 @@ _MESSAGES: Final = build_messages(
     },
 )
 
-# The stub beside this file contains their types.
+# The stub next to this file contains their types.
 BytesList = _MESSAGES["BytesList"]
 FloatList = _MESSAGES["FloatList"]
 Int64List = _MESSAGES["Int64List"]

@@ -92,7 +92,7 @@ _MESSAGES: Final = build_messages(
     },
 )
 
-# The stub beside this file contains their types.
+# The stub next to this file contains their types.
 VersionDef = _MESSAGES["VersionDef"]
 TensorShapeProto = _MESSAGES["TensorShapeProto"]
 TensorProto = _MESSAGES["TensorProto"]

@@ -1,7 +1,7 @@
 """Detects Python functions that draw from random generators shared by the whole process.
 
-Such a function runs in a thread beside the training loop, so its random numbers depend on timing,
-and so do those of the loop. Only the first calls are checked.
+Such a function runs in a thread alongside the training loop, so its random numbers depend on
+timing, and so do those of the loop. Only the first calls are checked.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Divides native functions into segments, so that few calls process all rows of a block.
+"""Divides native functions into segments, so that a few calls process all rows of a block.
 
 Operations with a batch rule are converted to operations over all rows, and form segments that run
 once per block. Between them, segments with the other operations run for each row. If rows are

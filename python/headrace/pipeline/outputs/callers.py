@@ -31,14 +31,14 @@ class Caller(NamedTuple):
     variables: Mapping[str, Any]
 
     def is_of(self, module: str, *names: str) -> bool:
-        """Returns whether the owner is of one of these classes, if the module is loaded."""
+        """Returns whether the owner is an instance of these classes, if the module is loaded."""
         loaded = sys.modules.get(module)
         # Accelerate's classes pretend to be other classes for `isinstance`.
         kinds = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
         return issubclass(type(self.owner), kinds)
 
     def is_of_lightning(self, module: str, name: str) -> bool:
-        """Returns whether the owner is of a Lightning class, under either package name."""
+        """Returns whether the owner is an instance of a Lightning class, from either package."""
         packages = ("lightning.pytorch", "pytorch_lightning")
         return any(self.is_of(f"{package}.{module}", name) for package in packages)
 

@@ -32,8 +32,9 @@ class LoaderPosition:
         self.offset = 0
         self.is_waiting = False
         self.is_held_ahead = False
-        # The last argument of `set_epoch`; the same and the offset, as stored in the loaded state.
+        # The last argument of `set_epoch`.
         self._told: int | None = None
+        # The last argument of `set_epoch` and the offset, from the loaded state.
         self._count_of_state: tuple[int | None, int] = (None, 0)
         # The epoch of a loaded state, until `set_epoch` is called with a later one.
         self._loaded: int | None = None

@@ -64,7 +64,7 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
     """Returns the files that the user's paths stand for.
 
     If a path exists, it is never treated as a pattern. A directory stands for its files, except for
-    hidden files and those that tools leave beside data, such as `_SUCCESS` and index files.
+    hidden files and those that tools leave next to data, such as `_SUCCESS` and index files.
     Anything else is a pattern: `{a,b}` and `{000..010}` expand to several paths, `*`, `?` and `[…]`
     match parts of a name, and `**` matches directories. The files of a directory or pattern are
     sorted. Each file is listed only once, and its own path is preferred to links.

@@ -82,7 +82,7 @@ def shuffle_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, A
 
 
 def _borders(chain: Sequence[Stage], shuffle: Shuffle, options: Mapping[str, Any]) -> str:
-    """Describes that a scan for block boundaries is not allowed; empty if it is."""
+    """Returns a remark if block boundaries cannot be scanned, otherwise an empty string."""
     is_off = options.get("index") == "off" and shuffle.block_bytes is not None
     if not is_off or not any(map(_has_marks, _sources(chain))):
         return ""

@@ -182,8 +182,7 @@ def _without_skips(checkpoints: Sequence[Sequence[Any]], run: int) -> list[Any]:
     """Returns a share's checkpoints without the skips of its own stages.
 
     Args:
-        checkpoints: The checkpoints. Those of stages with one input follow the checkpoint of
-            `Share`.
+        checkpoints: The checkpoints of all stages. Those of stages after `Share` come last.
         run: The number of rows in one run of a share.
     """
     # Only the checkpoint of `Share` consists of one number: the number of its rows.

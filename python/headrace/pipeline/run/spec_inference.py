@@ -168,7 +168,7 @@ def _of_source(
 def _kept_specs(
     chain: Sequence[Stage], chain_specs: ChainSpecs, behind: Sequence[Step], how: InferenceContext
 ) -> SpecFile | None:
-    """Returns the components stored beside the next disk cache; None if there is no such cache."""
+    """Returns the components stored with the next disk cache; None if there is no such cache."""
     cache = next((cast("Cache", step) for step in behind if step.keeps_on_disk), None)
     if cache is None:
         return None

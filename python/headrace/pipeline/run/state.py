@@ -242,7 +242,8 @@ def _mixture(
     is_changed = weights != mine or state["seeds"] != before["seeds"]
     mixture_state = before.get("mixture")
     if mixture_state is not None:
-        # No batch has been taken since the mix changed, so only its own position counts.
+        # This digest means that the state was saved after a change of the mix and before the next
+        # batch. Only the position of the mix itself is valid then.
         is_changed = is_changed or state["digest"] == CHANGED_MIXTURE_ORDER
         mix = mixture_of(source_of(chain))
         is_changed = is_changed or mix is None or mixture_state["names"] != list(mix.called)

@@ -140,7 +140,7 @@ def tokens(
 
     The tokens keep the integer type of the files. Supported formats are raw little-endian numbers
     (`.bin` or any other extension), one-dimensional NumPy arrays (`.npy`), Megatron files (`.bin`
-    with an `.idx` file beside it) and datatrove files (`.ds` with `.ds.index`). Pass the token
+    with an `.idx` file next to it) and datatrove files (`.ds` with `.ds.index`). Pass the token
     files, a pattern or a directory. Their index files are found automatically.
 
     A window never crosses the end of a file. Tokens that don't fill a last window are skipped, and

@@ -145,8 +145,8 @@ class BucketByLengthMethod(Chain):
             values: The padding values; see `padded_batch`.
 
         Raises:
-            ValueError: If the component does not exist or is a scalar, if it follows `batch`, or if
-                another argument is out of range.
+            ValueError: If the component does not exist or is a scalar, if the stage follows
+                `batch`, or if another argument is out of range.
 
         Examples:
             >>> def tokenize(example):

@@ -116,7 +116,7 @@ class CacheMethod(Chain):
         them writes it. Killing a process leaves no partial cache, and a damaged file is removed and
         rebuilt. If the examples can't be stored, the logger `headrace.pipeline` warns and names the
         reason; the batches are the same. Only data that is being read or written counts towards
-        `memory_bytes`. Small `*.hrspecs` files beside the cache store the components of function
+        `memory_bytes`. Small `*.hrspecs` files next to the cache store the components of function
         results, so that a complete cache calls none of the functions before it.
 
         If a `skip_errors` before the cache skips examples, the cache also records them as skipped.
@@ -137,10 +137,10 @@ class CacheMethod(Chain):
         Raises:
             TypeError: If `directory` is not a path, `bytes` is not an int, or `key` is not a
                 string.
-            ValueError: If it follows `epochs`, `directory` is a URL, or `bytes` or `key` is set
-                without a directory. With a directory, also if a later program could not verify that
-                the examples are the same: after `iterable` or `indexed`, after a shuffle or mix
-                without a seed, or after a function with a state.
+            ValueError: If the cache follows `epochs`, `directory` is a URL, or `bytes` or `key` is
+                set without a directory. With a directory, also if a later program could not verify
+                that the examples are the same: after `iterable` or `indexed`, after a shuffle or
+                mix without a seed, or after a function with a state.
 
         Examples:
             >>> def load(example):

@@ -81,8 +81,8 @@ class FlatMapMethod(Chain):
 
         Raises:
             TypeError: If the function doesn't accept one argument, or two if `seed` is set.
-            ValueError: If it follows `batch`, or if `seed`, `num_threads` or `num_processes` is
-                invalid.
+            ValueError: If the stage follows `batch`, or if `seed`, `num_threads` or `num_processes`
+                is invalid.
 
         Examples:
             >>> def words(example):

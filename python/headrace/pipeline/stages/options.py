@@ -63,13 +63,13 @@ class OptionsMethod(Chain):
                 limit by a sixteenth. Defaults to 16 GiB.
             index: How to use index files, which store record positions for full shuffles. "auto"
                 (the default) reads a file's index if there is one. Otherwise, it scans the file and
-                writes one beside it as `NAME.hrindex`. If that is not possible, or the file is
+                writes one next to it as `NAME.hrindex`. If that is not possible, or the file is
                 remote, the index goes to `index_directory`, which defaults to
                 `$XDG_CACHE_HOME/headrace/indexes`. Damaged and outdated indexes are replaced.
                 "memory" scans the files in every program and neither reads nor writes indexes.
                 "off" does not scan either, so a full shuffle that needs an index raises an error.
                 The setting does not change the order of the examples.
-            index_directory: A directory for the indexes that cannot be written beside their files.
+            index_directory: A directory for the indexes that cannot be written next to their files.
 
         Raises:
             TypeError: If `deterministic` is not a bool, `warn_after_s` is not a number, or a

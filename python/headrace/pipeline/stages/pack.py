@@ -129,9 +129,9 @@ class PackMethod(Chain):
     ) -> Self:
         """Packs several lists into each row of a fixed length, with little padding.
 
-        Each example goes into the first open row that has room (first fit). If none has, a new row
-        is opened. If `max_open` rows are open already, the fullest one is returned first. A row is
-        also returned as soon as it is full. Empty lists are skipped.
+        Each example goes into the first open row that has room (first fit). If none has room, a new
+        row is opened. If `max_open` rows are open already, the fullest one is returned first. A row
+        is also returned as soon as it is full. Empty lists are skipped.
 
         Each row becomes one example. Its packed components have shape (length,). For every element,
         the component `segment_ids` (int32) contains the number of the packed example, from 1, and 0
@@ -163,10 +163,10 @@ class PackMethod(Chain):
         Raises:
             TypeError: If `split` or `cu_seqlens` is not a bool, a name is not a string, or a
                 padding value is neither a number nor a string.
-            ValueError: If a number is out of range, or it follows `batch`. Also if a component in
-                `names` does not exist or is not a list of numbers, a component in `along` is not
-                one value per example, other components exist, or a padding value does not fit its
-                component.
+            ValueError: If a number is out of range, or the stage follows `batch`. Also if a
+                component in `names` does not exist or is not a list of numbers, a component in
+                `along` has several values per example, a component is in neither list, or a padding
+                value does not fit its component.
 
         Examples:
             >>> def tokenize(example):

@@ -126,8 +126,8 @@ class ShuffleMethod(Chain):
         Raises:
             ValueError: If an argument is out of range. Also if `num_open`, `file_order` or
                 `block_bytes` is set without `window`, if `block_bytes` is combined with
-                `file_order="sequential"`, if a full shuffle has no random access, or if it follows
-                `epochs`.
+                `file_order="sequential"`, if a full shuffle has no random access, or if the shuffle
+                follows `epochs`.
 
         Examples:
             >>> pipe = hr.arrays({"x": range(6)}).shuffle(seed=7).batch(6)

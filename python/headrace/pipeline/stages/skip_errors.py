@@ -75,8 +75,8 @@ class SkipErrorsMethod(Chain):
 
         Raises:
             TypeError: If `budget` is not a number, or `raises_at_end` is not a bool.
-            ValueError: If `budget` is out of range, or if it follows `shard(even=...)` or a full
-                shuffle of `concat` or `zip`.
+            ValueError: If `budget` is out of range, or if the stage follows `shard(even=...)` or a
+                full shuffle of `concat` or `zip`.
 
         Examples:
             >>> def invert(example):

@@ -86,7 +86,7 @@ class SplitMethod(Chain):
         Raises:
             TypeError: If a share is not a number.
             ValueError: If there are fewer than two shares, or they do not add up to 1. Also if
-                `seed` is out of range, or if it follows a stage that groups examples, such as
+                `seed` is out of range, or if this stage follows one that groups examples, such as
                 `batch` or `pack`.
 
         Examples:

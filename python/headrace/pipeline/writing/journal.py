@@ -1,4 +1,4 @@
-"""The progress of a run that writes files, in a hidden file beside its output.
+"""The progress of a run that writes files, in a hidden file next to its output.
 
 The first line stores the arguments of the run. Each further line describes a complete shard and
 where the next one starts. If a kill truncated a line, it is ignored. The file is locked while a

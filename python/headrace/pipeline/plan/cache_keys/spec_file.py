@@ -1,4 +1,4 @@
-"""Stores components beside a disk cache, so that a full cache calls no function to learn them.
+"""Stores components next to a disk cache, so that a full cache calls no function to learn them.
 
 The key is computed as for the cache, from the stages up to the function.
 """
