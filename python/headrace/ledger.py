@@ -1,4 +1,4 @@
-"""A ledger: a file with a line for each training step, which proves what data the step saw."""
+"""Ledgers: files with one line per training step, which prove what data each step saw."""
 
 import fcntl
 import json
@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple, Protocol, SupportsFloat
 __all__ = ["Ledger", "LedgerEntry", "read_ledger"]
 
 _VERSION: Final = 1
-# The beginning of each ledger.
+# The first bytes of each ledger.
 _FIRST: Final = b'{"ledger":'
 _KEYS: Final = ("step", "epoch", "examples", "digest", "parts")
-# The largest numbers that a float of JSON holds exactly.
+# The largest integer that a float in JSON can represent exactly.
 _MOST: Final = 1 << 53
 
 
@@ -36,15 +36,15 @@ class HasOrder(Protocol):
 
 
 class LedgerEntry(NamedTuple):
-    """A line of a ledger.
+    """One line of a ledger.
 
     Attributes:
         step: The number of the step.
-        epoch: The number of the epoch that the iteration began with.
-        examples: The number of examples of the global order up to and including this step, over
-            all ranks.
-        digest: The digest of the global order up to there; see `Batches.digest`.
-        parts: The number of examples of each part of `mix` up to there.
+        epoch: The number of the epoch in which the iteration started.
+        examples: The number of examples in the global order up to and including this step, over all
+            ranks.
+        digest: The digest of the global order up to this step. See `Batches.digest`.
+        parts: The number of examples from each part of `mix` up to this step.
         numbers: Your own numbers, such as the loss.
     """
 
@@ -57,22 +57,23 @@ class LedgerEntry(NamedTuple):
 
 
 class Ledger:
-    """A file with a line for each training step: which data it saw, and your own numbers.
+    """A file with one line per training step: a digest of the data so far, and your own numbers.
 
     `headrace audit` compares ledgers of several runs and finds the first step at which their data
     differed. `headrace replay` prints the records that a step saw.
 
-    A ledger of an existing file continues it. A line is written with one system call, so a killed
-    program leaves at most one partial line, which the next `Ledger` removes. One process writes to
-    a ledger at a time. The digest is the same on all ranks, so it is enough if rank 0 writes one.
+    If the file exists, the ledger continues it. Each line is written with a single system call, so
+    a killed program leaves at most one partial line, which the next `Ledger` removes. Only one
+    process can write to a ledger at a time. The digest is the same on all ranks, so it is enough if
+    rank 0 writes one.
 
     Args:
-        path: The file. Missing directories are not created.
+        path: The path of the file. Missing directories are not created.
 
     Raises:
         OSError: If the file cannot be opened.
-        BlockingIOError: If another process writes to it.
-        ValueError: If it is not a ledger, or is damaged. The message names the line.
+        BlockingIOError: If another process is writing to it.
+        ValueError: If the file is not a ledger or is damaged. The message names the line.
 
     Examples:
         >>> from headrace.ledger import read_ledger
@@ -88,7 +89,7 @@ class Ledger:
         self._path: Final = os.fspath(path)
         self._file: Final = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         self._is_closed = False
-        # The offset of the line of each step, and the lines that name the parts.
+        # The offset of the line for each step, and the lines that name the parts.
         self._steps, self._offsets = array("q"), array("q")
         self._parts: list[tuple[int, tuple[str, ...]]] = []
         try:
@@ -110,7 +111,7 @@ class Ledger:
             ) from error
 
     def _scan(self) -> int:
-        """Reads the lines that are there; removes a partial one, and returns the end."""
+        """Reads the existing lines, removes a partial one, and returns the end of the file."""
         end = 0
         with open(self._path, "rb") as lines:
             for number, (line, content) in enumerate(_parsed(lines, self._path), 1):
@@ -129,21 +130,22 @@ class Ledger:
             raise _damaged(self._path, number)
 
     def record(self, step: int, batches: HasOrder, **numbers: SupportsFloat) -> None:
-        """Appends the line of a step.
+        """Appends the line for a step.
 
-        Call it after the step's last batch. If the ledger has this step already, as after a resume,
-        the line replaces that step and everything after it. A line has about 100 bytes.
+        Call this after the last batch of the step. If the ledger already has this step, for example
+        after a resume, the new line replaces that step and all later ones. A line has about 100
+        bytes.
 
         Args:
-            step: The number of the step, from 0. Steps may be left out.
-            batches: The iteration that the step's batches came from: a `Batches`, or the loop or
+            step: The number of the step, from 0. You can leave out steps.
+            batches: The iteration that returned the step's batches: a `Batches`, or the loop or
                 loader of `to_torch` or `to_jax`.
             **numbers: Your own numbers, such as `loss=0.5`.
 
         Raises:
-            FailedPreconditionError: If the pipeline has no global order; see `Batches.digest`.
-            TypeError: If `batches` has no digest, or one of the numbers is not a number.
-            ValueError: If `step` is negative, or a number has a reserved name.
+            FailedPreconditionError: If the pipeline has no global order. See `Batches.digest`.
+            TypeError: If `batches` has no digest, or one of your numbers is not a number.
+            ValueError: If `step` is negative, or the name of a number is reserved.
         """
         if self._is_closed:
             raise ValueError(f"{self._path}: the ledger is closed. Open it again.")
@@ -213,11 +215,11 @@ class Ledger:
 
 
 def read_ledger(path: str | os.PathLike[str]) -> Iterator[LedgerEntry]:
-    """Yields the entries of a ledger in order, without a partial line at its end.
+    """Yields the entries of a ledger in order. Ignores a partial line at its end.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is not a ledger, or is damaged. The message names the line.
+        ValueError: If the file is not a ledger or is damaged. The message names the line.
     """
     path = os.fspath(path)
     parts: list[str] = []
@@ -243,10 +245,10 @@ def read_ledger(path: str | os.PathLike[str]) -> Iterator[LedgerEntry]:
 
 
 def _parsed(lines: Any, path: str) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """Yields the whole lines of a ledger and their contents."""
+    """Yields the complete lines of a ledger, each with its content."""
     for number, line in enumerate(lines, 1):
         if not line.endswith(b"\n"):
-            # Its writer was killed, or is still writing.
+            # The process that wrote it was killed, or is still writing.
             if number == 1 and not _FIRST.startswith(line[: len(_FIRST)]):
                 raise _not_a_ledger(path)
             return
@@ -309,5 +311,5 @@ def _number(name: str, value: SupportsFloat) -> float | int | str:
     if type(value) is int and abs(value) < _MOST:
         return value
     number = float(value)
-    # JSON has no such numbers.
+    # JSON does not support these numbers.
     return number if math.isfinite(number) else str(number)

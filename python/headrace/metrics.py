@@ -1,6 +1,7 @@
-"""Export of metrics to Prometheus and OpenTelemetry.
+"""Exports metrics to Prometheus and OpenTelemetry.
 
-The metrics are the sums over all iterations of this process, under the names of `Batches.metrics`.
+The metrics are sums over all iterations of this process. They have the same names as in
+`Batches.metrics`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,10 +22,10 @@ _OTLP_PATH: Final = "/v1/metrics"
 
 
 class Exporter:
-    """A running export. It ends with the process, with `close`, or with a `with` block.
+    """A running export. It ends with the process, on `close`, or at the end of a `with` block.
 
     Attributes:
-        port: The port on which Prometheus finds the metrics. None for "otlp".
+        port: The port on which Prometheus can read the metrics. None for "otlp".
     """
 
     def __init__(self, end: Callable[[], object], port: int | None = None) -> None:
@@ -32,7 +33,7 @@ class Exporter:
         self.port: Final = port
 
     def close(self) -> None:
-        """Stops the export; OpenTelemetry sends the last values first."""
+        """Stops the export. OpenTelemetry sends the last values first."""
         end, self._end = self._end, None
         if end is not None:
             end()
@@ -56,31 +57,31 @@ def export(
     endpoint: str | None = None,
     interval_s: float = 60.0,
 ) -> Exporter:
-    """Exports the metrics of all iterations of this process until it ends.
+    """Exports the metrics of all iterations of this process until the process ends.
 
-    "prometheus" serves them over HTTP at the path `/metrics` of `port` on all addresses of this
-    machine, together with whatever else is in `prometheus_client`'s default registry. "otlp" sends
-    them to an OpenTelemetry collector over HTTP.
+    "prometheus" serves them over HTTP under `/metrics` on `port`, on all addresses of this machine,
+    together with everything else in `prometheus_client`'s default registry. "otlp" sends them to an
+    OpenTelemetry collector over HTTP.
 
-    Call it once in each process that iterates over a pipeline, and use different ports for several
-    processes on one machine.
+    Call this once in each process that iterates over a pipeline. If several processes run on one
+    machine, use a different port for each.
 
     Args:
-        target: "prometheus", which needs the package `prometheus_client`, or "otlp", which needs
-            `opentelemetry-sdk` and `opentelemetry-exporter-otlp-proto-http`.
-        port: The port for Prometheus. Defaults to 9464. With 0, the system picks a free port; see
+        target: "prometheus", which requires the package `prometheus_client`, or "otlp", which
+            requires `opentelemetry-sdk` and `opentelemetry-exporter-otlp-proto-http`.
+        port: The port for Prometheus. Defaults to 9464. With 0, the system picks a free port. See
             `Exporter.port`.
-        endpoint: The URL of the collector for "otlp". Defaults to "http://localhost:4318". The path
-            `/v1/metrics` is added if the URL has none.
-        interval_s: The time between two exports of "otlp", in seconds.
+        endpoint: The URL of the collector for "otlp". Defaults to "http://localhost:4318". If the
+            URL has no path, `/v1/metrics` is added.
+        interval_s: The time in seconds between two exports with "otlp".
 
     Returns:
-        An object whose `close` ends the export.
+        An object whose `close` method ends the export.
 
     Raises:
-        ModuleNotFoundError: If a package is missing.
-        ValueError: If `target` is neither of both, if an option belongs to the other target, or if
-            this process exports to Prometheus already.
+        ModuleNotFoundError: If a required package is not installed.
+        ValueError: If `target` is unknown, an option belongs to the other target, or this process
+            already exports to Prometheus.
         OSError: If the port is in use.
 
     Examples:
@@ -98,17 +99,17 @@ def export(
 
 
 class _Collector:
-    """Makes metrics of `prometheus_client` when they are requested."""
+    """Creates the metrics for `prometheus_client` on request."""
 
     def __init__(self) -> None:
         self._core: Any = import_module("prometheus_client.core")
 
     def describe(self) -> list[Any]:
-        """Returns the families, without values, so that names registered twice are noticed."""
+        """Returns the metric families without values, so that duplicates are detected."""
         return [self._family(name) for name in METRICS]
 
     def collect(self) -> Iterator[Any]:
-        """Yields the families with their values."""
+        """Yields the metric families with their values."""
         for name, value in process_metrics().items():
             family = self._family(name)
             for label, number in value.items() if isinstance(value, Mapping) else ((None, value),):
@@ -171,7 +172,7 @@ def _export_to_otlp(endpoint: str, interval_s: float) -> Exporter:
 
 
 def _observe(name: str, label: str | None) -> Callable[[Any], list[Any]]:
-    """Returns a callback that observes one metric."""
+    """Returns a callback that reads one metric."""
     observation = import_module("opentelemetry.metrics").Observation
 
     def observe(_options: Any) -> list[Any]:

@@ -25,11 +25,11 @@ def audit(
 ) -> None:
     """Compares ledgers of training runs step by step, and finds the first step that differs.
 
-    Two runs saw the same data up to a step if its digest is the same in both. With one LEDGER, the
-    command checks that it is whole and summarises it. With --pipeline, it also lists the file and
-    record of every example that the steps saw, and checks them against the ledger.
+    Two runs saw the same data up to a step if they have the same digest there. For a single LEDGER,
+    the command checks that it is undamaged and summarises it. With --pipeline, it also lists the
+    file and record of every example in the steps, and checks these examples against the ledger.
 
-    Exits with 1 if the data differ, or if the ledgers have no step in common.
+    The exit code is 1 if the data differs or the ledgers have no step in common.
     """
     from headrace.cli.audit.compare import compare, summary  # noqa: PLC0415 (see commands.py)
     from headrace.cli.bench.program import pipeline_of  # noqa: PLC0415

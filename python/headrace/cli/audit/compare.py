@@ -1,4 +1,4 @@
-"""Comparisons of ledgers."""
+"""Compares ledgers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["compare", "entries_in", "summary"]
 
 
 def entries_in(path: str, begin: int, end: int | None) -> Iterator[LedgerEntry]:
-    """Yields the entries of the steps from `begin` to `end` - 1; None means to the last.
+    """Yields the entries of the steps from `begin` to `end` - 1. None means to the last step.
 
     Raises:
-        Failure: If the file is not a ledger, or is damaged.
+        Failure: If the file is not a ledger or is damaged.
     """
     try:
         for entry in read_ledger(path):
@@ -26,10 +26,10 @@ def entries_in(path: str, begin: int, end: int | None) -> Iterator[LedgerEntry]:
 
 
 def summary(path: str, begin: int, end: int | None) -> str:
-    """Returns a line about the steps of a ledger.
+    """Describes the steps of a ledger in one line.
 
     Raises:
-        Failure: If it has none of the steps.
+        Failure: If the ledger has none of these steps.
     """
     first = last = None
     num_steps = 0
@@ -47,11 +47,11 @@ def summary(path: str, begin: int, end: int | None) -> str:
 
 
 def compare(path: str, other: str, begin: int, end: int | None) -> str:
-    """Returns a line that says that two ledgers recorded the same data.
+    """Returns one line that says that two ledgers recorded the same data.
 
     Raises:
-        Failure: If they differ; the message names the first step. Also if they have no step in
-            common.
+        Failure: If the ledgers differ, with the first different step in the message, or if they
+            have no step in common.
     """
     num_equal, numbers = 0, None
     for one, two in _common(entries_in(path, begin, end), entries_in(other, begin, end)):
@@ -73,7 +73,7 @@ def compare(path: str, other: str, begin: int, end: int | None) -> str:
 def _common(
     ones: Iterator[LedgerEntry], twos: Iterator[LedgerEntry]
 ) -> Iterator[tuple[LedgerEntry, LedgerEntry]]:
-    """Yields the entries of the steps that both have."""
+    """Yields the entries of the steps that both ledgers have."""
     one, two = next(ones, None), next(twos, None)
     while one is not None and two is not None:
         if one.step == two.step:
@@ -90,7 +90,7 @@ def _data(entry: LedgerEntry) -> str:
 
 
 def _first_number(one: LedgerEntry, two: LedgerEntry) -> str | None:
-    """Returns the first of your own numbers that differs in a step; None if none does."""
+    """Returns the first of the user's numbers that differs in a step. None if all are equal."""
     for name in one.numbers.keys() & two.numbers.keys():
         values = one.numbers[name], two.numbers[name]
         if values[0] != values[1] and not all(map(math.isnan, values)):

@@ -19,16 +19,16 @@ def ledger_steps(
     """Yields the number of each step from `begin` to `end` - 1, and the origins of its examples.
 
     The pipeline runs from the beginning of the epoch, and each step is checked against the ledger.
-    A step has the examples after the ledger's entry before it.
+    The examples of a step are those after the previous entry of the ledger.
 
     Args:
         pipeline: The pipeline.
-        path: The ledger.
-        begin: The first step.
-        end: The step after the last one; None means to the last.
+        path: The path of the ledger.
+        begin: The number of the first step.
+        end: The number after the last step. None for all remaining steps.
 
     Raises:
-        Failure: If the ledger has no such step, or the pipeline's data differ from it.
+        Failure: If the ledger does not have these steps, or the pipeline's data differs from it.
     """
     num_steps, walk = 0, None
     for entry in entries_in(path, 0, end):
@@ -47,16 +47,16 @@ def ledger_steps(
 
 
 class _Walk:
-    """An iteration over an epoch, from the position of one entry to that of the next."""
+    """An iteration over an epoch that advances from the position of one entry to the next."""
 
     def __init__(self, pipeline: Pipeline, epoch: int) -> None:
         self.batches: Batches = pipeline.replay(None, epoch)
 
     def to(self, entry: LedgerEntry, path: str) -> list[Origin]:
-        """Takes the batches of a step, and returns the origins of their examples.
+        """Takes the batches of a step and returns the origins of their examples.
 
         Raises:
-            Failure: If they are not those of the entry.
+            Failure: If the batches do not match the entry.
         """
         origins: list[Origin] = []
         while self.batches.position < entry.examples:

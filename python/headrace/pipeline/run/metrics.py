@@ -1,4 +1,4 @@
-"""Counters and gauges of iterations, under names that stay the same."""
+"""Counters and gauges of iterations, with stable names."""
 
 import threading
 from collections import Counter, deque
@@ -9,7 +9,7 @@ from headrace.core import engine
 
 __all__ = ["METRICS", "Meter", "Metric", "Metrics", "process_metrics"]
 
-# The values of metrics by name; those of a metric with a label are a dict by label.
+# The values of metrics by name. A metric with a label has a dict of values by label.
 Metrics: TypeAlias = dict[str, float | Mapping[str, float]]
 
 
@@ -17,9 +17,9 @@ class Metric(NamedTuple):
     """The description of a metric.
 
     Attributes:
-        description: A sentence about it.
-        label: The name of its label. None if it has none.
-        is_counter: True if it only grows, False for a gauge.
+        description: One sentence that describes the metric.
+        label: The name of its label. None if it has no label.
+        is_counter: True for a counter, which only grows. False for a gauge.
     """
 
     description: str
@@ -43,23 +43,23 @@ METRICS: Final[Mapping[str, Metric]] = {
     "headrace_iterations": Metric("Iterations that are open.", is_counter=False),
 }
 
-# The number of iterations whose numbers are kept one by one until somebody reads them.
+# If more iterations than this are stored, those that are gone are added to the sums.
 _MOST_METERS: Final = 64
 
 
 class Meter:
-    """The numbers of one iteration, which remain readable when the iteration is gone.
+    """The measurements of one iteration. They remain readable after the iteration is gone.
 
     Attributes:
         batches: The number of batches that the loop has received.
-        skipped: The number of examples skipped, without those before a resume.
-        waiting: The examples that the iteration has taken from the engine and the loop has not.
-        num_dropped: The number of examples that were dropped by `close`.
+        skipped: The number of skipped examples, without those before a resume.
+        waiting: The examples taken from the engine that the loop has not received.
+        num_dropped: The number of examples that `close` dropped.
         is_open: Whether the iteration is open.
     """
 
     def __init__(self, is_counted: bool) -> None:
-        """`is_counted` is True for an iteration of the program, which counts in its sums."""
+        """`is_counted` is True if the iteration counts towards the sums of the process."""
         self.batches = 0
         self.skipped = 0
         self.waiting: deque[dict[str, Any]] = deque()
@@ -75,7 +75,7 @@ class Meter:
     def begin(
         self, execution: engine.Execution, stages: Sequence[str], parts: Sequence[str]
     ) -> None:
-        """Sets the execution, the names of its stages and the names of the parts of its mixture."""
+        """Sets the execution, the stage names and the names of the parts of a mix."""
         self._execution, self._stages, self._parts = execution, _distinct(stages), tuple(parts)
 
     @property
@@ -85,7 +85,7 @@ class Meter:
 
     @property
     def is_final(self) -> bool:
-        """True once the numbers cannot change any more."""
+        """True once the measurements can no longer change."""
         return self._final is not None
 
     def read(self) -> Metrics:
@@ -115,7 +115,7 @@ class Meter:
         return values
 
     def finish(self) -> None:
-        """Keeps the current values, and drops the execution."""
+        """Stores the current values and drops the execution."""
         self.is_open = False
         self._final = self.read()
         self._execution = None
@@ -125,7 +125,8 @@ class _Process:
     """The sums over all iterations of this process."""
 
     def __init__(self) -> None:
-        # Re-entrant: the garbage collector may end an iteration while this thread holds it.
+        # Re-entrant, because the garbage collector may end an iteration in a thread that holds the
+        # lock.
         self._lock = threading.RLock()
         self._meters: list[Meter] = []
         self._finished: Counter[tuple[str, str]] = Counter()
@@ -152,7 +153,7 @@ class _Process:
         return values
 
     def _fold(self) -> None:
-        """Adds the iterations that are gone to the sums."""
+        """Adds iterations that are gone to the sums."""
         finished = [meter for meter in self._meters if meter.is_final]
         for meter in finished:
             self._finished.update(_flat(meter.read()))
@@ -163,7 +164,7 @@ _process: Final = _Process()
 
 
 def process_metrics() -> Metrics:
-    """Returns the sums over all iterations of this process, also those that have ended."""
+    """Returns the sums over all iterations of this process, including ended ones."""
     return _process.read()
 
 
@@ -176,7 +177,7 @@ def _flat(values: Metrics) -> Counter[tuple[str, str]]:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Returns names in which repeated ones are numbered: "map(f)", "map(f) 2"."""
+    """Numbers repeated names: "map(f)", "map(f) 2"."""
     counts: Counter[str] = Counter()
     distinct = []
     for name in names:
