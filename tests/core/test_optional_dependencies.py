@@ -44,8 +44,8 @@ def test_command_without_its_packages_names_them():
     result = run("from headrace.cli.main import main; main()")
     assert result.returncode == 1
     assert result.stderr == (
-        "headrace: got no click and no tqdm, which commands need. "
-        "Install them: pip install click tqdm\n"
+        "headrace: click and tqdm are required for the commands, but not "
+        "installed. Install them: pip install click tqdm\n"
     )
 
 
@@ -53,8 +53,8 @@ def test_demo_without_its_packages_names_them():
     result = run("import headrace.demo.train")
     assert result.returncode == 1
     assert (
-        "ModuleNotFoundError: headrace.demo: got no click and no tqdm, which commands need. "
-        "Install them: pip install click tqdm"
+        "ModuleNotFoundError: headrace.demo: click and tqdm are required for the commands, but not "
+        "installed. Install them: pip install click tqdm"
     ) in result.stderr
 
 
@@ -62,8 +62,8 @@ def test_ray_module_without_ray_names_the_package():
     result = run("sys.modules.update(ray=None)\nimport headrace.ray")
     assert result.returncode == 1
     assert result.stderr.endswith(
-        "ModuleNotFoundError: headrace.ray: got no ray, which readers on other machines run on. "
-        "Install it: pip install ray\n"
+        "ModuleNotFoundError: headrace.ray: ray is required for readers on other machines, but not "
+        "installed. Install it: pip install ray\n"
     )
 
 
@@ -76,7 +76,8 @@ def test_pipeline_works_without_protobuf():
 def test_commands_without_protobuf_name_the_package():
     result = run_without_protobuf("from headrace.cli.main import main; main()")
     assert result.stderr == (
-        "headrace: got no google.protobuf, which commands need. Install it: pip install protobuf\n"
+        "headrace: google.protobuf is required for the commands, but not installed. Install it: "
+        "pip install protobuf\n"
     )
 
 
@@ -87,5 +88,8 @@ def test_importing_headrace_does_not_import_ray():
 
 def test_messages_without_protobuf_name_the_package():
     result = run_without_protobuf("import headrace as hr\nhr.protos")
-    text = "got no google.protobuf, which makes messages such as Example. Install it: pip install"
+    text = (
+        "google.protobuf is required for messages such as Example, but not installed. "
+        "Install it: pip install"
+    )
     assert result.stderr.endswith(f"ModuleNotFoundError: headrace.protos: {text} protobuf\n")

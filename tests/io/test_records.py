@@ -126,8 +126,8 @@ class TestWriter:
             ({"compression_method": 9}, "compression_method 9, expected 8"),
             ({"compression_level": 10}, "compression_level 10, expected -1 to 9"),
             ({"input_buffer_size": -1}, "input_buffer_size -1, expected at least 0"),
-            ({"output_buffer_size": 1}, "output_buffer_size 1, expected at least 2"),
-            ({"mem_level": 2**70}, "a number of more than 64 bits"),
+            ({"output_buffer_size": 1}, "output_buffer_size is 1, expected at least 2"),
+            ({"mem_level": 2**70}, "does not fit into 64 bits"),
         ],
     )
     def test_options_out_of_range_are_rejected(self, tmp_path, options, message):
@@ -186,7 +186,7 @@ class TestWriter:
     def test_writer_accepts_bytes_and_text(self, tmp_path):
         write(tmp_path / "a", [b"\xff", bytearray(b"x"), memoryview(b"y"), "ü", b""])
         assert read(tmp_path / "a") == [b"\xff", b"x", b"y", "ü".encode(), b""]
-        with pytest.raises(TypeError, match="a: a record is bytes, got int"):
+        with pytest.raises(TypeError, match="a: got a record of type int, expected bytes or str"):
             write(tmp_path / "a", [1])
 
     @pytest.mark.parametrize("kind", [str, bytes, Path, os.fsencode])

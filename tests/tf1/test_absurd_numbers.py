@@ -188,10 +188,10 @@ def error_of(call: Callable[[Any], Any], number: Any) -> Exception | None:
         (lambda n: tf.train.string_input_producer(["a"], num_epochs=n), "attr 'limit': Value out"),
         (lambda n: tf.dynamic_partition([1], [0], n), "'num_partitions' of .*: Value out of range"),
         (lambda n: tf.train.batch([1], 2, num_threads=n), "num_threads: Value out of range"),
-        (lambda n: tf.constant(1, shape=[-n]), "expected sizes of 64 bits"),
+        (lambda n: tf.constant(1, shape=[-n]), "its sizes must fit into 64 bits"),
         (
             lambda n: run(tf.constant(1), options=tf.RunOptions(timeout_in_ms=n)),
-            "timeout_in_ms is .*, expected milliseconds of at most",
+            "timeout_in_ms is .*, expected at most",
         ),
         (lambda n: eager.FIFOQueue(n, ["int32"]), "capacity is .*, expected at most"),
         (lambda n: eager_queue().dequeue_many(n), "n is .*, expected at most"),

@@ -133,7 +133,7 @@ class TestThreads:
             thread._thread.join()
 
         [(_, text)] = outcome_of(body).failures
-        assert "A checked thread was not joined. Call its join()." in text
+        assert "A checked thread was not joined. Call its join() method." in text
 
 
 NAN = float("nan")
@@ -278,11 +278,11 @@ class TestGraphDefs:
         other.node.extend(reversed(graph.node))
         tf.test.assert_equal_graph_def(other, graph)
         other.node[0].name = "c"
-        with pytest.raises(AssertionError, match=r"\['b'\] are missing, \['c'\] are not expected"):
+        with pytest.raises(AssertionError, match=r"\['b'\] are missing, \['c'\] are unexpected"):
             tf.test.assert_equal_graph_def(other, graph)
         other.node[0].name = "b"
         other.node[0].op = "Other"
-        with pytest.raises(AssertionError, match="Nodes that differ: b"):
+        with pytest.raises(AssertionError, match="These nodes differ: b"):
             tf.test.assert_equal_graph_def(other, graph)
         with pytest.raises(TypeError, match="GraphDef for expected, got int"):
             tf.test.assert_equal_graph_def(graph, 3)

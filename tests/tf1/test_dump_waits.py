@@ -82,7 +82,7 @@ class TestSessions:
             assert "elements: it has 0 of 4" in text
             assert re.search(
                 r"queue 'batch/fifo_queue': 0 of 32 elements, open, 0 enqueues and 1 dequeues "
-                "wait; of its runner, it has no threads",
+                "are waiting; of its runner, it has no threads",
                 text,
             )
         with pytest.raises(errors.CancelledError):
@@ -105,7 +105,7 @@ class TestSessions:
         with tf.Session() as sess:
             threads = tf.train.start_queue_runners(sess, coord)
             join = Call(lambda: coord.join(threads))
-            text = said(r"threads to end, for a coordinator \(no stop was requested\): 'Queue")
+            text = said(r"a coordinator's threads to end \(no stop was requested\): 'Queue")
             assert "-close_on_stop'" in text
             said("-- thread 'QueueRunnerThread-batch/fifo_queue-.*\n   waits for room in queue")
             coord.request_stop()
@@ -114,7 +114,7 @@ class TestSessions:
     def test_wait_for_a_stop_is_shown(self, said):
         coord = tf.train.Coordinator()
         waiting = Call(coord.wait_for_stop)
-        said(f"waits for a coordinator's stop, which nobody has requested, for {SECONDS}")
+        said(f"waits for a coordinator to stop \\(nobody has requested it\\), for {SECONDS}")
         coord.request_stop()
         assert waiting.result()
 

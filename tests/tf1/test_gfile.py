@@ -52,8 +52,8 @@ class TestGFile:
     @pytest.mark.parametrize(
         ("byte", "error", "text"),
         [
-            (6, "OutOfRangeError", "cannot go to byte 6 of 5"),
-            (-1, "InvalidArgumentError", "cannot go to byte -1. Give one from 0 on"),
+            (6, "OutOfRangeError", "cannot seek to byte 6 of 5"),
+            (-1, "InvalidArgumentError", "cannot seek to byte -1. The first byte is 0"),
         ],
     )
     def test_seeking_outside_the_file_is_rejected(self, byte, error, text):
@@ -179,9 +179,9 @@ def test_files_and_directories_can_be_created_moved_and_removed(directory):
         (lambda: gfile.Remove("sub"), "FailedPreconditionError", "sub; Is a directory"),
         (lambda: gfile.DeleteRecursively("no"), "NotFoundError", NO_FILE),
         (lambda: gfile.Rename("no", "x"), "NotFoundError", NO_FILE),
-        (lambda: gfile.Rename("file", "sub"), "AlreadyExistsError", "file already exists. Give"),
+        (lambda: gfile.Rename("file", "sub"), "AlreadyExistsError", "file already exists. Pass"),
         (lambda: gfile.Copy("no", "x"), "NotFoundError", NO_FILE),
-        (lambda: gfile.Copy("file", "file"), "AlreadyExistsError", "file already exists. Give"),
+        (lambda: gfile.Copy("file", "file"), "AlreadyExistsError", "file already exists. Pass"),
         (lambda: gfile.MakeDirs("file"), "FailedPreconditionError", "file is not a directory"),
         (lambda: gfile.GFile("x" * 300).read(), "InvalidArgumentError", "x; File name too long"),
         (lambda: gfile.GFile("loop").read(), "UnknownError", "loop; Too many levels of symbolic"),

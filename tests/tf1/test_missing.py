@@ -35,29 +35,29 @@ class TestNamespaces:
 @pytest.mark.parametrize(
     ("namespace", "name", "remedy"),
     [
-        (tf, "vectorized_map", "`tf.map_fn` is here"),
+        (tf, "vectorized_map", "Use `tf.map_fn`"),
         (tf, "gradients", "take the step in PyTorch, JAX or NumPy"),
-        (tf, "data", "use readers, `tf.train.batch` and `tf.train.shuffle_batch`"),
-        (tf.contrib, "text", "what makes inputs"),
-        (tf.contrib, "layers", "Training is not part of headrace"),
-        (tf.estimator, "Estimator", "Training is not part of headrace"),
-        (tf, "erf", "`tf.py_func` can compute it with NumPy"),
-        (tf.math, "erfinv", "`tf.py_func` can compute it with NumPy"),
-        (tf, "saved_model", "headrace has the names that input programs use"),
+        (tf, "data", "Use readers with `tf.train.batch` or `tf.train.shuffle_batch`"),
+        (tf.contrib, "text", "that prepare input"),
+        (tf.contrib, "layers", "headrace does not train models"),
+        (tf.estimator, "Estimator", "headrace does not train models"),
+        (tf, "erf", "Compute it with NumPy in a `tf.py_func`"),
+        (tf.math, "erfinv", "Compute it with NumPy in a `tf.py_func`"),
+        (tf, "saved_model", "headrace has only the names that input programs use"),
         (tf.contrib.metrics, "f1_score", "compute the rest in NumPy"),
-        (tf.contrib.training, "train", "only what makes inputs is here"),
-        (tf.train, "AdamOptimizer", "Training is not part of headrace"),
-        (tf, "graph_util", "`tf.import_graph_def` imports what `as_graph_def` exports"),
+        (tf.contrib.training, "train", "only the parts of `tf.contrib` that prepare input"),
+        (tf.train, "AdamOptimizer", "headrace does not train models"),
+        (tf, "graph_util", "`tf.import_graph_def` imports the graphs that `as_graph_def` exports"),
         (
             tf.train,
             "GradientDescentOptimizer",
-            "https://github.com/headrace/headrace/blob/main/docs/tf1/old_programs.md shows how",
+            "https://github.com/headrace/headrace/blob/main/docs/tf1/old_programs.md.",
         ),
-        (tf, "ConditionalAccumulator", "add up in NumPy what `sess.run` returns"),
-        (tf.sparse, "SparseConditionalAccumulator", "add up in NumPy what `sess.run` returns"),
+        (tf, "ConditionalAccumulator", "Add up the results of `sess.run` in NumPy"),
+        (tf.sparse, "SparseConditionalAccumulator", "Add up the results of `sess.run` in NumPy"),
         (tf, "ragged", "`tf.VarLenFeature` and `tf.sparse.to_dense`"),
-        (tf.io, "RaggedFeature", "`tf.train.batch(dynamic_pad=True)` pads"),
-        (tf.nn, "conv2d", "Training is not part of headrace"),
+        (tf.io, "RaggedFeature", "pad batches, use `tf.train.batch(dynamic_pad=True)`"),
+        (tf.nn, "conv2d", "headrace does not train models"),
     ],
 )
 def test_error_for_a_missing_name_suggests_a_replacement(namespace, name, remedy):
@@ -81,5 +81,5 @@ def test_every_missing_name_has_a_remedy_and_every_remedy_is_used():
 
 
 def test_unlisted_contrib_name_has_a_remedy():
-    with pytest.raises(AttributeError, match="only what makes inputs is here"):
+    with pytest.raises(AttributeError, match=r"only the parts of `tf.contrib` that prepare input"):
         _ = tf.contrib.framework.nowhere

@@ -3,8 +3,8 @@
 from tests.core.hidden_packages import run, run_without_protobuf
 
 INSTALL_TF1 = (
-    "headrace.protos: got no google.protobuf, which makes messages such as Example. "
-    "Install it: pip install protobuf"
+    "headrace.protos: google.protobuf is required for messages such as Example, but not "
+    "installed. Install it: pip install protobuf"
 )
 
 
@@ -57,6 +57,6 @@ def test_tensorflow_1_program_needs_absl_only_for_flags():
     )
     assert result.stdout == "3\n"
     assert result.stderr.endswith(
-        "ModuleNotFoundError: tf.flags: got no absl, which reads command lines. "
-        "Install it: pip install absl-py\n"
+        "ModuleNotFoundError: tf.flags: absl is required for command-line flags, but not "
+        "installed. Install it: pip install absl-py\n"
     )

@@ -301,12 +301,12 @@ INTERRUPTED = {
         "hanging = threading.Thread(target=time.sleep, args=(1000,), name='hanging', daemon=True)\n"
         "hanging.start()",
         "tf.train.Coordinator().join([hanging])",
-        r"threads to end, for a coordinator \(no stop was requested\): 'hanging'",
+        r"a coordinator's threads to end \(no stop was requested\): 'hanging'",
     ),
     "coord.wait_for_stop": (
         "",
         "tf.train.Coordinator().wait_for_stop()",
-        "a coordinator's stop, which nobody has requested",
+        r"a coordinator to stop \(nobody has requested it\)",
     ),
     "SessionManager.prepare_session": (
         "tf.Variable(1)",
@@ -318,7 +318,7 @@ INTERRUPTED = {
         "tf.Variable(1)",
         "tf.train.SessionManager(ready_op=tf.report_uninitialized_variables())"
         ".wait_for_session('')",
-        "variables that another process initializes",
+        "another process to initialize the variables",
     ),
     "GlobalStepWaiterHook": (
         "step = tf.train.create_global_step(); sess = tf.Session()\n"
@@ -329,7 +329,7 @@ INTERRUPTED = {
     "Server.join": (
         "",
         "tf.train.Server.create_local_server().join()",
-        "the end of a server that does not end",
+        r"a server to end \(it never does\)",
     ),
     "checkpoint.save": (
         "started = threading.Event()\n"
@@ -340,7 +340,7 @@ INTERRUPTED = {
         "sess = tf.Session(); tf.train.start_queue_runners(sess, tf.train.Coordinator())\n"
         "started.wait()",
         "checkpoint.save(sess, 'saved')",
-        "the runners of 'numbers' to end their steps, for a checkpoint",
+        "the runners of 'numbers' to finish their steps before a checkpoint",
     ),
     "next(batches) of a function": (
         f"{HANGING}; batches = iter(hr.arrays({{'n': np.arange(9)}}).map(hangs))",

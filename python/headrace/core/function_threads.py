@@ -29,7 +29,7 @@ def check_makes_nodes() -> None:
     """
     if getattr(_thread, "calls_functions", False):
         raise TypeError(
-            "An operation of headrace.ops was called in a Python function of a pipeline, which is "
-            "called with NumPy values. Mark the function with @native, so that the engine computes "
-            "its operations, or call NumPy instead."
+            "A Python function of a pipeline called an operation of headrace.ops, but such "
+            "functions receive NumPy values. Mark the function with @native to let the "
+            "engine compute its operations, or call NumPy instead."
         )

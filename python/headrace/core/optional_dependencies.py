@@ -28,32 +28,32 @@ _PACKAGES: Final = {
 }
 _CLI: Final = ("click", "tqdm", _PROTOBUF)
 # The right build depends on the machine.
-_AS_ITS_PAGES_SAY: Final = "Install it in the way that its own pages say for your machine"
+_NOT_INSTALLED: Final = "is not installed. Follow its own installation guide for your machine"
 
 
 def missing_cli() -> str | None:
     """Returns what to install for the commands; None if nothing is missing."""
-    return _missing(_CLI, "which commands need")
+    return _missing(_CLI, "for the commands")
 
 
 def missing_arrow() -> str | None:
     """Returns what to install for Arrow arrays; None if nothing is missing."""
-    return _missing(("pyarrow",), "which has Arrow's arrays")
+    return _missing(("pyarrow",), "for Arrow arrays")
 
 
 def missing_parquet() -> str | None:
     """Returns what to install for commands on Parquet files; None if nothing is missing."""
-    return _missing(("pyarrow",), "which writes and inspects Parquet files")
+    return _missing(("pyarrow",), "for Parquet files")
 
 
 def missing_absl() -> str | None:
     """Returns what to install for the flags of TensorFlow 1; None if nothing is missing."""
-    return _missing(("absl",), "which reads command lines")
+    return _missing(("absl",), "for command-line flags")
 
 
 def missing_protobuf() -> str | None:
     """Returns what to install for protocol buffer messages; None if nothing is missing."""
-    return _missing((_PROTOBUF,), "which makes messages such as Example")
+    return _missing((_PROTOBUF,), "for messages such as Example")
 
 
 def missing_prometheus() -> str | None:
@@ -68,17 +68,17 @@ def missing_otlp() -> str | None:
 
 def missing_ray() -> str | None:
     """Returns what to install for Ray; None if nothing is missing."""
-    return _missing(("ray",), "which readers on other machines run on")
+    return _missing(("ray",), "for readers on other machines")
 
 
 def missing_torch() -> str | None:
     """Returns what to install for PyTorch; None if nothing is missing."""
-    return None if find_spec("torch") else f"got no torch. {_AS_ITS_PAGES_SAY}"
+    return None if find_spec("torch") else f"torch {_NOT_INSTALLED}"
 
 
 def missing_jax() -> str | None:
     """Returns what to install for JAX; None if nothing is missing."""
-    return None if find_spec("jax") else f"got no jax. {_AS_ITS_PAGES_SAY}"
+    return None if find_spec("jax") else f"jax {_NOT_INSTALLED}"
 
 
 def _missing(names: tuple[str, ...], what_for: str) -> str | None:
@@ -89,8 +89,9 @@ def _missing(names: tuple[str, ...], what_for: str) -> str | None:
     # This does not name an extra, because pip would look for headrace on PyPI, and it may not be
     # there.
     return (
-        f"got no {' and no '.join(missing)}, {what_for}. "
-        f"Install {'it' if len(missing) == 1 else 'them'}: pip install {' '.join(packages)}"
+        f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} required {what_for}, "
+        f"but not installed. Install {'it' if len(missing) == 1 else 'them'}: pip install "
+        f"{' '.join(packages)}"
     )
 
 

@@ -40,10 +40,10 @@ def process_rank(where: str) -> ProcessRank:
     """
     answers = [answer for answer in (_of_torch(), _of_jax()) if answer is not None]
     if len({answer[:2] for answer in answers}) > 1:
-        told = " and ".join(f"{a.source} says rank {a.rank} of {a.world_size}" for a in answers)
+        told = " and ".join(f"{a.source} reports rank {a.rank} of {a.world_size}" for a in answers)
         raise RuntimeError(
-            f"{where}: {told}, expected the same of both. Write the one that is meant, as "
-            f"{where}(rank, world_size)."
+            f"{where}: {told}, but they must agree. Pass the right numbers: {where}(rank, "
+            "world_size)."
         )
     if answers:
         return answers[0]
@@ -51,9 +51,10 @@ def process_rank(where: str) -> ProcessRank:
     if of_variables is not None:
         return of_variables
     raise RuntimeError(
-        f"{where}: got no rank: neither torch.distributed nor JAX is initialised, and RANK and "
-        f"WORLD_SIZE are not set. Initialise first, start the program with torchrun, or write "
-        f"{where}(rank, world_size); {where}(0, 1) is for one process."
+        f"{where}: the rank is unknown: neither torch.distributed nor JAX is initialised, and "
+        "RANK and WORLD_SIZE are not set. Initialise one of the two first, start the program "
+        f"with torchrun, or call {where}(rank, world_size). If there is only one process, "
+        f"call {where}(0, 1)."
     )
 
 
@@ -84,7 +85,7 @@ def _of_variables(where: str) -> ProcessRank | None:
         rank, world_size = -1, 0
     if not 0 <= rank < world_size:
         raise ValueError(
-            f"{where}: the environment has {listing}, expected a rank from 0 and below the number "
-            f"of processes. Set both, or write {where}(rank, world_size)."
+            f"{where}: the environment has {listing}, but RANK must be at least 0 and less "
+            f"than WORLD_SIZE. Set both, or call {where}(rank, world_size)."
         )
     return ProcessRank(rank, world_size, "RANK and WORLD_SIZE")

@@ -36,6 +36,6 @@ def _check_item(op_name: str, name: str, item: object) -> None:
 def _check(op_name: str, name: str, value: int) -> None:
     if not _SMALLEST <= value <= _LARGEST:
         raise ValueError(
-            f"operation '{op_name}', attr '{name}': Value out of range: {value}, expected an "
-            "integer of 64 bits. Give a smaller number."
+            f"operation '{op_name}', attr '{name}': Value out of range: {value}, expected a "
+            "64-bit integer. Pass a smaller number."
         )

@@ -215,7 +215,7 @@ def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
     sizes = [dim.size for dim in message.tensor_shape.dim]
     if any(size < 0 for size in sizes):
         raise ValueError(
-            f"a tensor in a message: got the shape {sizes}, expected sizes of 0 or more."
+            f"a tensor in a message has the shape {sizes}, but sizes cannot be negative."
         )
     check_array(sizes, dtype.as_numpy_dtype)
     count = math.prod(sizes)
@@ -232,7 +232,7 @@ def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
         values = np.zeros(count, dtype.as_numpy_dtype)
     if len(values) != count:
         raise ValueError(
-            f"a tensor of shape {sizes} in a message: got {len(values)} elements, expected {count}."
+            f"a tensor of shape {sizes} in a message has {len(values)} elements, expected {count}."
         )
     return values.reshape(sizes).copy()
 

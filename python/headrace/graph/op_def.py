@@ -201,7 +201,7 @@ def define(op_type: str, **facts: Unpack[_OpAttributes]) -> OpDef:
         ValueError: If the type is already defined.
     """
     if op_type in _definitions:
-        raise ValueError(f"operation type '{op_type}' has a definition already. Change that one.")
+        raise ValueError(f"operation type '{op_type}' is already defined. Change that definition.")
     _definitions[op_type] = definition = OpDef(op_type, **facts)
     return definition
 

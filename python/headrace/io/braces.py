@@ -39,8 +39,8 @@ def _checked(path: str, pattern: str) -> list[str]:
     ends = _checked(path[end + 1 :], pattern)
     if len(options) * len(ends) > _MOST_PATHS:
         raise ValueError(
-            f"{pattern!r}: its braces stand for more than {_MOST_PATHS:,} paths. Correct them, or "
-            "give the paths as a list."
+            f"{pattern!r}: the braces expand to more than {_MOST_PATHS:,} paths. Correct "
+            "them, or pass the paths as a list."
         )
     return [path[:start] + one + rest for one, rest in product(options, ends)]
 
@@ -79,8 +79,8 @@ def _series(text: str, path: str) -> Iterator[str]:
     by = abs(int(step)) if step and int(step) else 1
     if abs(end - begin) // by >= _MOST_PATHS:
         raise ValueError(
-            f"{path!r}: '{{{text}}}' in it stands for more than {_MOST_PATHS:,} paths. Correct it, "
-            "or give the paths as a list."
+            f"{path!r}: '{{{text}}}' expands to more than {_MOST_PATHS:,} paths. Correct it, "
+            "or pass the paths as a list."
         )
     has_zeros = any(re.match(r"-?0\d", one) for one in (first, last))
     width = max(len(first), len(last)) if numbers and has_zeros else 0

@@ -70,7 +70,7 @@ def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
     """Returns the result of `look` for a path; None if it does not exist or may not be read."""
     if "\0" in path:
         return None
-    with os_errors(path, ". What matches a pattern is not known without it."):
+    with os_errors(path, ". The pattern cannot be matched without reading this path."):
         try:
             return look(path)
         except OSError as error:

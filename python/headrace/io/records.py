@@ -55,7 +55,7 @@ class TFRecordWriter:
         ):
             size = record_options.output_buffer_size
             raise InvalidArgumentError(
-                None, None, f"{fsdecode(path)}: output_buffer_size {size}, expected at least 2"
+                None, None, f"{fsdecode(path)}: output_buffer_size is {size}, expected at least 2"
             )
         try:
             self._writer = engine.RecordWriter(
@@ -75,8 +75,7 @@ class TFRecordWriter:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{fsdecode(path)}: an option is a number of more than 64 bits: "
-                f"{vars(record_options)}",
+                f"{fsdecode(path)}: an option does not fit into 64 bits: {vars(record_options)}",
             ) from None
 
     def write(self, record: bytes | str) -> None:
@@ -94,7 +93,9 @@ class TFRecordWriter:
         data = record.encode() if isinstance(record, str) else record
         if not isinstance(data, (bytes, bytearray, memoryview)):
             where = fsdecode(self._path)
-            raise TypeError(f"{where}: a record is bytes, got {type(record).__name__}")
+            raise TypeError(
+                f"{where}: got a record of type {type(record).__name__}, expected bytes or str"
+            )
         try:
             is_open = self._writer.write(bytes(data))
         except engine.EngineError as error:

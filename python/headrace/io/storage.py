@@ -133,8 +133,8 @@ def known_size_of(file: IO[bytes]) -> int | None:
 def unknown_size(url: str) -> FailedPreconditionError:
     """Returns the error for a file whose size is needed but not reported by the server."""
     text = (
-        f"{url}: the server does not say how long the file is: its answer has no Content-Length. "
-        "Copy the file to this machine."
+        f"{url}: the server does not report the length of the file (no Content-Length "
+        "header). Copy the file to this machine."
     )
     return FailedPreconditionError(None, None, text)
 
@@ -369,13 +369,13 @@ class _RemoteReader(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         if not self.seekable():
             raise io.UnsupportedOperation(
-                f"{self.name}: the server gives only whole files, so no other place can be read. "
-                "Copy the file to this machine."
+                f"{self.name}: the server cannot send a part of a file, so only the beginning "
+                "can be read. Copy the file to this machine."
             )
         size = self.size or 0
         position = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: size}[whence] + offset
         if position < 0:
-            raise ValueError(f"{self.name}: cannot go to byte {position}. Give one from 0 on.")
+            raise ValueError(f"{self.name}: cannot seek to byte {position}. The first byte is 0.")
         with _op_errors():
             self._file.seek(position)
         self._position = position

@@ -116,8 +116,9 @@ if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
 
     def __getattr__(name: str) -> _Never:
         raise AttributeError(
-            f"module 'headrace.ops' has no attribute {name!r}, expected an operation of native "
-            "functions: dir(headrace.ops) lists them. Those of graphs are in headrace.tf1."
+            f"module 'headrace.ops' has no attribute {name!r}. dir(headrace.ops) lists the "
+            "operations that native functions can call. Operations that only graphs can use "
+            "are in headrace.tf1."
         )
 
     def __dir__() -> list[str]:

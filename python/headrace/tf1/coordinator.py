@@ -71,8 +71,7 @@ class Coordinator:
         for clean_type in clean_types:
             if not (isinstance(clean_type, type) and issubclass(clean_type, BaseException)):
                 raise TypeError(
-                    f"clean_stop_exception_types: got {clean_type!r}, expected exception types. "
-                    "Give the classes of the exceptions."
+                    f"clean_stop_exception_types: got {clean_type!r}, expected exception classes."
                 )
         self._clean_stop_exception_types = clean_types
         # Programs that change a coordinator from outside take this lock, as in TensorFlow.
@@ -167,7 +166,7 @@ class Coordinator:
         with self._changed:
             if self._stop_requested:
                 return True
-            with RegisteredWait(lambda: "a coordinator's stop, which nobody has requested"):
+            with RegisteredWait(lambda: "a coordinator to stop (nobody has requested it)"):
                 return self._changed.wait_for(self.should_stop, timeout)
 
     def add_stop_callback(self, callback: Callable[[], object]) -> None:
@@ -249,7 +248,7 @@ class Coordinator:
         threads = joined | set(self._registered_threads)
         names = sorted(repr(thread.name) for thread in threads if thread.is_alive())
         stop = "a stop was requested" if self._stop_requested else "no stop was requested"
-        return f"threads to end, for a coordinator ({stop}): {', '.join(names) or 'none'}"
+        return f"a coordinator's threads to end ({stop}): {', '.join(names) or 'none'}"
 
     def _wait_for_stop_or_end(self, joined: frozenset[threading.Thread]) -> None:
         look_secs = _FIRST_LOOK_SECS
@@ -262,9 +261,9 @@ class Coordinator:
             elif not has_warned and time.monotonic() - work_until >= self.patience_secs:
                 has_warned = True
                 _log.warning(
-                    "Coordinator.join: all threads have ended but %d of queue runners that wait "
-                    "for a stop, which nobody has requested. Call coord.request_stop() before "
-                    "join.",
+                    "Coordinator.join: the only threads left are %d of queue runners, which "
+                    "wait for a stop that nobody has requested. Call coord.request_stop() "
+                    "before join.",
                     len(threads),
                 )
 

@@ -342,8 +342,7 @@ def summary_iterator(path: str | PathLike[str]) -> Iterator[Event]:
             raise DataLossError(
                 None,
                 None,
-                f"{fspath(path)}: record {number} is not an event ({error}). It is not an event "
-                "file, or "
-                "was written by something else; remove it.",
+                f"{fspath(path)}: record {number} is not an event ({error}). This is not an "
+                "event file, or another program wrote to it. Remove it.",
             ) from None
         yield event

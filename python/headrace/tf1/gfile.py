@@ -154,10 +154,10 @@ class GFile:
             size = storage.size_of(reader)
             start = {os.SEEK_SET: 0, os.SEEK_CUR: reader.tell(), os.SEEK_END: size}[whence]
             if start + offset < 0:
-                text = f"{self.name}: cannot go to byte {start + offset}. Give one from 0 on."
+                text = f"{self.name}: cannot seek to byte {start + offset}. The first byte is 0."
                 raise errors.InvalidArgumentError(None, None, text)
             if start + offset > size:
-                text = f"{self.name}: cannot go to byte {start + offset} of {size}"
+                text = f"{self.name}: cannot seek to byte {start + offset} of {size}"
                 raise errors.OutOfRangeError(None, None, text)
             reader.seek(start + offset)
 
@@ -485,7 +485,7 @@ def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
 
 def _check_free(path: _Path, overwrite: bool) -> None:
     if not overwrite and Exists(path):
-        text = f"{os.fsdecode(path)}: file already exists. Give overwrite=True to replace it."
+        text = f"{os.fsdecode(path)}: file already exists. Pass overwrite=True to replace it."
         raise errors.AlreadyExistsError(None, None, text)
 
 

@@ -117,6 +117,6 @@ def _operations(value: _Values) -> Iterator[Operation]:
             yield from _operations(item)
     else:
         raise TypeError(
-            f"upstream: got {value!r}, expected tensors, operations, queues or variables. "
-            "Give what a session fetches."
+            f"upstream: got {value!r}, expected tensors, operations, queues or variables, or "
+            "anything else that a session can fetch."
         )

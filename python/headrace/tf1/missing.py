@@ -11,37 +11,43 @@ from importlib.resources import files
 __all__ = ["remedy_for", "remedy_for_path"]
 
 _TRAINING = (
-    "Training is not part of headrace: keep the input as it is, fetch the batch, and take the step "
-    "in PyTorch, JAX or NumPy. "
-    "https://github.com/headrace/headrace/blob/main/docs/tf1/old_programs.md shows how."
+    "headrace does not train models. Keep the input part of the program, fetch each batch, and "
+    "take the step in PyTorch, JAX or NumPy. See "
+    "https://github.com/headrace/headrace/blob/main/docs/tf1/old_programs.md."
 )
 _METRICS = (
-    "Of `tf.contrib.metrics` only what `tf.metrics` computes is here. Fetch the batch, and compute "
-    "the rest in NumPy."
+    "headrace has only the parts of `tf.contrib.metrics` that `tf.metrics` can compute. Fetch the "
+    "batch, and compute the rest in NumPy."
 )
-_LOOPS = "`tf.map_fn` is here: it calls a function for each row, natively where its operations are."
-_DATA = "`tf.data` is not here: use readers, `tf.train.batch` and `tf.train.shuffle_batch`."
+_LOOPS = "Use `tf.map_fn`, which calls a function for each row."
+_DATA = (
+    "headrace does not have `tf.data`. Use readers with `tf.train.batch` or "
+    "`tf.train.shuffle_batch`."
+)
 _SUMS = (
-    "Accumulators collect gradients of several steps, which is a part of training: add up in NumPy "
-    "what `sess.run` returns."
+    "Accumulators add up the gradients of several steps, which is a part of training. Add up the "
+    "results of `sess.run` in NumPy."
 )
 _STAGING = (
-    "Use `tf.contrib.staging.StagingArea`, which gives elements in turn, or a `Barrier` "
-    "(`tensorflow.python.ops.data_flow_ops`), which collects components by their keys."
+    "Use `tf.contrib.staging.StagingArea`, which returns elements in order, or a "
+    "`Barrier` (`tensorflow.python.ops.data_flow_ops`), which collects components by key."
 )
 _RAGGED = (
-    "Only `tf.strings.unicode_decode` and its kin make ragged tensors here: parse with "
-    "`tf.VarLenFeature` and `tf.sparse.to_dense`, or with "
-    "`tf.FixedLenSequenceFeature(allow_missing=True)`; `tf.train.batch(dynamic_pad=True)` pads."
+    "Only `tf.strings.unicode_decode` and similar functions return ragged tensors. To parse "
+    "sequences, use `tf.VarLenFeature` and `tf.sparse.to_dense`, or "
+    "`tf.FixedLenSequenceFeature(allow_missing=True)`. To pad batches, use "
+    "`tf.train.batch(dynamic_pad=True)`."
 )
 _GRAPHS = (
-    "Graphs are not rewritten here: `tf.import_graph_def` imports what `as_graph_def` exports."
+    "headrace does not rewrite graphs. `tf.import_graph_def` imports the graphs that "
+    "`as_graph_def` exports."
 )
-_COMPUTED = "headrace does not have this operation. `tf.py_func` can compute it with NumPy."
+_COMPUTED = "headrace does not have this operation. Compute it with NumPy in a `tf.py_func`."
 _CONTRIB = (
-    "Of `tf.contrib` only what makes inputs is here. Most of it has a form without `contrib`."
+    "headrace has only the parts of `tf.contrib` that prepare input. Most other parts also exist "
+    "outside `contrib`."
 )
-_OTHER = "headrace has the names that input programs use, and this is not one of them."
+_OTHER = "headrace has only the names that input programs use, and this is not one of them."
 
 # Names without a public path in TensorFlow. Programs import them from `tensorflow.python`.
 _WITHOUT_PUBLIC_PATH = frozenset(["MapStagingArea"])

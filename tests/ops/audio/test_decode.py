@@ -288,7 +288,7 @@ def test_opus_is_rejected_by_name():
 
 def test_sample_rates_are_checked_at_the_call():
     for rate, error in [(0, ValueError), (1_000_001, ValueError), (8000.0, TypeError)]:
-        with pytest.raises(error, match=r"decode_audio: sample_rate is .*samples a second"):
+        with pytest.raises(error, match=r"decode_audio: sample_rate is .*samples per second"):
             hr.native(lambda example: {"x": hr.ops.decode_audio(example["data"], rate)})(  # noqa: B023
                 {"data": b""}
             )

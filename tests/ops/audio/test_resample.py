@@ -52,7 +52,7 @@ def test_equal_rates_change_nothing():
 
 def test_rates_and_shapes_are_checked():
     samples = np.zeros(5, np.float32)
-    text = r"resample: new_freq is 0, expected 1 to 1,000,000 samples a second"
+    text = r"resample: new_freq is 0, expected 1 to 1,000,000 samples per second"
     with pytest.raises(ValueError, match=text):
         resampled(samples, 8000, 0)
     text = r"there are 0 samples a second, expected 1 to 1000000"

@@ -114,11 +114,11 @@ def test_sounds_that_are_too_short_are_errors():
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"n_mels": 200}, ValueError, r"band 0 of 200 lies between .* n_fft=400 has no frequency"),
+        ({"n_mels": 200}, ValueError, r"band 0 of 200 would always be empty: with n_fft=400"),
         ({"win_length": 401}, ValueError, "win_length is 401, expected 1 to 400"),
         ({"n_fft": 400.0}, TypeError, "n_fft is 400.0, expected an integer"),
         ({"hop_length": 0}, ValueError, "hop_length is 0, expected 1"),
-        ({"f_max": 9000.0}, ValueError, "f_max 9000.0, expected 0 <= f_min < f_max <= 8000.0"),
+        ({"f_max": 9000.0}, ValueError, "f_max is 9000.0, expected 0 <= f_min < f_max <= 8000.0"),
         ({"mel_scale": "mel"}, ValueError, "mel_scale is 'mel', expected 'slaney', 'htk'"),
         ({"power": 3}, ValueError, "power is 3, expected 1, 2"),
         ({"floor": 0.0}, ValueError, "floor is 0.0, expected a positive number"),

@@ -58,9 +58,12 @@ def test_nothing_changes_without_ranges(photo):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"brightness": -1}, "color_jitter: brightness is -1, expected a number from 0"),
-        ({"contrast": (2, 1)}, "contrast is .2, 1., expected two numbers from 0, the smaller one"),
-        ({"saturation": (-1, 1)}, "saturation is .*, expected two numbers from 0"),
+        ({"brightness": -1}, "color_jitter: brightness is -1, expected a number of at least 0"),
+        (
+            {"contrast": (2, 1)},
+            "contrast is .2, 1., expected two numbers of at least 0, the smaller one",
+        ),
+        ({"saturation": (-1, 1)}, "saturation is .*, expected two numbers of at least 0"),
         ({"hue": 0.6}, "hue is .*, expected two numbers from -0.5 to 0.5"),
     ],
 )
@@ -71,6 +74,6 @@ def test_invalid_range_is_rejected(photo, arguments, message):
 
 def test_floats_are_rejected(photo):
     with pytest.raises(
-        TypeError, match=r"the image has type float32, expected uint8. Call it befo"
+        TypeError, match=r"the image has type float32, expected uint8. Call color_jitter befo"
     ):
         drawn(lambda x: ops.color_jitter(x, 0.5), x=np.float32(photo()))

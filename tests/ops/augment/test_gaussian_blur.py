@@ -41,8 +41,8 @@ def test_image_smaller_than_the_kernel_is_an_error(photo):
     [
         ((4,), "kernel_size is 4, expected a positive odd integer"),
         (((3, 4),), "kernel_size is .3, 4., expected a positive odd integer"),
-        ((3, 0), "sigma is .*, expected two numbers above 0"),
-        ((3, (2, 1)), "sigma is .2, 1., expected two numbers above 0, the smaller one first"),
+        ((3, 0), "sigma is .*, expected two positive numbers"),
+        ((3, (2, 1)), "sigma is .2, 1., expected two positive numbers, the smaller one first"),
     ],
 )
 def test_invalid_arguments_are_rejected(photo, arguments, message):

@@ -88,11 +88,21 @@ def test_wrong_layout_is_an_error():
 @pytest.mark.parametrize(
     ("labels", "arguments", "error", "message"),
     [
-        (LABELS, {}, ValueError, "num_classes is None, expected the number of classes"),
-        (LABELS, {"num_classes": 3, "alpha": 0}, ValueError, "alpha is 0, expected a number above"),
-        (ONE_HOT, {"num_classes": 4}, ValueError, "num_classes is 4 and the labels have 3 classes"),
+        (LABELS, {}, ValueError, "num_classes is None, expected a positive integer"),
+        (
+            LABELS,
+            {"num_classes": 3, "alpha": 0},
+            ValueError,
+            "alpha is 0, expected a positive number",
+        ),
+        (
+            ONE_HOT,
+            {"num_classes": 4},
+            ValueError,
+            "num_classes is 4, but the labels have 3 classes",
+        ),
         (np.float32(LABELS), {"num_classes": 3}, TypeError, "type float32, expected integers"),
-        (np.int64(2), {"num_classes": 3}, ValueError, "Call it after batch"),
+        (np.int64(2), {"num_classes": 3}, ValueError, "Call .* after batch"),
     ],
 )
 def test_invalid_arguments_are_rejected(operation, labels, arguments, error, message):

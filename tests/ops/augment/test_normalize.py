@@ -38,7 +38,7 @@ def test_rows_of_a_block_are_normalised_together():
 
 
 def test_wrong_number_of_channels_is_an_error(photo):
-    with pytest.raises(ValueError, match="mean has 3 values and the image has shape"):
+    with pytest.raises(ValueError, match="mean has 3 values, but the image has shape"):
         computed(lambda x: ops.normalize(x, MEAN, STD), x=photo(channels=1))
     grey = computed(ops.encode_png, image=photo(channels=1))
     with pytest.raises(
@@ -50,7 +50,7 @@ def test_wrong_number_of_channels_is_an_error(photo):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((MEAN, 0), "std is 0, expected no number that is 0"),
+        ((MEAN, 0), "std is 0, but a standard deviation cannot be 0"),
         ((MEAN, STD, "CWH"), "layout is 'CWH', expected 'HWC' or 'CHW'"),
         (((), STD), "mean is .., expected a number, or one for each channel"),
     ],

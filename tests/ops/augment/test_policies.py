@@ -144,9 +144,9 @@ def test_fill_with_a_wrong_number_of_channels_is_an_error(photo):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_ops": -1}, "rand_augment: num_ops is -1, expected an integer from 0."),
+        ({"num_ops": -1}, "rand_augment: num_ops is -1, expected an integer of at least 0."),
         ({"magnitude": 31}, "magnitude is 31, expected an integer from 0 to 30."),
-        ({"num_magnitude_bins": 1}, "num_magnitude_bins is 1, expected an integer from 2."),
+        ({"num_magnitude_bins": 1}, "num_magnitude_bins is 1, expected an integer of at least 2."),
         ({"interpolation": "bicubic"}, "interpolation is 'bicubic', expected 'nearest' or 'bilin"),
         ({"fill": 300}, "fill is 300, expected numbers from 0 to 255."),
     ],

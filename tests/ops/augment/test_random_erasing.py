@@ -74,7 +74,9 @@ def test_noise_differs_between_images():
 
 
 def test_noise_for_integer_images_is_rejected(photo):
-    with pytest.raises(TypeError, match=r"expected a float32 image. Call it after normalize"):
+    with pytest.raises(
+        TypeError, match=r"requires a float32 image. Call random_erasing after normalize"
+    ):
         drawn(lambda x: ops.random_erasing(x, value="random"), x=photo())
 
 
@@ -90,7 +92,7 @@ def test_wrong_layout_is_an_error(photo):
     [
         ({"p": 2}, "random_erasing: p is 2, expected a number from 0 to 1."),
         ({"scale": (0, 2)}, "scale is .0, 2., expected two numbers from 0 to 1"),
-        ({"ratio": (0, 2)}, "ratio is .0, 2., expected two numbers above 0"),
+        ({"ratio": (0, 2)}, "ratio is .0, 2., expected two positive numbers"),
         ({"value": "noise"}, "value is 'noise', expected a number, or one for each channel"),
         ({"value": 0.5}, "value is 0.5, expected whole numbers from 0 to 255 for uint8"),
         ({"layout": "NHWC"}, "layout is 'NHWC', expected 'HWC' or 'CHW'"),

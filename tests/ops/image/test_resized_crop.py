@@ -103,9 +103,12 @@ def test_draws_are_the_same_for_any_threads_and_after_a_resume(photo, saved):
     ("arguments", "message"),
     [
         ({"size": 0}, "random_resized_crop: size is 0, expected a positive integer"),
-        ({"size": 8, "scale": (0, 1)}, "scale is .0, 1., expected two numbers above 0, at most 1"),
-        ({"size": 8, "ratio": (2, 1)}, "ratio is .2, 1., expected two numbers above 0, the small"),
-        ({"size": 8, "channels": 3}, "channels is 3 for an image that is decoded already"),
+        (
+            {"size": 8, "scale": (0, 1)},
+            "scale is .0, 1., expected two positive numbers of at most 1",
+        ),
+        ({"size": 8, "ratio": (2, 1)}, "ratio is .2, 1., expected two positive numbers, the small"),
+        ({"size": 8, "channels": 3}, "channels is 3, but the image is already decoded"),
     ],
 )
 def test_invalid_arguments_are_rejected(photo, arguments, message):

@@ -156,8 +156,8 @@ def refused(path, error, match, text=b"on"):
 
 def test_missing_file_is_an_error_when_the_pipeline_is_defined(tmp_path):
     refused(tmp_path / "gone.json", hr.errors.NotFoundError, r"gone\.json: there is no such file")
-    refused("gpt2", hr.errors.NotFoundError, "hub are not paths")
-    with pytest.raises(hr.errors.FailedPreconditionError, match=r"it is a directory, expected"):
+    refused("gpt2", hr.errors.NotFoundError, "hub is not a path")
+    with pytest.raises(hr.errors.FailedPreconditionError, match=r"this is a directory, expected"):
         tokenized(tmp_path, ["on"])
     # Its description would be all of the vocabulary.
     with pytest.raises(TypeError, match=r"is a Tokenizer, expected the path of a tokenizer\.json"):

@@ -18,7 +18,9 @@ def test_torch_generator_rejects_other_objects():
 
 def test_torch_generator_reports_missing_pytorch(monkeypatch):
     monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match=r"torch_generator: got no torch\. Install it"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"torch_generator: torch is not installed\. Follow"
+    ):
         hr.torch_generator(np.random.default_rng(1))
 
 

@@ -587,5 +587,5 @@ class TestArrow:
 def test_missing_library_is_reported_by_name(pipe, monkeypatch):
     monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
     for name, library in (("torch", "torch"), ("jax", "jax"), ("arrow", "pyarrow")):
-        with pytest.raises(ModuleNotFoundError, match=f"to_{name}: got no {library}"):
+        with pytest.raises(ModuleNotFoundError, match=f"to_{name}: {library} is"):
             getattr(pipe, f"to_{name}")()

@@ -88,7 +88,7 @@ def test_error_names_a_runner_that_cannot_pause(session, path, kind, make_coord)
     queue = tf.FIFOQueue(9, [tf.int32], [[]], name="numbers")
     runner, coord = kind(queue, [queue.enqueue([1])]), make_coord()
     threads = runner.create_threads(session, coord, start=True)
-    with refused(tf.errors.FailedPreconditionError, "numbers", "cannot pause"):
+    with refused(tf.errors.FailedPreconditionError, "numbers", "cannot be paused"):
         checkpoint.save(session, path)
     coord.request_stop()
     for thread in threads:
@@ -171,7 +171,7 @@ def check_unchanged(lines, path, error, *words):
 
 
 def test_restore_is_rejected_while_runners_run(lines, saved, session):
-    words = ("runner of queue '", "runs")
+    words = ("runner of queue '", "is running")
     with running(session), refused(tf.errors.FailedPreconditionError, *words):
         checkpoint.restore(session, saved)
 
@@ -197,9 +197,9 @@ def another_graph(path, change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("capacity", ("'lines' had capacity 3, but has 4",)),
-        ("extra", ("this graph has FIFOQueueV2 'extra', which it has not",)),
-        ("random", ("RandomUniform 'extra/RandomUniform'", "which it has not")),
+        ("capacity", ("'lines' had capacity 3, but now has 4",)),
+        ("extra", ("this graph has FIFOQueueV2 'extra', which the checkpoint lacks",)),
+        ("random", ("RandomUniform 'extra/RandomUniform'", "which the checkpoint lacks")),
     ],
 )
 def test_checkpoint_of_another_graph_is_rejected(tmp_path, saved, change, words):
@@ -220,7 +220,7 @@ def make_queue(**changes):
         ({"shapes": [[3]]}, "shapes"),
         ({"shapes": None}, "shapes"),
         ({"dtypes": [tf.int32] * 2, "shapes": [[2]] * 2}, "component_types"),
-        ({"kind": tf.PaddingFIFOQueue}, "had type 'FIFOQueueV2', but has 'PaddingFIFOQueueV2'"),
+        ({"kind": tf.PaddingFIFOQueue}, "had type 'FIFOQueueV2', but now has 'PaddingFIFOQueueV2'"),
         ({"shared_name": "other"}, "shared_name"),
     ],
 )
@@ -240,9 +240,9 @@ def test_changed_reader_is_rejected(path):
     with open_session() as session:
         checkpoint.save(session, path)
     for make, words in (
-        (lambda: tf.TextLineReader(name="r"), "had skip_header_lines 1, but has 0"),
+        (lambda: tf.TextLineReader(name="r"), "had skip_header_lines 1, but now has 0"),
         (lambda: tf.WholeFileReader(name="r"), "had type"),
-        (lambda: tf.TextLineReader(skip_header_lines=1, name="s"), "'r', which this graph has not"),
+        (lambda: tf.TextLineReader(skip_header_lines=1, name="s"), "'r', which this graph lacks"),
     ):
         reset_default_graph()
         make()
@@ -334,7 +334,7 @@ def test_invalid_header_is_rejected(lines, saved, changes):
 )
 def test_record_file_without_a_checkpoint_header_is_rejected(lines, saved, header):
     rewrite(saved, lambda records: records.__setitem__(0, header))
-    check_unchanged(lines, saved, tf.errors.DataLossError, "no checkpoint of a session")
+    check_unchanged(lines, saved, tf.errors.DataLossError, "not the checkpoint of a session")
 
 
 def test_text_file_is_rejected(lines, path):

@@ -54,7 +54,7 @@ def test_whole_script_builds_and_its_steps_report_replacements():
     shape, before, *reports, fed, fed_variable, after = run(_CLASSIFIER, training="absorb")
     assert (shape, before, after) == ("(4, 12, 12, 32)", "[0, 1, 2, 3]", "[4, 5, 6, 7]")
     assert len(reports) == 8
-    assert all(report.startswith("this needs the model, ") for report in reports)
+    assert all(report.startswith("this run needs the model, ") for report in reports)
     step = reports[0]
     calls = ["layers.conv2d", "layers.max_pooling2d", "layers.dense", "AdamOptimizer", "apply_grad"]
     places = [step.index(call) for call in calls]

@@ -780,7 +780,7 @@ def test_input_runs_and_the_model_is_rejected(name):
     fetched, report = _run(name, "refuse")
     assert len(fetched) == 4
     assert report.startswith("NotImplementedError tensorflow.")
-    assert "headrace, which runs the input of TensorFlow 1 programs, does not have it. " in report
+    assert "because it runs only the input of TensorFlow 1 programs. " in report
 
 
 @pytest.mark.parametrize("name", _PROGRAMS)
@@ -788,11 +788,11 @@ def test_whole_program_builds_and_its_step_reports_replacements(name):
     fetched, report = _run(name, "absorb")
     assert len(fetched) in (2, 4)
     assert set(fetched[:2]) == set(fetched)
-    assert report.startswith("UnimplementedError this needs the model, ")
+    assert report.startswith("UnimplementedError this run needs the model, ")
     for call in _PROGRAMS[name][2]:
         assert call in report
     assert "|  script.py:" in report
-    assert "Fetch what they read instead: sess.run([" in report
+    assert "Fetch the model's inputs instead: sess.run([" in report
 
 
 def test_model_values_stay_absorbed_in_queues_graphs_loops_and_messages():
@@ -845,7 +845,7 @@ def test_model_values_stay_absorbed_in_queues_graphs_loops_and_messages():
                 print(str(error)[:26])
     """
     lines = run(program, training="absorb")
-    report = "this needs the model, whic"
+    report = "this run needs the model, "
     one = [*[report] * 8, "True", "UnimplementedError", "[[0.0, 0.0], [0.0, 0.0]]"]
     assert lines == [*one, *one, report]
 
@@ -876,7 +876,7 @@ def test_program_from_before_1_0_builds_and_its_step_reports_replacements():
     """
     labels, report = run(program, training="absorb", before_1_0=True)
     assert labels == "[1 1]"
-    assert report.startswith("this needs the model, ")
+    assert report.startswith("this run needs the model, ")
     assert "<string>:15: tensorflow.train.GradientDescentOptimizer.minimize" in report
 
 

@@ -166,7 +166,7 @@ def test_shape_of_a_join_comes_from_its_first_example(shapes, dynamic_pad, expec
             lambda: [tf.placeholder(tf.int32, [None])],
             {},
             ValueError,
-            "All shapes must be fully defined: .*Give the tensors their sizes with set_shape",
+            "All shapes must be fully defined: .*Set the missing sizes with set_shape",
         ),
         ([1], {"enqueue_many": True}, ValueError, "must have rank at least 1"),
         ([[1, 2]], {"shapes": [(3,)]}, ValueError, "are incompatible"),
@@ -183,7 +183,7 @@ def test_invalid_examples_are_rejected(batcher, example, options, error, message
     [
         ([], ValueError, "Expected at least one set of tensors"),
         ({}, ValueError, "Expected at least one set of tensors"),
-        ({"a": [1]}, TypeError, "a list of examples is expected, got a dict with keys"),
+        ({"a": [1]}, TypeError, "expected a list of examples, got a dict with keys"),
         ([{"a": 1}, {"b": 1}], ValueError, "All dictionaries in tensors_list must have the same"),
         ([{"a": 1}, [1]], ValueError, "All dictionaries in tensors_list must have the same keys"),
         ([[1], ["a"]], TypeError, r"Expected types to be consistent: int32 vs\. string\."),

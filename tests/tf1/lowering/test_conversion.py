@@ -85,8 +85,8 @@ def test_error_for_a_lossy_feed_has_a_remedy(strict_session):
     assert str(caught.value) == (
         "Type of feed value 300 at [0, 1] with type <class 'int'> is not compatible with Tensor "
         "type <class 'numpy.uint8'>. Try explicitly setting the type of the feed tensor to a "
-        "larger type (e.g. int64). Tensor 'x:0' holds a whole number from 0 to 255. Without "
-        "tf.ConfigProto(allow_lossy_feeds=False) another number is made of it, as in TensorFlow."
+        "larger type (e.g. int64). Tensor 'x:0' accepts whole numbers from 0 to 255. Remove "
+        "tf.ConfigProto(allow_lossy_feeds=False) to convert such values as TensorFlow does."
     )
 
 
@@ -153,8 +153,8 @@ def test_converted_number_causes_one_warning_per_placeholder(value, dtype, expec
             assert session.run(tf.identity(x), {x: value}).tolist() == expected
         (warning,) = caught
         assert re.search(
-            r"Tensor 'x:0': feed value .* becomes .* cannot hold it, as in TensorFlow\. .*"
-            r"allow_lossy_feeds=False\) makes it an error",
+            r"Tensor 'x:0': feed value .* does not fit into .*becomes .*, as in TensorFlow\. .*"
+            r"allow_lossy_feeds=False\) to raise an error",
             str(warning.message),
         )
         assert warning.filename == __file__

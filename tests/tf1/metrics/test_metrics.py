@@ -126,7 +126,7 @@ def test_top_k_metrics_compare_sets_of_classes():
     with pytest.raises(ValueError, match="Invalid k=0"):
         tf.metrics.average_precision_at_k(labels[0], scores[0], 0)
     hidden = tf.placeholder_with_default(labels[0, :1], None)
-    assert_fails(tf.metrics.recall_at_k(hidden, scores[0], 2), "Give labels for each example")
+    assert_fails(tf.metrics.recall_at_k(hidden, scores[0], 2), "Pass labels for each example")
 
 
 def test_metric_variables_are_local_and_values_are_collected():
@@ -146,7 +146,7 @@ def test_weights_that_do_not_broadcast_are_rejected():
         tf.metrics.mean([1.0, 2.0], [1.0, 2.0, 3.0])
     hidden = tf.placeholder_with_default([1.0, 2.0, 3.0], None)
     assert_fails(tf.metrics.mean([1.0, 2.0], hidden), "Mismatch at dim 0")
-    with pytest.raises(ValueError, match="expected a known one"):
+    with pytest.raises(ValueError, match="it must be fully known"):
         tf.metrics.mean_tensor(tf.placeholder(tf.float32, [None]))
 
 

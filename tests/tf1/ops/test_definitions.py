@@ -117,7 +117,7 @@ def test_crate_has_no_folders_outside_the_families(kernels):
 
 
 def test_type_can_be_defined_only_once():
-    with pytest.raises(ValueError, match="'Add' has a definition already"):
+    with pytest.raises(ValueError, match="'Add' is already defined"):
         define("Add")
 
 

@@ -150,7 +150,7 @@ def test_name_argument_comes_last_or_first():
 def test_error_for_a_wrong_name_points_to_the_list_of_names():
     with pytest.raises(
         AttributeError,
-        match=r"no attribute 'to_float', expected an operation. dir\(headrace.tf1.ops\)",
+        match=r"no attribute 'to_float'. dir\(headrace.tf1.ops\)",
     ):
         ops.to_float  # noqa: B018
 

@@ -249,8 +249,8 @@ def test_join_without_a_stop_logs_the_missing_stop(coord, monkeypatch, caplog):
         coord.request_stop()
         join_all([joining])
     assert caplog.messages[-1] == (
-        "Coordinator.join: all threads have ended but 1 of queue runners that wait for a stop, "
-        "which nobody has requested. Call coord.request_stop() before join."
+        "Coordinator.join: the only threads left are 1 of queue runners, which wait for a stop "
+        "that nobody has requested. Call coord.request_stop() before join."
     )
 
 

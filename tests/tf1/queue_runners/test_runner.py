@@ -323,9 +323,9 @@ def test_stop_iteration_in_a_function_ends_the_input_and_is_logged_once(coord, c
     assert record.levelname == "WARNING"
     assert record.getMessage() == (
         "queue 'queue': the Python function of operation 'f' raised StopIteration "
-        f"({__file__}:{line}), which ends the input. If that was not meant, catch it in the "
-        "function. If it was, raise tf.errors.OutOfRangeError there instead, and nothing is "
-        "logged."
+        f"({__file__}:{line}), which ends the input. If you did not intend this, catch "
+        "the exception in the function. If you did, raise tf.errors.OutOfRangeError instead to "
+        "avoid this warning."
     )
 
 

@@ -143,33 +143,34 @@ IMAGE = np.zeros((2, 2), np.uint8)
         (
             ONE,
             [1.0, 2.0, 3.0],
-            "got 3 components, expected 1. A list or tuple is read as the components; give one "
-            "that is a vector as a NumPy array.",
+            "got 3 components, expected 1. Each item of a list or tuple is a component. If a "
+            "component is a vector, pass it as a NumPy array.",
         ),
         (PAIR, IMAGE, "got 1 components, expected 2."),
-        (PAIR, {"image": IMAGE}, "got a dict, but the queue was made without names. Give a list."),
+        (PAIR, {"image": IMAGE}, "got a dict, but the queue was created without names. Pass a"),
         (NAMED, [IMAGE, 1], "got a value of type list, expected a dict with the keys ['image', "),
         (NAMED, {"image": IMAGE}, "got the keys ['image'], expected a dict with the keys ['image'"),
         (
             ONE,
             np.zeros(3),
-            "component 0 is of type float64, expected float32. Convert it: .astype('float32').",
+            "component 0 has type float64, expected float32. Convert it with .astype('float32').",
         ),
-        (PAIR, [IMAGE, 1.5], "component 1 is of type float64, expected int64. Convert it: "),
-        (PAIR, [IMAGE, True], "component 1 is of type bool, expected int64. Convert it: "),
-        (PAIR, [IMAGE, 2**63], "component 1 is of type uint64, expected int64. Convert it: "),
-        (PAIR, [[[1, 2], [3, 256]], 1], "component 0 is of type int64, expected uint8. Convert "),
-        (PAIR, [IMAGE, "1"], "component 1 is of type <U1, expected int64. Convert it: "),
-        (PAIR, [IMAGE, None], "component 1 is of type object, expected int64. Convert it: "),
+        (PAIR, [IMAGE, 1.5], "component 1 has type float64, expected int64. Convert it with "),
+        (PAIR, [IMAGE, True], "component 1 has type bool, expected int64. Convert it with "),
+        (PAIR, [IMAGE, 2**63], "component 1 has type uint64, expected int64. Convert it with "),
+        (PAIR, [[[1, 2], [3, 256]], 1], "component 0 has type int64, expected uint8. Convert "),
+        (PAIR, [IMAGE, "1"], "component 1 has type <U1, expected int64. Convert it with "),
+        (PAIR, [IMAGE, None], "component 1 has type object, expected int64. Convert it with "),
         (
             PAIR,
             [[[1], [2, 3]], 1],
-            "component 0 is not an array of uint8: setting an array element",
+            "component 0 cannot be converted to an array of uint8: setting an array element",
         ),
         (
             {"dtypes": "string", "names": ["word"]},
             {"word": 1},
-            "component 'word' is not an array of string: Expected a string (str or bytes), got 1",
+            "component 'word' cannot be converted to an array of string: Expected a string (str or "
+            "bytes), got 1",
         ),
         (
             NAMED,
@@ -180,7 +181,7 @@ IMAGE = np.zeros((2, 2), np.uint8)
         (
             ONE,
             np.zeros((5, 3), np.float32),
-            "component 0 has shape (5, 3), expected (3,). Give several rows to `enqueue_many`, and "
+            "component 0 has shape (5, 3), expected (3,). Pass several rows to `enqueue_many`, or "
             "one element to `enqueue`.",
         ),
     ],
@@ -197,20 +198,20 @@ def test_mismatched_element_is_rejected(queue, value, text):
         (
             ONE,
             np.zeros(3, np.float32),
-            "component 0 has rows of shape (), expected (3,). Give several rows to `enqueue_many`, "
-            "and one element to `enqueue`.",
+            "component 0 has rows of shape (), expected (3,). Pass several rows to `enqueue_many`, "
+            "or one element to `enqueue`.",
         ),
         (ONE, np.zeros((0, 4), np.float32), "component 0 has rows of shape (4,), expected (3,). "),
         (
             {"dtypes": "int64"},
             7,
-            "component 0 is a scalar, expected one row for each element. Call `enqueue` for a "
-            "single element.",
+            "component 0 is a scalar, expected one row for each element. Call `enqueue` to add "
+            "a single element.",
         ),
         (
             PAIR,
             [[IMAGE, IMAGE], [1, 2, 3]],
-            "component 1 has 3 rows, expected 2 as component 0. Give one row for each element.",
+            "component 1 has 3 rows, but component 0 has 2. Pass one row for each element.",
         ),
     ],
 )
@@ -230,7 +231,7 @@ def test_unknown_dimensions_accept_any_size():
 
 def test_priority_must_be_a_scalar_integer():
     queue = PriorityQueue(9, "string", shapes=[()])
-    with pytest.raises(errors.InvalidArgumentError, match="component 0 is of type float64, exp"):
+    with pytest.raises(errors.InvalidArgumentError, match="component 0 has type float64, exp"):
         queue.enqueue((1.5, "a"))
     with pytest.raises(errors.InvalidArgumentError, match=r"component 0 has shape \(2,\), exp"):
         queue.enqueue(([1, 2], "a"))
@@ -242,7 +243,7 @@ def test_batch_requires_shapes():
     with pytest.raises(errors.InvalidArgumentError) as caught:
         queue.dequeue_many(1)
     assert str(caught.value) == (
-        "queue 'examples': a batch needs the shapes of the components, but the queue was made "
-        "without. Make it with shapes, or dequeue one element at a time."
+        "queue 'examples': a batch requires the shapes of the components, but the queue was "
+        "created without shapes. Pass shapes to the queue, or dequeue one element at a time."
     )
     assert queue.dequeue() == 1

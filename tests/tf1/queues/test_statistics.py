@@ -65,5 +65,5 @@ def test_session_returns_the_statistics_of_a_graph_queue():
 def test_queue_selected_at_run_time_has_no_statistics():
     queues = [tf.FIFOQueue(5, tf.int64, shapes=()) for _ in range(2)]
     chosen = tf.QueueBase.from_list(tf.constant(1), queues)
-    with tf.Session() as session, pytest.raises(TypeError, match="is chosen when run"):
+    with tf.Session() as session, pytest.raises(TypeError, match="is chosen at run time"):
         session.queue_statistics(chosen)

@@ -86,7 +86,7 @@ class TestSaving:
         self, session, v, tmp_path, monkeypatch, path, options
     ):
         monkeypatch.chdir(tmp_path)
-        with pytest.raises(ValueError, match=f"save_path is '{path}', expected how the names"):
+        with pytest.raises(ValueError, match=f"save_path is '{path}', expected a prefix"):
             tf.train.Saver().save(session, path, **options)
         assert list(tmp_path.iterdir()) == []
 
@@ -331,7 +331,7 @@ class TestVariables:
         with pytest.raises(TypeError, match=r"saver_def must be a train\.SaverDef: <object"):
             tf.train.Saver(saver_def=object())
         described = tf.train.Saver().as_saver_def()
-        with pytest.raises(ValueError, match="got import_scope='a', expected None"):
+        with pytest.raises(ValueError, match="import_scope is 'a', expected None"):
             tf.train.Saver.from_proto(described, import_scope="a")
 
 
@@ -471,7 +471,10 @@ class TestList:
             assert caught.value.message.startswith(
                 f"{tmp_path}/checkpoint: the list of checkpoints cannot be read: "
             )
-            assert "restore one by its name, and delete the list or write" in caught.value.message
+            assert (
+                "restore a checkpoint by its name. Delete this list, or write"
+                in caught.value.message
+            )
 
     def test_unreadable_list_is_an_error(self, tmp_path):
         (tmp_path / "checkpoint").mkdir()
@@ -494,7 +497,9 @@ class TestList:
 
     def test_empty_list_is_an_error(self, tmp_path):
         (tmp_path / "checkpoint").touch()
-        with pytest.raises(ValueError, match=r"Invalid checkpoint state loaded from .*restore one"):
+        with pytest.raises(
+            ValueError, match=r"Invalid checkpoint state loaded from .*restore a checkpoint"
+        ):
             tf.train.latest_checkpoint(tmp_path)
 
 

@@ -138,7 +138,7 @@ class TestDefaults:
         assert tf.get_default_session() is None
 
     def test_block_that_was_not_entered_cannot_be_left(self):
-        with pytest.raises(AttributeError, match="left but not entered"):
+        with pytest.raises(AttributeError, match="exited without being entered"):
             tf.Session().__exit__(None, None, None)
 
     def test_interactive_sessions_can_be_closed_in_any_order(self):

@@ -103,8 +103,9 @@ def test_warning_for_runners_that_were_never_started(warned):
     batch = tf.train.batch([tf.constant(1)], 4)
     text = warning_of(tf.Session(), batch, warned)
     assert text == (
-        "queue 'batch/fifo_queue': operation 'batch' still waits, but its runner was never started "
-        "in this session. Call tf.train.start_queue_runners(sess, coord) before the first run."
+        "queue 'batch/fifo_queue': operation 'batch' is still waiting, but its runner was never "
+        "started in this session. Call tf.train.start_queue_runners(sess, coord) before the first "
+        "run."
     )
 
 
@@ -116,9 +117,9 @@ def test_warning_for_a_runner_added_after_the_others_started(warned):
     tf.train.add_queue_runner(make_runner(late))
     text = warning_of(sess, late.dequeue(), warned)
     assert text == (
-        "queue 'late': operation 'late_Dequeue' still waits, but its runner was added after "
-        "start_queue_runners. Call tf.train.start_queue_runners when the whole graph is made, or "
-        "once more."
+        "queue 'late': operation 'late_Dequeue' is still waiting, but its runner was added after "
+        "start_queue_runners. Call tf.train.start_queue_runners after you have built the whole "
+        "graph, or call it once more."
     )
     with pytest.raises(tf.errors.CancelledError):
         coord.join(threads)
@@ -140,7 +141,7 @@ def test_warning_for_threads_that_were_created_but_never_started(warned):
     threads = make_runner(queue).create_threads(sess := tf.Session())
     text = warning_of(sess, queue.dequeue(), warned)
     assert text.endswith(
-        "the threads of its runner were made and never started. Call start() of each, or "
+        "the threads of its runner were created but never started. Call start() on each, or "
         "create_threads(sess, coord, start=True)."
     )
     assert len(threads) == 1
@@ -157,7 +158,7 @@ def test_warning_for_a_runner_that_ended_and_left_its_queue_open(warned):
     for thread in OneEpoch(queue, [queue.enqueue(1)]).create_threads(sess, start=True):
         thread.join(TIMEOUT)
     text = warning_of(sess, queue.dequeue(), warned)
-    assert text.endswith("but all threads of its runner have ended and left it open")
+    assert text.endswith("but all threads of its runner have ended without closing it")
 
 
 def test_warning_for_an_upstream_runner_that_was_never_started(warned):
@@ -167,7 +168,7 @@ def test_warning_for_an_upstream_runner_that_was_never_started(warned):
     sess, coord = tf.Session(), tf.train.Coordinator()
     threads = tf.train.start_queue_runners(sess, coord)
     text = warning_of(sess, batch, warned)
-    assert text.startswith("queue 'names': operation 'names_Dequeue' still waits, but ")
+    assert text.startswith("queue 'names': operation 'names_Dequeue' is still waiting, but ")
     assert len(warned.texts) == 1
     with pytest.raises(tf.errors.CancelledError):
         coord.join(threads)
@@ -177,7 +178,9 @@ def test_warning_for_a_reader_that_waits_for_names(warned):
     names = tf.train.string_input_producer(["a"])
     key, _ = tf.TextLineReader().read(names)
     text = warning_of(tf.Session(), key, warned)
-    assert text.startswith("queue 'input_producer': operation 'ReaderReadV2' still waits, but its ")
+    assert text.startswith(
+        "queue 'input_producer': operation 'ReaderReadV2' is still waiting, but its "
+    )
 
 
 def test_runners_of_another_session_do_not_count(warned):
@@ -225,7 +228,7 @@ def test_slow_runner_causes_no_warning(warned):
         coord.join(threads)
     assert warned.texts == []
     assert str(caught.value).endswith(
-        "the run waited for queue 'examples' (operation 'examples_Dequeue')"
+        "the run was waiting for queue 'examples' (operation 'examples_Dequeue')"
     )
 
 
@@ -241,14 +244,14 @@ def test_full_queue_causes_no_warning(warned):
         sess.run(enqueue, options=SHORTLY)
     assert warned.texts == []
     assert str(caught.value).endswith(
-        "the run waited for room in queue 'examples' (operation 'examples_EnqueueMany')"
+        "the run was waiting for room in queue 'examples' (operation 'examples_EnqueueMany')"
     )
 
 
 def test_warning_for_a_queue_that_can_never_be_filled(warned):
     reason = (
-        "it has no runner, and there is no other thread that could fill it. Enqueue before, or "
-        "make a tf.train.QueueRunner for it."
+        "it has no runner, and no other thread could fill it. Enqueue elements first, or "
+        "create a tf.train.QueueRunner for it."
     )
     dequeue = make_queue().dequeue()
     with tf.Session() as sess, pytest.raises(tf.errors.DeadlineExceededError) as caught:
@@ -260,7 +263,7 @@ def test_warning_for_a_queue_that_can_never_be_filled(warned):
         with pytest.raises(tf.errors.CancelledError):
             sess.run(dequeue)
     assert warned.texts == [
-        f"queue 'examples': operation 'examples_Dequeue' still waits, but {reason}"
+        f"queue 'examples': operation 'examples_Dequeue' is still waiting, but {reason}"
     ]
 
 
@@ -272,8 +275,8 @@ def test_timeout_error_names_the_queue_and_the_reason():
     assert caught.value.op is None
     assert caught.value.__cause__ is None
     assert str(caught.value) == (
-        "Timed out waiting for notification\n\t the run waited for queue 'examples' (operation "
-        "'examples_Dequeue'), but its runner was never started in this session. Call "
+        "Timed out waiting for notification\n\t the run was waiting for queue 'examples' "
+        "(operation 'examples_Dequeue'), but its runner was never started in this session. Call "
         "tf.train.start_queue_runners(sess, coord) before the first run."
     )
 
@@ -314,9 +317,9 @@ def test_ctrl_c_adds_a_note_about_the_waiting_run(is_brief):
     thread.join(TIMEOUT)
     sess.close()
     assert caught.value.__notes__ == [
-        "the run waited for queue 'examples' (operation 'examples_Dequeue'), but its runner was "
-        "never started in this session. Call tf.train.start_queue_runners(sess, coord) before the "
-        "first run."
+        "the run was waiting for queue 'examples' (operation 'examples_Dequeue'), but its runner "
+        "was never started in this session. Call tf.train.start_queue_runners(sess, coord) before "
+        "the first run."
     ]
     assert not hasattr(caught.value, "waiting")
 
@@ -352,7 +355,7 @@ def test_ctrl_c_has_the_runner_error_as_its_cause(thread_errors):
     [
         (["local_variables"], "It is a local variable: run tf.local_variables_initializer()"),
         (None, "It is a global variable: run tf.global_variables_initializer() before anything"),
-        ([], "It is in no collection of variables: run its own initializer before."),
+        ([], "It is in no collection of variables: run its own initializer first."),
     ],
 )
 def test_error_for_an_uninitialized_variable_names_its_initializer(collections, remedy):

@@ -67,7 +67,7 @@ class TestServer:
 
     def test_cluster_of_several_processes_is_rejected(self):
         cluster = {"ps": ["a:1"], "worker": ["b:2"]}
-        with pytest.raises(ValueError, match=r"cluster of 2 tasks \(/job:ps/task:0, .*one task"):
+        with pytest.raises(ValueError, match=r"cluster has 2 tasks \(/job:ps/task:0, .*one task"):
             tf.train.Server(cluster, job_name="worker", task_index=0)
         with pytest.raises(ValueError, match="No such job"):
             tf.train.Server(cluster, job_name="master")

@@ -63,10 +63,11 @@ class LossyFeeds:
         self._warned.add(tensor)
         warnings.warn(
             f"Tensor {tensor.name!r}: feed value {misfit.value!r}{_at(misfit.index)} of type "
-            f"{type(misfit.value).__name__} becomes {fed}, since Tensor type "
-            f"{tensor.dtype.base_dtype.name} cannot hold it, as in "
-            "TensorFlow. This is said once for each tensor. tf.ConfigProto(allow_lossy_feeds=False)"
-            " makes it an error, allow_lossy_feeds=True says that it is meant.",
+            f"{type(misfit.value).__name__} does not fit into type "
+            f"{tensor.dtype.base_dtype.name}. It becomes {fed}, as in TensorFlow. This "
+            "warning appears once for each tensor. Set "
+            "tf.ConfigProto(allow_lossy_feeds=False) to raise an error instead, or "
+            "allow_lossy_feeds=True to silence the warning.",
             RuntimeWarning,
             stacklevel=7,
         )
@@ -220,8 +221,7 @@ def _bounds(dtype: DType) -> tuple[int, int]:
 
 
 _SWITCH: Final = (
-    " Without tf.ConfigProto(allow_lossy_feeds=False) another number is made of it, as in "
-    "TensorFlow."
+    " Remove tf.ConfigProto(allow_lossy_feeds=False) to convert such values as TensorFlow does."
 )
 
 
@@ -230,9 +230,10 @@ def _incompatible(
 ) -> str:
     dtype = tensor.dtype.base_dtype
     return (
-        f"Type of feed value {value!r}{_at(index)} with type {type(value)} is not compatible with "
-        f"Tensor type {dtype.as_numpy_dtype}. Try explicitly setting the type of the feed tensor "
-        f"to a larger type (e.g. int64). Tensor {tensor.name!r} holds {_values_of(dtype)}.{remedy}"
+        f"Type of feed value {value!r}{_at(index)} with type {type(value)} is not compatible "
+        f"with Tensor type {dtype.as_numpy_dtype}. Try explicitly setting the type of the "
+        f"feed tensor to a larger type (e.g. int64). Tensor {tensor.name!r} accepts "
+        f"{_values_of(dtype)}.{remedy}"
     )
 
 
@@ -243,11 +244,11 @@ def _at(index: tuple[int, ...]) -> str:
 def _values_of(dtype: DType) -> str:
     """Returns the values that a type can hold."""
     if dtype.is_integer:
-        return "a whole number from {} to {}".format(*_bounds(dtype))
+        return "whole numbers from {} to {}".format(*_bounds(dtype))
     if dtype.is_floating or dtype.is_complex:
-        kind = "a number" if dtype.is_complex else "a real number"
+        kind = "numbers" if dtype.is_complex else "real numbers"
         return f"{kind} from {dtype.real_dtype.min:g} to {dtype.real_dtype.max:g}"
-    return "True or False" if dtype.is_bool else "a string"
+    return "True and False" if dtype.is_bool else "strings"
 
 
 def as_array(value: object, dtype: DType) -> np.ndarray[Any, Any]:

@@ -379,7 +379,12 @@ class _NumpyKernel:
     def __call__(self, *inputs: npt.NDArray[Any]) -> list[np.ndarray[Any, Any]]:
         function = self._find()
         if function is None:
-            raise errors.CancelledError(None, None, "the graph of the function was collected")
+            raise errors.CancelledError(
+                None,
+                None,
+                "the graph that this function belongs to no longer exists. Keep a reference "
+                "to the graph",
+            )
         results = function(*inputs)
         if len(self._dtypes) == 1 and not isinstance(results, tuple):
             results = (results,)

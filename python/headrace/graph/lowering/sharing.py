@@ -52,7 +52,7 @@ def _compare_tables(existing: Operation, op: Operation, name: str) -> str | None
     if has == wants:
         return None
     return (
-        f"table '{name}' is from {' to '.join(has)}, but one from {' to '.join(wants)} was "
+        f"table '{name}' maps {' to '.join(has)}, but a table from {' to '.join(wants)} was "
         "requested."
     )
 

@@ -36,7 +36,8 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
         return broadcast_shapes(x, y)
     except ShapeConflict:
         raise ValueError(
-            f"Incompatible shapes for broadcasting: {x} and {y}. Make sizes equal, or 1."
+            f"Incompatible shapes for broadcasting: {x} and {y}. Sizes must be equal, or one "
+            "of them must be 1."
         ) from None
 
 

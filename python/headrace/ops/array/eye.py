@@ -46,7 +46,7 @@ def eye(
     """
     kind = as_dtype(dtype).base_dtype
     if kind == dtypes.string:
-        raise TypeError("eye: dtype is string, expected numbers or bool.")
+        raise TypeError("eye: dtype is string, expected a number type or bool.")
     columns = num_rows if num_columns is None else num_columns
     for number in (num_rows, columns):
         if not isinstance(number, Tensor) and not hasattr(number, "__index__"):

@@ -280,8 +280,8 @@ def _concat(*inputs: Array) -> Array:
 def _split_evenly(value: TensorLike, count: int, axis: TensorLike, name: str) -> list[Tensor]:
     if count < 1:
         raise ValueError(
-            f"Attr 'num_split' of 'Split' Op passed {count} less than minimum 1. Ask for at least "
-            "one part."
+            f"Attr 'num_split' of 'Split' Op passed {count} less than minimum 1. Split into "
+            "at least one part."
         )
 
     def infer(dim: Tensor, tensor: Tensor) -> Outputs:

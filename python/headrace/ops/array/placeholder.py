@@ -88,8 +88,8 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
     """
     if not input:
         raise ValueError(
-            "Attr 'T' of 'IdentityN' Op passed list of length 0 less than minimum 1. Pass a tensor "
-            "at least."
+            "Attr 'T' of 'IdentityN' Op passed list of length 0 less than minimum 1. Pass at "
+            "least one tensor."
         )
 
     def infer(*tensors: Tensor) -> Outputs:

@@ -60,7 +60,10 @@ def range(
         if requested_dtype is None:
             kinds = [tensor.dtype.base_dtype for tensor in tensors]
             if wrong := [kind.name for kind in kinds if kind not in _HIERARCHY]:
-                raise AssertionError(f"range: an argument is {wrong[0]}. Name a dtype.")
+                raise AssertionError(
+                    "range: cannot choose a type for the result, because an argument has "
+                    f"type {wrong[0]}. Pass dtype."
+                )
             widest = max(kinds, key=_HIERARCHY.index)
             tensors = [cast(tensor, widest) for tensor in tensors]
         parts = zip(("start", "limit", "delta"), tensors, strict=True)

@@ -48,7 +48,7 @@ def scatter_nd(
     def kernel(indices: Array, slices: Array, size: Array) -> Array:
         sizes = [int(number) for number in size.ravel()]
         if any(number < 0 for number in sizes):
-            fail(f"Shape {sizes} must have sizes of at least 0")
+            fail(f"Shape {sizes} must not have negative sizes")
         check_array(sizes, slices.dtype)
         target = np.zeros(sizes, dtype=slices.dtype)
         if target.dtype == object:

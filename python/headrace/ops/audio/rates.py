@@ -19,7 +19,7 @@ def check_rate(where: str, rate: object) -> int:
     except AttributeError:
         number = None
     if not isinstance(number, int) or isinstance(rate, bool):
-        raise TypeError(f"{where} is {rate!r}, expected an integer: samples a second.")
+        raise TypeError(f"{where} is {rate!r}, expected an integer number of samples per second.")
     if not 1 <= number <= _MAX_RATE:
-        raise ValueError(f"{where} is {number}, expected 1 to {_MAX_RATE:,} samples a second.")
+        raise ValueError(f"{where} is {number}, expected 1 to {_MAX_RATE:,} samples per second.")
     return number

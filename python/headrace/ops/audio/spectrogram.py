@@ -113,8 +113,8 @@ def log_mel_spectrogram(
     highest = rate / 2 if f_max is None else float(f_max)
     if not 0 <= f_min < highest <= rate / 2:
         raise ValueError(
-            f"log_mel_spectrogram: f_min is {f_min} and f_max {highest}, expected 0 <= f_min < "
-            f"f_max <= {rate / 2}, half of sample_rate."
+            f"log_mel_spectrogram: f_min is {f_min} and f_max is {highest}, expected 0 <= "
+            f"f_min < f_max <= {rate / 2} (half of sample_rate)."
         )
     if not (floor > 0 and math.isfinite(floor)):
         raise ValueError(f"log_mel_spectrogram: floor is {floor}, expected a positive number.")
@@ -143,9 +143,9 @@ def _check_bands(
     for band in range(n_mels):
         if math.floor(bins[band]) + 1 >= bins[band + 2]:
             raise ValueError(
-                f"log_mel_spectrogram: band {band} of {n_mels} lies between {edges[band]:.1f} and "
-                f"{edges[band + 2]:.1f} Hz, where n_fft={n_fft} has no frequency; it would always "
-                "be empty. Give a larger n_fft or fewer bands."
+                f"log_mel_spectrogram: band {band} of {n_mels} would always be empty: with "
+                f"n_fft={n_fft}, there is no frequency between {edges[band]:.1f} and "
+                f"{edges[band + 2]:.1f} Hz. Use a larger n_fft or fewer bands."
             )
 
 

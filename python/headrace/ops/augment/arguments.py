@@ -56,14 +56,14 @@ def one_image(
     if dtype not in types:
         names = " or ".join(item.name for item in types)
         raise TypeError(
-            f"{what}: the image has type {dtype.name}, expected {names}. Call it before "
-            "normalize, on what decode_image returns."
+            f"{what}: the image has type {dtype.name}, expected {names}. Call {what} before "
+            "normalize, on the image that decode_image returns."
         )
     rank = tensor.shape.rank
     require(
         None if rank is None else rank == 3,
         f"{what}: the image has shape {tensor.shape}, expected one image (height, width, "
-        "channels). Call it for each image, before batch.",
+        f"channels). Call {what} on each image, before batch.",
     )
     return tensor
 

@@ -82,9 +82,9 @@ def _factors(name: str, value: float | Sequence[float]) -> tuple[float, float]:
     pair = value
     if is_real(value):
         if not value >= 0:
-            raise ValueError(f"color_jitter: {name} is {value!r}, expected a number from 0.")
+            raise ValueError(f"color_jitter: {name} is {value!r}, expected a number of at least 0.")
         pair = (max(0.0, 1 - value), 1 + value)
-    return range_of("color_jitter", name, pair, lambda factor: factor >= 0, "numbers from 0")
+    return range_of("color_jitter", name, pair, lambda factor: factor >= 0, "numbers of at least 0")
 
 
 def _turns(value: float | Sequence[float]) -> tuple[float, float]:

@@ -47,7 +47,7 @@ def gaussian_blur(
     Source: `torchvision.transforms.v2.GaussianBlur`.
     """
     size = size_of("gaussian_blur", "kernel_size", kernel_size, is_odd=True)
-    low, high = range_of("gaussian_blur", "sigma", sigma, lambda s: s > 0, "numbers above 0")
+    low, high = range_of("gaussian_blur", "sigma", sigma, lambda s: s > 0, "positive numbers")
     with name_scope(None, "gaussian_blur", [image]):
         pixels = one_image("gaussian_blur", image)
         width = low if low == high else random_uniform([], low, high, seed=seed)

@@ -128,8 +128,8 @@ def cutmix(
         rank = pixels.shape.rank
         require(
             None if rank is None else rank == 4,
-            f"cutmix: the images have shape {pixels.shape}, expected four axes. Call it after "
-            "batch.",
+            f"cutmix: the images have shape {pixels.shape}, expected a batch with four axes. "
+            "Call cutmix after batch.",
         )
         share = _share("cutmix", alpha, seed)
         return _cut(pixels, classes, share, random_uniform([2], seed=seed), num_classes, axes)
@@ -192,27 +192,25 @@ def _labels(what: str, labels: TensorLike, num_classes: int | None) -> Tensor:
     dtype, shape = tensor.dtype.base_dtype, tensor.shape
     require(
         shape.rank in (1, 2),
-        f"{what}: the labels have shape {shape}, expected (batch) or (batch, classes). Call it "
-        "after batch.",
+        f"{what}: the labels have shape {shape}, expected (batch) or (batch, classes). Call "
+        f"{what} after batch.",
     )
     if shape.rank == 1:
         if not dtype.is_integer:
             raise TypeError(f"{what}: the labels have type {dtype.name}, expected integers.")
         is_count = isinstance(num_classes, Integral) and num_classes > 0
-        require(
-            is_count, f"{what}: num_classes is {num_classes!r}, expected the number of classes."
-        )
+        require(is_count, f"{what}: num_classes is {num_classes!r}, expected a positive integer.")
         return cast(tensor, dtypes.int64)
     if dtype != dtypes.float32:
         raise TypeError(
-            f"{what}: the labels have shape {shape} and type {dtype.name}, expected float32 "
-            "shares of classes, or one integer an image."
+            f"{what}: the labels have shape {shape} and type {dtype.name}, expected one "
+            "integer per image, or float32 class weights."
         )
     static_shape = shape.as_list()[1]
     require(
         None if None in (static_shape, num_classes) else static_shape == num_classes,
-        f"{what}: num_classes is {num_classes} and the labels have {static_shape} classes. Leave "
-        "it out.",
+        f"{what}: num_classes is {num_classes}, but the labels have {static_shape} classes. "
+        "Omit num_classes.",
     )
     return tensor
 
@@ -220,7 +218,7 @@ def _labels(what: str, labels: TensorLike, num_classes: int | None) -> Tensor:
 def _share(what: str, alpha: float, seed: int | None) -> Tensor:
     if not isinstance(alpha, Real) or not 0 < alpha <= _MOST_ALPHA:
         raise ValueError(
-            f"{what}: alpha is {alpha!r}, expected a number above 0, at most {_MOST_ALPHA}."
+            f"{what}: alpha is {alpha!r}, expected a positive number of at most {_MOST_ALPHA}."
         )
 
     def infer(draw: Tensor) -> Outputs:

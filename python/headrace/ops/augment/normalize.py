@@ -59,7 +59,7 @@ def normalize(
     deviations = values_of("normalize", "std", std)
     require(
         all(deviation != 0 for deviation in deviations),
-        f"normalize: std is {std!r}, expected no number that is 0.",
+        f"normalize: std is {std!r}, but a standard deviation cannot be 0.",
     )
 
     def infer(image: Tensor) -> Outputs:
@@ -73,8 +73,8 @@ def normalize(
         for parameter, values in (("mean", means), ("std", deviations)):
             require(
                 channels is None or len(values) in (1, channels),
-                f"normalize: {parameter} has {len(values)} values and the image has shape "
-                f"{image.shape}, expected one value, or one for each channel.",
+                f"normalize: {parameter} has {len(values)} values, but the image has shape "
+                f"{image.shape}. Pass one value, or one for each channel.",
             )
         sizes = [channels, height, width] if layout == "CHW" else [height, width, channels]
         return [(dtypes.float32, TensorShape([*leading, *sizes]))]

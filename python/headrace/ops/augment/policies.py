@@ -132,10 +132,10 @@ def _augmented(op_type: str, image: Tensor, draws: TensorLike, attrs: dict[str, 
 
 def _check_integer(what: str, name: str, value: int, least: int, most: int | None) -> None:
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
     require(
         is_integer and value >= least and (most is None or value <= most),
-        f"{what}: {name} is {value!r}, expected an integer from {least}"
-        + ("." if most is None else f" to {most}."),
+        f"{what}: {name} is {value!r}, expected an integer {bounds}.",
     )
 
 

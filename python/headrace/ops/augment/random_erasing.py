@@ -71,7 +71,7 @@ def random_erasing(
     attrs = {
         "p": probability(what, p),
         "scale": list(range_of(what, "scale", scale, is_part, "numbers from 0 to 1")),
-        "ratio": list(range_of(what, "ratio", ratio, is_positive, "numbers above 0")),
+        "ratio": list(range_of(what, "ratio", ratio, is_positive, "positive numbers")),
         "value": values,
         "axes": list(layout_axes(what, layout)),
     }
@@ -79,8 +79,9 @@ def random_erasing(
         pixels = one_image(what, image, _TYPES)
         if is_noise and pixels.dtype.base_dtype == dtypes.uint8:
             raise TypeError(
-                f"{what}: value is 'random', which is normal noise, expected a float32 image. Call "
-                "it after normalize(...), or give a number."
+                f"{what}: value='random' fills with normally distributed noise, which "
+                f"requires a float32 image. Call {what} after normalize(...), or pass a "
+                "number."
             )
         if pixels.dtype.base_dtype == dtypes.uint8:
             require(

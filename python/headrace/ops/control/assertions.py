@@ -258,7 +258,9 @@ def assert_near(
         y = convert_to_tensor(y, name="y", dtype=x.dtype.base_dtype)
         kind = x.dtype.base_dtype
         if not kind.is_floating:
-            raise ValueError(f"assert_near: x is of type {kind.name}, expected floats.")
+            raise ValueError(
+                f"assert_near: x has type {kind.name}, expected a floating-point type."
+            )
         smallest = 10 * np.finfo(np.dtype(kind.as_numpy_dtype)).eps
         rtol = convert_to_tensor(smallest if rtol is None else rtol, name="rtol", dtype=kind)
         atol = convert_to_tensor(smallest if atol is None else atol, name="atol", dtype=kind)

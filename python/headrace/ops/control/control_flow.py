@@ -150,8 +150,8 @@ def Assert(
         raise TypeError(f"Expected list for 'data' argument to 'Assert' Op, not {data}.")
     if not data:
         raise ValueError(
-            "Attr 'T' of 'Assert' Op passed list of length 0 less than minimum 1. Give a tensor to "
-            "show."
+            "Attr 'T' of 'Assert' Op passed list of length 0 less than minimum 1. Pass at "
+            "least one tensor."
         )
     shown = 3 if summarize is None else summarize
     with name_scope(name, "Assert", [condition, data]):
@@ -197,7 +197,9 @@ def _flatten(items: Iterable[object]) -> list[Any]:
         elif isinstance(item, SparseTensor):
             leaves += [item.indices, item.values, item.dense_shape]
         else:
-            raise TypeError(f"Expected tf.Tensor, tf.Operation or a nest of them, got {item!r}")
+            raise TypeError(
+                f"Expected tf.Tensor, tf.Operation or a nested structure of them, got {item!r}"
+            )
     return leaves
 
 

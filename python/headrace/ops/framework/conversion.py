@@ -158,7 +158,7 @@ def _convert(value: TensorLike, dtype: DType | None, name: str | None) -> Tensor
         if result is NotImplemented:
             continue
         if not isinstance(result, Tensor):
-            raise RuntimeError(f"Conversion function {function!r} returned no Tensor: {result!r}")
+            raise RuntimeError(f"Conversion function {function!r} returned non-Tensor: {result!r}")
         if dtype is not None and not dtype.is_compatible_with(result.dtype):
             raise RuntimeError(
                 f"Conversion function {function!r} for type {types} returned incompatible dtype: "

@@ -178,7 +178,7 @@ def _stack(arrays: list[Any], dims: Sequence[int], dtype: DType | None) -> Array
     rows = [make_array(array, dtype)[0] for array in arrays]
     if any(array.shape != rows[0].shape for array in rows):
         raise ValueError(
-            f"Argument must be a dense tensor: got arrays of the shapes "
+            "Argument must be a dense tensor: got arrays of shapes "
             f"{sorted({array.shape for array in rows})}"
         )
     return np.stack(rows).reshape(*dims, *rows[0].shape)
@@ -199,7 +199,7 @@ def _encode(flat: Iterable[Any], dims: Sequence[int], value: object) -> Array:
 
 def _fill_to_shape(array: Array, shape: list[int], verify_shape: bool) -> Array:
     if any(abs(size) > sys.maxsize for size in shape):
-        raise ValueError(f"shape is {shape}, expected sizes of 64 bits.")
+        raise ValueError(f"shape is {shape}, but its sizes must fit into 64 bits.")
     size = math.prod(shape)
     if verify_shape and array.shape != tuple(shape):
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")

@@ -76,8 +76,8 @@ def random_resized_crop(
     attrs = {
         "height": height,
         "width": width,
-        "scale": list(range_of(what, "scale", scale, _is_part, "numbers above 0, at most 1")),
-        "ratio": list(range_of(what, "ratio", ratio, _is_positive, "numbers above 0")),
+        "scale": list(range_of(what, "scale", scale, _is_part, "positive numbers of at most 1")),
+        "ratio": list(range_of(what, "ratio", ratio, _is_positive, "positive numbers")),
     }
     with name_scope(None, what, [image]):
         pixels = convert_to_tensor(image, name="image")
@@ -91,8 +91,8 @@ def random_resized_crop(
             for name, value in (("channels", channels), ("dct_method", dct_method or None)):
                 if value is not None:
                     raise ValueError(
-                        f"{what}: {name} is {value!r} for an image that is decoded already, "
-                        "expected None. Pass it to the decoder."
+                        f"{what}: {name} is {value!r}, but the image is already decoded. Pass "
+                        f"{name} to the decoder."
                     )
             one_image(what, pixels)
             attrs["channels"] = 0

@@ -218,7 +218,7 @@ def _largest_singular_value(numbers: Tensor, axes: Sequence[int]) -> Tensor:
     """Returns the largest singular value of matrices, whose axes stay."""
     ndims = numbers.shape.with_rank_at_least(2).rank
     if ndims is None:
-        raise ValueError("norm: the rank is not known, expected a known one. Set the shape.")
+        raise ValueError("norm: the tensor has unknown rank. Set its shape with set_shape.")
     dims = [axis % ndims for axis in axes]
     order = [axis for axis in range(ndims) if axis not in dims] + dims
     result = reduce_max(singular_values(transpose(numbers, order)), -1)

@@ -80,8 +80,9 @@ def _combined(
     def kernel(indices: Array, elements: Array, sizes: Array, dense: Array) -> Any:
         if indices.shape != (len(elements), len(sizes)):
             fail(
-                f"Input sp_indices have shape {bracketed(indices.shape)}, expected a row for each "
-                f"of {len(elements)} values with an index for each of {len(sizes)} dimensions"
+                f"Input sp_indices have shape {bracketed(indices.shape)}, expected "
+                f"[{len(elements)},{len(sizes)}]: a row for each value and a column for each "
+                "dimension"
             )
         behind = sizes[len(sizes) - dense.ndim :]
         fits = [size in (1, own) for size, own in zip(dense.shape, behind, strict=False)]

@@ -72,11 +72,11 @@ def _dimensions(feature: SparseFeature) -> tuple[list[str], list[int]]:
         )
     if len(keys) != len(sizes):
         raise ValueError(
-            f"sp_ids and vocab_size have to have equal lengths, got {feature}. Give one size for "
-            "each index_key."
+            f"sp_ids and vocab_size have to have equal lengths, got {feature}. Pass one size "
+            "for each index_key."
         )
     if any(abs(int(size)) > sys.maxsize for size in sizes):
-        raise ValueError(f"size of {feature}: Value out of range, expected integers of 64 bits.")
+        raise ValueError(f"size of {feature}: Value out of range, expected 64-bit integers.")
     return keys, [int(size) for size in sizes]
 
 

@@ -74,7 +74,7 @@ def string_to_hash_bucket_strong(
     if not isinstance(key, (list, tuple)):
         raise TypeError(
             "Expected list for 'key' argument to 'string_to_hash_bucket_strong' Op, not "
-            f"{key!r}. Give two integers."
+            f"{key!r}. Pass two integers."
         )
     attrs = {"key": [int(number) for number in key]}
     return _hashed("StringToHashBucketStrong", "input", input, num_buckets, name, attrs)
@@ -111,8 +111,8 @@ def _hashed(
 ) -> Tensor:
     if num_buckets < 1:
         raise ValueError(
-            f"Attr 'num_buckets' of '{op_type}' Op passed {num_buckets} less than minimum 1. Ask "
-            "for at least one bucket."
+            f"Attr 'num_buckets' of '{op_type}' Op passed {num_buckets} less than minimum 1. "
+            "Use at least one bucket."
         )
 
     def infer(strings: Tensor) -> Outputs:

@@ -60,8 +60,8 @@ def tokenize(
     if not isinstance(tokenizer, (str, os.PathLike)):
         raise TypeError(
             f"tokenize: tokenizer is a {type(tokenizer).__name__}, expected the path of a "
-            "tokenizer.json. Save it with tokenizer.save(path), or save_pretrained(folder) of "
-            "transformers, and give the path."
+            "tokenizer.json. Save the tokenizer with tokenizer.save(path), or "
+            "save_pretrained(folder) in transformers, and pass the path."
         )
     path = os.fsdecode(tokenizer)
     attrs = {
@@ -75,8 +75,8 @@ def tokenize(
     def infer(text: Tensor) -> Outputs:
         if text.shape.rank not in (None, 0):
             raise ValueError(
-                f"tokenize: text has {text.shape.rank} axes, expected a scalar: one text, and not "
-                "a batch. Write this map before batch(...)."
+                f"tokenize: text has {text.shape.rank} axes, expected a scalar: a single "
+                "text, not a batch. Call tokenize before batch(...)."
             )
         return [(dtypes.int32, TensorShape([None]))]
 
@@ -94,15 +94,16 @@ def _content(path: str) -> bytes:
         raise FailedPreconditionError(
             None,
             None,
-            f"tokenize: {path}: it is a directory, expected a tokenizer.json. Name the file in it.",
+            f"tokenize: {path}: this is a directory, expected a tokenizer.json. Pass the path "
+            "of the file in it.",
         )
     if not storage.exists(path):
         raise NotFoundError(
             None,
             None,
-            f"tokenize: {path}: there is no such file, expected the path of a tokenizer.json. Save "
-            "one with Tokenizer.save(path) of tokenizers; names of models on the Hugging Face hub "
-            "are not paths.",
+            f"tokenize: {path}: there is no such file. Pass the path of a tokenizer.json, "
+            "which you can save with Tokenizer.save(path) of tokenizers. The name of a model "
+            "on the Hugging Face hub is not a path.",
         )
     with storage.open_file(path) as file:
         return file.read()

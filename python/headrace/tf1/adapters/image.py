@@ -151,9 +151,7 @@ def crop_and_resize(
     numbers = only_one("box_indices", box_indices, "box_ind", box_ind)
     for parameter, value in (("box_ind", numbers), ("crop_size", crop_size)):
         if value is None:
-            raise ValueError(
-                f"crop_and_resize: '{parameter}' is None, expected integers. Give {parameter}."
-            )
+            raise ValueError(f"crop_and_resize: '{parameter}' is None, but it is required.")
     return ops.crop_and_resize(
         image, boxes, numbers, cast(TensorLike, crop_size), method, extrapolation_value, name
     )

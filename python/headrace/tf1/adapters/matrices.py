@@ -133,7 +133,7 @@ def reverse_sequence(
     axis = only_one("seq_axis", seq_axis, "seq_dim", seq_dim)
     rows = only_one("batch_axis", batch_axis, "batch_dim", batch_dim)
     if axis is None:
-        raise TypeError("reverse_sequence: seq_axis is None, expected an axis.")
+        raise TypeError("reverse_sequence: seq_axis is None, but it is required.")
     return ops.reverse_sequence(input, seq_lengths, axis, 0 if rows is None else rows, name)
 
 

@@ -143,5 +143,5 @@ def string_to_hash_bucket(
     """
     strings = only_one("input", input, "string_tensor", string_tensor)
     if num_buckets is None:
-        raise TypeError("string_to_hash_bucket: num_buckets is None, expected an integer. Give it.")
+        raise TypeError("string_to_hash_bucket: num_buckets is None, but it is required.")
     return ops.string_to_hash_bucket(strings, num_buckets, name)

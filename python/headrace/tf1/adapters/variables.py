@@ -81,7 +81,9 @@ class Variable(ops.Variable, metaclass=ABCMeta):
         shape: ShapeLike = None,
     ) -> None:
         if variable_def is not None:
-            raise ValueError("tf.Variable: got a variable_def, expected an initial_value.")
+            raise ValueError(
+                "tf.Variable: variable_def is not supported. Pass an initial_value instead."
+            )
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         super().__init__(
@@ -284,6 +286,6 @@ def _check_supported(where: str, **arguments: object) -> None:
     for name, value in arguments.items():
         if value is not None:
             raise ValueError(
-                f"{where}: got a {name}, which is not supported. Variables are neither split nor "
-                "made by other functions here. Leave it out."
+                f"{where}: {name} is not supported: headrace neither partitions variables nor "
+                "calls custom getters. Remove the argument."
             )

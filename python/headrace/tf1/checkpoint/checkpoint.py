@@ -76,8 +76,8 @@ def restore(session: Session, path: _Path) -> None:
         raise errors.FailedPreconditionError(
             None,
             None,
-            f"restore: the runner of queue '{name}' runs. Restore before the runners "
-            "are started, or when their threads have ended.",
+            f"restore: the runner of queue '{name}' is running. Restore before you start the "
+            "runners, or after their threads have ended.",
         )
     engine.Prepared.apply_all(_prepare(session, os.fsdecode(path)))
 
@@ -86,7 +86,7 @@ def _check_session(what: str, session: object) -> None:
     if not isinstance(session, Session):
         raise TypeError(f"{what}: session is {session!r}, expected a tf.Session of headrace.tf1.")
     if session.is_closed:
-        raise RuntimeError(f"{what}: the session is closed. Do it before session.close().")
+        raise RuntimeError(f"{what}: the session is closed. Call {what} before session.close().")
 
 
 def _contents(resources: dict[Operation, Resource]) -> Iterator[Iterator[bytes]]:

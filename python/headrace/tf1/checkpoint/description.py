@@ -45,19 +45,23 @@ def check_same(path: str, mine: Description, saved: object) -> None:
         raise errors.DataLossError(None, None, f"{path}: the checkpoint is damaged.")
     for name, one in saved.items():
         if name not in mine:
-            _refuse(path, f"it has {one.get('type')} '{name}', which this graph has not")
+            _refuse(path, f"the checkpoint has {one.get('type')} '{name}', which this graph lacks")
     for name, one in mine.items():
         if name not in saved:
-            _refuse(path, f"this graph has {one['type']} '{name}', which it has not")
+            _refuse(path, f"this graph has {one['type']} '{name}', which the checkpoint lacks")
         for key in {**one, **saved[name]}:
             if one.get(key) != saved[name].get(key):
                 was, now = saved[name].get(key), one.get(key)
-                _refuse(path, f"{one['type']} '{name}' had {key} {was!r}, but has {now!r}")
+                _refuse(path, f"{one['type']} '{name}' had {key} {was!r}, but now has {now!r}")
 
 
 def _refuse(path: str, difference: str) -> None:
-    text = f"{path}: the checkpoint is of another graph: {difference}. Restore it with the program"
-    raise errors.InvalidArgumentError(None, None, f"{text} that has saved it.")
+    raise errors.InvalidArgumentError(
+        None,
+        None,
+        f"{path}: the checkpoint belongs to another graph: {difference}. Restore it with the "
+        "program that saved it.",
+    )
 
 
 def _describe(op: Operation) -> dict[str, Any]:

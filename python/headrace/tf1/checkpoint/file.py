@@ -86,7 +86,7 @@ class CheckpointReader:
 
 def damaged(path: str) -> errors.DataLossError:
     """Returns the error for a truncated or edited file."""
-    text = "the checkpoint is damaged: it was cut short or edited. Restore another one."
+    text = "the checkpoint is damaged: it was truncated or edited. Restore another one."
     return errors.DataLossError(None, None, f"{path}: {text}")
 
 
@@ -99,8 +99,8 @@ def _read_header(path: str, record: bytes) -> dict[str, Any]:
         raise errors.DataLossError(
             None,
             None,
-            f"{path}: no checkpoint of a session. Restore one that was saved by "
-            "headrace.tf1.checkpoint.save.",
+            f"{path}: this is not the checkpoint of a session. Restore a checkpoint that "
+            "headrace.tf1.checkpoint.save wrote.",
         )
     version = header.get("version")
     if isinstance(version, int) and version > _VERSION:

@@ -61,20 +61,24 @@ def _idle_ops(session: Session, runners: Collection[Runner]) -> set[Operation]:
 def _check(runners: Collection[Runner]) -> None:
     for runner in runners:
         if threading.current_thread() in runner.busy_threads():
-            raise _refusal(runner, "asks for the checkpoint itself. Call save in another thread.")
+            raise _refusal(
+                runner, "tries to save the checkpoint itself. Call save in another thread."
+            )
         for op in needed_by(runner.ops):
             is_area = op.definition.kept is SessionResource.STAGING_AREA
             if is_area or op.type == "BarrierTakeMany":
                 where = "staging area" if is_area else "barrier"
                 text = (
-                    f"runs, and may wait in a {where} for ever. Save when its threads have ended."
+                    f"is running and may wait forever in a {where}. Save after its threads "
+                    "have ended."
                 )
                 raise _refusal(runner, text)
         if not runner.can_pause:
             raise _refusal(
                 runner,
-                "runs, and cannot pause: it overrides QueueRunner._run, or its coordinator is no "
-                "tf.train.Coordinator. Save when its threads have ended.",
+                "is running and cannot be paused: it overrides QueueRunner._run, or its "
+                "coordinator is not a tf.train.Coordinator. Save after its threads have "
+                "ended.",
             )
 
 
@@ -100,7 +104,7 @@ def _pause(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None
 
 def _what_is_awaited(group: list[Runner]) -> str:
     queues = ", ".join(f"'{runner.name}'" for runner in group)
-    return f"the runners of {queues} to end their steps, for a checkpoint"
+    return f"the runners of {queues} to finish their steps before a checkpoint"
 
 
 def _wait(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
@@ -116,7 +120,7 @@ def _wait(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
             _check_feed(busy, feeding)
             if not has_warned:
                 has_warned = True
-                text = "the checkpoint waits until a step of the runner of queue '%s' ends"
+                text = "the checkpoint is waiting for the runner of queue '%s' to finish its step"
                 _log.warning(text, busy[0].name)
 
 
@@ -136,8 +140,8 @@ def _check_feed(busy: list[Runner], feeding: list[Runner]) -> None:
         if is_waiting and not runner.is_fed_by(feeding):
             raise _refusal(
                 runner,
-                "is in the middle of a step, and waits for a queue that no runner fills. Enqueue "
-                "more before, or save at another place.",
+                "is in the middle of a step and is waiting for a queue that no runner fills. "
+                "Enqueue more elements first, or save at another point.",
             )
 
 

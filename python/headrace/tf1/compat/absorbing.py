@@ -293,7 +293,7 @@ class Absorbed:
         return True
 
     def _has_no_value(self, kind: str) -> NoReturn:
-        raise TypeError(f"{kind} of {self!r}: it is a part of the model, and has no value.")
+        raise TypeError(f"{kind} of {self!r}: this is part of the model and has no value.")
 
     def __repr__(self) -> str:
         return f"<absorbed {_named(self._absorbed)}>"
@@ -360,14 +360,16 @@ def _report(needed: Sequence[Operation]) -> str:
     lines = list(calls)[:_MOST_LISTED]
     if len(calls) > len(lines):
         lines.append(f"  and {len(calls) - len(lines)} more")
-    step = f"Fetch what they read instead: sess.run({list(sources)}), and take the step with the "
+    step = (
+        f"Fetch the model's inputs instead: sess.run({list(sources)}). Then take the step with the "
+    )
     step = f"{step}arrays. " if sources else ""
     return "\n".join(
         [
-            "this needs the model, which headrace builds as placeholders and does not run. "
-            "Replace these calls with calls of PyTorch, JAX or NumPy:",
+            "this run needs the model, which headrace builds as placeholders and does not "
+            "execute. Replace these calls with PyTorch, JAX or NumPy:",
             *lines,
-            f"{step}The page 'Old programs' of headrace's documentation has a whole loop.",
+            f"{step}For a complete loop, see the page 'Old programs' in headrace's documentation.",
         ]
     )
 

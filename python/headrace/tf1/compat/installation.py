@@ -23,8 +23,8 @@ _PACKAGE: Final = "headrace.tf1"
 _OLD_NAMES: Final = "headrace.tf1.compat.before_1_0"
 _ABSORBING: Final = "headrace.tf1.compat.absorbing"
 _REMEDY: Final = (
-    "TensorFlow 1.15 does not have it either. Import the name from where 1.15 has it, or leave the "
-    "import out if it is for a model."
+    "TensorFlow 1.15 does not have it either. Import the name from its place in 1.15, or "
+    "remove the import if only a model uses it."
 )
 # Each module in the table, and each package above one.
 _PACKAGES: Final = frozenset(
@@ -77,14 +77,15 @@ def install(
         if loaded._finder.options == options:
             return loaded
         raise RuntimeError(
-            f"tf.compat.install: {name!r} is installed with {_listed(loaded._finder.options)}, got "
-            f"{_listed(options)}. Install it once for each process."
+            f"tf.compat.install: {name!r} is already installed with "
+            f"{_listed(loaded._finder.options)}, got {_listed(options)}. Call install only "
+            "once in each process."
         )
     if loaded is not None:
         raise RuntimeError(
-            f"tf.compat.install: {name!r} is loaded already, from "
-            f"{getattr(loaded, '__file__', None)!r}. Call install before anything imports it, in a "
-            "process that does not use TensorFlow."
+            f"tf.compat.install: {name!r} is already loaded from "
+            f"{getattr(loaded, '__file__', None)!r}. Call install before anything imports it, "
+            "in a process that does not use TensorFlow."
         )
     sys.meta_path.insert(0, _Finder(name, options))
     return import_module(name)

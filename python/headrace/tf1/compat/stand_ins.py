@@ -70,8 +70,8 @@ class StandIn:
         """Raises NotImplementedError with a message that says what to use instead."""
         remedy = remedy_for_path(self._path)
         raise NotImplementedError(
-            f"{self.full_name}: headrace, which runs the input of TensorFlow 1 programs, does not "
-            f"have it. {remedy}"
+            f"{self.full_name}: headrace does not have it, because it runs only the input of "
+            f"TensorFlow 1 programs. {remedy}"
         )
 
     def use(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -137,4 +137,4 @@ def get_soft_device_placement() -> bool:
 def _check(devices: Sequence[PhysicalDevice]) -> None:
     for device in devices:
         if device != _PHYSICAL:
-            raise ValueError(f"Unrecognized device: {device!r}. There is one: {_PHYSICAL!r}.")
+            raise ValueError(f"Unrecognized device: {device!r}. The only device is {_PHYSICAL!r}.")

@@ -28,7 +28,7 @@ def _parse_example(node: Node) -> None:
 
 def _parse_example_v2(node: Node) -> None:
     if node.attrs.get("ragged_value_types"):
-        raise ValueError(f"Node '{node.name[:-1]}': ragged features cannot be parsed here.")
+        raise ValueError(f"Node '{node.name[:-1]}': ragged features are not supported.")
     records, names, sparse, dense, _, *defaults = node.inputs
     is_single = records.shape.rank == 0
     inputs = [records] if is_single else [records, names]

@@ -181,7 +181,7 @@ class _Import:
                 if not missing[reader]:
                     heapq.heappush(ready, reader)
         if len(ordered) < len(self._messages):
-            raise ValueError(f"{len(self._messages) - len(ordered)} nodes in a cycle")
+            raise ValueError(f"{len(self._messages) - len(ordered)} nodes form a cycle")
         return ordered
 
     def _needed(self, node: NodeDef) -> set[int]:
@@ -288,8 +288,9 @@ def _check_type(node: NodeDef, allow_files: bool) -> None:
         raise PermissionDeniedError(
             None,
             None,
-            f"Node '{node.name}' of type {node.op}: when the graph runs, this reads or writes any "
-            "file that the graph names. If you trust the graph, import it with allow_files=True.",
+            f"Node '{node.name}' of type {node.op} reads or writes files when the graph runs, "
+            "and the graph chooses which. If you trust the graph, import it with "
+            "allow_files=True.",
         )
     if maker_of(node.op, "_output_types" in node.attr) is not None:
         return
@@ -298,14 +299,14 @@ def _check_type(node: NodeDef, allow_files: bool) -> None:
             None,
             None,
             f"Node '{node.name}' of type {node.op}: loops, tensor arrays and TensorFlow's "
-            "conditions cannot be made of messages. Call the function that makes them.",
+            "conditions cannot be imported. Call the function that creates them instead.",
         )
     raise NotFoundError(
         None,
         None,
-        f"Op type not registered '{node.op}' (node '{node.name}'). headrace has what feeds a "
-        "model: import the part of the graph before it, or build it by functions of "
-        "headrace.tf1.",
+        f"Op type not registered '{node.op}' (node '{node.name}'). headrace supports only "
+        "operations that prepare input. Import the part of the graph before this node, or "
+        "build it with headrace.tf1.",
     )
 
 

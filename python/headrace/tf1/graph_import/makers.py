@@ -58,8 +58,9 @@ def _constant(node: Node) -> None:
     value = node.attrs.get("value")
     if not isinstance(value, np.ndarray):
         raise ValueError(
-            f"Node '{node.name[:-1]}': the constant's value is missing from the message, as "
-            "`Saver` does with more than 64 KiB. Write the graph with `export_meta_graph`."
+            f"Node '{node.name[:-1]}': the message lacks the constant's value, because "
+            "`Saver` leaves out values of more than 64 KiB. Write the graph with "
+            "`export_meta_graph`."
         )
     node.add([(node.attrs["dtype"], TensorShape(value.shape))])
 
@@ -191,9 +192,9 @@ def _py_func(node: Node) -> None:
     kernel = kernel_of_token(token)
     if kernel is None:
         raise ValueError(
-            f"Node '{node.name[:-1]}': there is no Python function '{token}' in this process. "
-            "Messages do not hold functions: build the graph again, or import it where `py_func` "
-            "was called and while that graph is held."
+            f"Node '{node.name[:-1]}': this process has no Python function '{token}'. "
+            "Messages do not contain functions. Build the graph again, or import it in the "
+            "process that called `py_func`, while the original graph still exists."
         )
     node.attrs["python_function"] = True
     node.add([(dtype, unknown_shape()) for dtype in node.attrs["Tout"]], kernel)

@@ -62,9 +62,7 @@ def as_rows(tensors_list: Iterable[ExampleLike]) -> tuple[list[Any] | None, list
     if not tensors_list:
         raise ValueError("Expected at least one set of tensors")
     if isinstance(tensors_list, Mapping):
-        raise TypeError(
-            f"a list of examples is expected, got a dict with keys {list(tensors_list)}"
-        )
+        raise TypeError(f"expected a list of examples, got a dict with keys {list(tensors_list)}")
     rows = list(tensors_list)
     is_empty = not isinstance(rows[0], Tensor) and not rows[0]
     if is_empty:

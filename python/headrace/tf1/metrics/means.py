@@ -92,7 +92,7 @@ def mean_tensor(
         sizes = numbers.shape.as_list()
         if None in sizes:
             raise ValueError(
-                f"mean_tensor: values have shape {numbers.shape}, expected a known one"
+                f"mean_tensor: the shape of values is {numbers.shape}, but it must be fully known"
             )
         shape = [size or 0 for size in sizes]
         total = metric_variable(shape, name="total_tensor")

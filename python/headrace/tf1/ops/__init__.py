@@ -216,8 +216,8 @@ if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
         if name in _LATE:
             return getattr(_import_module(_LATE[name]), name)
         raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}, expected an operation. "
-            "dir(headrace.tf1.ops) lists them; some names of TensorFlow 1 are only in headrace.tf1."
+            f"module {__name__!r} has no attribute {name!r}. dir(headrace.tf1.ops) lists the "
+            "operations. Some names of TensorFlow 1 are only in headrace.tf1."
         )
 
     def __dir__() -> list[str]:

@@ -121,7 +121,7 @@ def request_stop(coord: CoordinatorLike, error: BaseException) -> bool:
         coord.request_stop(error)
     except BaseException as refused:
         # A coordinator that has been joined raises the error again, so it is not reported to it.
-        _log.debug("A coordinator did not take %r: %r", error, refused)
+        _log.debug("The error %r could not be reported to a coordinator: %r", error, refused)
         return False
     return True
 
@@ -142,9 +142,9 @@ def warn_of_stop_iteration(queue: str, error: BaseException) -> None:
     cause, op = error.__cause__, getattr(error, "op", None)
     frames = traceback.extract_tb(cause.__traceback__ if cause else None)[-1:]
     _log.warning(
-        "queue '%s': the Python function of operation '%s' raised StopIteration (%s), which ends "
-        "the input. If that was not meant, catch it in the function. If it was, raise "
-        "tf.errors.OutOfRangeError there instead, and nothing is logged.",
+        "queue '%s': the Python function of operation '%s' raised StopIteration (%s), which "
+        "ends the input. If you did not intend this, catch the exception in the function. If "
+        "you did, raise tf.errors.OutOfRangeError instead to avoid this warning.",
         queue,
         op.name if op else "unknown",
         ", ".join(f"{frame.filename}:{frame.lineno}" for frame in frames),

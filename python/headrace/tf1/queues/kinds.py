@@ -152,7 +152,7 @@ class PriorityQueue(Queue):
 
 def _given(shapes: ShapesLike | None, name: str) -> ShapesLike:
     if shapes is None:
-        raise TypeError(f"queue '{name}': shapes is None, expected a shape for each component.")
+        raise TypeError(f"queue '{name}': shapes is None, expected one shape for each component.")
     return shapes
 
 
@@ -166,13 +166,15 @@ def _signature(
     checked = None if shapes is None else as_shapes(shapes)
     for shape in checked or ():
         if shape.rank is None or (not shape.is_fully_defined() and not is_padded):
-            remedy = "Give the rank" if is_padded else "Give every dimension, or pad"
+            remedy = "Set the rank" if is_padded else "Set every dimension, or pad"
             raise ValueError(
-                f"queue '{name}': got the shape {shape}, expected a defined one. {remedy} "
+                f"queue '{name}': the shape {shape} is not fully defined. {remedy} "
                 "(PaddingFIFOQueue)."
             )
         if any(size is not None and size > sys.maxsize for size in shape.as_list()):
-            raise ValueError(f"queue '{name}': got the shape {shape}, expected sizes of 64 bits.")
+            raise ValueError(
+                f"queue '{name}': the shape {shape} has a size that does not fit into 64 bits."
+            )
     if isinstance(names, str):
         names = [names]
     return Signature(name, as_types(dtypes), checked, names)

@@ -240,15 +240,16 @@ class Queue:
             return
         arrays = self._signature.arrays(components, is_batch)
         if not enqueue(arrays, timeout):
-            raise errors.InternalError(None, None, f"queue '{self.name}': cannot take {arrays}")
+            raise errors.InternalError(None, None, f"queue '{self.name}': cannot enqueue {arrays}")
 
     def _dequeue_batch(self, n: int, timeout: float | None, is_up_to: bool) -> Any:
         if self._signature.shapes is None:
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"queue '{self.name}': a batch needs the shapes of the components, but the queue "
-                "was made without. Make it with shapes, or dequeue one element at a time.",
+                f"queue '{self.name}': a batch requires the shapes of the components, but the "
+                "queue was created without shapes. Pass shapes to the queue, or dequeue one "
+                "element at a time.",
             )
         if n < 0:
             raise ValueError(f"queue '{self.name}': n is {n}, expected 0 or more.")

@@ -46,8 +46,8 @@ class Signature:
         for what, items in (("shapes", self.shapes), ("names", self.names)):
             if items is not None and len(items) != len(self.dtypes):
                 raise ValueError(
-                    f"queue '{self.queue}': got {len(items)} {what} for {len(self.dtypes)} dtypes, "
-                    "expected one for each component. Give as many of both."
+                    f"queue '{self.queue}': got {len(items)} {what} for {len(self.dtypes)} "
+                    "dtypes, expected the same number of both."
                 )
 
     def split(self, element: ElementLike) -> list[Any]:
@@ -63,12 +63,13 @@ class Signature:
                 self._refuse(f"got {got}, expected a dict with the keys {list(self.names)}.")
             return [element[name] for name in self.names]
         if isinstance(element, dict):
-            self._refuse("got a dict, but the queue was made without names. Give a list.")
+            self._refuse("got a dict, but the queue was created without names. Pass a list.")
         components = list(element) if isinstance(element, (list, tuple)) else [element]
         if len(components) != len(self.dtypes):
             self._refuse(
-                f"got {len(components)} components, expected {len(self.dtypes)}. A list or tuple "
-                "is read as the components; give one that is a vector as a NumPy array."
+                f"got {len(components)} components, expected {len(self.dtypes)}. Each item of "
+                "a list or tuple is a component. If a component is a vector, pass it as a "
+                "NumPy array."
             )
         return components
 
@@ -90,8 +91,8 @@ class Signature:
             self._check_shape(index, array.shape, is_batch)
             if is_batch and len(array) != len(arrays[0]):
                 self._refuse(
-                    f"{self._name(index)} has {len(array)} rows, expected {len(arrays[0])} as "
-                    f"{self._name(0)}. Give one row for each element."
+                    f"{self._name(index)} has {len(array)} rows, but {self._name(0)} has "
+                    f"{len(arrays[0])}. Pass one row for each element."
                 )
         return arrays
 
@@ -102,14 +103,16 @@ class Signature:
                 return native_array(np.array(value, dtype=object))
             array = np.asarray(value)
         except (TypeError, ValueError) as error:
-            self._refuse(f"{self._name(index)} is not an array of {dtype.name}: {error}.")
+            self._refuse(
+                f"{self._name(index)} cannot be converted to an array of {dtype.name}: {error}."
+            )
         target_dtype = np.dtype(dtype.as_numpy_dtype)
         if isinstance(value, _UNTYPED) and _holds(target_dtype, array):
             array = array.astype(target_dtype)
         if array.dtype.newbyteorder("=") != target_dtype:
             self._refuse(
-                f"{self._name(index)} is of type {array.dtype}, expected {dtype.name}. Convert it: "
-                f".astype('{target_dtype}')."
+                f"{self._name(index)} has type {array.dtype}, expected {dtype.name}. Convert "
+                f"it with .astype('{target_dtype}')."
             )
         return native_array(array)
 
@@ -117,13 +120,13 @@ class Signature:
         if is_batch and not shape:
             self._refuse(
                 f"{self._name(index)} is a scalar, expected one row for each element. Call "
-                "`enqueue` for a single element."
+                "`enqueue` to add a single element."
             )
         row = shape[1:] if is_batch else shape
         if self.shapes is None or self.shapes[index].is_compatible_with(row):
             return
         rows = "rows of shape" if is_batch else "shape"
-        remedy = "Give several rows to `enqueue_many`, and one element to `enqueue`."
+        remedy = "Pass several rows to `enqueue_many`, or one element to `enqueue`."
         if len(row) == self.shapes[index].rank:
             remedy = "Resize before enqueue, or use a PaddingFIFOQueue."
         expected = tuple(self.shapes[index].as_list())

@@ -204,8 +204,8 @@ class Saver:
         path = os.fsdecode(save_path)
         if path in ("", "./"):
             raise ValueError(
-                f"save_path is {path!r}, expected how the names of the checkpoint's files begin. "
-                "Give a name, such as 'model.ckpt'."
+                f"save_path is {path!r}, expected a prefix for the names of the checkpoint's "
+                "files, such as 'model.ckpt'."
             )
         if global_step is None and os.path.basename(path) == latest_filename:
             raise ValueError(
@@ -288,8 +288,9 @@ class Saver:
         """
         if import_scope:
             raise ValueError(
-                f"tf.train.Saver.from_proto: got import_scope={import_scope!r}, expected None. "
-                "Make tf.train.Saver(var_list=..., saver_def=...) of the variables in the scope."
+                f"tf.train.Saver.from_proto: import_scope is {import_scope!r}, expected None. "
+                "Create tf.train.Saver(var_list=..., saver_def=...) with the variables of "
+                "the scope instead."
             )
         return Saver(saver_def=saver_def)
 

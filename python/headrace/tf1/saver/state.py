@@ -27,8 +27,8 @@ __all__ = [
 
 _LIST = "checkpoint"
 _REMEDY = (
-    "The checkpoints are files of their own: restore one by its name, and delete the list or write "
-    "it again with update_checkpoint_state."
+    "You can still restore a checkpoint by its name. Delete this list, or write it again "
+    "with update_checkpoint_state."
 )
 
 
@@ -102,8 +102,8 @@ def get_checkpoint_state(
         ) from None
     if not state.model_checkpoint_path:
         raise ValueError(
-            f"Invalid checkpoint state loaded from {directory}: {path} names no checkpoint. "
-            f"{_REMEDY}"
+            f"Invalid checkpoint state loaded from {directory}: {path} does not name a "
+            f"checkpoint. {_REMEDY}"
         )
     state.model_checkpoint_path = _from(directory, state.model_checkpoint_path)
     kept = [_from(directory, item) for item in state.all_model_checkpoint_paths]
@@ -158,8 +158,8 @@ def update_checkpoint_state(
         raise errors.InvalidArgumentError(
             None,
             None,
-            f"{path}: got a checkpoint whose name is not UTF-8 ({error}), expected UTF-8, as the "
-            "list is. Save it under another name, or without the list (write_state=False).",
+            f"{path}: the list cannot contain a checkpoint whose name is not UTF-8 ({error}). "
+            "Save it under another name, or without the list (write_state=False).",
         ) from None
     with replacing(path) as file:
         file.write(text_format.MessageToString(state).encode())

@@ -198,7 +198,10 @@ class BaseSession:
         op = queue.queue_ref.op
         native = self._resources.get(op) if op.definition.role.is_resource else None
         if not isinstance(native, engine.Queue):
-            raise TypeError(f"queue '{queue.name}' is chosen when run. Ask one of those it may be.")
+            raise TypeError(
+                f"queue '{queue.name}' is chosen at run time. Call this for each queue that "
+                "it may be."
+            )
         return QueueStatistics(**native.stats())
 
     def close(self) -> None:

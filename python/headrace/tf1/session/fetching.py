@@ -83,7 +83,7 @@ class FetchPlan:
         if element.dtype == resource or element.op.definition.role is Role.BARRIER:
             raise TypeError(
                 f"Fetch argument {fetch!r} has invalid type: it is a resource and has no "
-                "value. Fetch what an operation on the resource returns."
+                "value. Fetch the result of an operation on the resource instead."
             )
         tensors[element] = None
         return lambda values: values[element]

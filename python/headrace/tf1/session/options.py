@@ -50,12 +50,11 @@ class _TimedOptions(Options):
         where = f"{type(self).__name__}: {name} is {value!r}"
         if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             raise TypeError(
-                f"{where}, expected milliseconds as an integer. Give 0 to wait for ever."
+                f"{where}, expected an integer number of milliseconds. Use 0 to wait forever."
             )
         if not -self._MOST_MS <= index(value) <= self._MOST_MS:
             raise ValueError(
-                f"{where}, expected milliseconds of at most {self._MOST_MS}. Give 0 to wait for "
-                "ever."
+                f"{where}, expected at most {self._MOST_MS} milliseconds. Use 0 to wait forever."
             )
         return index(value)
 

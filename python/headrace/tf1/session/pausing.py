@@ -73,7 +73,7 @@ class Pausing:
             is_free = loop.op not in self._asked or is_over()
             if not is_free:
                 with RegisteredWait(
-                    lambda: f"the end of a checkpoint; operation '{loop.op.name}' pauses"
+                    lambda: f"a checkpoint to end (operation '{loop.op.name}' is paused)"
                 ):
                     self.changed.wait_for(lambda: is_over() or loop.op not in self._asked)
             self._resting.discard(thread)

@@ -21,8 +21,8 @@ class Progress(Enum):
     """The progress of a runner in a session."""
 
     NOT_STARTED = "it has no threads"
-    THREADS_NOT_STARTED = "its threads were made and not started"
-    RUNNING = "a thread of it is alive"
+    THREADS_NOT_STARTED = "its threads were created but not started"
+    RUNNING = "at least one of its threads is alive"
     ENDED = "all its threads have ended"
 
 

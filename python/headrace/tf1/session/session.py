@@ -352,7 +352,7 @@ class Session(BaseSession):
         with self._lock:
             scope, self._scope = self._scope, None
         if scope is None:
-            raise AttributeError("session: its `with` block was left but not entered.")
+            raise AttributeError("session: the `with` block was exited without being entered.")
         try:
             scope.close()
         finally:

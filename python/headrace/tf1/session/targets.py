@@ -44,8 +44,8 @@ def config_of(target: str | bytes) -> ConfigProto | None:
         raise NotFoundError(
             None,
             None,
-            f"No session factory registered for the given session options: target is {name!r}, "
-            "expected '' or the target of a tf.train.Server of this process. headrace runs "
-            "sessions in the process that made the graph, without a network.",
+            "No session factory registered for the given session options: target is "
+            f"{name!r}, expected '' or the target of a tf.train.Server in this process. "
+            "headrace runs sessions only in the process that built the graph.",
         )
     return _added[name]

@@ -29,6 +29,6 @@ def _lines(session: Session) -> Iterator[str]:
         yield (
             f"queue '{op.name}': {stats['size']}{size} elements, "
             f"{'closed' if stats['is_closed'] else 'open'}, {stats['num_waiting_enqueues']} "
-            f"enqueues and {stats['num_waiting_dequeues']} dequeues wait; "
+            f"enqueues and {stats['num_waiting_dequeues']} dequeues are waiting; "
             + (f"of its runner, {' and '.join(runners)}" if runners else "it has no runner")
         )

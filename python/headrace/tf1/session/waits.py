@@ -15,8 +15,8 @@ from headrace.tf1.session.runners import Producer, Progress, Runners
 __all__ = ["Waits", "Watch"]
 
 _NO_PRODUCER: Final = (
-    "it has no runner, and there is no other thread that could fill it. Enqueue before, or make a "
-    "tf.train.QueueRunner for it."
+    "it has no runner, and no other thread could fill it. Enqueue elements first, or create "
+    "a tf.train.QueueRunner for it."
 )
 _UNINITIALIZED: Final = "Attempting to use uninitialized value "
 # The threads of queue runners. Each fills only its own queue.
@@ -104,7 +104,7 @@ class Waits:
             reason = self._reason(wait)
             if reason is not None and self._is_new(wait.queue):
                 _log.warning(
-                    "queue '%s': operation '%s' still waits, but %s",
+                    "queue '%s': operation '%s' is still waiting, but %s",
                     *(wait.queue.name, wait.op.name, reason),
                 )
 
@@ -158,7 +158,7 @@ class Waits:
         return None if wait is None else self._explained(wait)
 
     def _describe(self, wait: _Wait) -> str:
-        return f"the run waited for {self._explained(wait)}"
+        return f"the run was waiting for {self._explained(wait)}"
 
     def _explained(self, wait: _Wait) -> str:
         text, reason, failure = str(wait), self._reason(wait), self._failure(wait)
@@ -206,13 +206,13 @@ class Waits:
             return None
         if Progress.THREADS_NOT_STARTED in progress.values():
             return (
-                "the threads of its runner were made and never started. Call start() of each, or "
-                "create_threads(sess, coord, start=True)."
+                "the threads of its runner were created but never started. Call start() on "
+                "each, or create_threads(sess, coord, start=True)."
             )
         if Progress.ENDED in progress.values():
             failure = self._failure(wait)
             why = "" if failure is None else f": {_summary(failure)}"
-            return f"all threads of its runner have ended and left it open{why}"
+            return f"all threads of its runner have ended without closing it{why}"
         return self._why_not_started(producers, session.runners.collections)
 
     def _why_not_started(self, producers: list[Producer], keys: set[Hashable]) -> str:
@@ -220,8 +220,9 @@ class Waits:
             producer in self._graph.get_collection(key) for key in keys for producer in producers
         ):
             return (
-                "its runner was added after start_queue_runners. Call tf.train.start_queue_runners "
-                "when the whole graph is made, or once more."
+                "its runner was added after start_queue_runners. Call "
+                "tf.train.start_queue_runners after you have built the whole graph, or call "
+                "it once more."
             )
         if any(producer in self._graph.get_collection(_RUNNERS) for producer in producers):
             return (
@@ -237,7 +238,7 @@ class Waits:
         for key, kind, initializer in _INITIALIZERS:
             if any(variable.op.name == name for variable in self._graph.get_collection(key)):
                 return f"\n\t It is a {kind} variable: run tf.{initializer}() before anything else."
-        return "\n\t It is in no collection of variables: run its own initializer before."
+        return "\n\t It is in no collection of variables: run its own initializer first."
 
 
 _RUNNERS: Final = GraphKeys.QUEUE_RUNNERS

@@ -40,7 +40,7 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 64, 7):
         if position >= len(data):
-            raise ValueError("the data end inside a number")
+            raise ValueError("the data ends inside a number")
         byte = data[position]
         position += 1
         value |= (byte & 0x7F) << shift

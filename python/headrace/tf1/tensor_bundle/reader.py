@@ -55,7 +55,7 @@ class BundleReader:
         except NotFoundError as error:
             raise _not_found(self._index_path) from error
         except (DecodeError, UnicodeDecodeError) as error:
-            raise self._damage(f"{self._index_path}: an entry cannot be read ({error})") from error
+            raise self._damage(f"{self._index_path}: cannot read an entry ({error})") from error
 
     @property
     def num_shards(self) -> int:
@@ -107,8 +107,8 @@ class BundleReader:
             raise UnimplementedError(
                 None,
                 None,
-                f"{self._index_path}: tensor {name!r} is stored in {len(entry.slices)} slices, "
-                "expected one piece. Save the variable without a partitioner.",
+                f"{self._index_path}: tensor {name!r} is stored in {len(entry.slices)} "
+                "slices, expected one piece. Save the variable without a partitioner.",
             )
         path = f"{self._prefix}.data-{entry.shard_id:05d}-of-{self._num_shards:05d}"
         data = self._read_bytes(path, name, entry)
@@ -137,19 +137,19 @@ class BundleReader:
     def _check_header(self, serialized: bytes | None) -> int:
         """Checks the header and returns the number of data files."""
         if serialized is None:
-            raise self._damage(f"{self._index_path}: has no header, expected one")
+            raise self._damage(f"{self._index_path}: the file has no header")
         header = BundleHeaderProto.FromString(serialized)
         problem = None
         if header.endianness == _BIG_ENDIAN:
             problem = "big-endian numbers, expected little-endian ones"
         elif header.version.min_consumer > _VERSION:
-            problem = f"version {header.version.min_consumer}, expected {_VERSION} at most"
+            problem = f"version {header.version.min_consumer}, expected at most {_VERSION}"
         if problem:
             raise UnimplementedError(
                 None,
                 None,
-                f"{self._index_path}: has {problem}. Restore it where it was written, and save "
-                "it again in another form.",
+                f"{self._index_path}: the checkpoint has {problem}. Restore it where it was "
+                "written, and save it again in another form.",
             )
         return header.num_shards
 
@@ -175,8 +175,8 @@ class BundleReader:
                 None,
                 None,
                 f"{self._index_path}: tensor {name!r} has TensorFlow's type number {number}, "
-                "which NumPy does not have, expected a number, bool or string type. Save the "
-                "variable as another type.",
+                "which NumPy does not support. Save the variable as a number, bool or string "
+                "type.",
             )
         return dtype
 

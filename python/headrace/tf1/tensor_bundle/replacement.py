@@ -119,6 +119,5 @@ def _create(path: str) -> AtomicFile:
         raise NotFoundError(
             None,
             None,
-            f"{path}: there is no directory {os.path.dirname(path)!r} to write to, expected one. "
-            "Make it first.",
+            f"{path}: the directory {os.path.dirname(path)!r} does not exist. Create it first.",
         ) from error

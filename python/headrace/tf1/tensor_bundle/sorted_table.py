@@ -146,10 +146,10 @@ def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
         check_bytes(size_of(file), path)
         data = file.read()
     if len(data) < _FOOTER.size:
-        raise _damage(path, f"got {len(data)} bytes, expected at least {_FOOTER.size}")
+        raise _damage(path, f"the file has {len(data)} bytes, expected at least {_FOOTER.size}")
     handles, magic = _FOOTER.unpack(data[-_FOOTER.size :])
     if magic != _MAGIC:
-        raise _damage(path, f"ends with {magic:#018x}, expected {_MAGIC:#018x}")
+        raise _damage(path, f"the file ends with {magic:#018x}, expected {_MAGIC:#018x}")
     try:
         position = _read_handle(handles, 0)[2]
         last_key = None
@@ -176,7 +176,9 @@ def _read_block(path: str, data: bytes, offset: int, size: int) -> list[tuple[by
     end = offset + size
     where = f"block at byte {offset}"
     if end + _TRAILER.size > len(data):
-        raise ValueError(f"{where} claims {size} bytes, past the end of the file ({len(data)})")
+        raise ValueError(
+            f"{where} claims {size} bytes, past the end of the file ({len(data)} bytes)"
+        )
     compression, checksum = _TRAILER.unpack_from(data, end)
     actual = masked_crc32c(data[offset : end + 1])
     if checksum != actual:
@@ -186,8 +188,8 @@ def _read_block(path: str, data: bytes, offset: int, size: int) -> list[tuple[by
         raise UnimplementedError(
             None,
             None,
-            f"{path}: {where} is compressed ({kind}), expected no compression. "
-            "Write the checkpoint again without compressing its index.",
+            f"{path}: {where} is compressed ({kind}), which is not supported. Write the "
+            "checkpoint again without compressing its index.",
         )
     return _read_entries(data[offset:end])
 
@@ -206,8 +208,8 @@ def _read_entries(block: bytes) -> list[tuple[bytes, bytes]]:
         num_key_bytes += len(key)
         if num_key_bytes > _MAX_EXPANSION * len(block):
             raise ValueError(
-                f"the keys of a block of {len(block)} bytes take more than {_MAX_EXPANSION} times "
-                "as many"
+                f"the keys of a block of {len(block)} bytes are more than {_MAX_EXPANSION} "
+                "times as long as the block"
             )
         position = value_at + num_value_bytes
         entries.append((key, block[value_at:position]))
@@ -220,5 +222,6 @@ def _damage(path: str, what: str) -> DataLossError:
     return DataLossError(
         None,
         None,
-        f"{path}: {what}. The file is damaged or not the index of a checkpoint; copy it again.",
+        f"{path}: {what}. The file is damaged, or it is not the index of a checkpoint. Copy "
+        "it again.",
     )

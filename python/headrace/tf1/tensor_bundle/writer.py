@@ -61,8 +61,8 @@ def write_bundle(
 def _check_tensor(prefix: str, name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     if not name or name.startswith("\0"):
         raise ValueError(
-            f"{prefix}: got the name {name!r} of a tensor, expected one that is not empty and "
-            "does not begin with a null character. Name it otherwise."
+            f"{prefix}: a tensor has the name {name!r}, but a name cannot be empty or begin "
+            "with a null character. Choose another name."
         )
     array = np.asarray(value)
     if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
@@ -72,8 +72,8 @@ def _check_tensor(prefix: str, name: str, value: npt.ArrayLike) -> npt.NDArray[A
         find_dtype(array)
     except TypeError as error:
         raise TypeError(
-            f"{prefix}: tensor {name!r} has type {array.dtype}, expected a number, bool or string "
-            "type of TensorFlow. Convert it first."
+            f"{prefix}: tensor {name!r} has type {array.dtype}, expected a number, bool or "
+            "string type of TensorFlow. Convert it first."
         ) from error
     return array
 

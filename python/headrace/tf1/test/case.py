@@ -486,7 +486,7 @@ class TestCase(absltest.TestCase):
     ) -> None:
         array = np.asarray(self._value_of(values))
         if array.dtype.kind not in "iuf":
-            raise AssertionError(f"{array} has the type {array.dtype}, expected numbers.")
+            raise AssertionError(f"{array} has type {array.dtype}, expected numbers.")
         is_wrong = ~compare(array, limit)
         if is_wrong.any():
             raise AssertionError(
@@ -538,7 +538,7 @@ class _CheckedThread:
         """Fails the test unless the thread was joined."""
         if not self._is_joined:
             state = "is still running" if self.is_alive() else "was not joined"
-            self._test.fail(f"A checked thread {state}. Call its join().")
+            self._test.fail(f"A checked thread {state}. Call its join() method.")
 
 
 def _is_symbolic(value: object) -> bool:

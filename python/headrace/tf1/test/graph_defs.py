@@ -33,10 +33,12 @@ def assert_equal_graph_def(
     missing, added = sorted(others.keys() - nodes.keys()), sorted(nodes.keys() - others.keys())
     changed = [name for name in nodes if name in others and nodes[name] != others[name]]
     if missing or added:
-        raise AssertionError(f"Not the same nodes: {missing} are missing, {added} are not expected")
+        raise AssertionError(
+            f"The graphs have different nodes: {missing} are missing, {added} are unexpected"
+        )
     if changed:
         one = changed[0]
         raise AssertionError(
-            f"Nodes that differ: {', '.join(changed)}. The first is\n{nodes[one]}\n, expected\n"
-            f"{others[one]}"
+            f"These nodes differ: {', '.join(changed)}. The first is\n{nodes[one]}\n, "
+            f"expected\n{others[one]}"
         )

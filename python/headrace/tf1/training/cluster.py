@@ -19,8 +19,8 @@ __all__ = ["ClusterSpec", "Server"]
 _Jobs: TypeAlias = dict[str, dict[int, str]]
 
 _ONE_TASK: Final = (
-    "headrace runs sessions in the process that made the graph, without a network. Start the "
-    "program with one task, or read the input in each process by itself."
+    "headrace runs sessions only in the process that built the graph. Start the program with "
+    "one task, or read the input separately in each process."
 )
 
 
@@ -129,7 +129,9 @@ def _tasks(job: str, tasks: Any) -> dict[int, str]:
         )
     for index in tasks:
         if not isinstance(index, int):
-            raise TypeError(f"The tasks for job {job!r} have the number {index!r}, no integer.")
+            raise TypeError(
+                f"The tasks for job {job!r} have the number {index!r}, which is not an integer."
+            )
     return {index: _text(address) for index, address in tasks.items()}
 
 
@@ -168,8 +170,8 @@ class Server:
         if len(tasks) != 1:
             names = ", ".join(f"/job:{job}/task:{index}" for job, index in tasks) or "none"
             raise ValueError(
-                f"tf.train.Server: got a cluster of {len(tasks)} tasks ({names}), expected one. "
-                f"{_ONE_TASK}"
+                f"tf.train.Server: the cluster has {len(tasks)} tasks ({names}), expected "
+                f"one. {_ONE_TASK}"
             )
         self._target = add_target(config)
 
@@ -193,5 +195,5 @@ class Server:
 
     def join(self) -> None:
         """Waits forever, because a server does not end by itself; Ctrl-C ends the wait."""
-        with RegisteredWait(lambda: "the end of a server that does not end"):
+        with RegisteredWait(lambda: "a server to end (it never does)"):
             threading.Event().wait()

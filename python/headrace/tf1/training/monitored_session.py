@@ -93,7 +93,7 @@ class _MonitoredSession:
             except PREEMPTION_ERRORS as error:
                 if not self._should_recover:
                     raise
-                _log.info("The session could not be created; trying again: %s", error)
+                _log.info("The session could not be created, trying again: %s", error)
 
     @property
     def graph(self) -> Graph | None:
@@ -152,7 +152,9 @@ class _MonitoredSession:
     def _retrying(self, function: Callable[[HookedSession], _T]) -> _T:
         """Calls a function with the session. After a preemption, repeats it with a new session."""
         if self._is_closed:
-            raise RuntimeError("Run called on a monitored session that is closed. Make another.")
+            raise RuntimeError(
+                "Run called on a monitored session that is closed. Create another one."
+            )
         while True:
             if self._sess is None:
                 self._sess = self._create()
@@ -161,7 +163,7 @@ class _MonitoredSession:
             except PREEMPTION_ERRORS as error:
                 if not self._should_recover:
                     raise
-                _log.info("The session was preempted and is created again: %s", error)
+                _log.info("The session was preempted and will be created again: %s", error)
                 self._abandon()
 
     def _abandon(self) -> None:

@@ -218,11 +218,11 @@ class SessionManager:
                 raise errors.DeadlineExceededError(
                     None,
                     None,
-                    f"Session was not ready after waiting {max_wait_secs:.0f} secs. ({reason}) "
-                    "Sessions of headrace do not share variables: let the chief initialize its "
-                    "own (is_chief=True).",
+                    f"Session was not ready after waiting {max_wait_secs:.0f} secs. "
+                    f"({reason}) headrace sessions do not share variables: pass is_chief=True "
+                    "to initialize them in this session.",
                 )
-            with RegisteredWait(lambda: "variables that another process initializes"):
+            with RegisteredWait(lambda: "another process to initialize the variables"):
                 time.sleep(self._recovery_wait_secs)
 
     def _restored(

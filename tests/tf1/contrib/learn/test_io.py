@@ -92,7 +92,7 @@ def test_run_n_initializes_and_fetches_n_times():
     fetched = tf.contrib.learn.run_n({"n": number, "c": counter}, n=2)
     assert fetched == [{"n": 0, "c": 10}, {"n": 1, "c": 10}]
     assert tf.contrib.learn.run_n({"n": number}, n=9) == [{"n": 0}, {"n": 1}, {"n": 2}]
-    with pytest.raises(ValueError, match="got nothing to fetch"):
+    with pytest.raises(ValueError, match="output_dict is empty"):
         tf.contrib.learn.run_n({})
 
 

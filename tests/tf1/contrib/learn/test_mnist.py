@@ -87,10 +87,10 @@ class TestReading:
             read(directory)
         assert str(raised.value) == (
             f"{directory}: train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz not found. "
-            "headrace downloads nothing: download them, and put them into that directory, "
+            "headrace does not download data: download them and put them into this directory, "
             "compressed or not."
         )
-        with pytest.raises(tf.errors.NotFoundError, match="download it, and put it into"):
+        with pytest.raises(tf.errors.NotFoundError, match="download it and put it into"):
             mnist.maybe_download(NAMES[1], directory, "ignored")
 
     def test_validation_larger_than_the_data_is_rejected(self, directory):
@@ -100,8 +100,12 @@ class TestReading:
     @pytest.mark.parametrize(
         ("change", "error", "words"),
         [
-            (lambda content: content[:-1], tf.errors.DataLossError, "claims 72 bytes .* it has 71"),
-            (lambda content: content[:9], tf.errors.DataLossError, "9 bytes, and no header"),
+            (
+                lambda content: content[:-1],
+                tf.errors.DataLossError,
+                "claims 72 bytes .* the file has 71",
+            ),
+            (lambda content: content[:9], tf.errors.DataLossError, "9 bytes, too few for a header"),
             (lambda content: b"\0" * 80, ValueError, "Invalid magic number 0 in MNIST image file"),
             (lambda content: gzip.compress(content)[:-9], tf.errors.DataLossError, "decompressed"),
         ],
@@ -129,7 +133,7 @@ class TestReading:
             mnist.DataSet(np.zeros([2, 1, 1, 1], np.uint8), np.zeros(3))
         with pytest.raises(ValueError, match="expected one channel"):
             mnist.DataSet(np.zeros([2, 1, 1, 3], np.uint8), np.zeros(2))
-        with pytest.raises(ValueError, match=r"labels are from 0 to 12, .* Give num_classes=13"):
+        with pytest.raises(ValueError, match=r"labels range from 0 to 12, .* Pass num_classes=13"):
             mnist.dense_to_one_hot([0, 12], 10)
 
 
@@ -183,7 +187,7 @@ class TestBatches:
         assert drawn() == drawn()
 
     def test_batch_larger_than_the_data_is_rejected(self, directory):
-        with pytest.raises(ValueError, match="batch_size=11, and there are 10 examples"):
+        with pytest.raises(ValueError, match="batch_size is 11, but there are only 10 examples"):
             read(directory).train.next_batch(11)
 
     @pytest.mark.parametrize("one_hot", [False, True])

@@ -225,7 +225,7 @@ def test_raw_images_are_not_decoded():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: decoders.Image(repeated=True), "repeated=True, which is not supported"),
+        (lambda: decoders.Image(repeated=True), "repeated=True is not supported"),
         (lambda: decoders.Tensor("x", shape_keys=["y"], shape=[1]), "Cannot specify both"),
         (lambda: decoders.BoundingBox(["a"]), "expects 4 keys but got 1"),
         (lambda: decoders.BackupHandler(3, decoders.Tensor("x")), "Primary handler is of type"),

@@ -120,5 +120,5 @@ def test_model_structure_is_stored_separately():
     assert params.get_model_structure() == "deep"
     params.set_model_structure("wide")
     assert params.get_model_structure() == "wide"
-    with pytest.raises(ValueError, match="got a hparam_def"):
+    with pytest.raises(ValueError, match="hparam_def is not supported"):
         HParams(hparam_def=object())

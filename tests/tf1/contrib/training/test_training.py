@@ -170,7 +170,7 @@ def test_samples_keep_their_dtypes(dtype, enqueue_many, init_probs):
 
 
 def test_non_integer_labels_are_rejected():
-    with pytest.raises(TypeError, match="labels have the dtype float32, expected integers"):
+    with pytest.raises(TypeError, match="labels have dtype float32, expected integers"):
         training.stratified_sample([1], 0.0, [0.5, 0.5], 1)
     with pytest.raises(ValueError, match="int32"):
         training.bucket_by_sequence_length(tf.constant(3, tf.int64), [1], 1, [3])
@@ -179,9 +179,9 @@ def test_non_integer_labels_are_rejected():
 @pytest.mark.parametrize(
     ("target", "initial", "message"),
     [
-        ([0.5, 0.6], None, "target_probs is .* whose sum is 1"),
-        ([0.5, 0.5], [1.0], "init_probs has 1 classes, target_probs 2"),
-        ([0.5, 0.5], [1.0, 0.0], "a class that the input does not have"),
+        ([0.5, 0.6], None, "target_probs is .* that sum to 1"),
+        ([0.5, 0.5], [1.0], "init_probs has 1 classes, but target_probs has 2"),
+        ([0.5, 0.5], [1.0, 0.0], "a class that the input never"),
     ],
 )
 def test_invalid_probabilities_are_rejected(target, initial, message):

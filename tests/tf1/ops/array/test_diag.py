@@ -39,7 +39,9 @@ def test_multiple_diagonals_are_aligned_left(run):
 def test_matrix_size_and_padding_can_be_set(run):
     wide = tf.matrix_diag([1, 2], num_cols=4, padding_value=7)
     assert run(wide).tolist() == [[1, 7, 7, 7], [7, 2, 7, 7]]
-    with pytest.raises(ValueError, match=r"expected at least 2 and 2\. The diagonals do not fit"):
+    with pytest.raises(
+        ValueError, match=r"too small for the diagonals, which need at least 2 and 2"
+    ):
         tf.matrix_diag([1, 2], num_rows=1)
     with pytest.raises(ValueError, match="num_rows and num_cols are not consistent"):
         tf.matrix_diag([1, 2], num_rows=3, num_cols=4)
@@ -59,7 +61,7 @@ def test_invalid_shapes_are_rejected_at_run_time(run, hidden):
         (tf.diag_part(hidden([1.0])), "should be even and positive, got 1"),
         (tf.matrix_diag(hidden(1.0)), "diagonal must be at least 1-dim"),
         (tf.matrix_diag(hidden([[1], [2]]), k=[0, 2]), "does not match the lower_diag_index"),
-        (tf.matrix_diag(hidden([1, 2]), num_rows=1), "expected at least 2 and 2"),
+        (tf.matrix_diag(hidden([1, 2]), num_rows=1), "which need at least 2 and 2"),
         (tf.matrix_diag_part(hidden([1])), "input must be at least 2-dim"),
         (tf.matrix_diag_part(hidden(TABLE), k=3), re.escape("between -1 and 2")),
         (tf.matrix_set_diag(hidden(TABLE), hidden([1])), "Either first dimensions"),

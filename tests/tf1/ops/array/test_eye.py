@@ -30,7 +30,7 @@ class TestEye:
             tf.eye(2**63)
         with pytest.raises(TypeError, match="num_rows and num_columns must be positive integer"):
             tf.eye(2.5)
-        with pytest.raises(TypeError, match="eye: dtype is string, expected numbers or bool"):
+        with pytest.raises(TypeError, match="eye: dtype is string, expected a number type or bool"):
             tf.eye(2, dtype=tf.string)
 
 

@@ -20,7 +20,7 @@ def test_start_of_each_sequence_is_reversed(run, rows, axis):
 
 
 def test_invalid_lengths_and_axes_are_rejected(run, hidden):
-    with pytest.raises(TypeError, match="seq_axis is None, expected an axis"):
+    with pytest.raises(TypeError, match="seq_axis is None, but it is required"):
         tf.reverse_sequence(CUBE, [1, 1])
     with pytest.raises(ValueError, match=r"seq_dim must be < input rank: 3 vs\. 3"):
         tf.reverse_sequence(CUBE, [1, 1], 3)

@@ -90,7 +90,7 @@ class TestNear:
         assert "[1 2.1]" in caught.value.message
 
     def test_assert_near_requires_floats(self):
-        with pytest.raises(ValueError, match="assert_near: x is of type int32, expected floats"):
+        with pytest.raises(ValueError, match="assert_near: x has type int32, expected a floating"):
             tf.assert_near(1, 1)
 
 

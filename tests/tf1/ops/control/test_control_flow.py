@@ -37,7 +37,9 @@ class TestGroup:
         assert tf.group().control_inputs == []
 
     def test_group_rejects_other_objects(self):
-        with pytest.raises(TypeError, match=r"Expected tf.Tensor, tf.Operation or a nest of"):
+        with pytest.raises(
+            TypeError, match=r"Expected tf.Tensor, tf.Operation or a nested structure of"
+        ):
             tf.group(3)
 
     def test_group_runs_its_control_inputs(self, run):

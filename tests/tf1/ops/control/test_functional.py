@@ -120,7 +120,7 @@ def test_map_fn_rows_must_have_equal_shapes():
         (
             lambda: tf.map_fn(tf.to_int64, tf.constant([1])),
             TypeError,
-            "of type int64, expected int32. Give the types of what fn returns as dtype",
+            "of type int64, expected int32. Pass the types of the results of fn as dtype",
         ),
         (
             lambda: tf.map_fn(lambda x: x[0], (tf.ones([2]), tf.ones([3])), dtype=tf.float32),

@@ -130,7 +130,7 @@ def test_shape_invariants_allow_shapes_to_change():
         (
             lambda: tf.while_loop(lambda i: i < 1, lambda i: (i, i), [0]),
             ValueError,
-            "numbers of elements are 1 and 2",
+            "They have 1 and 2 elements",
         ),
     ],
 )

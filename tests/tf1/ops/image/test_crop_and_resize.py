@@ -53,7 +53,7 @@ def test_invalid_boxes_are_rejected(run):
         tf.image.crop_and_resize(RAMP, WHOLE, [0], [2])
     with pytest.raises(ValueError, match='"area" is not in the list of allowed values'):
         tf.image.crop_and_resize(RAMP, WHOLE, [0], [2, 2], method="area")
-    with pytest.raises(ValueError, match="'box_ind' is None, expected integers"):
+    with pytest.raises(ValueError, match="'box_ind' is None, but it is required"):
         tf.image.crop_and_resize(RAMP, WHOLE, crop_size=[2, 2])
     with pytest.raises(ValueError, match="Cannot specify both 'box_ind' and 'box_indices'"):
         tf.image.crop_and_resize(RAMP, WHOLE, [0], [2, 2], box_indices=[0])

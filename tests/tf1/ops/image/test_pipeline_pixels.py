@@ -167,7 +167,9 @@ class TestJpegTransforms:
             full = computed(lambda x, m=method: ops.decode_jpeg(x, dct_method=m), x=file)
             assert np.array_equal(crop(file, dct_method=method), crop(full))
         assert np.array_equal(crop(file), crop(file, dct_method="accurate"))
-        with pytest.raises(ValueError, match="dct_method is 'fast' for an image that is decoded"):
+        with pytest.raises(
+            ValueError, match="dct_method is 'fast', but the image is already decoded"
+        ):
             crop(full, dct_method="fast")
 
     @pytest.mark.parametrize("ratio", [1, 2])

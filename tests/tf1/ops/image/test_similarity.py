@@ -80,7 +80,7 @@ def test_leading_axes_are_broadcast(images, run):
         (
             [10, 16, 3],
             [10, 16, 3],
-            r"height and width \[10, 16\], expected filter_size 11",
+            r"height and width \[10, 16\] are too small: .* filter_size \(11\)",
         ),
     ],
 )
@@ -94,5 +94,5 @@ def test_small_images_of_unknown_size_end_the_run(run):
     small = np.zeros([1, 10, 12, 1])
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"height and width \[10, 12\]"):
         run(tf.image.ssim(image, image, 1.0), {image: small})
-    with pytest.raises(tf.errors.InvalidArgumentError, match="expected filter_size 11 at least"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"at least filter_size \(11\)"):
         run(tf.image.ssim_multiscale(image, image, 1.0), {image: np.zeros([1, 99, 99, 1])})

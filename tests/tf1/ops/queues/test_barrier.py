@@ -193,7 +193,7 @@ class TestCheckpoints:
         coord = tf.train.Coordinator()
         runner.create_threads(session, coord, start=True)
         waits = waiting_for_barrier()
-        with pytest.raises(tf.errors.FailedPreconditionError, match="wait in a barrier for ever"):
+        with pytest.raises(tf.errors.FailedPreconditionError, match="wait forever in a barrier"):
             checkpoint.save(session, tmp_path / "state")
         assert waits
         coord.request_stop()

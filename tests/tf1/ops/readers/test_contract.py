@@ -293,7 +293,7 @@ class TestNames:
 
     @pytest.mark.parametrize("queue", [3, None, "names"])
     def test_file_names_must_come_from_a_queue(self, kind, queue):
-        with pytest.raises(TypeError, match="a queue or its queue_ref is expected, got"):
+        with pytest.raises(TypeError, match="expected a queue or its queue_ref, got"):
             kind.make().read(queue)
         with pytest.raises(TypeError, match="does not match expected type of resource"):
             kind.make().read(tf.constant(1))
@@ -336,5 +336,5 @@ class TestGraph:
 
 
 def test_lmdb_files_are_rejected_with_a_remedy():
-    with pytest.raises(tf.errors.UnimplementedError, match="Write their records to TFRecord files"):
+    with pytest.raises(tf.errors.UnimplementedError, match="Write the records to TFRecord files"):
         tf.LMDBReader()

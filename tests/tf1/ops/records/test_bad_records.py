@@ -101,7 +101,7 @@ CASES = {
     ),
     "decode_json_example": Case(
         *(tf.decode_json_example, b"{}", b"[]"),
-        "Error while parsing JSON: [] is not an object, got '[]'. Give one object with",
+        "Error while parsing JSON: [] is not an object, got '[]'. Pass one object with",
         is_batched=True,
         words_of_batch="Error while parsing JSON: [] is not an object, got '[]' in element 2.",
     ),

@@ -89,9 +89,9 @@ def test_ragged_tensors_can_be_nested(session):
 
 
 def test_errors_of_other_operations_suggest_a_conversion():
-    with pytest.raises(TypeError, match=r"Call its to_tensor\(\) or to_sparse\(\) before"):
+    with pytest.raises(TypeError, match=r"Convert it with to_tensor\(\) or to_sparse\(\)"):
         tf.add(ragged(), 1)
-    with pytest.raises(TypeError, match=r"Call its to_tensor\(\)"):
+    with pytest.raises(TypeError, match=r"Convert it with to_tensor\(\)"):
         tf.reduce_sum(ragged())
 
 

@@ -68,7 +68,7 @@ class TestRefusals:
         for function in (tf.serialize_sparse, tf.serialize_many_sparse):
             with pytest.raises(TypeError, match="must be a SparseTensor"):
                 function([1])
-            with pytest.raises(TypeError, match="got out_type int32, expected string"):
+            with pytest.raises(TypeError, match="out_type is int32, expected string"):
                 function(matrix(), out_type=tf.int32)
 
     def test_vectors_cannot_be_serialized_by_row(self, session):

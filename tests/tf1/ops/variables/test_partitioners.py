@@ -42,7 +42,7 @@ def test_partitioner_divides_each_axis(partitioner, shape, dtype, parts):
         ),
         (
             lambda: tf.get_variable("v", [4], partitioner=tf.fixed_size_partitioner(2)),
-            "got a partitioner, which is not supported. Variables are neither split",
+            "partitioner is not supported: headrace neither partitions",
         ),
     ],
 )

@@ -259,8 +259,8 @@ class TestGetVariable:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            ({"name": None}, "tf.get_variable: got name None, expected a string"),
-            ({"name": ""}, "tf.get_variable: got name '', expected a string"),
+            ({"name": None}, "tf.get_variable: name is None, expected a non-empty string"),
+            ({"name": ""}, "tf.get_variable: name is '', expected a non-empty string"),
             (
                 {"shape": [1], "initializer": 3.0},
                 "If initializer is a constant, do not specify shape.",
@@ -282,8 +282,8 @@ class TestGetVariable:
                 {"shape": [2], "dtype": tf.complex64},
                 "An initializer for variable v of <dtype: 'complex64'> is required",
             ),
-            ({"partitioner": len}, "tf.get_variable: got a partitioner, which is not supported."),
-            ({"custom_getter": len}, "got a custom_getter, which is not supported."),
+            ({"partitioner": len}, "tf.get_variable: partitioner is not supported: headrace"),
+            ({"custom_getter": len}, "custom_getter is not supported: headrace"),
         ],
     )
     def test_get_variable_rejects_invalid_arguments(self, arguments, words):
@@ -370,7 +370,7 @@ class TestScopeSettings:
             TypeError,
             "The auxiliary_name_scope must be `True` or `False`, while get 3",
         ),
-        ({"partitioner": len}, ValueError, "tf.variable_scope: got a partitioner, which is not"),
+        ({"partitioner": len}, ValueError, "tf.variable_scope: partitioner is not supported"),
     ],
 )
 def test_variable_scope_rejects_invalid_arguments(arguments, error, words):

@@ -71,7 +71,7 @@ class TestConstruction:
         ("arguments", "error", "words"),
         [
             ({}, ValueError, "initial_value must be specified."),
-            ({"initial_value": 1, "variable_def": 1}, ValueError, "got a variable_def, expected"),
+            ({"initial_value": 1, "variable_def": 1}, ValueError, "variable_def is not supported"),
             ({"initial_value": 1, "constraint": 1}, ValueError, "must be a callable"),
             (
                 {"initial_value": 1, "collections": "variables"},

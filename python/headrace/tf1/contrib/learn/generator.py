@@ -63,7 +63,7 @@ def generator_input_fn(
     if not isinstance(first, dict):
         raise TypeError(f"x() must yield dict; got {type(first).__name__}")
     if shuffle and pad_value is not None:
-        raise NotImplementedError("Padding of shuffled rows is not supported. Give shuffle=False.")
+        raise NotImplementedError("Padding of shuffled rows is not supported. Pass shuffle=False.")
     keys = sorted(first)
     targets = _targets(target_key, keys)
     arrays = [np.asarray(first[key]) for key in keys]

@@ -41,7 +41,7 @@ def run_n(
         ValueError: If there is nothing to fetch.
     """
     if not output_dict:
-        raise ValueError("run_n: got nothing to fetch, expected a dictionary with tensors.")
+        raise ValueError("run_n: output_dict is empty, expected a dictionary of tensors.")
     graph = graph_of(list(output_dict.values()))
     with graph.as_default(), control_dependencies(None):
         init = [global_variables_initializer(), local_variables_initializer(), tables_initializer()]

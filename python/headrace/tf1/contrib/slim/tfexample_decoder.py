@@ -257,8 +257,8 @@ class Image(ItemHandler):
     ) -> None:
         if repeated:
             raise ValueError(
-                "tfexample_decoder.Image: got repeated=True, which is not supported. Decode each "
-                "image with an ItemHandlerCallback."
+                "tfexample_decoder.Image: repeated=True is not supported. Decode each image "
+                "with an ItemHandlerCallback."
             )
         self._image_key = image_key or "image/encoded"
         self._format_key = format_key or "image/format"

@@ -38,7 +38,9 @@ class HParams:
         self, hparam_def: None = None, model_structure: object = None, **kwargs: Any
     ) -> None:
         if hparam_def is not None:
-            raise ValueError("HParams: got a hparam_def, expected values by name.")
+            raise ValueError(
+                "HParams: hparam_def is not supported. Pass the hyperparameters by name."
+            )
         self._hparam_types: dict[str, tuple[type, bool]] = {}
         self._model_structure = model_structure
         for name, value in kwargs.items():

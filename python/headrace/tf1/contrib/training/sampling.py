@@ -99,8 +99,8 @@ def stratified_sample(
         converted = [ops.convert_to_tensor(tensor) for tensor in [labels, *tensors]]
         if not converted[0].dtype.is_integer:
             raise TypeError(
-                f"stratified_sample: labels have the dtype {converted[0].dtype.name}, expected "
-                "integers. Convert them with tf.cast."
+                f"stratified_sample: the labels have dtype {converted[0].dtype.name}, "
+                "expected integers. Convert them with tf.cast."
             )
         if enqueue_many:
             converted = _one_by_one(converted, threads_per_queue, queue_capacity)
@@ -130,8 +130,8 @@ def _checked(what: str, probabilities: Any) -> np.ndarray[Any, np.dtype[np.float
     array = np.asarray(probabilities, np.float32)
     if array.ndim != 1 or (array < 0).any() or not np.isclose(array.sum(), 1, atol=1e-3):
         raise ValueError(
-            f"stratified_sample: {what} is {probabilities}, expected a vector of probabilities "
-            "whose sum is 1."
+            f"stratified_sample: {what} is {probabilities}, expected a vector of "
+            "probabilities that sum to 1."
         )
     return array
 
@@ -142,13 +142,13 @@ def _acceptance(
     """Returns the probability with which an example of each class is kept."""
     if len(initial) != len(target):
         raise ValueError(
-            f"stratified_sample: init_probs has {len(initial)} classes, target_probs "
-            f"{len(target)}. Give as many."
+            f"stratified_sample: init_probs has {len(initial)} classes, but target_probs has "
+            f"{len(target)}. Pass the same number for both."
         )
     if (target[initial == 0] > 0).any():
         raise ValueError(
-            "stratified_sample: a class that the input does not have (init_probs is 0) is to be in "
-            "batches (target_probs is not 0). Make the batches without it."
+            "stratified_sample: target_probs is positive for a class that the input never "
+            "contains (its init_probs is 0). Set its target_probs to 0."
         )
     rates = np.zeros_like(target)
     np.divide(target, initial, out=rates, where=initial > 0)

@@ -95,7 +95,7 @@ def batch_sequences_with_states(
             number = ops.random_uniform([], maxval=_MAX_NUMBER, dtype=int32, seed=seed)
             input_key = ops.string_join([input_key, ops.as_string(number)])
         if input_length is None:
-            raise ValueError("input_length is None, expected a length, or pad=True.")
+            raise ValueError("input_length is None, but it is required unless pad=True.")
         saver = SequenceQueueingStateSaver(
             batch_size,
             num_unroll,

@@ -122,8 +122,8 @@ def matrix_diag(
         rows, columns = (a if b == -1 else b for a, b in zip(least, (rows, columns), strict=True))
         if rows < least[0] or columns < least[1]:
             raise ShapeConflict(
-                f"num_rows = {rows} and num_cols = {columns}, expected at least {least[0]} and "
-                f"{least[1]}. The diagonals do not fit"
+                f"num_rows = {rows} and num_cols = {columns} are too small for the diagonals, "
+                f"which need at least {least[0]} and {least[1]}"
             )
         if rows != least[0] and columns != least[1]:
             raise ShapeConflict("num_rows and num_cols are not consistent with d_lower and d_upper")

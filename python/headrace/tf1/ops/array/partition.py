@@ -49,12 +49,12 @@ def dynamic_partition(
     if num_partitions > _MOST_PARTS:
         raise ValueError(
             "Attr 'num_partitions' of 'DynamicPartition' Op: Value out of range: "
-            f"{num_partitions}, expected at most {_MOST_PARTS}. Ask for fewer parts."
+            f"{num_partitions}, expected at most {_MOST_PARTS}. Use fewer parts."
         )
     if num_partitions < 1:
         raise ValueError(
-            f"Attr 'num_partitions' of 'DynamicPartition' Op passed {num_partitions} less than "
-            "minimum 1. Ask for at least one part."
+            f"Attr 'num_partitions' of 'DynamicPartition' Op passed {num_partitions} less "
+            "than minimum 1. Use at least one part."
         )
 
     def infer(tensor: Tensor, numbers: Tensor) -> Outputs:

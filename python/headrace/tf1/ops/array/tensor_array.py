@@ -247,7 +247,7 @@ class TensorArray:
         if tensor.dtype.base_dtype != self._dtype:
             raise ValueError(
                 f"TensorArray: value '{tensor.name}' has dtype {tensor.dtype.name}, expected "
-                f"{self._dtype.name}. Cast it before it is written."
+                f"{self._dtype.name}. Cast it before you write it."
             )
         return tensor
 
@@ -293,14 +293,14 @@ def _check_scattered(indices: TensorShape, value: TensorShape) -> None:
     """Checks the static shapes of the rows to write and of their indices."""
     if value.rank == 0:
         raise ValueError(
-            "TensorArray: scatter got a scalar value, expected rows, one for each index."
+            "TensorArray: scatter got a scalar value, expected one row for each index."
         )
     if indices.rank == 1 and value.rank:
         counts = indices.as_list()[0], value.as_list()[0]
         if None not in counts and counts[0] != counts[1]:
             raise ValueError(
-                f"TensorArray: scatter got {counts[1]} rows for {counts[0]} indices, expected one "
-                "row for each index."
+                f"TensorArray: scatter got {counts[1]} rows for {counts[0]} indices, expected "
+                "one row for each index."
             )
 
 

@@ -236,7 +236,7 @@ def _check_type(expected: DType, result: Tensor) -> None:
     if result.dtype.base_dtype != expected:
         raise TypeError(
             f"map_fn: fn returned '{result.name}' of type {result.dtype.name}, expected "
-            f"{expected.name}. Give the types of what fn returns as dtype."
+            f"{expected.name}. Pass the types of the results of fn as dtype."
         )
 
 

@@ -98,7 +98,7 @@ def check_same_structure(first: object, second: object) -> None:
         assert isinstance(second, (list, tuple))
         if len(first) != len(second):
             lengths = f"{len(first)} and {len(second)}"
-            raise ValueError(_differ(first, second, f"Their numbers of elements are {lengths}."))
+            raise ValueError(_differ(first, second, f"They have {lengths} elements."))
         pairs = list(zip(first, second, strict=True))
     for one, other in pairs:
         check_same_structure(one, other)

@@ -204,8 +204,9 @@ def _compare(first: Array, second: Array, peak: Array, window: _Filter) -> tuple
 
 def _too_small(sizes: tuple[int | None, ...], window: int) -> str:
     return (
-        f"images have height and width {list(sizes)}, expected filter_size {window} at least, "
-        "after all halving. Give a smaller filter_size or fewer power_factors."
+        f"images with height and width {list(sizes)} are too small: at the smallest scale, both "
+        f"must be at least filter_size ({window}). Use a smaller filter_size or fewer "
+        "power_factors."
     )
 
 

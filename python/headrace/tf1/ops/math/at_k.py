@@ -84,8 +84,8 @@ def _made(
     def checked(truth: Array, guesses: Array) -> Any:
         if truth.shape[:-1] != guesses.shape[:-1]:
             fail(
-                f"labels have shape {truth.shape}, expected {guesses.shape[:-1]} and the number of "
-                "labels. Give labels for each example."
+                f"labels have shape {truth.shape}, but the dimensions before the last must be "
+                f"{guesses.shape[:-1]}, as in predictions. Pass labels for each example."
             )
         return kernel(truth, guesses)
 

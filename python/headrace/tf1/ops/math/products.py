@@ -108,7 +108,9 @@ def tensordot(
 def _summed_dims(a: TensorShape, axes: Any, b: TensorShape) -> tuple[list[int], list[int]]:
     """Returns the axes of both tensors over which the sum is taken."""
     if a.rank is None or b.rank is None:
-        raise ValueError("tensordot: a rank is not known, expected known ones. Set the shapes.")
+        raise ValueError(
+            "tensordot: the ranks of both tensors must be known. Set their shapes with set_shape."
+        )
     if isinstance(axes, Tensor):
         value = constant_value(axes)
         if value is None:
@@ -140,7 +142,7 @@ def _from_front(axes: Sequence[int], shape: TensorShape) -> list[int]:
     rank = shape.rank or 0
     for axis in axes:
         if not -rank <= axis < rank:
-            raise ValueError(f"tensordot: there is no axis {axis} in a tensor of shape {shape}.")
+            raise ValueError(f"tensordot: a tensor of shape {shape} has no axis {axis}.")
     return [int(axis) % rank for axis in axes]
 
 

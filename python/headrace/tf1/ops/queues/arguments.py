@@ -114,8 +114,8 @@ def as_shapes(shapes: Shapes | None, num_components: int) -> list[TensorShape] |
     checked = [as_shape(shape) for shape in items]
     if not all(shape.is_fully_defined() for shape in checked):
         raise ValueError(
-            f"All shapes must be fully defined: {checked}. Give the tensors their sizes with "
-            "set_shape, or let a PaddingFIFOQueue (dynamic_pad=True) pad them."
+            f"All shapes must be fully defined: {checked}. Set the missing sizes with "
+            "set_shape, or pad the tensors with a PaddingFIFOQueue (dynamic_pad=True)."
         )
     if len(checked) != num_components:
         raise ValueError(

@@ -303,7 +303,7 @@ class QueueBase:
             # The number of rows of `DequeueUpTo` is known only in a run.
             rows = constant_value(count) if kind == "DequeueMany" else None
             if rows is not None and rows < 0:
-                raise ValueError(f"queue '{self.name}': n is {rows}, it must be >= 0.")
+                raise ValueError(f"queue '{self.name}': n is {rows}, but it must be >= 0.")
             shapes = [TensorShape([rows]).concatenate(shape) for shape in self._shapes]
             return list(zip(self._types, shapes, strict=True))
 

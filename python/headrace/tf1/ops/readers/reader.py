@@ -293,8 +293,8 @@ class LMDBReader(ReaderBase):
         raise UnimplementedError(
             None,
             None,
-            "LMDBReader: LMDB files are not supported. Write their records to TFRecord files and "
-            "read those with TFRecordReader.",
+            "LMDBReader: LMDB files are not supported. Write the records to TFRecord files, "
+            "and read those with TFRecordReader.",
         )
 
 
@@ -313,7 +313,7 @@ def _create(op_type: str, name: str | None, **attrs: int | str) -> Tensor:
 def _queue_input(queue: QueueBase | Tensor) -> Input:
     ref = queue if isinstance(queue, Tensor) else getattr(queue, "queue_ref", None)
     if ref is None:
-        raise TypeError(f"a queue or its queue_ref is expected, got {queue!r}")
+        raise TypeError(f"expected a queue or its queue_ref, got {queue!r}")
     return Input("queue_handle", ref, dtype=resource)
 
 

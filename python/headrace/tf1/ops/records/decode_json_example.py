@@ -64,8 +64,8 @@ def _decode(text: bytes, where: str) -> bytes:
         shown = text[:_SHOWN_BYTES].decode(errors="replace")
         dots = "..." if len(text) > _SHOWN_BYTES else ""
         fail(
-            f"Error while parsing JSON: {error}, got '{shown}'{dots}{where}. Give one object with "
-            "'features' for each Example."
+            f"Error while parsing JSON: {error}, got '{shown}'{dots}{where}. Pass one object "
+            "with 'features' for each Example."
         )
     return serialized
 
@@ -73,7 +73,7 @@ def _decode(text: bytes, where: str) -> bytes:
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError(f"an object has a name twice among {[name for name, _ in pairs]}")
+        raise ValueError(f"an object repeats a name: {[name for name, _ in pairs]}")
     return members
 
 
@@ -104,7 +104,7 @@ def _member(value: object, name: str) -> Any:
     """Returns the only member of an object, which must have this name."""
     members = _object(value)
     if members.keys() - {name}:
-        raise ValueError(f"an object has {sorted(members)}, expected {name!r} only")
+        raise ValueError(f"an object has the members {sorted(members)}, expected only {name!r}")
     return members.get(name)
 
 

@@ -58,8 +58,8 @@ def audio_spectrogram(
     def kernel(samples: Array) -> Array:
         if window_size < 2 or stride < 1:
             fail(
-                f"window_size is {window_size} and stride is {stride}, expected at least 2 and 1 "
-                "samples"
+                f"window_size is {window_size} and stride is {stride}, expected at least 2 "
+                "and 1 samples"
             )
         num_windows = _num_windows(len(samples), window_size, stride)
         if num_windows == 0:
@@ -112,11 +112,14 @@ def mfcc(
 
     def kernel(spectra: Array, rate: Array) -> Array:
         if not 0 <= lower_frequency_limit < upper_frequency_limit:
-            fail(f"frequencies from {lower_frequency_limit} to {upper_frequency_limit} are none")
+            fail(
+                f"the frequency range from {lower_frequency_limit} to {upper_frequency_limit} "
+                "Hz is empty"
+            )
         if dct_coefficient_count < 1 or filterbank_channel_count < dct_coefficient_count:
             fail(
-                f"{dct_coefficient_count} coefficients of {filterbank_channel_count} bands were "
-                "asked for, expected at least 1 and at most as many as bands"
+                f"dct_coefficient_count is {dct_coefficient_count}, expected 1 to "
+                f"filterbank_channel_count ({filterbank_channel_count})"
             )
         limits = lower_frequency_limit, upper_frequency_limit
         bands = _bands(spectra.shape[2], int(rate), filterbank_channel_count, limits)
@@ -157,7 +160,10 @@ def _bands(num_frequencies: int, rate: int, num_bands: int, limits: tuple[float,
     first, last = int(1.5 + limits[0] / step_hz), int(limits[1] / step_hz)
     if last >= num_frequencies:
         half = 0.5 * rate
-        fail(f"upper_frequency_limit is {limits[1]} Hz, expected at most {half}, half of the rate")
+        fail(
+            f"upper_frequency_limit is {limits[1]} Hz, expected at most {half}, which is half "
+            "of sample_rate"
+        )
     weights = np.zeros([num_frequencies, num_bands])
     for frequency in range(first, last + 1):
         mels = _mels(np.array(frequency * step_hz))

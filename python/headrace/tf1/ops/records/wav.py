@@ -123,8 +123,8 @@ def _decoded(contents: bytes) -> tuple[Array, int]:
         body = contents[position : position + size]
         if len(body) < size:
             fail(
-                f"Data too short when trying to read string: {kind!r} says {size} bytes, but there "
-                f"are {len(body)}"
+                f"Data too short when trying to read string: {kind!r} claims {size} bytes, "
+                f"but only {len(body)} are left"
             )
         if kind == b"fmt ":
             layout = _layout(body)

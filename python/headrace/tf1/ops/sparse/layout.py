@@ -142,7 +142,8 @@ def sparse_expand_dims(
             at = convert_to_tensor(static % (rank + 1), dtypes.int32)
         else:
             raise ValueError(
-                f"sparse.expand_dims: axis {static}, expected an integer in [{-rank - 1}, {rank}]."
+                f"sparse.expand_dims: axis is {static}, expected an integer in [{-rank - 1}, "
+                f"{rank}]."
             )
         column = zeros([shape(sp_input.indices)[0], 1], dtypes.int64)
         one = convert_to_tensor([1], dtypes.int64)

@@ -100,7 +100,8 @@ def product_of_parts(
         if sizes.shape != (2,) or indices.shape != (len(elements), 2):
             fail(
                 f"Tensor 'a' has shape {bracketed(sizes.tolist())} and indices of shape "
-                f"{bracketed(indices.shape)}, expected a matrix with an index for each element"
+                f"{bracketed(indices.shape)}, expected a matrix with two indices for each "
+                "element"
             )
         wrong = np.flatnonzero(((indices < 0) | (indices >= sizes)).any(axis=1))
         if len(wrong):

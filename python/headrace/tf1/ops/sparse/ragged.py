@@ -290,8 +290,8 @@ def _refuse_conversion(
     value: RaggedTensor, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> NoReturn:
     raise TypeError(
-        f"{value}: a ragged tensor is no input of this operation. Call its to_tensor() or "
-        "to_sparse() before."
+        f"{value}: this operation does not accept ragged tensors. Convert it with to_tensor() "
+        "or to_sparse() first."
     )
 
 

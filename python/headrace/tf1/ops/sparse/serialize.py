@@ -112,7 +112,7 @@ def _serialize(
     sparse = as_sparse_tensor(sparse)
     kind: DType = as_dtype(out_type)
     if kind != dtypes.string:
-        raise TypeError(f"{name or op_type}: got out_type {kind.name}, expected string.")
+        raise TypeError(f"{name or op_type}: out_type is {kind.name}, expected string.")
     inputs = [
         Input("sparse_indices", sparse.indices, dtypes.int64),
         Input("sparse_values", sparse.values),

@@ -63,8 +63,9 @@ def softmax_of_parts(
             fail(f"Input should have rank >= 2, but received shape: {bracketed(sizes.tolist())}")
         if indices.shape != (len(elements), len(sizes)):
             fail(
-                f"Input indices have shape {bracketed(indices.shape)}, expected a row for each of "
-                f"{len(elements)} values with an index for each of {len(sizes)} dimensions"
+                f"Input indices have shape {bracketed(indices.shape)}, expected "
+                f"[{len(elements)},{len(sizes)}]: a row for each value and a column for each "
+                "dimension"
             )
         if not len(elements):
             return elements

@@ -492,8 +492,8 @@ def _decoder(encoding: str) -> Callable[[bytes], tuple[Array, Array]]:
         codec = None
     if codec is None or not codec._is_text_encoding:
         raise ValueError(
-            f"Could not create converter for input encoding: {encoding}. Give one that Python "
-            "knows, such as UTF-8."
+            f"Could not create converter for input encoding: {encoding}. Use one that Python "
+            "supports, such as UTF-8."
         )
 
     def decode(data: bytes) -> tuple[Array, Array]:

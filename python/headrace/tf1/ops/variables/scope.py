@@ -294,7 +294,7 @@ def get_variable(
             or type than asked for; if its shape or initial value is not known.
     """
     if not isinstance(name, str) or not name:
-        raise ValueError(f"tf.get_variable: got name {name!r}, expected a string of some length.")
+        raise ValueError(f"tf.get_variable: name is {name!r}, expected a non-empty string.")
     value = None if callable(initializer) else initializer
     if value is not None and shape is not None:
         raise ValueError("If initializer is a constant, do not specify shape.")

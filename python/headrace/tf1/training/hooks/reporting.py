@@ -284,8 +284,8 @@ class FinalOpsHook(SessionRunHook):
             )
         except (OutOfRangeError, StopIteration) as error:
             _log.warning(
-                "FinalOpsHook: the final operations ended with %s. They should not depend on the "
-                "input, which has ended.",
+                "FinalOpsHook: the final operations raised %s. They should not depend on the "
+                "input, because it has ended.",
                 type(error).__name__,
             )
             raise

@@ -148,8 +148,8 @@ class DataSet:
             return [[1] * _NUM_PIXELS] * batch_size, [label] * batch_size
         if batch_size > self._num_examples:
             raise ValueError(
-                f"next_batch: got batch_size={batch_size}, and there are {self._num_examples} "
-                "examples. Take a smaller batch."
+                f"next_batch: batch_size is {batch_size}, but there are only "
+                f"{self._num_examples} examples. Use a smaller batch."
             )
         start = self._index_in_epoch
         if start == 0 and self._epochs_completed == 0 and shuffle:
@@ -315,8 +315,8 @@ def dense_to_one_hot(labels_dense: npt.ArrayLike, num_classes: int) -> _Array:
     labels = np.asarray(labels_dense).ravel()
     if labels.size and not 0 <= labels.min() <= labels.max() < num_classes:
         raise ValueError(
-            f"dense_to_one_hot: labels are from {labels.min()} to {labels.max()}, expected numbers "
-            f"from 0 to {num_classes - 1}. Give num_classes={labels.max() + 1}."
+            f"dense_to_one_hot: the labels range from {labels.min()} to {labels.max()}, "
+            f"expected 0 to {num_classes - 1}. Pass num_classes={labels.max() + 1}."
         )
     rows = np.zeros((labels.size, num_classes))
     rows[np.arange(labels.size), labels] = 1
@@ -330,9 +330,9 @@ def _find(name: str, directory: str | os.PathLike[str]) -> str | None:
 
 def _missing_text(names: list[str], directory: str | os.PathLike[str]) -> str:
     return (
-        f"{os.fspath(directory)}: {', '.join(names)} not found. headrace downloads nothing: "
-        f"download {'it' if len(names) == 1 else 'them'}, and put "
-        f"{'it' if len(names) == 1 else 'them'} into that directory, compressed or not."
+        f"{os.fspath(directory)}: {', '.join(names)} not found. headrace does not download "
+        f"data: download {'it' if len(names) == 1 else 'them'} and put "
+        f"{'it' if len(names) == 1 else 'them'} into this directory, compressed or not."
     )
 
 
@@ -344,14 +344,17 @@ def _content_of(file: IO[bytes] | gfile.GFile) -> tuple[bytes, str]:
         try:
             content = gzip.decompress(content)
         except (EOFError, OSError, zlib.error) as error:
-            text = f"{name}: it cannot be decompressed ({error}). Copy or download it again."
+            text = f"{name}: the file cannot be decompressed ({error}). Copy or download it again."
             raise DataLossError(None, None, text) from error
     return content, name
 
 
 def _sizes_of(content: bytes, name: str, magic: int, what: str, rank: int) -> list[int]:
     if len(content) < 4 * (1 + rank):
-        text = f"{name}: it has {len(content)} bytes, and no header. Copy or download it again."
+        text = (
+            f"{name}: the file has {len(content)} bytes, too few for a header. Copy or "
+            "download it again."
+        )
         raise DataLossError(None, None, text)
     number, *sizes = struct.unpack_from(f">{1 + rank}I", content)
     if number != magic:
@@ -363,8 +366,8 @@ def _numbers_of(content: bytes, name: str, sizes: list[int]) -> _Array:
     start, count = 4 * (1 + len(sizes)), int(np.prod(sizes, dtype=object))
     if len(content) - start < count:
         text = (
-            f"{name}: its header claims {count} bytes ({' x '.join(map(str, sizes))}), and it has "
-            f"{len(content) - start}. It is cut short; copy or download it again."
+            f"{name}: the header claims {count} bytes ({' x '.join(map(str, sizes))}), but "
+            f"the file has {len(content) - start}. It is truncated; copy or download it again."
         )
         raise DataLossError(None, None, text)
     return np.frombuffer(content, np.uint8, count, start)
