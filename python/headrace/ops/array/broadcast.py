@@ -25,8 +25,8 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
     """Returns the static shape of an elementwise operation over two tensors.
 
     Args:
-        shape_x: The static shape of one.
-        shape_y: The shape of the other.
+        shape_x: The static shape of one tensor.
+        shape_y: The static shape of the other tensor.
 
     Raises:
         ValueError: If two sizes differ and neither is 1.
@@ -45,11 +45,14 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """Returns the shape of an elementwise operation over two tensors, as a tensor.
 
     Args:
-        shape_x: The shape of one, an integer vector.
-        shape_y: The shape of the other, of the same type.
+        shape_x: The shape of one tensor, an integer vector.
+        shape_y: The shape of the other tensor, an integer vector of the same type.
 
     Returns:
-        An integer vector. A run in which the shapes do not fit ends with InvalidArgumentError.
+        An integer vector.
+
+    Raises:
+        InvalidArgumentError: When run, if the shapes are incompatible.
     """
 
     def infer(x: Tensor, y: Tensor) -> Outputs:

@@ -35,8 +35,9 @@ def eye(
 
     Args:
         num_rows: The number of rows, an integer scalar.
-        num_columns: The number of columns. None for a square matrix.
-        batch_shape: Leading axes along which the matrix is repeated. None for no axes.
+        num_columns: The number of columns. Defaults to `num_rows`.
+        batch_shape: The sizes of leading axes along which the matrix is repeated. Defaults to no
+            axes.
         dtype: The type of the elements: numbers or bool.
         name: Name of the scope.
 

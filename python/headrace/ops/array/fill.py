@@ -89,7 +89,7 @@ def zeros_like(
 
     Args:
         tensor: The tensor.
-        dtype: The type of the elements. None for the type of `tensor`.
+        dtype: The type of the elements. Defaults to the type of `tensor`.
         optimize: If True, a known shape is stored in the graph as a constant.
         name: Name of the operation.
     """
@@ -117,7 +117,7 @@ def ones_like(
 
     Args:
         tensor: The tensor.
-        dtype: The type of the elements. None for the type of `tensor`.
+        dtype: The type of the elements. Defaults to the type of `tensor`.
         name: Name of the operation.
     """
     with name_scope(name, "ones_like", [tensor]) as scope:

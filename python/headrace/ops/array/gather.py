@@ -40,7 +40,7 @@ def gather(
         params: The tensor.
         indices: The positions along `axis`, an integer tensor of any shape. Unlike in Python,
             negative indices are out of range.
-        axis: The axis to select from. None for `batch_dims`.
+        axis: The axis to select from. Defaults to `batch_dims`.
         batch_dims: The number of leading axes that `params` and `indices` have in common.
         name: Name of the operation.
 
@@ -82,20 +82,21 @@ def gather(
 def gather_nd(
     params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
 ) -> Tensor:
-    """Returns the slices of a tensor at some index tuples.
+    """Returns the slices of a tensor at the given index tuples.
 
     Args:
         params: The tensor.
-        indices: The tuples, along its last axis: an index for each of the first axes of `params`.
+        indices: The index tuples, along the last axis. A tuple has one index for each of the first
+            axes of `params`.
         batch_dims: The number of leading axes that `params` and `indices` share.
         name: Name of the operation.
 
     Returns:
-        A tensor in which the slices replace the last axis of `indices`. A run with
-        an index out of range ends with InvalidArgumentError.
+        A tensor in which the slices replace the last axis of `indices`.
 
     Raises:
-        ValueError: If the last axis of `indices` is longer than `params` has axes.
+        InvalidArgumentError: When run, if an index is out of range.
+        ValueError: If the last axis of `indices` is longer than the rank of `params`.
     """
     inputs = [
         Input("params", params, var="Tparams"),
@@ -132,9 +133,9 @@ def boolean_mask(
 
     Args:
         tensor: The tensor.
-        mask: Bools, or numbers of which all but 0 are true. The rank must be known. The shape must
-            match the axes of `tensor` that start at `axis`.
-        axis: The first axis to which the mask applies. None for 0.
+        mask: Bools, or numbers, where all numbers except 0 are true. The rank must be known. The
+            shape must match the axes of `tensor` that start at `axis`.
+        axis: The first axis to which the mask applies. Defaults to 0.
         name: Name of the scope.
 
     Returns:

@@ -78,7 +78,7 @@ def unstack(
 
     Args:
         value: The tensor.
-        num: The size of the axis. None if the static shape has it.
+        num: The size of the axis. Not needed if the static shape has it.
         axis: The axis.
         name: Name of the operation.
 

@@ -20,18 +20,20 @@ __all__ = ["identity", "identity_n", "placeholder", "placeholder_with_default", 
 
 
 def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
-    """Creates a tensor whose value each run must feed.
+    """Creates a tensor whose value must be fed in each run.
 
     Args:
         dtype: Type of the elements.
-        shape: The shape with which its values' shapes must be compatible; None for any.
+        shape: The shape that the values must have, with None for each unknown size. If None, any
+            shape is allowed.
         name: Name of the operation.
 
     Returns:
-        The tensor. A run that needs it and does not feed it ends with InvalidArgumentError.
+        The tensor.
 
     Raises:
-        TypeError: If there is no such type.
+        InvalidArgumentError: When run, if the tensor is needed but not fed.
+        TypeError: If the type does not exist.
         ValueError: If the shape is not valid.
     """
     if dtype is None:
@@ -51,15 +53,16 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
 def placeholder_with_default(
     input: TensorLike, shape: ShapeLike, name: str | None = None
 ) -> Tensor:
-    """Creates a tensor with a default value, which a run may replace by a fed one.
+    """Creates a tensor with a default value, which a run can replace with a fed value.
 
     Args:
-        input: The value to take if nothing is fed.
-        shape: The shape with which its values' shapes must be compatible; None for any.
+        input: The value if nothing is fed.
+        shape: The shape that the values must have, with None for each unknown size. If None, any
+            shape is allowed.
         name: Name of the operation.
 
     Raises:
-        ValueError: If `input` cannot have that shape.
+        ValueError: If `input` cannot have this shape.
     """
     static_shape = _as_shape_argument(shape)
 
@@ -81,10 +84,10 @@ def identity(input: TensorLike | SparseTensor, name: str | None = None) -> Tenso
 
 
 def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
-    """Returns tensors with the same values as others, all outputs of one operation.
+    """Returns tensors with the same values as the inputs, as outputs of a single operation.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If `input` is empty.
     """
     if not input:
         raise ValueError(

@@ -42,7 +42,7 @@ def range(
         start: The first number. If `limit` is None, this is the limit, and numbers start at 0.
         limit: The end of the range.
         delta: The step, not 0.
-        dtype: The type of the numbers. None for the type of the arguments.
+        dtype: The type of the numbers. Defaults to the type of the arguments.
         name: Name of the operation.
 
     Raises:

@@ -30,7 +30,7 @@ def repeat(
         input: The tensor.
         repeats: The number of copies of each slice: an integer for all slices, or a vector with one
             number per slice.
-        axis: The axis. None repeats the elements of the flattened tensor.
+        axis: The axis. By default, the tensor is flattened first.
         name: Name of the scope.
     """
     with name_scope(name, "Repeat", [input, repeats]):

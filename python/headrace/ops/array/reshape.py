@@ -66,7 +66,7 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
 
     Args:
         x: The tensor.
-        shape: The expected shape. None for each size that may vary.
+        shape: The expected shape, with None for each size that can vary.
         name: Name of the operation.
 
     Returns:
@@ -99,7 +99,7 @@ def expand_dims(input: TensorLike, axis: TensorLike, name: str | None = None) ->
 
     Args:
         input: The tensor.
-        axis: The position of the new axis. -1 for the last.
+        axis: The position of the new axis. If -1, the new axis is the last one.
         name: Name of the operation.
 
     Raises:
@@ -130,7 +130,7 @@ def squeeze(
 
     Args:
         input: The tensor.
-        axis: The axis or axes to remove. None for all axes of size 1.
+        axis: The axis or axes to remove. Defaults to all axes of size 1.
         name: Name of the operation.
 
     Raises:

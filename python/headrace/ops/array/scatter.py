@@ -28,16 +28,18 @@ def scatter_nd(
     """Returns a tensor of zeros to which slices are added at the given indices.
 
     Args:
-        indices: The positions, tuples of indices along the last axis.
-        updates: The slices, one for each tuple; numbers or bool. Several for one place are added.
-        shape: Shape of the result, of the type of `indices`.
+        indices: The positions: index tuples along the last axis.
+        updates: The slices, one per tuple: numbers or bools. Slices for the same position are
+            added.
+        shape: The shape of the result, with the same type as `indices`.
         name: Name of the operation.
 
     Returns:
-        The tensor. A run with an index out of range ends with InvalidArgumentError.
+        The tensor.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        InvalidArgumentError: When run, if an index is out of range.
+        ValueError: If the shapes do not match.
     """
 
     def infer(indices: Tensor, slices: Tensor, size: Tensor) -> Outputs:
@@ -66,19 +68,21 @@ def scatter_nd(
 def tensor_scatter_update(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns a tensor with other slices at the given indices.
+    """Replaces the slices of a tensor at the given indices.
 
     Args:
         tensor: The tensor.
-        indices: The positions, tuples of indices along the last axis.
-        updates: The slices, one for each tuple; the last one counts if several have one index.
+        indices: The positions: index tuples along the last axis.
+        updates: The new slices, one per tuple. If several have the same position, the last one is
+            used.
         name: Name of the operation.
 
     Returns:
-        The changed tensor. A run with an index out of range ends with InvalidArgumentError.
+        The changed tensor.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        InvalidArgumentError: When run, if an index is out of range.
+        ValueError: If the shapes do not match.
     """
     return _scatter("TensorScatterUpdate", tensor, indices, updates, name, "set")
 
@@ -86,14 +90,14 @@ def tensor_scatter_update(
 def tensor_scatter_add(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Adds slices at indices; see `tensor_scatter_update`."""
+    """Adds slices at the given indices. See `tensor_scatter_update` for the arguments."""
     return _scatter("TensorScatterAdd", tensor, indices, updates, name, "add")
 
 
 def tensor_scatter_sub(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Subtracts slices at indices; see `tensor_scatter_update`."""
+    """Subtracts slices at the given indices. See `tensor_scatter_update` for the arguments."""
     return _scatter("TensorScatterSub", tensor, indices, updates, name, "subtract")
 
 
@@ -121,7 +125,7 @@ def _scatter(
 
 
 def check_shapes(target: TensorShape, indices: TensorShape, slices: TensorShape) -> None:
-    """Raises ShapeConflict if slices and indices do not fit a tensor."""
+    """Raises ShapeConflict if the shapes of slices and indices do not match the tensor."""
     if indices.rank == 0:
         raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
     if indices.rank is None or slices.rank is None:

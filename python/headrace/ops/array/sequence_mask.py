@@ -29,7 +29,7 @@ def sequence_mask(
 
     Args:
         lengths: The number of true elements in each row, an integer tensor.
-        maxlen: The length of the rows, a scalar. None for the maximum of `lengths`.
+        maxlen: The length of the rows, a scalar. Defaults to the maximum of `lengths`.
         dtype: The type of the mask.
         name: Name of the scope.
 

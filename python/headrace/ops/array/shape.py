@@ -71,7 +71,7 @@ def rank(input: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
 
 
 def rank_when_run(input: TensorLike) -> Tensor:
-    """Returns the rank of a tensor, which is computed in each run even if it is known."""
+    """Returns the rank of a tensor, computed in each run even if the static rank is known."""
     with name_scope(None, "Rank", [input]) as scope:
         return _measure("Rank", convert_to_tensor(input), scope, dtypes.int32, lambda x: x.ndim)
 

@@ -54,7 +54,7 @@ def slice(
     Args:
         input: The tensor.
         begin: The start of the part, an integer vector with one entry per axis.
-        size: The size of the part along each axis. -1 for all remaining elements.
+        size: The size of the part along each axis. -1 means all remaining elements.
         name: Name of the operation.
 
     Raises:
@@ -88,7 +88,7 @@ def strided_slice(
         input: The tensor.
         begin: The start of the part, an integer vector with one entry per index.
         end: The end of the part.
-        strides: The steps. None for 1.
+        strides: The steps. Defaults to 1.
         begin_mask: If bit i is set, index i starts at the first element.
         end_mask: If bit i is set, index i ends after the last element.
         ellipsis_mask: If bit i is set, index i is `...`.
@@ -136,8 +136,8 @@ def get_item(tensor: Tensor, key: IndexLike) -> Tensor:
 
     Args:
         tensor: The tensor.
-        key: Ints, slices, `...`, `tf.newaxis` and integer scalar tensors, or a tuple of them; or a
-            bool mask, see `boolean_mask`.
+        key: An int, a slice, `...`, `tf.newaxis`, an integer scalar tensor, or a tuple of these. Or
+            a bool mask; see `boolean_mask`.
 
     Raises:
         TypeError: If a part of the key is something else.

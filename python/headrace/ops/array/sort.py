@@ -44,7 +44,7 @@ def sort(
         name: Name of the scope.
 
     Raises:
-        ValueError: If the direction is neither, or the axis is not known.
+        ValueError: If the direction is invalid, or the axis is not known.
     """
     with name_scope(name, "sort", [values]):
         return _sorted(values, axis, direction, is_indices=False)
@@ -67,7 +67,7 @@ def argsort(
         name: Name of the scope.
 
     Raises:
-        ValueError: If the direction is neither, or the axis is not known.
+        ValueError: If the direction is invalid, or the axis is not known.
     """
     with name_scope(name, "argsort", [values]):
         return _sorted(values, axis, direction, is_indices=True)
@@ -84,16 +84,16 @@ def searchsorted(
 
     Args:
         sorted_sequence: The rows, along the last axis.
-        values: For each row some values, of the same type.
-        side: "left" for the first place at which the row stays sorted, "right" for the last one.
+        values: The values to insert into each row, of the same type.
+        side: "left" for the first position at which the row stays sorted, "right" for the last one.
         out_type: int32 or int64.
         name: Name of the operation.
 
     Returns:
-        A place for each value.
+        A position for each value.
 
     Raises:
-        ValueError: If `side` is neither.
+        ValueError: If `side` is neither "left" nor "right".
     """
     rows = convert_to_tensor(sorted_sequence, name="sorted_sequence")
     sought = convert_to_tensor(values, name="values")

@@ -40,7 +40,7 @@ def transpose(
 
     Args:
         a: The tensor.
-        perm: The old axis for each new axis. None reverses the axes.
+        perm: The old axis for each new axis. By default, the axes are reversed.
         conjugate: If True, complex elements are conjugated.
         name: Name of the operation.
 
@@ -68,7 +68,7 @@ def transpose(
 
 
 def order_with_last(tensor: Tensor, axis: int) -> Tensor | list[int]:
-    """Returns the axes of a tensor in order, but with one of them and the last exchanged."""
+    """Returns the axes of a tensor in order, except that one axis and the last are swapped."""
     ndims = tensor.shape.rank
     if ndims is not None:
         order = list(range(ndims))

@@ -33,8 +33,8 @@ def decode_audio(
 
     Args:
         contents: The bytes of the file, a scalar string.
-        sample_rate: The sample rate of the result, from 1 to 1,000,000; see `resample`. None for
-            the file's sample rate.
+        sample_rate: The sample rate of the result, from 1 to 1,000,000; see `resample`. Defaults to
+            the sample rate of the file.
         mono: If True, returns the mean of the channels.
         name: Name of the operation.
 
@@ -71,16 +71,16 @@ def audio_slice(
 ) -> Tensor:
     """Decodes a part of a sound file, without decoding the rest.
 
-    The samples are exactly the same as from `decode_audio`. Of a WAV file, only the part is read.
-    In FLAC and Ogg Vorbis, the part is found with a binary search. In MP3, the headers of all
-    frames are read. Damage elsewhere in the file is not noticed.
+    The samples are exactly the same as from `decode_audio`. From a WAV file, only this part is
+    read. In FLAC and Ogg Vorbis, a binary search finds the part. In MP3, the headers of all frames
+    are read. Damage elsewhere in the file is not noticed.
 
     Args:
         contents: The bytes of the file, a scalar string.
         start: The first sample, at the file's sample rate, a scalar int64.
         length: The number of samples, at the file's sample rate, a scalar int64.
-        sample_rate: The sample rate of the result. Only the part is resampled. None for the file's
-            sample rate.
+        sample_rate: The sample rate of the result. Only the part is resampled. Defaults to the
+            sample rate of the file.
         mono: If True, returns the mean of the channels.
         name: Name of the operation.
 

@@ -8,7 +8,7 @@ _MAX_RATE: Final = 1_000_000
 
 
 def check_rate(where: str, rate: object) -> int:
-    """Returns a number of samples a second, if it is one.
+    """Returns a sample rate, in samples per second, as an int.
 
     Raises:
         TypeError: If it is not an integer.

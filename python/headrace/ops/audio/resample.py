@@ -20,9 +20,9 @@ def resample(
 ) -> Tensor:
     """Changes the sample rate, with a filter of windowed sinc functions.
 
-    The result is the same as of `torchaudio.functional.resample` with its defaults (a Hann window,
-    width 6, roll-off 0.99), to within 2e-5 of full scale, because torchaudio rounds times to
-    float32. Samples beyond both ends count as silence.
+    The result is the same as from `torchaudio.functional.resample` with its defaults (a Hann
+    window, width 6, roll-off 0.99), to within 2e-5 of full scale, because torchaudio rounds times
+    to float32. Samples beyond both ends count as silence.
 
     Args:
         samples: float32, (samples,) or (samples, channels).

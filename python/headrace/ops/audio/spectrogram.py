@@ -57,13 +57,13 @@ def log_mel_spectrogram(
         n_fft: The length of a frame of the Fourier transform, up to 65,536.
         hop_length: The number of samples between the starts of two frames.
         n_mels: The number of bands, up to 65,536.
-        win_length: The length of the window, centred in the frame. None for `n_fft`.
+        win_length: The length of the window, centred in the frame. Defaults to `n_fft`.
         f_min: The lowest frequency, in Hz.
-        f_max: The highest frequency, in Hz. None for half of `sample_rate`.
+        f_max: The highest frequency, in Hz. Defaults to half of `sample_rate`.
         power: 2 for energy, 1 for magnitude.
         mel_scale: "slaney", as in librosa and Whisper, or "htk", as in torchaudio.
-        norm: "slaney" divides each band by its width, as in librosa and Whisper. None does not, as
-            in torchaudio.
+        norm: "slaney" divides each band by its width, as in librosa and Whisper. If None, bands are
+            not divided, as in torchaudio.
         center: If True, frames are centred at multiples of `hop_length`, and `n_fft // 2` samples
             are added at both ends. If False, the first frame starts at the first sample.
         pad_mode: The added samples: "reflect", as in torchaudio and Whisper, or "constant" for

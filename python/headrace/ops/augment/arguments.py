@@ -39,7 +39,7 @@ LAYOUTS = {"HWC": (0, 1, 2), "CHW": (1, 2, 0)}
 def one_image(
     what: str, image: TensorLike, types: Sequence[DType] = (dtypes.uint8,), channels: str = ""
 ) -> Tensor:
-    """Returns a tensor that can be one image.
+    """Converts an argument to a tensor and checks that it can be one image.
 
     Args:
         what: Name of the function, for errors.
@@ -74,7 +74,7 @@ def same_image(image: Tensor, *_: Tensor) -> Outputs:
 
 
 def known_image(image: Tensor) -> TensorShape:
-    """Returns the shape of one image, of which nothing more may be known."""
+    """Returns the shape of one image, with unknown sizes if the rank is unknown."""
     return image.shape if image.shape.rank == 3 else TensorShape([None, None, None])
 
 
@@ -90,7 +90,7 @@ def layout_axes(what: str, layout: str) -> tuple[int, int, int]:
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """Says whether a value is a number and not a sequence of them."""
+    """Returns whether a value is a number and not a sequence of numbers."""
     return isinstance(value, Real)
 
 
@@ -136,8 +136,8 @@ def range_of(
         what: Name of the function, for errors.
         name: Name of the argument.
         value: Two numbers, or one for both.
-        holds: Says whether a number is allowed.
-        expected: Words for that, "numbers from 0 to 1".
+        holds: Returns whether a number is allowed.
+        expected: Describes the allowed numbers, for example "numbers from 0 to 1".
 
     Raises:
         ValueError: If they are not allowed, or in another order.

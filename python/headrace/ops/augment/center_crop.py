@@ -16,9 +16,9 @@ __all__ = ["center_crop"]
 def center_crop(image: TensorLike, size: Pair, name: str | None = None) -> Tensor:
     """Crops the centre of an image, or of each image of a batch.
 
-    If the image is smaller than `size`, zeros are added around it. If their number is odd, one more
-    is added below or to the right. If the offset of the crop is half a pixel, it is rounded to an
-    even number. The pixels are the same as in torchvision.
+    If the image is smaller than `size`, zeros are added around it. If the number of zeros along an
+    axis is odd, the extra one is below or to the right. If the offset of the crop is half a pixel,
+    it is rounded to an even number. The pixels are the same as in torchvision.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).

@@ -30,8 +30,8 @@ def color_jitter(
     Brightness multiplies the pixels by a factor. Contrast scales their difference from the mean
     grey of the image, and saturation their difference from their own grey. A factor of 1 changes
     nothing. Hue is rotated by a fraction of a turn. Grey is 0.2989 R + 0.587 G + 0.114 B. Each step
-    drops fractions. For the same amounts and order, pixels differ from torchvision's tensors by at
-    most 1 after each step.
+    drops fractions. For the same amounts and order, pixels differ from torchvision's results for
+    tensors by at most 1 after each step.
 
     Args:
         image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.

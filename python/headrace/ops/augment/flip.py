@@ -21,7 +21,8 @@ _TYPES = (dtypes.uint8, dtypes.float32)
 def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None = None) -> Tensor:
     """Flips an image horizontally with a given probability.
 
-    `random_flip_left_right` always uses one half, and has the same random numbers as TensorFlow.
+    `random_flip_left_right` always uses a probability of one half, and draws the same random
+    numbers as TensorFlow.
 
     Args:
         image: uint8 or float32, (height, width, channels). The shape may be unknown.

@@ -30,7 +30,7 @@ def gaussian_blur(
 
     Args:
         image: uint8, (height, width, channels), 0-255. The shape may be unknown.
-        kernel_size: The number of pixels in the mean along a row and along a column, as in
+        kernel_size: The width and height of the kernel in pixels, two odd integers as in
             torchvision, or one odd integer for both.
         sigma: The standard deviation of the Gaussian, in pixels. Or a pair of the minimum and
             maximum, between which it is drawn.

@@ -29,8 +29,8 @@ class Mixed(NamedTuple):
     """A batch after `mixup` or `cutmix`.
 
     Attributes:
-        images: The type and shape of the images before.
-        labels: float32, (batch, classes): the share of each class.
+        images: The mixed images, of the same type and shape as before.
+        labels: float32, (batch, classes): the weight of each class.
     """
 
     images: Tensor
@@ -46,16 +46,16 @@ def mixup(
 ) -> Mixed:
     """Mixes each image of a batch with the previous one, and the first with the last.
 
-    One share is drawn for the whole batch from Beta(`alpha`, `alpha`). The result is the share of
-    the image plus the rest of the previous image. Labels are mixed in the same way. Call it after a
+    One weight w is drawn for the whole batch from Beta(`alpha`, `alpha`). The result is w times the
+    image plus 1 - w times the previous image. Labels are mixed in the same way. Call it after a
     shuffle and `batch`. For float32, the result is the same as in torchvision, to within 1e-6 of
     the largest value. uint8, which torchvision does not support, is rounded.
 
     Args:
         images: uint8 or float32, (batch, ...).
-        labels: Integers, (batch,), from 0 to `num_classes - 1`. Or shares, float32, (batch,
-            classes).
-        alpha: The parameter of the distribution, above 0. If it is near 0, most shares are near 0
+        labels: Integers, (batch,), from 0 to `num_classes - 1`. Or the weight of each class,
+            float32, (batch, classes).
+        alpha: The parameter of the distribution, above 0. If it is near 0, most weights are near 0
             or 1.
         num_classes: The number of classes, if labels are integers.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
@@ -96,15 +96,15 @@ def cutmix(
     """Pastes a rectangle of the previous image into each image of a batch.
 
     The first image receives its rectangle from the last one. One area is drawn for the whole batch:
-    the share of each image that remains has the distribution Beta(`alpha`, `alpha`). Parts of the
+    the remaining fraction of each image has the distribution Beta(`alpha`, `alpha`). Parts of the
     rectangle beyond the edge are cut off, and labels are mixed by the remaining area. Call it after
     a shuffle and `batch`. For the same rectangle, the images are the same as in torchvision.
 
     Args:
         images: uint8 or float32, (batch, height, width, channels), or (batch, channels, height,
             width) for the layout "CHW", with at most 4 channels.
-        labels: Integers, (batch,), from 0 to `num_classes - 1`. Or shares, float32, (batch,
-            classes).
+        labels: Integers, (batch,), from 0 to `num_classes - 1`. Or the weight of each class,
+            float32, (batch, classes).
         alpha: The parameter of the distribution, above 0.
         num_classes: The number of classes, if labels are integers.
         layout: "HWC", or "CHW" for the result of `normalize`.

@@ -35,19 +35,19 @@ def rand_augment(
     1 ± 0.9), posterise (down to 4 bits), solarise, autocontrast and equalise. All except none and
     the last four have a random sign.
 
-    For the same changes, pixels differ from torchvision's tensors by at most 1 for each colour
-    change. After a shear, shift or rotation, they are equal unless a source position is within
-    1/1000 pixel of the middle between two pixels. With "bilinear", they differ by at most 1.
+    For the same changes, pixels differ from torchvision's results for tensors by at most 1 for each
+    colour change. After a shear, shift or rotation, they are equal unless a source position is
+    within 1/1000 pixel of the middle between two pixels. With "bilinear", they differ by at most 1.
 
     Args:
         image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.
         num_ops: The number of changes, applied one after the other.
-        magnitude: The strength of the changes, from 0 to `num_magnitude_bins - 1`, which is the end
-            of each range.
+        magnitude: The strength of the changes, from 0 to `num_magnitude_bins - 1`, which selects
+            the maximum of each range.
         num_magnitude_bins: The number of magnitudes, at least 2.
         interpolation: "nearest" or "bilinear", for shear, shift and rotation.
         fill: The value of pixels outside the image: one number for all channels, or one per
-            channel. None for 0.
+            channel. Defaults to 0.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
@@ -91,15 +91,15 @@ def trivial_augment(
     """Applies one random change of a random magnitude, from the list of `rand_augment`.
 
     The ranges are wider: shear up to 0.99, shift up to 32 pixels, rotation up to 135 degrees,
-    factors up to 1 ± 0.99, and posterise down to 2 bits. Pixels differ from torchvision's as little
-    as for `rand_augment`.
+    factors up to 1 ± 0.99, and posterise down to 2 bits. The difference from torchvision is the
+    same as for `rand_augment`.
 
     Args:
         image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.
         num_magnitude_bins: The number of magnitudes, at least 2.
         interpolation: "nearest" or "bilinear", for shear, shift and rotation.
         fill: The value of pixels outside the image: one number for all channels, or one per
-            channel. None for 0.
+            channel. Defaults to 0.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:

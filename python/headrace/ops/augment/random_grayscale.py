@@ -17,7 +17,7 @@ __all__ = ["random_grayscale"]
 def random_grayscale(image: TensorLike, p: float = 0.1, seed: int | None = None) -> Tensor:
     """Converts an image to grey with a given probability. The number of channels stays the same.
 
-    Grey is 0.2989 R + 0.587 G + 0.114 B, without the fraction. Pixels differ from torchvision's
+    Grey is 0.2989 R + 0.587 G + 0.114 B, rounded down. Pixels differ from torchvision's results for
     tensors by at most 1.
 
     Args:

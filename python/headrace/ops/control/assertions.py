@@ -49,18 +49,18 @@ class Comparison(Protocol):
 
     Args:
         x: The first tensor.
-        y: The second one, of the same type; shapes are broadcast.
-        data: The tensors to show when it does not hold; None for `x` and `y`.
-        summarize: The number of elements of each to show; None for 3.
-        message: The beginning of the error's message.
+        y: The second tensor, of the same type. Shapes are broadcast.
+        data: The tensors to show if the assertion fails. Defaults to `x` and `y`.
+        summarize: The number of elements of each tensor to show. Defaults to 3.
+        message: The start of the error message.
         name: Name of the scope.
 
     Returns:
-        The operation. Run it, or let others wait for it: if the assertion does not hold, the run
-        ends with InvalidArgumentError.
+        The operation. Run it, or make other operations wait for it.
 
     Raises:
-        InvalidArgumentError: If both values are known already and it does not hold.
+        InvalidArgumentError: If the assertion fails. It fails at once if both values are known, and
+            otherwise when run.
     """
 
     def __call__(
@@ -80,17 +80,17 @@ class SignAssertion(Protocol):
 
     Args:
         x: The tensor.
-        data: The tensors to show when it does not hold; None for `x`.
-        summarize: The number of elements of each to show; None for 3.
-        message: The beginning of the error's message.
+        data: The tensors to show if the assertion fails. Defaults to `x`.
+        summarize: The number of elements of each tensor to show. Defaults to 3.
+        message: The start of the error message.
         name: Name of the scope.
 
     Returns:
-        The operation. Run it, or let others wait for it: if the assertion does not hold, the run
-        ends with InvalidArgumentError.
+        The operation. Run it, or make other operations wait for it.
 
     Raises:
-        InvalidArgumentError: If the value is known already and it does not hold.
+        InvalidArgumentError: If the assertion fails. It fails at once if the value is known, and
+            otherwise when run.
     """
 
     def __call__(
@@ -105,7 +105,7 @@ class SignAssertion(Protocol):
 
 
 def message_prefix(message: str | None) -> str:
-    """Returns what the user's message puts in front of an error."""
+    """Returns the user's message as the prefix of an error message."""
     return f"{message}.  " if message else ""
 
 
@@ -237,21 +237,21 @@ def assert_near(
     """Asserts that abs(x - y) < atol + rtol * abs(y) everywhere.
 
     Args:
-        x: The first tensor, of floats.
-        y: The second one, of the same type; shapes are broadcast.
-        rtol: The relative tolerance; None for ten times the smallest difference of floats near 1.
-        atol: The absolute tolerance; None for the same.
-        data: The tensors to show when it does not hold; None for `x` and `y`.
-        summarize: The number of elements of each to show; None for 3.
-        message: The beginning of the error's message.
+        x: The first tensor, of a floating-point type.
+        y: The second tensor, of the same type. Shapes are broadcast.
+        rtol: The relative tolerance. Defaults to ten times the machine epsilon of the type.
+        atol: The absolute tolerance. Defaults to ten times the machine epsilon of the type.
+        data: The tensors to show if the assertion fails. Defaults to `x` and `y`.
+        summarize: The number of elements of each tensor to show. Defaults to 3.
+        message: The start of the error message.
         name: Name of the scope.
 
     Returns:
-        The operation. Run it, or let others wait for it: if the assertion does not hold, the run
-        ends with InvalidArgumentError.
+        The operation. Run it, or make other operations wait for it.
 
     Raises:
-        ValueError: If the tensors are not of floats.
+        InvalidArgumentError: When run, if the assertion fails.
+        ValueError: If the tensors are not of a floating-point type.
     """
     with name_scope(name, "assert_near", [x, y, rtol, atol, *(data or ())]):
         x = convert_to_tensor(x, name="x")

@@ -34,26 +34,27 @@ def cond(
     strict: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Returns the result of one of two functions; a bool chooses the function in each run.
+    """Returns the result of one of two functions. A bool selects the function in each run.
 
-    Only the operations that the function itself adds are conditional. Operations from outside that
-    it uses run in any case.
+    Only the operations that a function adds are conditional. Operations from outside that it uses
+    always run.
 
     Args:
         pred: A bool scalar tensor.
-        true_fn: Adds the operations to run if it is true.
-        false_fn: Adds the operations to run if it is false; returns the same structure of the same
-            types.
-        strict: Whether a list of one stays a list.
+        true_fn: Adds the operations to run if `pred` is true.
+        false_fn: Adds the operations to run if `pred` is false. It must return the same structure
+            and types as `true_fn`.
+        strict: If True, a list with one element is returned as a list. If False, as its element.
         name: Name of the scope.
 
     Returns:
         The results of the functions: a tensor, or a list, tuple or dict of tensors. An operation is
-        replaced by a bool tensor that waits for it.
+        replaced by a bool tensor that depends on it.
 
     Raises:
         TypeError: If an argument is of the wrong type, or the types of the structures differ.
-        ValueError: If the functions return nothing, not as many tensors, or dtypes that differ.
+        ValueError: If the functions return nothing, different numbers of tensors, or different
+            dtypes.
     """
     for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
@@ -158,7 +159,7 @@ def _check_same(if_true: _Branch, if_false: _Branch) -> None:
 
 
 def merge_branches(predicate: Tensor, if_false: Tensor, if_true: Tensor) -> Tensor:
-    """Returns the one of two tensors of one type that a bool scalar chooses.
+    """Returns one of two tensors of the same type, selected by a bool scalar.
 
     The result has no value if the chosen tensor has none.
     """

@@ -49,7 +49,7 @@ Dependencies: TypeAlias = (
 
 
 def no_op(name: str | None = None) -> Operation:
-    """Adds an operation that does nothing; it can wait for others."""
+    """Adds an operation that does nothing, for example to wait for other operations."""
     return get_default_graph().create_op("NoOp", [], [], name=name)
 
 
@@ -61,7 +61,7 @@ def group(*inputs: Dependencies, name: str | None = None) -> Operation:
         name: Name of the operation.
 
     Raises:
-        TypeError: If one is something else.
+        TypeError: If an input is something else.
     """
     items = _flatten(inputs)
     with name_scope(name, "group_deps", items) as scope:
@@ -94,7 +94,7 @@ def tuple(
     control_inputs: Iterable[Dependency] | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """Returns tensors with the same values that wait until all of them are computed.
+    """Returns tensors with the same values, which wait until all of the tensors are computed.
 
     Args:
         tensors: A list of tensors, operations and None.
@@ -106,7 +106,7 @@ def tuple(
 
     Raises:
         ValueError: If there is no tensor or operation among them.
-        TypeError: If a control input is neither.
+        TypeError: If a control input is neither a tensor nor an operation.
     """
     with name_scope(name, "tuple", tensors):
         items = [
@@ -130,21 +130,21 @@ def Assert(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Adds an operation that fails unless a condition holds.
+    """Adds an operation that fails if a condition is false.
 
     Args:
         condition: A bool scalar.
-        data: The tensors to show when it does not hold, a list of at least one.
-        summarize: The number of elements of each to show; None for 3.
+        data: The tensors to show if the condition is false, a list of at least one tensor.
+        summarize: The number of elements of each tensor to show. Defaults to 3.
         name: Name of the scope.
 
     Returns:
-        The operation. Run it, or let others wait for it: a failing one ends the run with
-        InvalidArgumentError.
+        The operation. Run it, or make other operations wait for it.
 
     Raises:
+        InvalidArgumentError: When run, if the condition is false.
         TypeError: If `data` is not a list.
-        ValueError: If it is empty.
+        ValueError: If `data` is empty.
     """
     if not isinstance(data, (list, builtins.tuple)):
         raise TypeError(f"Expected list for 'data' argument to 'Assert' Op, not {data}.")

@@ -52,19 +52,19 @@ def assert_rank(
 
     Args:
         x: The tensor.
-        rank: The number, a scalar.
-        data: The tensors to show when it does not hold; None for the shape of `x`.
-        summarize: The number of elements of each to show; None for 3.
-        message: The beginning of the error's message.
+        rank: The rank, an int32 scalar.
+        data: The tensors to show if the assertion fails. Defaults to the shape of `x`.
+        summarize: The number of elements of each tensor to show. Defaults to 3.
+        message: The start of the error message.
         name: Name of the scope.
 
     Returns:
-        The operation; it does nothing if the static shape has told already. If the assertion does
-        not hold in a run, that ends with InvalidArgumentError.
+        The operation. It does nothing if the static rank is known.
 
     Raises:
-        TypeError: If the number is not int32.
-        ValueError: If it is not a scalar, or the static shape has another rank.
+        InvalidArgumentError: When run, if the rank is different.
+        TypeError: If `rank` is not int32.
+        ValueError: If `rank` is not a scalar, or the static shape has another rank.
     """
     with name_scope(name, "assert_rank", [x, rank, *(data or ())]):
         requested = convert_to_tensor(rank, name="rank")
@@ -84,19 +84,19 @@ def assert_rank_at_least(
 
     Args:
         x: The tensor.
-        rank: The number, a scalar.
-        data: The tensors to show when it does not hold; None for the shape of `x`.
-        summarize: The number of elements of each to show; None for 3.
-        message: The beginning of the error's message.
+        rank: The rank, an int32 scalar.
+        data: The tensors to show if the assertion fails. Defaults to the shape of `x`.
+        summarize: The number of elements of each tensor to show. Defaults to 3.
+        message: The start of the error message.
         name: Name of the scope.
 
     Returns:
-        The operation; it does nothing if the static shape has told already. If the assertion does
-        not hold in a run, that ends with InvalidArgumentError.
+        The operation. It does nothing if the static rank is known.
 
     Raises:
-        TypeError: If the number is not int32.
-        ValueError: If it is not a scalar, or the static shape has fewer axes.
+        InvalidArgumentError: When run, if the rank is smaller.
+        TypeError: If `rank` is not int32.
+        ValueError: If `rank` is not a scalar, or the static shape has fewer axes.
     """
     with name_scope(name, "assert_rank_at_least", [x, rank, *(data or ())]):
         requested = convert_to_tensor(rank, name="rank")
@@ -112,23 +112,23 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that the number of axes of a tensor is one of the given numbers.
+    """Asserts that the rank of a tensor is one of the given ranks.
 
     Args:
         x: The tensor.
-        ranks: The numbers, scalars.
-        data: The tensors to show when it does not hold; None for the shape of `x`.
-        summarize: The number of elements of each to show; None for 3.
-        message: The beginning of the error's message.
+        ranks: The allowed ranks, int32 scalars.
+        data: The tensors to show if the assertion fails. Defaults to the shape of `x`.
+        summarize: The number of elements of each tensor to show. Defaults to 3.
+        message: The start of the error message.
         name: Name of the scope.
 
     Returns:
-        The operation; it does nothing if the static shape has told already. If the assertion does
-        not hold in a run, that ends with InvalidArgumentError.
+        The operation. It does nothing if the static rank is known.
 
     Raises:
-        TypeError: If a number is not int32.
-        ValueError: If one is not a scalar, or the static shape has another rank.
+        InvalidArgumentError: When run, if the rank is different.
+        TypeError: If a rank is not int32.
+        ValueError: If a rank is not a scalar, or the static shape has another rank.
     """
     with name_scope(name, "assert_rank_in", [x, *ranks, *(data or ())]):
         requested = [convert_to_tensor(rank, name="rank") for rank in ranks]
@@ -139,16 +139,16 @@ def assert_rank_in(
 def assert_type(
     tensor: TensorLike, dtype: DTypeLike, message: str | None = None, name: str | None = None
 ) -> Operation:
-    """Asserts that a tensor has a type.
+    """Asserts that a tensor has the given type.
 
     Args:
         tensor: The tensor.
         dtype: The type.
-        message: The beginning of the error's message.
+        message: The start of the error message.
         name: Name of the operation.
 
     Raises:
-        TypeError: If it has another type.
+        TypeError: If the tensor has another type.
     """
     requested_dtype = as_dtype(dtype)
     with name_scope(name, "assert_type", [tensor]):
@@ -158,15 +158,15 @@ def assert_type(
 
 
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Operation:
-    """Asserts that a tensor has a type of integers.
+    """Asserts that a tensor has an integer type.
 
     Args:
         x: The tensor.
-        message: The beginning of the error's message.
+        message: The start of the error message.
         name: Name of the operation.
 
     Raises:
-        TypeError: If it has another type.
+        TypeError: If the tensor has another type.
     """
     with name_scope(name, "assert_integer", [x]):
         x = convert_to_tensor(x, name="x")
@@ -181,15 +181,15 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
 def assert_scalar(
     tensor: TensorLike, message: str | None = None, name: str | None = None
 ) -> Tensor:
-    """Returns a tensor, if it is known to be a scalar.
+    """Returns a tensor if it is known to be a scalar.
 
     Args:
         tensor: The tensor.
-        message: The beginning of the error's message.
+        message: The start of the error message.
         name: Name of the scope.
 
     Raises:
-        ValueError: If it is not a scalar, or its rank is unknown.
+        ValueError: If the tensor is not a scalar, or its rank is unknown.
     """
     with name_scope(name, "assert_scalar", [tensor]) as scope:
         scalar = convert_to_tensor(tensor, name=scope)
@@ -207,14 +207,14 @@ def assert_same_float_dtype(
     """Returns the common type of some tensors.
 
     Args:
-        tensors: A list of tensors; None for none.
-        dtype: The type they should have; None for any.
+        tensors: A list of tensors, or None.
+        dtype: The expected type. By default, any type is allowed.
 
     Returns:
-        The type; float32 if there is neither a tensor nor a type.
+        The type. It is float32 if there are neither tensors nor a type.
 
     Raises:
-        ValueError: If the types differ or are not of floats.
+        ValueError: If the types differ or are not floating-point types.
     """
     common = None if dtype is None else as_dtype(dtype).base_dtype
     reference = ""
@@ -233,10 +233,10 @@ def assert_same_float_dtype(
 
 
 def assert_proper_iterable(values: object) -> None:
-    """Raises TypeError unless a value can be iterated like a list, and is not a string or a tensor.
+    """Raises TypeError if a value is not iterable, or is a string or a tensor.
 
     Raises:
-        TypeError: If it cannot.
+        TypeError: If the value is not iterable, or is a string or a tensor.
     """
     improper = (Tensor, SparseTensor, np.ndarray, bytes, str)
     text = 'Expected argument "values" to be'
@@ -247,7 +247,7 @@ def assert_proper_iterable(values: object) -> None:
 
 
 def is_numeric_tensor(tensor: object) -> bool:
-    """Returns whether a value is a tensor of numbers."""
+    """Returns whether a value is a tensor of a number type."""
     return isinstance(tensor, Tensor) and tensor.dtype.base_dtype in NUMBERS
 
 

@@ -36,11 +36,10 @@ class Input:
     Attributes:
         name: Name of the parameter, for errors and for the constant made of a Python value.
         value: The caller's argument.
-        dtype: The type it must have; None if it may vary.
-        var: Name of the type variable: inputs with the same one have the same type.
-        allowed: The types it may have; None for all.
-        default: The type that a Python value takes if it can, and an array whose own type is not
-            allowed.
+        dtype: The required type. If None, the type can vary.
+        var: Name of the type variable. Inputs with the same type variable have the same type.
+        allowed: The allowed types. If None, all types are allowed.
+        default: The preferred type of a Python value, or of an array whose own type is not allowed.
     """
 
     name: str
@@ -64,10 +63,11 @@ class InputList:
     Attributes:
         name: Name of the parameter, for errors and for constants made of Python values.
         values: The caller's arguments.
-        dtype: The type they must have; None if it may vary.
-        var: Name of the type variable: all have one type.
-        allowed: The types they may have; None for all.
-        is_mixed: Whether each may have its own type; the attribute `var` is their list.
+        dtype: The required type. If None, the type can vary.
+        var: Name of the type variable. All inputs have the same type.
+        allowed: The allowed types. If None, all types are allowed.
+        is_mixed: Whether each input can have its own type. The attribute `var` is then the list of
+            types.
     """
 
     name: str
@@ -90,20 +90,21 @@ def apply_op(
     """Adds an operation over the caller's arguments.
 
     Args:
-        op_type: Type of the operation, and its name if none is given.
+        op_type: The type of the operation. It is also the default name.
         inputs: The arguments, in order.
-        infer: Takes the input tensors and returns dtype and static shape of each output.
+        infer: Receives the input tensors and returns the dtype and static shape of each output.
         name: Name of the operation and of the scope around its constants.
-        attrs: Attributes; those for type variables are added.
-        kernel: Takes one array an input and returns one array an output. None if the native engine
-            knows the type.
+        attrs: The attributes. Attributes for type variables are added automatically.
+        kernel: Receives one array per input and returns one array per output. None if the native
+            engine has a kernel for the type.
 
     Returns:
         The operation, in the graph of the arguments.
 
     Raises:
-        TypeError: If types do not fit.
-        ValueError: If an argument cannot be converted, graphs are mixed, or shapes do not fit.
+        TypeError: If a type is not allowed.
+        ValueError: If an argument cannot be converted, the inputs belong to different graphs, or
+            shapes do not match.
     """
     types: dict[str, tuple[DType, str]] = {}
     type_lists: dict[str, list[DType]] = {}

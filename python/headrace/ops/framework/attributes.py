@@ -19,7 +19,7 @@ def bool_attr(what: str, value: object) -> bool:
     """Returns an argument that must be a bool.
 
     Raises:
-        TypeError: If it is something else.
+        TypeError: If the argument has another type.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"Expected bool for argument '{what}' not {value!r}.")
@@ -30,7 +30,7 @@ def int_attr(what: str, value: object) -> int:
     """Returns an argument that must be an integer.
 
     Raises:
-        TypeError: If it is something else.
+        TypeError: If the argument has another type.
     """
     if not isinstance(value, Integral):
         raise TypeError(f"Expected int for argument '{what}' not {value!r}.")
@@ -41,7 +41,7 @@ def string_attr(what: str, value: object) -> str | bytes:
     """Returns an argument that must be a string.
 
     Raises:
-        TypeError: If it is something else.
+        TypeError: If the argument has another type.
     """
     if not isinstance(value, (str, bytes)):
         raise TypeError(f"Expected string for argument '{what}' not {value!r}.")
@@ -52,7 +52,7 @@ def type_attr(what: str, value: DTypeLike, allowed: Sequence[DType]) -> DType:
     """Returns an argument that must be an element type.
 
     Raises:
-        TypeError: If it is not a type, or none of those allowed.
+        TypeError: If the argument is not a type, or the type is not allowed.
     """
     try:
         dtype = as_dtype(value).base_dtype
@@ -63,15 +63,15 @@ def type_attr(what: str, value: DTypeLike, allowed: Sequence[DType]) -> DType:
 
 
 def check_allowed(name: str, dtype: DType, allowed: Sequence[DType] | None) -> None:
-    """Checks that the type of an argument, or a type given as one, is allowed.
+    """Checks that a type is allowed for an argument.
 
     Args:
         name: Name of the parameter.
         dtype: The type.
-        allowed: The types it may be; None for all.
+        allowed: The allowed types. If None, all types are allowed.
 
     Raises:
-        TypeError: If it is another one.
+        TypeError: If the type is not allowed.
     """
     if allowed is not None and dtype not in allowed:
         raise TypeError(

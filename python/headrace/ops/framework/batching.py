@@ -63,11 +63,11 @@ def batched_shape(shape: TensorShape) -> TensorShape:
 def made_again(
     op: Operation, inputs: Sequence[Tensor], attrs: dict[str, Any] | None = None
 ) -> list[Tensor]:
-    """Adds an operation of the same type over blocks.
+    """Adds an operation of the same type for blocks.
 
     Args:
-        op: The operation over a row.
-        inputs: Its inputs over blocks.
+        op: The operation for a row.
+        inputs: Its inputs for blocks.
         attrs: Attributes that differ.
     """
     copy = get_default_graph().create_op(
@@ -82,7 +82,7 @@ def made_again(
 
 
 def elementwise(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """Applies the rule of elementwise operations with broadcasting."""
+    """Applies the rule for elementwise operations with broadcasting."""
     if len(inputs) == 1:
         return made_again(op, [inputs[0].block])
     ranks = [item.row.shape.rank for item in inputs]
@@ -91,19 +91,19 @@ def elementwise(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | N
 
 
 def rows_of_first(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """Applies the rule of operations on rows of their first input, if only that input differs."""
+    """Applies the rule for operations on rows of their first input, if only that input varies."""
     is_simple = not any(item.is_batched for item in inputs[1:])
     return made_again(op, [item.block for item in inputs]) if is_simple else None
 
 
 def all_batched(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """Applies the rule of operations over tensors of one shape, if all differ between rows."""
+    """Applies the rule for operations on tensors of one shape, if all vary between rows."""
     are_alike = all(item.is_batched for item in inputs)
     return made_again(op, [item.block for item in inputs]) if are_alike else None
 
 
 def along_axis(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """Applies the rule of operations along an axis, their last input, of their first input."""
+    """Applies the rule for operations along an axis, which is their last input."""
     block, *others, axis = inputs
     dims = axes_over_blocks(axis.row, block.row.shape.rank)
     if dims is None or any(item.is_batched for item in others):
@@ -113,7 +113,7 @@ def along_axis(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | No
 
 
 def axes_over_blocks(axes: Tensor, rank: int | None) -> npt.NDArray[Any] | None:
-    """Returns the numbers in blocks of the axes of rows with `rank` axes, if they are known."""
+    """Converts axes of a row with `rank` axes to axes of a block, if they are known."""
     static = fold(axes)
     if static is None or rank is None or ((static < -rank) | (static >= rank)).any():
         return None
@@ -121,18 +121,18 @@ def axes_over_blocks(axes: Tensor, rank: int | None) -> npt.NDArray[Any] | None:
 
 
 def known_integers(tensor: Tensor) -> list[int] | None:
-    """Returns the elements of a vector or scalar; None if they are not known."""
+    """Returns the elements of a vector or scalar, or None if they are not known."""
     value = fold(tensor)
     return None if value is None else [int(item) for item in value.ravel()]
 
 
 def moved_axis(axis: int) -> int:
-    """Returns the number of an axis after a new leading one; negative ones count from the end."""
+    """Returns the number of an axis after a leading axis is added. Negative axes do not change."""
     return axis if axis < 0 else axis + 1
 
 
 def integers(values: npt.ArrayLike, dtype: DType) -> Tensor:
-    """Makes a constant of a type of integers."""
+    """Creates a constant of an integer type."""
     array = np.asarray(values, dtype.as_numpy_dtype)
     return create("Const", [], dtype, array.shape, {"value": array, "dtype": dtype})
 
@@ -140,12 +140,12 @@ def integers(values: npt.ArrayLike, dtype: DType) -> Tensor:
 def made_with_integers(
     op: Operation, block: BlockInput, changed: Sequence[tuple[Tensor, npt.ArrayLike]]
 ) -> list[Tensor]:
-    """Adds an operation again whose further inputs are constants with other values.
+    """Adds an operation again, with other constants as its further inputs.
 
     Args:
-        op: The operation over a row.
+        op: The operation for a row.
         block: Its first input.
-        changed: Each further input over a row, and its value over blocks.
+        changed: Each further input for a row, and its value for blocks.
     """
     inputs = [integers(value, like.dtype) for like, value in changed]
     return made_again(op, [block.block, *inputs])

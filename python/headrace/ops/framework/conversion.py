@@ -47,9 +47,10 @@ def constant(
 
     Args:
         value: A number, a bool, a string, nested lists of them, or an array. It is copied.
-        dtype: The type. None infers it: Python floats become float32 and ints become int32.
-        shape: The shape. None for the shape of `value`. If there are too few elements, the last one
-            is repeated.
+        dtype: The type. By default, it is inferred: Python floats become float32 and ints become
+            int32.
+        shape: The shape. Defaults to the shape of `value`. If there are too few elements, the last
+            one is repeated.
         verify_shape: If True, `value` must already have `shape`.
         name: Name of the operation.
 
@@ -77,7 +78,7 @@ def convert_to_tensor(
     Args:
         value: A tensor, a value that `constant` accepts, a list that contains tensors, a
             `TensorShape`, or an object of a type with a registered conversion, such as a variable.
-        dtype: The required type. None for any type.
+        dtype: The required type. By default, any type is allowed.
         dtype_hint: The preferred type if `dtype` is None. It is ignored if the value does not fit
             it.
         name: Name of the constant, if one is created.

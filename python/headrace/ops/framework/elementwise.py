@@ -56,7 +56,7 @@ def reals_by_engine(op: Operation) -> KernelKind:
 
 
 def reals_by_either(op: Operation) -> KernelKind:
-    """Returns, for `OpDef.computed`, that both kernels give the same bits for real numbers."""
+    """Returns, for `OpDef.computed`, that both kernels return the same bits for real numbers."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
     return KernelKind.BY_EITHER if is_real else KernelKind.BY_NUMPY
 
@@ -84,11 +84,11 @@ def unary(
     """Adds an elementwise operation over one tensor.
 
     Args:
-        op_type: Its type, whose definition has the NumPy function.
+        op_type: The type of the operation, whose definition has the NumPy function.
         x: The argument.
-        name: Its name.
-        allowed: The types that `x` may have.
-        output_dtype: Type of the result; None for that of `x`.
+        name: Name of the operation.
+        allowed: The types that `x` can have.
+        output_dtype: The type of the result. Defaults to the type of `x`.
         parameter: Name of the argument, for errors.
     """
 
@@ -112,12 +112,12 @@ def binary(
     """Adds an elementwise operation over two tensors of one type, with broadcasting.
 
     Args:
-        op_type: Its type, whose definition has the NumPy function.
+        op_type: The type of the operation, whose definition has the NumPy function.
         x: The first argument.
         y: The second argument.
-        name: Its name.
-        allowed: The types that both may have.
-        output_dtype: Type of the result; None for that of `x`.
+        name: Name of the operation.
+        allowed: The types that both arguments can have.
+        output_dtype: The type of the result. Defaults to the type of `x`.
         parameters: Names of the arguments, for errors.
     """
     pairs = zip(parameters, (x, y), strict=True)

@@ -18,7 +18,8 @@ def write_excerpt(value: Array, limit: int) -> str:
 
     Args:
         value: The array.
-        limit: The number of elements to write; negative for all. "..." replaces the others.
+        limit: The number of elements to write. If negative, all are written. "..." replaces the
+            others.
     """
     shown = value.size if limit < 0 else min(limit, value.size)
     words = [_word(item) for item in value.ravel()[:shown]]
@@ -33,8 +34,8 @@ def write_summary(value: Array, edge: int) -> str:
 
     Args:
         value: The array.
-        edge: The number of rows to write at either end of each axis; negative for all. "..."
-            replaces those between.
+        edge: The number of rows to write at each end of each axis. If negative, all are written.
+            "..." replaces the rows in between.
 
     Source: `Tensor::SummarizeValue` of TensorFlow 1.15, with `print_v2`.
     """

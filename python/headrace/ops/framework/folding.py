@@ -53,8 +53,8 @@ def constant_value(tensor: Tensor, partial: bool = False) -> Array | None:
 
     Args:
         tensor: The tensor.
-        partial: Whether a stack of which only some parts are known gives an object array with None
-            for the others.
+        partial: If True, a stack with some unknown parts returns an object array, with None for
+            these parts.
 
     Returns:
         An array, or None if the value is not known.

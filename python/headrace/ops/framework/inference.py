@@ -19,7 +19,7 @@ __all__ = [
 
 
 class ShapeConflict(ValueError):
-    """An error for static shapes that cannot fit. `apply_op` adds the name of the operation."""
+    """An error for incompatible static shapes. `apply_op` adds the name of the operation."""
 
 
 def broadcast_shapes(x: TensorShape, y: TensorShape) -> TensorShape:
@@ -69,11 +69,11 @@ def check_axis(axis: int, rank: int, text: str) -> int:
     Args:
         axis: The axis, negative if counted from the back.
         rank: The number of axes.
-        text: The message if there is no such axis; may name `{axis}`, `{rank}` and `{low}`, the
-            smallest valid axis.
+        text: The message if the axis does not exist. It can contain `{axis}`, `{rank}` and `{low}`,
+            the smallest valid axis.
 
     Raises:
-        ShapeConflict: If there is no such axis.
+        ShapeConflict: If an axis does not exist.
     """
     if not -rank <= axis < rank:
         raise ShapeConflict(text.format(axis=axis, rank=rank, low=-rank))
@@ -85,11 +85,11 @@ def reduce_shape(shape: TensorShape, axes: Sequence[int] | None, keepdims: bool)
 
     Args:
         shape: The shape before.
-        axes: The axes to reduce; None if they are not known yet.
-        keepdims: Whether reduced axes stay, with size 1.
+        axes: The axes to reduce, or None if they are not known yet.
+        keepdims: If True, reduced axes are kept with size 1.
 
     Raises:
-        ShapeConflict: If there is no such axis.
+        ShapeConflict: If an axis does not exist.
     """
     if shape.rank is None or axes is None:
         return unknown_shape(shape.rank if keepdims else None)
@@ -102,5 +102,5 @@ def reduce_shape(shape: TensorShape, axes: Sequence[int] | None, keepdims: bool)
 
 
 def like(tensor: Tensor) -> list[tuple[DType, TensorShape]]:
-    """Returns dtype and shape of an output that keeps those of a tensor."""
+    """Infers one output with the dtype and shape of a tensor."""
     return [(tensor.dtype.base_dtype, tensor.shape)]

@@ -32,9 +32,9 @@ class NumpyKernel:
     """A function over arrays, with the types of its results.
 
     Args:
-        function: Takes one array an input. Returns one array, or a sequence of arrays if there is
-            more than one output.
-        output_dtypes: One an output.
+        function: Receives one array per input. Returns one array, or a sequence of arrays if there
+            is more than one output.
+        output_dtypes: The type of each output.
     """
 
     __slots__ = ("_function", "_numpy_types")
@@ -58,7 +58,7 @@ class NumpyKernel:
 
 
 def as_array(value: npt.ArrayLike) -> Array:
-    """Returns an array of a NumPy value; a scalar string becomes an object array of rank 0."""
+    """Returns a NumPy value as an array. A scalar string becomes an object array of rank 0."""
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, (bytes, str)):
@@ -72,8 +72,8 @@ def string_array(items: list[bytes], shape: Sequence[int]) -> Array:
     """Returns an array of strings.
 
     Args:
-        items: Its elements, in row-major order.
-        shape: Its shape.
+        items: The elements, in row-major order.
+        shape: The shape.
     """
     array = np.empty(len(items), dtype=object)
     array[:] = items
@@ -81,7 +81,7 @@ def string_array(items: list[bytes], shape: Sequence[int]) -> Array:
 
 
 def by_either(op: Operation) -> KernelKind:
-    """Returns, for `OpDef.computed`, that native and NumPy kernel give the same bits."""
+    """Returns, for `OpDef.computed`, that the native and the NumPy kernel return the same bits."""
     return KernelKind.BY_EITHER
 
 
@@ -95,7 +95,7 @@ def by_numpy_in_sessions(op: Operation) -> KernelKind:
 
 
 def fail(text: str) -> NoReturn:
-    """Raises the error of an operation that got invalid values."""
+    """Raises the error of an operation for invalid input values."""
     raise InvalidArgumentError(None, None, text)
 
 

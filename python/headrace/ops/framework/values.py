@@ -34,14 +34,14 @@ def make_array(
     shape: Iterable[SupportsIndex] | None = None,
     verify_shape: bool = False,
 ) -> tuple[Array, DType]:
-    """Makes a new, read-only array of a Python or NumPy value.
+    """Converts a Python or NumPy value to a new, read-only array.
 
     Args:
         value: A number, bool, str, bytes, nested lists of them, or a NumPy array or scalar.
-        dtype: The type to make; None to infer it.
-        shape: The shape to make; None for the value's own. A value with too few elements is filled
-            up with its last one.
-        verify_shape: Whether the value must have the shape already.
+        dtype: The type of the array. If None, it is inferred.
+        shape: The shape of the array. Defaults to the shape of the value. If there are too few
+            elements, the last one is repeated.
+        verify_shape: Whether the value must already have the shape.
 
     Returns:
         The array (strings as an object array of bytes) and its type.
@@ -49,7 +49,7 @@ def make_array(
     Raises:
         TypeError: If an element cannot have the type, or `verify_shape` finds another shape.
         ResourceExhaustedError: If memory can never hold an array of that shape.
-        ValueError: If it is None, has rows of different lengths, or has too many elements.
+        ValueError: If the value is None, has rows of different lengths, or has too many elements.
     """
     if value is None:
         raise ValueError("None values not supported.")
@@ -238,7 +238,7 @@ def _unconvertible(value: object) -> str:
 
 
 def shape_to_array(shape: TensorShape, dtype: DType | None) -> tuple[Array, DType]:
-    """Makes an array of a fully defined shape: int32, or int64 if a size needs it.
+    """Converts a fully defined shape to an array: int32, or int64 if a size requires it.
 
     Raises:
         ValueError: If the shape is not fully defined, or does not fit into `dtype`.

@@ -245,7 +245,7 @@ def decode_image(
 ) -> Tensor:
     """Decodes a JPEG, PNG, GIF, BMP, TIFF or WebP image.
 
-    TIFF and BigTIFF files can have strips, tiles or planes, without compression or with LZW,
+    TIFF and BigTIFF files can have strips, tiles or planes, uncompressed or compressed with LZW,
     Deflate, PackBits, Zstandard or JPEG. The following pixels are supported: grey of 1 to 16 bits,
     RGB of 8 or 16 bits, both also with alpha; palettes of 1 to 8 bits and CMYK, which become RGB;
     and YCbCr as JPEG. AVIF is not supported. In a graph of TensorFlow 1, TIFF and WebP are not
@@ -261,7 +261,7 @@ def decode_image(
             first axis, and a TIFF with several images is an error. If False, the first frame or
             image is returned.
         orientation: If True, the image is rotated and flipped according to the EXIF data of a JPEG,
-            PNG, TIFF or WebP. EXIF data that are damaged or have no orientation are ignored.
+            PNG, TIFF or WebP. EXIF data that is damaged or has no orientation is ignored.
         dct_method: For a JPEG, "accurate" or "fast"; see `decode_jpeg`.
         name: Name of the operation.
 

@@ -91,7 +91,7 @@ def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
 
 
 def sobel_edges(image: TensorLike) -> Tensor:
-    """Returns the edges that Sobel's filters find.
+    """Returns the edges of images, computed with Sobel filters.
 
     Args:
         image: Images, float32, (batch, height, width, channels).

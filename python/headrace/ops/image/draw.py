@@ -28,7 +28,7 @@ def draw_bounding_boxes(
             to 1.
         boxes: float32, (batch, n, 4): top, left, bottom and right of each box, from 0 to 1.
         colors: float32, (m, channels or more), from 0 to 1. The boxes of an image use these colours
-            in turn. None for ten default colours.
+            in turn. Defaults to ten colours.
         name: Name of the operation.
 
     Returns:

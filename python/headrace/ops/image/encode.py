@@ -67,16 +67,18 @@ def encode_jpeg(
 def encode_jpeg_variable_quality(
     images: TensorLike, quality: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Encodes pixels as a JPEG of a quality that is computed.
+    """Encodes pixels as a JPEG. Unlike in `encode_jpeg`, the quality can be a tensor.
 
     Args:
         images: uint8, (height, width, channels), 0-255: 1 channel is grey, 3 are RGB.
-        quality: 0 to 100, an int32 scalar.
+        quality: From 0 to 100, an int32 scalar.
         name: Name of the operation.
 
     Returns:
-        The file's bytes, a scalar string. A run with values that do not fit ends with
-        InvalidArgumentError.
+        The bytes of the file, a scalar string.
+
+    Raises:
+        InvalidArgumentError: When run, if the image or the quality is invalid.
     """
 
     def infer(image: Tensor, number: Tensor) -> Outputs:
@@ -93,7 +95,7 @@ def encode_png(image: TensorLike, compression: int = -1, name: str | None = None
     Args:
         image: uint8 or uint16, (height, width, channels). 1 channel is grey, 2 are grey and alpha,
             3 are RGB, and 4 are RGBA.
-        compression: From 0 (none) to 9 (smallest file). -1 for 6.
+        compression: From 0 (none) to 9 (smallest file). -1 selects 6.
         name: Name of the operation.
 
     Returns:

@@ -44,13 +44,13 @@ def flip_up_down(image: TensorLike) -> Tensor:
 
 
 def flip_if(image: Tensor, axis: int, draws: Tensor) -> Tensor:
-    """Flips each image with probability 1/2, by its random number between 0 and 1.
+    """Flips each image with a probability of 1/2, depending on its random number between 0 and 1.
 
     Args:
         image: An image, or a batch of them.
         axis: `ROWS` or `COLUMNS`, whose order is reversed.
-        draws: float32: for an image a scalar, which flips it if below 1/2; for a batch a vector,
-            whose numbers flip images if above 1/2.
+        draws: float32. For an image, a scalar: the image is flipped if it is below 1/2. For a
+            batch, a vector: images are flipped if their number is above 1/2.
     """
     return _flip(image, axis, [Input("draws", draws, dtypes.float32)])
 

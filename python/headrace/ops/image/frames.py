@@ -21,10 +21,10 @@ Size: TypeAlias = int | np.integer[Any] | Dimension | Tensor | SupportsTensor
 
 
 def to_image(image: TensorLike, name: str = "image") -> Tensor:
-    """Returns a tensor, after a check that it can be an image or a batch of images.
+    """Converts an argument to a tensor and checks that it can be an image or a batch of images.
 
     Raises:
-        ValueError: If it has another rank than 3 or 4, or cannot have a pixel.
+        ValueError: If the rank is neither 3 nor 4, or there are no pixels.
     """
     tensor = convert_to_tensor(image, name=name)
     shape = tensor.shape
@@ -40,7 +40,7 @@ def to_image(image: TensorLike, name: str = "image") -> Tensor:
 
 
 def known_sizes(image: Tensor) -> tuple[int | None, int | None]:
-    """Returns height and width; None if unknown."""
+    """Returns the height and width, or None for each that is unknown."""
     if image.shape.rank is None:
         return None, None
     height, width, _ = image.shape.as_list()[-3:]
@@ -52,7 +52,7 @@ def resized_shape(image: Tensor, height: Size | None, width: Size | None) -> Ten
 
     Args:
         image: The image before. If its rank is not known, it counts as one image.
-        height: The new height; a tensor or None if it is not known.
+        height: The new height. It can be a tensor, or None if it is not known.
         width: The new width.
     """
     sizes = [number if is_number(number) else None for number in (height, width)]
@@ -71,11 +71,11 @@ def is_number(value: float | Tensor | SupportsTensor) -> TypeGuard[float]: ...
 
 
 def is_number(value: object) -> bool:
-    """Returns whether a value is a number, so neither a tensor nor None."""
+    """Returns whether a value is a number, and neither a tensor nor None."""
     return value is not None and not is_tensor(value)
 
 
 def require(condition: bool | None, text: str) -> None:
-    """Raises ValueError if a condition is False; None means that it is unknown."""
+    """Raises ValueError if a condition is False. None means unknown and does not raise."""
     if condition is not None and not condition:
         raise ValueError(text)

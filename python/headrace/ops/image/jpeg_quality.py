@@ -25,13 +25,15 @@ def adjust_jpeg_quality(
 
     Args:
         image: Pixels, (height, width, channels) with 1 or 3 channels: floats from 0 to 1, or
-            integers from 0 to the largest of their type. Values outside of that are clipped.
-        jpeg_quality: 0 to 100, an int32 scalar.
+            integers from 0 to the maximum of their type. Values outside this range are clipped.
+        jpeg_quality: From 0 to 100, an int32 scalar.
         name: Name of the scope.
 
     Returns:
-        Pixels of the same type and shape. A run with another number of channels, or with no such
-        quality, ends with InvalidArgumentError.
+        Pixels of the same type and shape.
+
+    Raises:
+        InvalidArgumentError: When run, if the number of channels or the quality is out of range.
     """
     with name_scope(name, "adjust_jpeg_quality", [image]):
         pixels = convert_to_tensor(image, name="image")
@@ -53,13 +55,14 @@ def random_jpeg_quality(
     """Encodes an image as a JPEG of a random quality; see `adjust_jpeg_quality`.
 
     Args:
-        image: See there.
-        min_jpeg_quality: The lowest quality, 0 or more.
-        max_jpeg_quality: The end of the range, which cannot come itself; 100 or less.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        image: See `adjust_jpeg_quality`.
+        min_jpeg_quality: The minimum quality, at least 0.
+        max_jpeg_quality: The end of the range, which is excluded. At most 100.
+        seed: The seed of the operation. Together with the seed of the graph, it determines the
+            random numbers; see `headrace.graph.get_seed`.
 
     Raises:
-        ValueError: If there is no such range.
+        ValueError: If the range is invalid.
     """
     limits = min_jpeg_quality, max_jpeg_quality
     require(

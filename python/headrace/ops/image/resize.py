@@ -254,7 +254,7 @@ def resize_image_with_pad(
     method: str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """Resizes an image with its aspect ratio and pads it with zeros to a size.
+    """Resizes an image, keeps its aspect ratio, and pads it with zeros to a size.
 
     It resizes in the same way as TensorFlow 1. See `resize_with_pad` for TensorFlow 2.
 
@@ -266,7 +266,7 @@ def resize_image_with_pad(
         align_corners: See `resize_images`.
 
     Returns:
-        float32 of the new size. NEAREST_NEIGHBOR keeps the type of the input.
+        float32, in the new size. NEAREST_NEIGHBOR keeps the type of the input.
 
     Raises:
         ValueError: If a size is not positive, or the image has another rank.
@@ -282,7 +282,7 @@ def resize_with_pad(
     method: str = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> Tensor:
-    """Resizes an image with its aspect ratio and pads it with zeros to a size.
+    """Resizes an image, keeps its aspect ratio, and pads it with zeros to a size.
 
     It resizes in the same way as TensorFlow 2. See `resize_image_with_pad` for TensorFlow 1.
 
@@ -294,7 +294,7 @@ def resize_with_pad(
         antialias: See `resize`.
 
     Returns:
-        float32 of the new size. NEAREST_NEIGHBOR keeps the type of the input.
+        float32, in the new size. NEAREST_NEIGHBOR keeps the type of the input.
 
     Raises:
         ValueError: If a size is not positive, or the image has another rank.

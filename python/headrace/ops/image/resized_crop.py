@@ -33,25 +33,25 @@ def random_resized_crop(
 ) -> Tensor:
     """Crops a random part of an image and resizes it.
 
-    The image can be pixels or the bytes of a file. Of a JPEG file, only the part is decoded, and
+    The image can be pixels or the bytes of a file. From a JPEG file, only this part is decoded, and
     its pixels are the same as from `decode_image`. Files of other formats are decoded completely
     first.
 
     Ten sizes are drawn, with areas and logarithms of aspect ratios evenly distributed. The first
     that fits is used, at a random position. If none fits, the centre is used, with the nearest
     aspect ratio. The part is resized bilinearly with antialiasing. For the same part, pixels differ
-    from torchvision's tensors by at most 1.
+    from torchvision's results for tensors by at most 1.
 
     Args:
         image: Pixels, uint8, (height, width, channels), 0-255, whose shape may be unknown. Or a
             file, a scalar string in any format of `decode_image`. The EXIF orientation of a file is
-            not applied: to apply it, decode the file with `orientation=True` first. Damage of a
+            not applied: to apply it, decode the file with `orientation=True` first. Damage in a
             JPEG below the part is not noticed.
         size: The height and width of the result, or one integer for both.
         scale: The minimum and maximum area of the part, as a fraction of the image.
-        ratio: The minimum and maximum of width divided by height of the part.
-        channels: For a file, 1 for grey, 3 or None for RGB, and 0 for the stored number of
-            channels. None for pixels.
+        ratio: The minimum and maximum aspect ratio of the part: its width divided by its height.
+        channels: Only for a file: 1 for grey, 3 for RGB (the default), and 0 for the stored number
+            of channels.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
         dct_method: For a JPEG file, "accurate" (the default) or "fast"; see `decode_jpeg`.
 

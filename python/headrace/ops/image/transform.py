@@ -43,21 +43,22 @@ def transform(
     output_shape: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Applies projective transforms to images; pixels from outside of an image are 0.
+    """Applies projective transforms to images. Pixels from outside an image are 0.
 
     Args:
         images: (height, width), (height, width, channels) or (batch, height, width, channels);
             uint8, int32, int64 or a float type.
-        transforms: float32, (8,) for all images, or (batch, 8): a row `a0, a1, a2, b0, b1, b2,
-            c0, c1` says that the pixel at x, y comes from ((a0 x + a1 y + a2) / k,
-            (b0 x + b1 y + b2) / k) with k = c0 x + c1 y + 1.
+        transforms: float32, (8,) for all images, or (batch, 8): for a row `a0, a1, a2, b0, b1, b2,
+            c0, c1`, the pixel at x, y comes from ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k)
+            with k = c0 x + c1 y + 1.
         interpolation: "NEAREST" or "BILINEAR".
-        output_shape: Height and width of the result; None for those of the images.
+        output_shape: The height and width of the result. Defaults to the height and width of the
+            images.
         name: Name of the scope.
 
     Raises:
-        TypeError: If a rank or the type is wrong or not known.
-        ValueError: If there is no such interpolation.
+        TypeError: If the type or a rank is wrong, or a rank is unknown.
+        ValueError: If the interpolation does not exist.
     """
     with name_scope(name, "transform", [images, transforms]):
         pixels = convert_to_tensor(images, name="images")
@@ -84,17 +85,17 @@ def rotate(
     interpolation: str = "NEAREST",
     name: str | None = None,
 ) -> Tensor:
-    """Rotates images about their middle, counter-clockwise; uncovered corners are 0.
+    """Rotates images counter-clockwise around their centre. Uncovered corners are 0.
 
     Args:
-        images: As for `transform`.
-        angles: In radians: a scalar for all images, or a vector.
+        images: See `transform`.
+        angles: The angles in radians: a scalar for all images, or a vector.
         interpolation: "NEAREST" or "BILINEAR".
         name: Name of the scope.
 
     Raises:
-        TypeError: As `transform`.
-        ValueError: As `transform`.
+        TypeError: See `transform`.
+        ValueError: See `transform`.
     """
     with name_scope(name, "rotate", [images, angles]):
         pixels, rank = _as_batch(convert_to_tensor(images))
@@ -112,14 +113,14 @@ def translate(
     """Moves images to the right and down.
 
     Args:
-        images: As for `transform`.
+        images: See `transform`.
         translations: float32, (2,) or (batch, 2): dx and dy in pixels.
         interpolation: "NEAREST" or "BILINEAR".
         name: Name of the scope.
 
     Raises:
-        TypeError: As `transform`.
-        ValueError: As `transform`.
+        TypeError: See `transform`.
+        ValueError: See `transform`.
     """
     with name_scope(name, "translate", [images, translations]):
         rows = translations_to_projective_transforms(translations)
@@ -132,7 +133,7 @@ def angles_to_projective_transforms(
     image_width: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the transforms that rotate images around their centre: float32, (number, 8).
+    """Returns the transforms that rotate images around their centre: float32, (n, 8).
 
     Args:
         angles: The angles in radians, a scalar or a vector.
@@ -159,10 +160,10 @@ def angles_to_projective_transforms(
 def translations_to_projective_transforms(
     translations: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the transforms that shift images: float32, (number, 8).
+    """Returns the transforms that shift images: float32, (n, 8).
 
     Args:
-        translations: float32, (2,) or (number, 2): the distances to the right and down, in pixels.
+        translations: float32, (2,) or (n, 2): the distances to the right and down, in pixels.
         name: Name of the scope.
 
     Raises:

@@ -104,12 +104,12 @@ def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = 
 
     Args:
         logits: A float tensor of rank 1 or more.
-        axis: The axis; None for the last.
+        axis: The axis. Defaults to the last.
         name: Name of the operation.
 
     Raises:
         ValueError: If `logits` is a scalar.
-        InvalidArgumentError: If there is no such axis.
+        InvalidArgumentError: When run, if the axis does not exist.
     """
     dim = -1 if axis is None else axis
     tensor = convert_to_tensor(logits)

@@ -336,7 +336,7 @@ def clip_by_value(
     """Clips the elements of a tensor to a range.
 
     Raises:
-        ValueError: If the limits would broadcast `t` to another shape.
+        ValueError: If broadcasting the limits would change the shape of `t`.
     """
     with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
         tensor = convert_to_tensor(t, name="t")

@@ -58,20 +58,20 @@ def cast(x: TensorLike | SparseTensor, dtype: DTypeLike, name: str | None = None
 
 
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
-    """Reads the bytes of numbers as numbers of another type.
+    """Reinterprets the bytes of numbers as numbers of another type.
 
     Args:
         input: A tensor of numbers.
-        type: The type to read.
+        type: The new type.
         name: Name of the operation.
 
     Returns:
-        A tensor of that type. A shorter type gives a new last axis for the numbers of each element;
-        for a longer type the last axis is removed.
+        A tensor of the new type. If the new type is smaller, a last axis is added for the numbers
+        of each element. If it is larger, the last axis is removed.
 
     Raises:
         TypeError: If one of the types is not numeric.
-        ValueError: If the last axis does not have the size that the new type needs.
+        ValueError: If the last axis does not have the size that the new type requires.
     """
     dtype = type_attr("type", type, NUMBERS)
     size = dtype.size

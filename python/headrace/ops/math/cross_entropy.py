@@ -57,16 +57,16 @@ def softmax_cross_entropy_with_logits(
     """Returns the cross entropy of `softmax(logits)` for each example.
 
     Args:
-        labels: The probability of each class, of the shape of `logits`.
-        logits: One number for each class, of a float type.
-        axis: The axis along which the classes are.
+        labels: The probability of each class, in the shape of `logits`.
+        logits: One floating-point number per class.
+        axis: The axis of the classes.
         name: Name of the operation.
 
     Returns:
-        A tensor without that axis.
+        A tensor without this axis.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        ValueError: If the shapes do not match.
     """
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         numbers = convert_to_tensor(logits, name="logits")
@@ -92,19 +92,19 @@ def softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the cross entropy of `softmax(logits)` for each example, from its class.
+    """Returns the cross entropy of `softmax(logits)` for each example, given its class.
 
     Args:
         labels: The class of each example, int32 or int64.
-        logits: One number for each class along the last axis, of a float type.
+        logits: One floating-point number per class, along the last axis.
         name: Name of the operation.
 
     Returns:
-        A tensor of the shape of `labels`. A run with a class out of range ends with
-        InvalidArgumentError.
+        A tensor in the shape of `labels`.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        InvalidArgumentError: When run, if a class is out of range.
+        ValueError: If the shapes do not match.
     """
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
         truth, numbers = convert_to_tensor(labels), convert_to_tensor(logits)

@@ -58,15 +58,17 @@ def bincount(
 
     Args:
         arr: Integers of at least 0, int32.
-        weights: The weight of each, of the same shape; None for 1.
-        minlength: The smallest length of the result; None for no limit.
-        maxlength: The largest length of the result: larger integers are not counted. None for no
+        weights: The weight of each integer, in the same shape. Defaults to 1.
+        minlength: The minimum length of the result. Defaults to no limit.
+        maxlength: The maximum length of the result. Larger integers are not counted. Defaults to no
             limit.
         dtype: Type of the result if there are no weights.
 
     Returns:
-        A vector with the count of 0, 1, and so on. A run with a negative integer ends with
-        InvalidArgumentError.
+        A vector with the counts of 0, 1, and so on.
+
+    Raises:
+        InvalidArgumentError: When run, if an integer is negative.
     """
     with name_scope(None, "bincount", [arr, weights]):
         numbers = convert_to_tensor(arr, name="arr", dtype=dtypes.int32)
@@ -127,15 +129,17 @@ def histogram_fixed_width(
 
     Args:
         values: The numbers, of any shape.
-        value_range: The beginning of the first bin and the end of the last one, of the same type.
-            Numbers outside of it count in those.
+        value_range: The start of the first bin and the end of the last bin, of the same type as
+            `values`. Numbers outside the range are counted in the first or last bin.
         nbins: The number of bins.
-        dtype: Type of the counts, int32 or int64.
+        dtype: The type of the counts, int32 or int64.
         name: Name of the operation.
 
     Returns:
-        A count for each bin. A run with an empty range or without bins ends with
-        InvalidArgumentError.
+        A count for each bin.
+
+    Raises:
+        InvalidArgumentError: When run, if the range is empty or there are no bins.
     """
     with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
         return counts_in_bins(values, value_range, nbins, dtype, scope)
@@ -230,18 +234,18 @@ def confusion_matrix(
 
     Args:
         labels: The labels, a vector of integers of at least 0.
-        predictions: The predicted classes, as many.
-        num_classes: The number of classes; None for one more than the largest number.
+        predictions: The predicted classes, as many as labels.
+        num_classes: The number of classes. Defaults to the largest label or prediction plus one.
         dtype: Type of the counts.
-        weights: The weight of each pair; None for 1.
+        weights: The weight of each pair. Defaults to 1.
         name: Name of the scope.
 
     Returns:
-        A row for each label, a column for each prediction. A run with a number out of range ends
-        with InvalidArgumentError.
+        A matrix with one row per label and one column per predicted class.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        InvalidArgumentError: When run, if a number is out of range.
+        ValueError: If the shapes do not match.
     """
     with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]):
         truth, guesses = remove_squeezable_dimensions(
@@ -287,11 +291,12 @@ def remove_squeezable_dimensions(
     Args:
         labels: The labels.
         predictions: The predictions.
-        expected_rank_diff: The expected rank of the predictions minus that of the labels.
+        expected_rank_diff: The expected difference: the rank of the predictions minus the rank of
+            the labels.
         name: Name of the scope.
 
     Returns:
-        Labels and predictions.
+        The labels and the predictions.
     """
     with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
         guesses = convert_to_tensor(predictions)

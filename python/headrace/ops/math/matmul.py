@@ -30,19 +30,19 @@ def matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the product of two matrices, or of matrices in the last two axes.
+    """Returns the product of two matrices, or of the matrices in the last two axes.
 
     Args:
         a: The first factor, of rank 2 or more.
         b: The second factor, of the same type.
-        transpose_a: Whether `a` is transposed first.
-        transpose_b: Whether `b` is transposed first.
-        adjoint_a: Whether `a` is conjugated and transposed first.
-        adjoint_b: Whether `b` is conjugated and transposed first.
+        transpose_a: If True, `a` is transposed first.
+        transpose_b: If True, `b` is transposed first.
+        adjoint_a: If True, `a` is conjugated and transposed first.
+        adjoint_b: If True, `b` is conjugated and transposed first.
         name: Name of the operation.
 
     Raises:
-        ValueError: If the sizes do not fit, or a factor is both transposed and adjoint.
+        ValueError: If the sizes do not match, or a factor is both transposed and adjoint.
     """
     with name_scope(name, "MatMul", [a, b]) as scope:
         if transpose_a and adjoint_a:

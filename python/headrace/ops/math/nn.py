@@ -41,12 +41,12 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
 
     Args:
         logits: A float tensor of rank 1 or more.
-        axis: The axis; None for the last.
+        axis: The axis. Defaults to the last.
         name: Name of the operation.
 
     Raises:
         ValueError: If `logits` is a scalar.
-        InvalidArgumentError: If there is no such axis.
+        InvalidArgumentError: When run, if the axis does not exist.
     """
     dim = -1 if axis is None else axis
     tensor = convert_to_tensor(logits)
@@ -79,7 +79,7 @@ def l2_normalize(
 
     Args:
         x: The tensor.
-        axis: An axis or a list of axes. None for all axes.
+        axis: An axis or a list of axes. Defaults to all axes.
         epsilon: The minimum square of the norm to divide by.
         name: Name of the operation.
     """

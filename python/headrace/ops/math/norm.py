@@ -63,8 +63,8 @@ def norm(
         tensor: A floating-point tensor of real numbers.
         ord: "euclidean" ("fro" for matrices), or the order: 1, 2 or infinity, and any number above
             0 for vectors.
-        axis: The axis of the vectors, or the two axes of the matrices. None for one vector of all
-            elements.
+        axis: The axis of the vectors, or the two axes of the matrices. By default, all elements are
+            one vector.
         keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
 
@@ -99,7 +99,7 @@ def clip_by_norm(
     Args:
         t: A floating-point tensor.
         clip_norm: The maximum norm.
-        axes: The axes of the norm. None for one norm over all axes.
+        axes: The axes of the norm. By default, one norm is computed over all axes.
         name: Name of the operation.
 
     Raises:
@@ -135,7 +135,7 @@ def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) ->
     """Returns the Euclidean norm of several tensors together.
 
     Args:
-        t_list: The tensors, of one float type; None are omitted.
+        t_list: The tensors, of the same floating-point type. None is skipped.
         name: Name of the scope.
 
     Raises:
@@ -158,16 +158,17 @@ def clip_by_global_norm(
     use_norm: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[list[Tensor | None], Tensor]:
-    """Returns tensors, all scaled down by one factor if their common norm is too large.
+    """Scales tensors down by a common factor if their global norm exceeds a limit.
 
     Args:
-        t_list: The tensors, of one float type; None stay None.
-        clip_norm: The largest length.
-        use_norm: Their length if it is known; None to compute it.
+        t_list: The tensors, of the same floating-point type. None stays None.
+        clip_norm: The maximum norm.
+        use_norm: The global norm, if you have computed it already. By default, it is computed.
         name: Name of the scope.
 
     Returns:
-        The tensors, and their length before. Where that is not finite, all elements are NaN.
+        The tensors, and the global norm before scaling. If the norm is not finite, all elements are
+        NaN.
 
     Raises:
         TypeError: If `t_list` is not a sequence.

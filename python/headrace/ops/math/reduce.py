@@ -54,7 +54,7 @@ class Reduction(Protocol):
 
     Args:
         input_tensor: The tensor.
-        axis: An axis, or a list or vector of axes. None for all axes.
+        axis: An axis, or a list or vector of axes. Defaults to all axes.
         keepdims: If True, reduced axes are kept with size 1.
         name: Name of the operation.
 
@@ -195,7 +195,7 @@ def count_nonzero(
 
     Args:
         input: The tensor.
-        axis: An axis or a list of axes. None for all axes.
+        axis: An axis or a list of axes. Defaults to all axes.
         keepdims: If True, reduced axes are kept with size 1.
         dtype: The type of the result.
         name: Name of the scope.
@@ -213,11 +213,11 @@ def argmax(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the index of the largest element along an axis, or of the first of equal ones.
+    """Returns the index of the largest element along an axis. If there is a tie, the first wins.
 
     Args:
         input: The tensor.
-        axis: The axis. None for 0.
+        axis: The axis. Defaults to 0.
         output_type: int32 or int64.
         name: Name of the operation.
 
@@ -233,11 +233,11 @@ def argmin(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the index of the smallest element along an axis, or of the first of equal ones.
+    """Returns the index of the smallest element along an axis. If there is a tie, the first wins.
 
     Args:
         input: The tensor.
-        axis: The axis. None for 0.
+        axis: The axis. Defaults to 0.
         output_type: int32 or int64.
         name: Name of the operation.
 

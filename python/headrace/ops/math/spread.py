@@ -29,7 +29,7 @@ def reduce_logsumexp(
 
     Args:
         input_tensor: A floating-point tensor.
-        axis: An axis, or a list or vector of axes. None for all axes.
+        axis: An axis, or a list or vector of axes. Defaults to all axes.
         keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
 
@@ -54,7 +54,7 @@ def reduce_variance(
 
     Args:
         input_tensor: A floating-point tensor.
-        axis: An axis, or a list or vector of axes. None for all axes.
+        axis: An axis, or a list or vector of axes. Defaults to all axes.
         keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
 
@@ -91,7 +91,7 @@ def reduce_euclidean_norm(
 
     Args:
         input_tensor: A floating-point tensor.
-        axis: An axis, or a list or vector of axes. None for all axes.
+        axis: An axis, or a list or vector of axes. Defaults to all axes.
         keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
 

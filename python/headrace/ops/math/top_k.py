@@ -36,7 +36,7 @@ class TopKV2(NamedTuple):
 def top_k(
     input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str | None = None
 ) -> TopKV2:
-    """Returns the largest elements along the last axis; the first among equal ones.
+    """Returns the largest elements along the last axis. Equal elements keep their order.
 
     Args:
         input: The tensor.
@@ -45,10 +45,10 @@ def top_k(
         name: Name of the operation.
 
     Returns:
-        The elements and their positions. A run in which the rows are too short ends with
-        InvalidArgumentError.
+        The elements and their positions.
 
     Raises:
+        InvalidArgumentError: When run, if the rows are too short.
         ValueError: If `k` is negative or the rows are known to be too short.
     """
 
@@ -92,18 +92,18 @@ def top_k(
 def in_top_k(
     predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns whether the prediction for the target is among the k largest of each row.
+    """Returns, for each row, whether the prediction for the target is among the k largest.
 
     Args:
-        predictions: One row an example, one column a class; float32, (batch, classes).
+        predictions: float32, (batch, classes): one row per example and one column per class.
         targets: The class of each example, an integer vector.
-        k: The number of largest predictions that count. All that are equal to the last of them
-            count too.
+        k: The number of largest predictions to consider. Predictions equal to the smallest of them
+            also count.
         name: Name of the operation.
 
     Returns:
-        A bool for each example; False where the class does not exist or a prediction that matters
-        is not finite.
+        A bool for each example. It is False if the class does not exist or a relevant prediction is
+        not finite.
     """
 
     def infer(rows: Tensor, classes: Tensor, count: Tensor) -> Outputs:

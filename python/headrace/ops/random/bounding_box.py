@@ -21,10 +21,10 @@ class SampleDistortedBoundingBox(NamedTuple):
     """The result of `sample_distorted_bounding_box`.
 
     Attributes:
-        begin: (3,), the type of `image_size`: the offset of the window; the last number is 0.
-        size: (3,), the type of `image_size`: the size of the window; the last number is -1, for
-            all channels.
-        bboxes: float32, (1, 1, 4): the window as a box: top, left, bottom, right, 0-1.
+        begin: (3,), the type of `image_size`: the offset of the window. The last number is 0.
+        size: (3,), the type of `image_size`: the size of the window. The last number is -1, for all
+            channels.
+        bboxes: float32, (1, 1, 4): the window as a box: top, left, bottom and right, from 0 to 1.
     """
 
     begin: Tensor
@@ -55,11 +55,11 @@ def sample_distorted_bounding_box(
         seed2: The second half of the seed.
         min_object_covered: The fraction of at least one object that a window must cover, a float
             scalar.
-        aspect_ratio_range: The minimum and maximum of width divided by height. None for 0.75 and
+        aspect_ratio_range: The minimum and maximum of width divided by height. Defaults to 0.75 and
             1.33.
-        area_range: The minimum and maximum fraction of the image that a window covers. None for
+        area_range: The minimum and maximum fraction of the image that a window covers. Defaults to
             0.05 and 1.
-        max_attempts: The number of attempts before the whole image is used. None for 100.
+        max_attempts: The number of attempts before the whole image is used. Defaults to 100.
         use_image_if_no_bounding_boxes: If True, the whole image is the object if there are no
             boxes. If False, this is an error.
         name: Name of the operation.

@@ -34,8 +34,8 @@ def random_uniform(
     Args:
         shape: The shape, an integer vector.
         minval: The start of the range, which is included.
-        maxval: The end of the range, which is excluded. None for 1, for floats only. For integers,
-            both limits are scalars.
+        maxval: The end of the range, which is excluded. It defaults to 1 for floats and is required
+            for integers. For integers, both limits are scalars.
         dtype: The type of the numbers: float16, float32, float64, int32 or int64.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.

@@ -8,6 +8,6 @@ __all__ = ["seed_attrs"]
 
 
 def seed_attrs(seed: int | None) -> dict[str, Any]:
-    """Returns the seeds of an operation as its attributes; 0 and 0 if it has none."""
+    """Returns the seeds of an operation as attributes: 0 and 0 if it has none."""
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}

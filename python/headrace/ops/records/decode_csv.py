@@ -43,7 +43,7 @@ def decode_csv(
         field_delim: The delimiter between fields, one byte.
         use_quote_delim: If True, fields may be quoted.
         na_value: The text of a missing field. Empty fields are also missing.
-        select_cols: The indices of the fields to parse, in ascending order. None for all fields.
+        select_cols: The indices of the fields to parse, in ascending order. Defaults to all fields.
         name: Name of the operation.
 
     Returns:

@@ -40,8 +40,8 @@ class DenseFeature(NamedTuple):
     Attributes:
         key: Name of the feature.
         dtype: Type of its values.
-        shape: Shape of the values. The first dimension is None for any number of rows.
-        default: The value where it is missing, or that pads rows; None if there is none.
+        shape: Shape of the values. The first dimension is None if the number of rows can vary.
+        default: The value of a missing feature, or the value that pads rows. None if there is none.
     """
 
     key: str
@@ -51,7 +51,7 @@ class DenseFeature(NamedTuple):
 
     @property
     def has_rows(self) -> bool:
-        """True if there may be any number of rows."""
+        """Whether the number of rows can vary."""
         return bool(self.shape.rank) and self.shape.as_list()[0] is None
 
 
@@ -59,7 +59,7 @@ class FeaturePlan:
     """The features to parse, sparse and dense ones, each in the order of their names.
 
     Args:
-        features: Configurations by the features' names.
+        features: The configurations, by name of the feature.
         of: The message that has the features: an `Example`, or the context or the lists of a
             `SequenceExample`.
 
@@ -132,7 +132,7 @@ class FeaturePlan:
         self.merged[key] = feature
 
     def defaults(self) -> list[Tensor]:
-        """Returns a default for each dense feature; an empty tensor if the feature is required."""
+        """Returns a default for each dense feature, which is empty if the feature is required."""
         return [_default(feature) for feature in self.dense.values()]
 
     def attrs(self, prefix: str = "") -> dict[str, Any]:
@@ -150,7 +150,7 @@ class FeaturePlan:
         """Returns types and static shapes of the operation's outputs.
 
         Args:
-            batch: The number of examples, or of features in a list; None for a single one.
+            batch: The number of examples, or of features in a list. None for a single one.
         """
         rank = 1 if batch is None else 2
         prefix = TensorShape([]) if batch is None else batch

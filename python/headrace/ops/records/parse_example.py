@@ -63,17 +63,17 @@ def parse_example(
 
     Args:
         serialized: A vector of strings.
-        features: As for `parse_single_example`.
+        features: See `parse_single_example`.
         example_names: A vector of strings that name the examples in errors, or None.
         name: Name of the operation.
 
     Returns:
-        As `parse_single_example`, with a new first dimension for the example. Sequences are padded
-        to the longest one of the batch.
+        The same as from `parse_single_example`, with a new first dimension for the example.
+        Sequences are padded to the longest one of the batch.
 
     Raises:
-        InvalidArgumentError: As `parse_single_example`.
-        ValueError: As `parse_single_example`; or if `serialized` is not a vector.
+        InvalidArgumentError: See `parse_single_example`.
+        ValueError: See `parse_single_example`. Or if `serialized` is not a vector.
     """
     if not features:
         raise ValueError(f"Missing: features was {features}.")

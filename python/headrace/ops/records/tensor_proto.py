@@ -21,19 +21,19 @@ _TYPES: Final[tuple[DType, ...]] = (*FLOATS, *INTEGERS, *COMPLEX, dtypes.bool, d
 
 
 def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
-    """Parses a tensor that `serialize_tensor` has serialized.
+    """Parses a tensor that was serialized by `serialize_tensor`.
 
     Args:
         serialized: A scalar string, the bytes of a `TensorProto`.
-        out_type: Type of the tensor.
+        out_type: The type of the tensor.
         name: Name of the operation.
 
     Returns:
-        The tensor, of unknown static shape. A run in which the bytes are not a tensor of this
-        type ends with InvalidArgumentError.
+        The tensor, of unknown static shape.
 
     Raises:
-        TypeError: If there is no such type.
+        InvalidArgumentError: When run, if the bytes are not a tensor of this type.
+        TypeError: If the type does not exist.
     """
     dtype = type_attr("out_type", out_type, _TYPES)
     inputs = [Input("serialized", serialized, dtypes.string)]

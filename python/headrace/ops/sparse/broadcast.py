@@ -28,13 +28,13 @@ def product_of_elements(
     dense: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """Multiplies the elements of a sparse tensor by those of a dense one at the same places.
+    """Multiplies the elements of a sparse tensor by the dense elements at the same positions.
 
     Args:
         indices: The positions of the elements.
         values: The elements.
         dense_shape: The shape.
-        dense: The dense tensor, of that shape, or one that is broadcast to it.
+        dense: The dense tensor. It has this shape, or is broadcast to it.
         name: Name of the operation.
 
     Returns:
@@ -51,13 +51,13 @@ def quotient_of_elements(
     dense: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """Divides the elements of a sparse tensor by those of a dense one at the same places.
+    """Divides the elements of a sparse tensor by the dense elements at the same positions.
 
     Args:
         indices: The positions of the elements.
         values: The elements, floats or complex numbers.
         dense_shape: The shape.
-        dense: The dense tensor, of that shape, or one that is broadcast to it.
+        dense: The dense tensor. It has this shape, or is broadcast to it.
         name: Name of the operation.
 
     Returns:

@@ -21,21 +21,21 @@ __all__ = ["merge_sparse_feature"]
 
 
 def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> SparseTensor:
-    """Makes one sparse tensor of the parsed parts of a `SparseFeature`.
+    """Creates one sparse tensor from the parsed parts of a `SparseFeature`.
 
     Args:
         parsed: A `SparseTensor` for each part of the feature, by the name of the part.
         feature: The parts, and the size of the result.
 
     Returns:
-        The sparse tensor. Its static shape has the sizes, and for a batch a first dimension for the
-        example. A run in which an example has not as many indices as values ends with
-        InvalidArgumentError; indices are not compared with the size.
+        The sparse tensor. Its static shape has the sizes, after a first dimension for the example
+        if there is a batch. Indices are not compared with the size.
 
     Raises:
-        TypeError: If the size is not an integer, or not a list of integers for a list of index
-            keys.
-        ValueError: If there are not as many sizes as index keys.
+        InvalidArgumentError: When run, if an example has different numbers of indices and values.
+        TypeError: If the size is not an integer, or, for a list of index keys, not a list of
+            integers.
+        ValueError: If the numbers of sizes and index keys differ.
     """
     keys, sizes = _dimensions(feature)
     values = parsed[feature.value_key]

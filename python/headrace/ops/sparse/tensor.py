@@ -27,7 +27,7 @@ class SparseTensorValue(NamedTuple):
     Attributes:
         indices: int64, (n, rank): the index of each element.
         values: (n,): the elements.
-        dense_shape: int64, (rank,): the shape of the whole.
+        dense_shape: int64, (rank,): the shape of the tensor.
     """
 
     indices: Any
@@ -36,16 +36,16 @@ class SparseTensorValue(NamedTuple):
 
 
 class SparseTensor:
-    """A tensor of which only some elements are stored.
+    """A tensor that stores only some of its elements.
 
     Args:
         indices: int64, (n, rank): the index of each element.
         values: (n,): the elements, of any type.
-        dense_shape: int64, (rank,): the shape of the whole.
+        dense_shape: int64, (rank,): the shape of the tensor.
 
     Raises:
-        TypeError: If indices or shape are not integers.
-        ValueError: If the static shapes do not fit.
+        TypeError: If the indices or the shape are not integers.
+        ValueError: If the static shapes do not match.
     """
 
     def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
@@ -68,10 +68,10 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, sparse_tensor_value: SparseTensor | SparseTensorValue) -> SparseTensor:
-        """Makes a sparse tensor of a `SparseTensorValue` or another `SparseTensor`.
+        """Creates a sparse tensor from a `SparseTensorValue` or another `SparseTensor`.
 
         Raises:
-            TypeError: If it is neither.
+            TypeError: If the value is neither.
         """
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
@@ -83,7 +83,7 @@ class SparseTensor:
 
     @property
     def indices(self) -> Tensor:
-        """int64, (n, rank): where each element is."""
+        """int64, (n, rank): the index of each element."""
         return self._indices
 
     @property
@@ -93,7 +93,7 @@ class SparseTensor:
 
     @property
     def dense_shape(self) -> Tensor:
-        """int64, (rank,): the shape of the whole."""
+        """int64, (rank,): the shape of the tensor."""
         return self._dense_shape
 
     @property
@@ -103,39 +103,39 @@ class SparseTensor:
 
     @property
     def graph(self) -> Graph:
-        """The graph it belongs to."""
+        """The graph that the tensor belongs to."""
         return cast(Graph, self._indices.graph)
 
     @property
     def dtype(self) -> DType:
-        """Type of the elements."""
+        """The type of the elements."""
         return self._values.dtype
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape of the whole."""
+        """The static shape of the tensor."""
         return constant_value_as_shape(self._dense_shape)
 
     def get_shape(self) -> TensorShape:
-        """Returns the static shape of the whole."""
+        """Returns the static shape of the tensor."""
         return self.shape
 
     def consumers(self) -> list[Operation]:
-        """Returns the operations that read its parts."""
+        """Returns the operations that use the indices, the values or the dense shape."""
         parts = (self._values, self._indices, self._dense_shape)
         return list(dict.fromkeys(op for part in parts for op in part.consumers()))
 
     def eval(
         self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None
     ) -> SparseTensorValue:
-        """Computes its parts. Blocks until it is done.
+        """Computes the value of the tensor. Blocks until it is done.
 
         Args:
             feed_dict: Values for tensors, as in `Session.run`.
-            session: The session to use; None for the default session.
+            session: The session to use. Defaults to the default session.
 
         Raises:
-            ValueError: If there is no session or the session has another graph.
+            ValueError: If there is no session, or the session has another graph.
         """
         chosen = session_for_tensor(self.graph, session)
         parts = [self._indices, self._values, self._dense_shape]
@@ -152,7 +152,7 @@ def as_sparse_tensor(value: SparseTensor | SparseTensorValue) -> SparseTensor:
     """Returns a sparse tensor unchanged, and converts a `SparseTensorValue` to one.
 
     Raises:
-        TypeError: If it is neither.
+        TypeError: If the value is neither.
     """
     if isinstance(value, SparseTensorValue):
         return SparseTensor.from_value(value)
@@ -162,10 +162,10 @@ def as_sparse_tensor(value: SparseTensor | SparseTensorValue) -> SparseTensor:
 
 
 def of_elements(function: Callable[..., Tensor], sparse: SparseTensor, name: str | None) -> Tensor:
-    """Returns a sparse tensor with a function's result for the elements of another one.
+    """Applies a function to the elements of a sparse tensor.
 
     Args:
-        function: Takes the elements and `name`.
+        function: Called with the elements and `name`.
         sparse: The sparse tensor.
         name: Name of the operation.
     """
@@ -179,15 +179,15 @@ def convert_to_tensor_or_sparse_tensor(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor | SparseTensor:
-    """Returns a sparse tensor for a sparse value, else converts to a tensor.
+    """Converts a value to a sparse tensor if it is sparse, and to a tensor otherwise.
 
     Args:
-        value: A sparse tensor, its value, or what `convert_to_tensor` takes.
-        dtype: The type it must have; None for any.
-        name: Name of the constant, if one is made.
+        value: A sparse tensor, a `SparseTensorValue`, or a value that `convert_to_tensor` accepts.
+        dtype: The required type. By default, any type is allowed.
+        name: Name of the constant, if one is created.
 
     Raises:
-        RuntimeError: If it is sparse and has another type.
+        RuntimeError: If the value is sparse and has another type.
     """
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         return convert_to_tensor(value, dtype, name=name)

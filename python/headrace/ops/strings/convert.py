@@ -36,16 +36,18 @@ def as_string(
 
     Args:
         input: The tensor.
-        precision: Digits after the point, for floats; -1 for 6.
-        scientific: Whether floats are written with an exponent.
-        shortest: Whether floats are written in the shorter of both ways.
-        width: The smallest number of characters; -1 for no limit.
-        fill: The character that pads to `width`: a flag of C's printf such as "0" or " ".
+        precision: For floats, the number of digits after the decimal point. -1 selects 6.
+        scientific: If True, floats are written with an exponent.
+        shortest: If True, floats are written in the shorter notation, with or without an exponent.
+        width: The minimum number of characters. -1 means no minimum.
+        fill: A flag of C's printf that pads to `width`, such as "0" or " ".
         name: Name of the operation.
 
     Returns:
-        A string tensor of the same shape. A run with options that do not fit the type ends with
-        InvalidArgumentError.
+        A string tensor of the same shape.
+
+    Raises:
+        InvalidArgumentError: When run, if an option is not supported for the type.
     """
     attrs = {
         "precision": precision,

@@ -54,7 +54,7 @@ def string_to_hash_bucket_strong(
     """Hashes each string with a key and returns the index of its bucket.
 
     Equal strings have equal results on every machine and in every version. Without the key, nobody
-    can create many strings that share a bucket. The hash (SipHash) is slower than the hash of
+    can create many strings that share a bucket. The hash (SipHash) is slower than in
     `string_to_hash_bucket_fast`.
 
     Args:

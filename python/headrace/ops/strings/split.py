@@ -30,12 +30,13 @@ def split_at_bytes(
 
     Args:
         input: A vector of strings.
-        separators: The separating bytes, a scalar string; "" to split into single bytes.
-        skip_empty: Whether parts without a byte are skipped.
+        separators: The separator bytes, a scalar string. If it is empty, strings are split into
+            single bytes.
+        skip_empty: If True, empty parts are skipped.
         name: Name of the scope.
 
     Returns:
-        A sparse tensor with a row of parts for each string.
+        A sparse tensor with one row of parts per string.
 
     Raises:
         ValueError: If `input` is not a vector.
@@ -53,8 +54,8 @@ def string_split(
 
     Args:
         input: A vector of strings. A scalar counts as a vector of one string.
-        sep: The separator, a scalar string. None or "" splits at white space.
-        maxsplit: The maximum number of splits per string. Negative for no limit.
+        sep: The separator, a scalar string. If it is None or "", strings are split at white space.
+        maxsplit: The maximum number of splits per string. If negative, there is no limit.
         name: Name of the scope.
 
     Returns:

@@ -28,9 +28,10 @@ def tokenize(
 ) -> Tensor:
     """Converts a text to token numbers, in the same way as the package `tokenizers`.
 
-    The result is that of `Tokenizer.from_file(tokenizer).encode(text, add_special_tokens=...).ids`.
-    The model, the normalizer, added tokens, truncation and padding come from the file. Added and
-    special tokens are also recognised if they are written in the text.
+    The result is the same as `Tokenizer.from_file(tokenizer).encode(text,
+    add_special_tokens=...).ids`. The model, the normalizer, added tokens, truncation and padding
+    come from the file. Added and special tokens are also recognised if they are written in the
+    text.
 
     The file is read when the function is traced, once for all threads. The state of a pipeline
     includes its content.
