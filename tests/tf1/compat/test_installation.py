@@ -140,7 +140,7 @@ def test_missing_name_imports_and_raises_with_a_remedy_on_use():
     for message in (adam, net, dense, truth):
         assert "headrace does not train models" in message
     assert staging.endswith("which collects components by key.")
-    assert accumulator.endswith("add up in NumPy what `sess.run` returns.")
+    assert accumulator.endswith("Add up the results of `sess.run` in NumPy.")
     assert flag.startswith("tensorflow.CXX11_ABI_FLAG: ")
 
 
