@@ -168,7 +168,7 @@ mod tests {
 
     /// The vectors that Random123, the authors' own library, publishes for `philox4x32 10`.
     #[test]
-    fn blocks_match_the_vectors_of_random123() {
+    fn blocks_match_the_random123_test_vectors() {
         let generate = |key, counter| Philox { key, ..Philox::new(0, 0) }.generate(counter);
         assert_eq!(generate([0, 0], 0), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
         assert_eq!(generate([u32::MAX; 2], u128::MAX), [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_stream_continues() {
+    fn restored_stream_continues() {
         for count in 0..9 {
             let mut stream = Philox::new(7, -8);
             for _ in 0..count {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_depends_on_both_seeds_only() {
+    fn stream_depends_only_on_both_seeds() {
         assert_eq!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(7, 8), 9));
         assert_ne!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(8, 7), 9));
         assert_ne!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(7 + (1 << 32), 8), 9));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn entropy_gives_another_stream_each_time() {
+    fn streams_from_entropy_differ() {
         assert_ne!(numbers(Philox::from_entropy(), 9), numbers(Philox::from_entropy(), 9));
         assert_ne!(numbers(Philox::from_seeds(0, 0), 9), numbers(Philox::from_seeds(0, 0), 9));
     }

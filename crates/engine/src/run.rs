@@ -415,7 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_panics_of_libraries_are_silent() {
+    fn only_library_panics_are_silent() {
         thread_local! {
             static NUM_PRINTED: Cell<usize> = const { Cell::new(0) };
         }

@@ -278,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_is_as_large_as_the_largest_row() {
+    fn stack_is_as_large_as_the_largest_row() {
         let rows = [sparse(&[], &[], &[2, 7]).unwrap(), sparse(&[&[4, 0]], &[1], &[5, 1]).unwrap()];
         let stacked = SparseTensor::stack(&rows, DType::Int32).unwrap();
         assert_eq!(stacked, sparse(&[&[1, 4, 0]], &[1], &[2, 5, 7]).unwrap());
     }
 
     #[test]
-    fn only_rows_to_keep_are_split_off() {
+    fn only_selected_rows_are_split_off() {
         let matrix = sparse(&[&[0, 0], &[1, 1]], &[5, 6], &[2, 4]).unwrap();
         let keep = Tensor::from_bytes(DType::Bool, Shape::new(&[2]), vec![0, 1].into()).unwrap();
         assert_eq!(matrix.rows(Some(&keep)).unwrap(), [sparse(&[&[1]], &[6], &[4]).unwrap()]);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_sparse_tensors_are_refused() {
+    fn invalid_sparse_tensors_are_rejected() {
         let text = |result: Result<SparseTensor>| result.unwrap_err().message().to_owned();
         assert_eq!(
             text(sparse(&[&[0, 4]], &[1], &[2, 4])),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensor_can_be_taken_once() {
+    fn tensor_can_be_taken_once() {
         let table = SparseTable::new();
         let (first, second) = (sparse(&[], &[], &[1]).unwrap(), sparse(&[], &[], &[2]).unwrap());
         let handles = [table.park(first.clone()), table.park(second.clone())];

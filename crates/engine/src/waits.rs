@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_listed_as_long_as_it_lasts() {
+    fn wait_is_listed_while_it_lasts() {
         let what = |wait: &Wait| wait.awaited.first().and_then(|awaited| awaited.what.as_ref().map(|what| what()));
         let mine = || registered().iter().find(|wait| what(wait).as_deref() == Some("rain")).cloned();
         assert!(mine().is_none());

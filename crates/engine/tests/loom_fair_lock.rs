@@ -39,7 +39,7 @@ fn spawn(shared: &Handle, work: impl FnOnce(&Handle, &Arc<Parker>) + 'static) ->
 }
 
 #[test]
-fn two_threads_that_take_the_lock_repeatedly_get_it_each_time() {
+fn two_threads_can_acquire_the_lock_repeatedly() {
     model(|| {
         let shared = Handle::default();
         let twice = |shared: &Handle, parker: &Arc<Parker>| (0..2).for_each(|_| hold_once(shared, parker));
@@ -57,7 +57,7 @@ fn model(work: impl Fn() + Send + Sync + 'static) {
 }
 
 #[test]
-fn three_threads_all_get_the_lock() {
+fn three_threads_all_acquire_the_lock() {
     model(|| {
         let shared = Handle::default();
         let others = [(); 2].map(|()| spawn(&shared, hold_once));
@@ -67,7 +67,7 @@ fn three_threads_all_get_the_lock() {
 }
 
 #[test]
-fn a_waiter_that_gives_up_leaves_nobody_asleep() {
+fn waiter_that_gives_up_leaves_no_thread_asleep() {
     model(|| {
         let shared = Handle::default();
         let leaver = spawn(&shared, |shared, parker| drop(FairLock::acquire(shared.clone(), parker)));

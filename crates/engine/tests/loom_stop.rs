@@ -22,7 +22,7 @@ fn wait(cancellation: &Cancellation) {
 }
 
 #[test]
-fn a_child_made_during_a_cancellation_is_cancelled_too() {
+fn child_created_during_a_cancellation_is_cancelled() {
     loom::model(|| {
         let cancellation = Cancellation::new();
         let waiter = thread::spawn({
@@ -35,7 +35,7 @@ fn a_child_made_during_a_cancellation_is_cancelled_too() {
 }
 
 #[test]
-fn a_grandchild_waits_no_longer_than_its_parents() {
+fn grandchild_waits_no_longer_than_its_parents() {
     loom::model(|| {
         let cancellation = Cancellation::new();
         let child = cancellation.child();
@@ -46,7 +46,7 @@ fn a_grandchild_waits_no_longer_than_its_parents() {
 }
 
 #[test]
-fn a_child_that_is_cancelled_leaves_its_parent_alone() {
+fn cancelled_child_does_not_cancel_its_parent() {
     loom::model(|| {
         let cancellation = Cancellation::new();
         let child = cancellation.child();
@@ -61,7 +61,7 @@ fn a_child_that_is_cancelled_leaves_its_parent_alone() {
 }
 
 #[test]
-fn a_thread_that_sees_the_stop_flag_sees_all_writes_before_it() {
+fn thread_that_sees_the_stop_flag_sees_all_writes_before_it() {
     loom::model(|| {
         let (stop, reason) = (Arc::new(StopFlag::new()), Arc::new(Mutex::new(None)));
         let asks = thread::spawn({

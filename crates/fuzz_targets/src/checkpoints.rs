@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn every_plan_resumes_from_its_own_checkpoints_and_they_can_be_encoded() {
+    fn every_plan_resumes_from_its_own_encoded_checkpoints() {
         let file = File::new(text().as_bytes()).unwrap();
         for number in 0..NUM_PLANS {
             let given = lines(&plan_of(number, &file), &Checkpoint::default());

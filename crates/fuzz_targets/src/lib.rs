@@ -109,7 +109,7 @@ pub fn run(name: &str, data: &[u8]) {
 mod tests {
     #[test]
     #[should_panic(expected = "no target is named weather")]
-    fn a_target_that_does_not_exist_is_refused() {
+    fn unknown_target_is_rejected() {
         super::run("weather", b"");
     }
 }

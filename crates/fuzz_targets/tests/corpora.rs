@@ -20,7 +20,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 // The only test of this process that allocates much, because the memory of all threads is counted.
 #[test]
-fn every_kept_input_is_parsed_or_refused() {
+fn every_saved_input_is_parsed_or_rejected() {
     for target in TARGETS {
         let files = files(&corpora().join(target.name));
         assert!(files.len() >= 10, "{}: {} files", target.name, files.len());

@@ -62,7 +62,7 @@ fn files(name: &str) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn decoders_read_nothing_past_the_end_of_a_file() {
+fn decoders_do_not_read_past_the_end_of_a_file() {
     place_files(|bytes| Bytes::from_owner(Guarded::of(bytes)));
     // Weyl's sequence: places that are spread evenly, and the same in each run.
     let mut step = 0_u32;
@@ -88,7 +88,7 @@ fn decoders_read_nothing_past_the_end_of_a_file() {
 }
 
 #[test]
-fn the_page_after_a_file_cannot_be_read() {
+fn page_after_a_file_cannot_be_read() {
     let guarded = Guarded::of(b"whole");
     assert_eq!(guarded.as_ref(), b"whole");
     let end = guarded.as_ref().as_ptr_range().end as u64;

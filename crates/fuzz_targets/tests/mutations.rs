@@ -125,7 +125,7 @@ fn number(name: &str) -> Option<u64> {
 
 // The only test of this process, because the memory of all threads is counted.
 #[test]
-fn changed_inputs_are_parsed_or_refused() {
+fn mutated_inputs_are_parsed_or_rejected() {
     let wanted = env::var("HEADRACE_TARGET").ok();
     for target in TARGETS.iter().filter(|target| wanted.as_deref().is_none_or(|name| name == target.name)) {
         let start = Instant::now();

@@ -59,14 +59,14 @@ fn decoding_an_encoded_image_gives_nearly_the_same_pixels() {
 }
 
 #[test]
-fn the_header_is_read_before_decoding() {
+fn header_is_read_before_decoding() {
     let data = jpeg(37, 21, Colours::Rgb, &encoding());
     let decoder = Decoder::new(&data, 100).unwrap();
     assert_eq!((decoder.width(), decoder.height(), decoder.num_components()), (37, 21, 3));
 }
 
 #[test]
-fn colours_can_be_asked_for() {
+fn colour_space_can_be_requested() {
     let grey = jpeg(8, 8, Colours::Grey, &encoding());
     let rgb = decode(&grey, &DecodeOptions { colours: Some(Colours::Rgb), ..OPTIONS }).unwrap();
     assert!(rgb.channels == 3 && rgb.pixels.as_chunks::<3>().0.iter().all(|[r, g, b]| r == g && g == b));
@@ -86,7 +86,7 @@ fn scaling_rounds_the_size_up() {
 }
 
 #[test]
-fn a_window_equals_that_part_of_the_image() {
+fn window_equals_that_part_of_the_image() {
     let data = jpeg(67, 45, Colours::Rgb, &encoding());
     let whole = decode(&data, &OPTIONS).unwrap();
     for window in [
@@ -103,7 +103,7 @@ fn a_window_equals_that_part_of_the_image() {
 }
 
 #[test]
-fn a_window_outside_is_refused() {
+fn window_outside_the_image_is_rejected() {
     let data = jpeg(37, 21, Colours::Rgb, &encoding());
     for (x, y, width, height) in [(0, 0, 38, 1), (37, 0, 1, 1), (0, 0, 0, 1), (0, 21, 1, 1), (1, 1, usize::MAX, 1)] {
         let window = Some(Window { x, y, width, height });
@@ -113,7 +113,7 @@ fn a_window_outside_is_refused() {
 }
 
 #[test]
-fn the_rows_of_a_truncated_file_are_counted() {
+fn rows_of_a_truncated_file_are_counted() {
     let data = jpeg(64, 64, Colours::Rgb, &encoding());
     let data = &data[..data.len() * 3 / 4];
     let image = decode(data, &OPTIONS).unwrap();
@@ -128,7 +128,7 @@ fn the_rows_of_a_truncated_file_are_counted() {
 }
 
 #[test]
-fn a_truncated_progressive_file_has_no_rows() {
+fn truncated_progressive_file_has_no_rows() {
     let data = jpeg(64, 64, Colours::Rgb, &EncodeOptions { is_progressive: true, ..encoding() });
     let data = &data[..data.len() * 3 / 4];
     assert_eq!(decode(data, &OPTIONS).unwrap_err().to_string(), "the data end before the last scan does");
@@ -155,7 +155,7 @@ fn lack_of_memory_for_pixels_is_a_separate_error() {
 }
 
 #[test]
-fn invalid_data_is_refused_in_the_words_of_libjpeg() {
+fn invalid_data_is_rejected_with_the_messages_of_libjpeg() {
     for data in [&b""[..], b"nope", &[0xff, 0xd8], &[0xff, 0xd8, 0xff, 0xd9]] {
         assert!(!decode(data, &OPTIONS).unwrap_err().to_string().is_empty());
     }
@@ -163,7 +163,7 @@ fn invalid_data_is_refused_in_the_words_of_libjpeg() {
 }
 
 #[test]
-fn truncated_and_damaged_files_give_an_image_or_an_error() {
+fn truncated_and_damaged_files_yield_an_image_or_an_error() {
     for is_progressive in [false, true] {
         let data = jpeg(40, 24, Colours::Rgb, &EncodeOptions { is_progressive, ..encoding() });
         let window = Some(Window { x: 17, y: 9, width: 20, height: 8 });
@@ -195,7 +195,7 @@ fn metadata_and_density_are_written() {
 }
 
 #[test]
-fn a_large_image_outgrows_the_first_buffer() {
+fn large_image_outgrows_the_first_buffer() {
     let noise: Vec<u8> = (0..300 * 300 * 3_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let data = encode(&noise, 300, 300, Colours::Rgb, &EncodeOptions { quality: 100, ..encoding() }).unwrap();
     assert!(data.len() > 1 << 17);
@@ -203,7 +203,7 @@ fn a_large_image_outgrows_the_first_buffer() {
 }
 
 #[test]
-fn wrong_sizes_are_refused() {
+fn wrong_sizes_are_rejected() {
     let fail = |width, height| encode(&[0; 12], width, height, Colours::Rgb, &encoding()).unwrap_err().to_string();
     assert_eq!(fail(0, 4), "4x0 pixels, expected 1 to 65500 in each direction");
     assert_eq!(fail(1, 70_000), "70000x1 pixels, expected 1 to 65500 in each direction");

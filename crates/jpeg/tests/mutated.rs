@@ -97,7 +97,7 @@ fn decode(file: &[u8], random: &mut Random) -> bool {
 }
 
 #[test]
-fn a_damaged_file_is_decoded_or_refused() {
+fn damaged_file_is_decoded_or_rejected() {
     let given = std::env::var("HEADRACE_MUTATIONS").ok();
     let count = given.map_or(DEFAULT_COUNT, |count| count.parse().unwrap());
     let originals = originals();

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_charge_that_does_not_fit_is_refused() {
+    fn charge_that_does_not_fit_is_rejected() {
         let budget = Budget::new(10);
         let first = budget.try_charge(6).unwrap();
         assert!(budget.try_charge(5).is_none());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_of_a_process_has_room_for_less_than_its_limit() {
+    fn process_budget_is_smaller_than_its_limit() {
         let small = Budget::of_process(16 << 20, 2, |_| ());
         assert_eq!((small.limit_bytes(), small.room_bytes()), (16 << 20, 12 << 20));
         assert!(small.try_charge(small.room_bytes() + 1).is_none());
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_charged_while_a_part_of_them_lives() {
+    fn bytes_are_charged_while_any_part_is_alive() {
         let budget = Budget::new(10);
         let bytes = budget.charge(3).over(vec![1, 2, 3, 4], 5);
         assert_eq!(budget.used_bytes(), 9);

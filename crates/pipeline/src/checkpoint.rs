@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_of_another_shape_is_refused() {
+    fn state_of_a_different_shape_is_rejected() {
         assert_eq!(checkpoint(7).numbers().unwrap(), Some([7]));
         assert!(checkpoint(7).numbers::<2>().is_err() && checkpoint(7).input(0).is_err());
         assert_eq!(Checkpoint::default().numbers::<2>().unwrap(), None);

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_the_hash_of_its_numbers() {
+    fn run_hash_equals_the_hash_of_its_numbers() {
         for first in [0, 7, PRIME - 3, u64::MAX] {
             for count in [0, 1, 2, 3, 10, 63, 64, 1000] {
                 let mut run = hash_of([5, 6].into_iter());
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_hashed_together_have_the_hash_of_each_alone() {
+    fn numbers_hashed_together_match_individual_hashes() {
         for count in [0, 1, 7, 8, 9, 40, 1000] {
             let numbers: Vec<_> = (0..count).map(|number: u64| mix(number, 3)).chain([PRIME, u64::MAX]).collect();
             let mut hash = hash_of([5].into_iter());
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn another_order_has_another_hash() {
+    fn different_order_has_a_different_hash() {
         let orders = [vec![1, 2, 3], vec![1, 3, 2], vec![2, 1, 3], vec![1, 2], vec![0, 1, 2, 3], vec![1, 2, 4]];
         let mut hashes: Vec<_> = orders.into_iter().map(|order| hash_of(order.into_iter())).collect();
         hashes.dedup_by_key(|hash| (hash.value, hash.len));
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn the_point_is_that_of_the_consumer_or_the_last_that_is_known() {
+    fn position_is_that_of_the_consumer_or_the_last_known_one() {
         let mut log = Log::default();
         log.push_run(0, 0, 10, 4);
         log.push_run(0, 4, 14, 2);
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_seen_again_from_where_they_are_unknown() {
+    fn rows_are_hashed_again_from_the_first_unknown_one() {
         let digest = OrderDigest::default();
         digest.begin(Point { pass: 2, position: 10, hash: SequenceHash::default() });
         assert_eq!(digest.position_to_begin(2, 4, 12), 10);

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_number_comes_once() {
+    fn each_number_appears_once() {
         for len in [1, 2, 3, 5, 16, 17, 1000, 4096, 5000] {
             let permutation = Permutation::new(len, 7, 3);
             let mut numbers: Vec<_> = (0..len).map(|index| permutation.get(index)).collect();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_computed_together_are_those_computed_alone() {
+    fn numbers_computed_together_match_those_computed_separately() {
         for len in [1, 2, 5, 17, 1000, 5000] {
             let permutation = Permutation::new(len, 7, 3);
             for part in [0..len, 0..0, len / 3..len, len / 2..len / 2 + 1] {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn other_seeds_and_passes_give_other_orders() {
+    fn different_seeds_and_passes_have_different_orders() {
         let order = |seed, pass| {
             let permutation = Permutation::new(100, seed, pass);
             (0..100).map(|index| permutation.get(index)).collect::<Vec<_>>()

@@ -137,7 +137,7 @@ fn model(work: impl Fn() + Send + Sync + 'static) {
 }
 
 #[test]
-fn two_workers_give_the_rows_in_order_and_return_after_the_close() {
+fn two_workers_yield_rows_in_order_and_return_after_close() {
     model(|| {
         let executor = executor([vec![gives(1), gives(2)]], 1);
         let workers = workers::<2>(&executor);
@@ -148,7 +148,7 @@ fn two_workers_give_the_rows_in_order_and_return_after_the_close() {
 }
 
 #[test]
-fn one_worker_and_the_consumer_wake_each_other_wave_after_wave() {
+fn worker_and_consumer_wake_each_other_repeatedly() {
     loom::model(|| {
         let executor = executor([vec![gives(1)], vec![gives(2)]], 1);
         let workers = workers::<1>(&executor);
@@ -159,7 +159,7 @@ fn one_worker_and_the_consumer_wake_each_other_wave_after_wave() {
 }
 
 #[test]
-fn a_consumer_that_looks_ahead_gets_more_outputs_than_may_wait() {
+fn consumer_that_looks_ahead_receives_more_outputs_than_can_wait() {
     model(|| {
         let executor = executor([vec![gives(1)], vec![gives(2)]], 1);
         let workers = workers::<1>(&executor);
@@ -173,7 +173,7 @@ fn a_consumer_that_looks_ahead_gets_more_outputs_than_may_wait() {
 }
 
 #[test]
-fn a_python_worker_polls_while_the_consumer_looks_ahead() {
+fn python_worker_polls_while_the_consumer_looks_ahead() {
     model(|| {
         let executor = executor([vec![Task::PythonSource], vec![Task::PythonSource]], 1);
         let worker = spawn(&executor, work_as_python_worker);
@@ -188,7 +188,7 @@ fn a_python_worker_polls_while_the_consumer_looks_ahead() {
 }
 
 #[test]
-fn an_error_comes_once_and_after_the_rows_before_it() {
+fn error_is_raised_once_after_the_preceding_rows() {
     model(|| {
         let executor = executor([vec![gives(1), fails(), gives(3)]], 2);
         let workers = workers::<2>(&executor);
@@ -230,7 +230,7 @@ fn as_many_workers_wake_as_there_are_tasks() {
 }
 
 #[test]
-fn a_worker_that_finds_more_tasks_wakes_another() {
+fn worker_that_finds_more_tasks_wakes_another_one() {
     model(|| {
         let executor = executor([vec![gives(1)], partners()], 3);
         let workers = workers::<2>(&executor);
@@ -241,7 +241,7 @@ fn a_worker_that_finds_more_tasks_wakes_another() {
 }
 
 #[test]
-fn a_close_ends_the_workers_and_a_consumer_that_waits() {
+fn close_ends_the_workers_and_a_waiting_consumer() {
     model(|| {
         let executor = executor([vec![gives(1), gives(2)]], 1);
         let workers = workers::<2>(&executor);
@@ -254,7 +254,7 @@ fn a_close_ends_the_workers_and_a_consumer_that_waits() {
 }
 
 #[test]
-fn a_python_worker_works_beside_a_worker_until_the_close() {
+fn python_worker_runs_alongside_a_worker_until_close() {
     model(|| {
         let executor = executor([vec![Task::PythonSource, gives(5), Task::PythonSource]], 2);
         let python_worker = spawn(&executor, work_as_python_worker);
@@ -267,7 +267,7 @@ fn a_python_worker_works_beside_a_worker_until_the_close() {
 }
 
 #[test]
-fn a_close_ends_a_python_worker_waiting_or_working() {
+fn close_ends_a_waiting_or_running_python_worker() {
     loom::model(|| {
         let executor = executor([vec![Task::PythonSource], vec![Task::PythonSource]], 1);
         let python_worker = spawn(&executor, work_as_python_worker);
@@ -279,7 +279,7 @@ fn a_close_ends_a_python_worker_waiting_or_working() {
 }
 
 #[test]
-fn tried_charges_never_exceed_the_limit() {
+fn try_charge_never_exceeds_the_limit() {
     loom::model(|| {
         let budget = Budget::new(5);
         let use_twice = |budget: &Arc<Budget>| {
@@ -301,7 +301,7 @@ fn tried_charges_never_exceed_the_limit() {
 }
 
 #[test]
-fn a_charge_is_corrected_while_others_are_tried() {
+fn charge_is_corrected_while_others_are_attempted() {
     loom::model(|| {
         let budget = Budget::new(5);
         let mut corrected = budget.try_charge(4).unwrap();

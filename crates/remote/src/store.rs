@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_taken_as_they_are() {
+    fn keys_are_used_unchanged() {
         for (url, root, key) in [
             ("s3://b/a%20b/c", "s3://b", "a%20b/c"),
             ("gs://b/c#/x?y=1", "gs://b", "c#/x?y=1"),

@@ -70,7 +70,7 @@ fn elements_are_taken_in_the_order_of_their_first_components() {
 }
 
 #[test]
-fn a_key_may_be_used_again_once_its_element_is_complete() {
+fn key_can_be_used_again_once_its_element_is_complete() {
     let barrier = barrier();
     for _ in 0..2 {
         begin(&barrier, &["a"], &[1]);
@@ -80,7 +80,7 @@ fn a_key_may_be_used_again_once_its_element_is_complete() {
 }
 
 #[test]
-fn invalid_insertions_are_refused_and_nothing_is_lost() {
+fn invalid_insertions_are_rejected_and_nothing_is_lost() {
     let barrier = barrier();
     begin(&barrier, &["a"], &[1]);
     let key = strings(&[1], &["a"]);
@@ -102,7 +102,7 @@ fn invalid_insertions_are_refused_and_nothing_is_lost() {
 }
 
 #[test]
-fn components_before_a_refused_key_stay_inserted() {
+fn components_before_a_rejected_key_stay_inserted() {
     let barrier = barrier();
     begin(&barrier, &["a", "b"], &[1, 2]);
     let (given, values) = (strings(&[2], &["a", "a"]), strings(&[2, 2], &["p", "q", "r", "s"]));
@@ -115,7 +115,7 @@ fn components_before_a_refused_key_stay_inserted() {
 }
 
 #[test]
-fn a_closed_barrier_completes_what_it_has_begun() {
+fn closed_barrier_completes_incomplete_elements() {
     let barrier = barrier();
     begin(&barrier, &["a"], &[1]);
     barrier.close(false).unwrap();
@@ -136,7 +136,7 @@ fn a_closed_barrier_completes_what_it_has_begun() {
 }
 
 #[test]
-fn takes_that_wait_at_a_close_end_as_those_after_it() {
+fn takes_waiting_at_a_close_end_like_later_ones() {
     let barrier = barrier();
     begin(&barrier, &["a", "b"], &[1, 2]);
     complete(&barrier, "a");
@@ -150,7 +150,7 @@ fn takes_that_wait_at_a_close_end_as_those_after_it() {
 }
 
 #[test]
-fn a_cancelling_close_drops_incomplete_elements() {
+fn cancelling_close_drops_incomplete_elements() {
     let barrier = barrier();
     begin(&barrier, &["a", "b"], &[1, 2]);
     complete(&barrier, "b");
@@ -184,7 +184,7 @@ fn saved_elements_are_restored() {
 }
 
 #[test]
-fn a_barrier_with_other_components_refuses_the_saved_state() {
+fn barrier_with_other_components_rejects_the_saved_state() {
     let from = barrier();
     begin(&from, &["a"], &[1]);
     let to = Barrier::new("o", &[DType::Int64], &[PartialShape::new(vec![Some(3)])]).unwrap();

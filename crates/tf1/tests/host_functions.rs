@@ -73,7 +73,7 @@ fn done(stop: Stop) -> Vec<i64> {
 }
 
 #[test]
-fn a_run_stops_at_each_function_in_order_and_resumes_with_its_result() {
+fn run_stops_at_each_function_in_order_and_resumes_with_its_result() {
     let mut builder = ProgramBuilder::new();
     let fed = builder.feed();
     let first = function(&mut builder, "first", &[fed]);
@@ -91,7 +91,7 @@ fn a_run_stops_at_each_function_in_order_and_resumes_with_its_result() {
 }
 
 #[test]
-fn a_program_with_functions_runs_only_in_an_execution() {
+fn program_with_functions_runs_only_in_an_execution() {
     let mut builder = ProgramBuilder::new();
     let returned = function(&mut builder, "f", &[]);
     let program = builder.build(vec![returned]).unwrap();
@@ -100,7 +100,7 @@ fn a_program_with_functions_runs_only_in_an_execution() {
 }
 
 #[test]
-fn an_error_of_a_function_names_its_operation_and_ends_the_run() {
+fn error_of_a_function_names_its_operation_and_ends_the_run() {
     let mut builder = ProgramBuilder::new();
     let q = queue(1);
     let element = on_queue(&mut builder, "QueueDequeueV2", &q, &[]);
@@ -119,7 +119,7 @@ fn an_error_of_a_function_names_its_operation_and_ends_the_run() {
 }
 
 #[test]
-fn an_operation_that_waits_during_a_function_is_served_or_cancelled_with_the_run() {
+fn operation_waiting_during_a_function_is_served_or_cancelled_with_the_run() {
     let mut builder = ProgramBuilder::new();
     let q = queue(1);
     let element = on_queue(&mut builder, "QueueDequeueV2", &q, &[]);
@@ -139,7 +139,7 @@ fn an_operation_that_waits_during_a_function_is_served_or_cancelled_with_the_run
 }
 
 #[test]
-fn a_loop_calls_its_functions_again_and_again_until_it_is_stopped() {
+fn loop_calls_its_functions_until_it_is_stopped() {
     let mut builder = ProgramBuilder::new();
     let q = queue(9);
     let returned = function(&mut builder, "f", &[]);
@@ -159,7 +159,7 @@ fn a_loop_calls_its_functions_again_and_again_until_it_is_stopped() {
 }
 
 #[test]
-fn a_function_on_a_branch_that_is_not_taken_is_not_called() {
+fn function_on_a_branch_that_is_not_taken_is_not_called() {
     let mut builder = ProgramBuilder::new();
     let condition = builder.feed();
     let guards = [(condition, true)];
@@ -175,7 +175,7 @@ fn a_function_on_a_branch_that_is_not_taken_is_not_called() {
 }
 
 #[test]
-fn a_panic_becomes_an_error_of_the_run() {
+fn panic_becomes_an_error_of_the_run() {
     let error = catch_panic::<()>(|| panic!("number {}", 3)).unwrap_err();
     let words = "the engine panicked: number 3. This is a defect of headrace; please report it.";
     assert_eq!((error.code(), error.message()), (Code::Internal, words));

@@ -44,7 +44,7 @@ fn take(barrier: &Arc<Barrier>, count: usize, is_up_to: bool) -> Result<usize> {
 }
 
 #[test]
-fn components_of_two_threads_make_one_element() {
+fn components_of_two_threads_form_one_element() {
     loom::model(|| {
         let barrier = barrier();
         let other = Arc::clone(&barrier);
@@ -59,7 +59,7 @@ fn components_of_two_threads_make_one_element() {
 }
 
 #[test]
-fn a_take_ends_with_the_last_element() {
+fn take_ends_with_the_last_element() {
     loom::model(|| {
         let barrier = barrier();
         insert(&barrier, 0);
@@ -78,7 +78,7 @@ fn a_take_ends_with_the_last_element() {
 }
 
 #[test]
-fn a_close_ends_takes_beside_an_incomplete_element() {
+fn close_ends_takes_despite_an_incomplete_element() {
     for (count, is_up_to, expected) in [(2, true, 1), (3, false, 0)] {
         loom::model(move || {
             let barrier = barrier();
@@ -98,7 +98,7 @@ fn a_close_ends_takes_beside_an_incomplete_element() {
 }
 
 #[test]
-fn a_cancelling_close_ends_a_take() {
+fn cancelling_close_ends_a_take() {
     loom::model(|| {
         let barrier = barrier();
         let other = Arc::clone(&barrier);

@@ -62,7 +62,7 @@ fn drain(queue: &Arc<Queue>) -> Vec<i64> {
 }
 
 #[test]
-fn a_producer_and_a_consumer_hand_over_every_element_in_order() {
+fn every_element_passes_from_producer_to_consumer_in_order() {
     loom::model(|| {
         let q = queue(Order::Fifo, 1);
         let producer = thread::spawn({
@@ -106,7 +106,7 @@ fn two_consumers_share_the_elements() {
 }
 
 #[test]
-fn a_close_wakes_a_consumer_that_waits_for_more_elements() {
+fn close_wakes_a_consumer_that_waits_for_more_elements() {
     loom::model(|| {
         let q = queue(Order::Fifo, 4);
         let consumer = thread::spawn({
@@ -121,7 +121,7 @@ fn a_close_wakes_a_consumer_that_waits_for_more_elements() {
 }
 
 #[test]
-fn a_consumer_that_leaves_while_it_is_served_loses_nothing() {
+fn consumer_that_leaves_while_being_served_loses_nothing() {
     loom::model(|| {
         let q = queue(Order::Fifo, 4);
         let producer = thread::spawn({
@@ -143,7 +143,7 @@ fn a_consumer_that_leaves_while_it_is_served_loses_nothing() {
 }
 
 #[test]
-fn a_cancelling_close_wakes_a_producer_and_keeps_what_it_had_added() {
+fn cancelling_close_wakes_a_producer_and_keeps_its_added_elements() {
     loom::model(|| {
         let q = queue(Order::Fifo, 1);
         let producer = thread::spawn({
@@ -159,7 +159,7 @@ fn a_cancelling_close_wakes_a_producer_and_keeps_what_it_had_added() {
 }
 
 #[test]
-fn a_plain_close_lets_a_waiting_producer_finish() {
+fn plain_close_lets_a_waiting_producer_finish() {
     loom::model(|| {
         let q = queue(Order::Fifo, 1);
         let producer = thread::spawn({
@@ -197,7 +197,7 @@ fn cancelling_always_wakes_the_waiting_call() {
 }
 
 #[test]
-fn an_enqueue_ends_without_room_if_the_queue_accepts() {
+fn enqueue_completes_without_space_if_the_queue_accepts_more() {
     loom::model(|| {
         let queue = queue(Order::Fifo, 1);
         let producer = {

@@ -36,7 +36,7 @@ fn get(area: &Arc<StagingArea>, take: Take) -> Vec<i64> {
 }
 
 #[test]
-fn elements_come_in_order_through_a_full_area() {
+fn elements_pass_through_a_full_area_in_order() {
     loom::model(|| {
         let area = StagingArea::new("a", Some(1), None);
         let other = Arc::clone(&area);
@@ -48,7 +48,7 @@ fn elements_come_in_order_through_a_full_area() {
 }
 
 #[test]
-fn a_peek_and_a_get_are_both_served() {
+fn peek_and_a_get_are_both_served() {
     loom::model(|| {
         let area = StagingArea::new("a", None, Some(16));
         let (peeked, putting) = (Arc::clone(&area), Arc::clone(&area));
@@ -61,7 +61,7 @@ fn a_peek_and_a_get_are_both_served() {
 }
 
 #[test]
-fn a_get_that_gives_up_loses_no_element() {
+fn cancelled_get_loses_no_element() {
     loom::model(|| {
         let area = StagingArea::new("a", Some(1), None);
         let other = Arc::clone(&area);

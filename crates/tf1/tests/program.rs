@@ -61,7 +61,7 @@ fn wait_for_waiting_dequeue(queue: &Queue) {
 }
 
 #[test]
-fn feeds_constants_and_results_go_through_a_program() {
+fn feeds_constants_and_results_pass_through_a_program() {
     let mut builder = ProgramBuilder::new();
     let x = builder.feed();
     let one = builder.constant(Tensor::scalar(1_i64));
@@ -75,7 +75,7 @@ fn feeds_constants_and_results_go_through_a_program() {
 }
 
 #[test]
-fn a_dequeue_waits_for_the_enqueue_of_the_same_run() {
+fn dequeue_waits_for_the_enqueue_of_the_same_run() {
     let queue = queue(1);
     let mut builder = ProgramBuilder::new();
     let (_, taken) = on_queue(&mut builder, "QueueDequeueV2", &queue, &[]);
@@ -90,7 +90,7 @@ fn a_dequeue_waits_for_the_enqueue_of_the_same_run() {
 }
 
 #[test]
-fn a_loop_ends_with_the_error_that_ends_its_input() {
+fn loop_ends_with_the_error_that_ends_its_input() {
     let (source, sink) = (queue(10), queue(10));
     let mut builder = ProgramBuilder::new();
     let (_, taken) = on_queue(&mut builder, "QueueDequeueV2", &source, &[]);
@@ -114,7 +114,7 @@ fn a_loop_ends_with_the_error_that_ends_its_input() {
 }
 
 #[test]
-fn a_stop_flag_ends_a_loop_between_two_runs() {
+fn stop_flag_ends_a_loop_between_two_runs() {
     struct CountTo(AtomicUsize, Arc<StopFlag>);
     impl Kernel for CountTo {
         fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
@@ -148,7 +148,7 @@ fn cancelling_wakes_a_waiting_run_with_the_error_of_its_operation() {
 }
 
 #[test]
-fn a_deadline_ends_a_waiting_run() {
+fn deadline_ends_a_waiting_run() {
     let queue = queue(1);
     let cancellation = Cancellation::new();
     let context = Run::new(&cancellation).with_deadline(Some(Instant::now() + Duration::from_millis(20)));
@@ -157,7 +157,7 @@ fn a_deadline_ends_a_waiting_run() {
 }
 
 #[test]
-fn an_interrupt_ends_a_waiting_run_with_its_error() {
+fn interrupt_ends_a_waiting_run_with_its_error() {
     struct CtrlC;
     impl Interrupt for CtrlC {
         fn check(&self) -> Result<()> {
@@ -170,7 +170,7 @@ fn an_interrupt_ends_a_waiting_run_with_its_error() {
 }
 
 #[test]
-fn a_failure_ends_the_other_waits_of_the_run() {
+fn failure_ends_the_other_waits_of_the_run() {
     let queue = queue(1);
     let mut builder = ProgramBuilder::new();
     on_queue(&mut builder, "QueueDequeueV2", &queue, &[]);
@@ -182,7 +182,7 @@ fn a_failure_ends_the_other_waits_of_the_run() {
 }
 
 #[test]
-fn a_control_input_runs_before() {
+fn control_input_runs_before() {
     struct Note(Arc<std::sync::Mutex<Vec<usize>>>, usize);
     impl Kernel for Note {
         fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
@@ -203,7 +203,7 @@ fn a_control_input_runs_before() {
 }
 
 #[test]
-fn a_kernel_knows_which_outputs_are_read() {
+fn kernel_sees_which_outputs_are_read() {
     struct Three(Arc<std::sync::Mutex<[bool; 3]>>);
     impl Kernel for Three {
         fn run(&self, run: &Run, _inputs: Tensors) -> Result<Step> {
@@ -220,7 +220,7 @@ fn a_kernel_knows_which_outputs_are_read() {
 }
 
 #[test]
-fn a_kernel_may_take_in_constant_inputs() {
+fn kernel_can_absorb_constant_inputs() {
     /// Adds its inputs to the constants it knows, and returns the number of its inputs.
     struct Sum(i64);
     impl Kernel for Sum {
@@ -249,7 +249,7 @@ fn a_kernel_may_take_in_constant_inputs() {
 }
 
 #[test]
-fn a_kernel_must_return_as_many_outputs_as_its_node_has() {
+fn kernel_must_return_as_many_outputs_as_its_node_has() {
     let mut builder = ProgramBuilder::new();
     let one = builder.constant(Tensor::scalar(1_i64));
     let negative = kernels::build("Neg", &Attrs::default()).unwrap().unwrap();
@@ -260,7 +260,7 @@ fn a_kernel_must_return_as_many_outputs_as_its_node_has() {
 }
 
 #[test]
-fn a_value_is_changed_in_place_unless_it_has_another_reader() {
+fn value_is_changed_in_place_unless_it_has_another_reader() {
     /// Adds 1 and counts how often it does so in place; fails at 100.
     struct Increment(Arc<AtomicUsize>);
     impl Kernel for Increment {
@@ -325,7 +325,7 @@ fn conditional() -> Program {
 }
 
 #[test]
-fn only_the_branch_that_is_taken_runs() {
+fn only_the_taken_branch_runs() {
     let program = conditional();
     for (predicate, expected) in [(true, -8), (false, -49), (true, -8)] {
         let values = run(&program, vec![Tensor::bool(predicate), Tensor::scalar(7_i64)]).unwrap();
@@ -355,7 +355,7 @@ fn nodes_that_depend_on_a_branch_not_taken_are_skipped_and_cannot_be_fetched() {
 }
 
 #[test]
-fn a_branch_waits_for_its_predicate_while_other_nodes_run() {
+fn branch_waits_for_its_predicate_while_other_nodes_run() {
     let (predicates, results) = (queue(3), queue(3));
     let mut builder = ProgramBuilder::new();
     let (_, number) = on_queue(&mut builder, "QueueDequeueV2", &predicates, &[]);
@@ -387,7 +387,7 @@ impl Blocking for Fill<'_> {
 }
 
 #[test]
-fn a_run_blocks_through_its_host() {
+fn run_blocks_through_its_host() {
     let queue = queue(1);
     let mut builder = ProgramBuilder::new();
     let seven = builder.constant(Tensor::scalar(7_i64));
@@ -401,7 +401,7 @@ fn a_run_blocks_through_its_host() {
 }
 
 #[test]
-fn a_program_that_only_moves_an_element_is_brief() {
+fn program_that_only_moves_an_element_is_brief() {
     let queue = queue(1);
     assert!(dequeue(&queue).is_brief());
     let mut builder = ProgramBuilder::new();

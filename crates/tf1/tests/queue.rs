@@ -90,7 +90,7 @@ impl Fixture {
 }
 
 #[test]
-fn a_fifo_queue_keeps_the_order() {
+fn fifo_queue_keeps_the_order() {
     let q = fifo(10);
     done(q.enqueue(1));
     done(q.enqueue_many(2..5));
@@ -99,7 +99,7 @@ fn a_fifo_queue_keeps_the_order() {
 }
 
 #[test]
-fn an_enqueue_waits_for_room_and_wakes_when_there_is_some() {
+fn enqueue_waits_until_there_is_space() {
     let q = fifo(1);
     done(q.enqueue(1));
     let mut second = waiting(q.enqueue(2));
@@ -111,7 +111,7 @@ fn an_enqueue_waits_for_room_and_wakes_when_there_is_some() {
 }
 
 #[test]
-fn enqueue_many_adds_rows_as_space_appears_without_other_enqueues_between() {
+fn enqueue_many_adds_rows_as_space_appears_before_later_enqueues() {
     let q = fifo(3);
     let mut many = waiting(q.enqueue_many(0..5));
     assert_eq!(q.queue.size(), 3);
@@ -123,7 +123,7 @@ fn enqueue_many_adds_rows_as_space_appears_without_other_enqueues_between() {
 }
 
 #[test]
-fn a_batch_longer_than_the_prepared_rows_arrives_whole() {
+fn batch_longer_than_the_prepared_rows_arrives_completely() {
     let q = fifo(10);
     let mut many = waiting(q.enqueue_many(0..1000));
     let taken: Vec<i64> = (0..100).flat_map(|_| done(q.dequeue(10))).collect();
@@ -132,7 +132,7 @@ fn a_batch_longer_than_the_prepared_rows_arrives_whole() {
 }
 
 #[test]
-fn dequeue_many_takes_elements_as_they_come_and_may_exceed_the_capacity() {
+fn dequeue_many_takes_elements_as_they_arrive_and_can_exceed_the_capacity() {
     let q = fifo(2);
     let mut many = waiting(q.dequeue(5));
     done(q.enqueue_many(0..2));
@@ -156,7 +156,7 @@ fn requests_are_served_in_order_of_arrival() {
 }
 
 #[test]
-fn a_closed_queue_gives_its_remaining_elements_and_then_ends() {
+fn closed_queue_returns_its_remaining_elements_and_then_ends() {
     let q = fifo(10);
     done(q.enqueue_many(0..3));
     done(q.close());
@@ -170,7 +170,7 @@ fn a_closed_queue_gives_its_remaining_elements_and_then_ends() {
 }
 
 #[test]
-fn a_close_puts_the_elements_of_a_waiting_dequeue_back_in_front() {
+fn close_returns_the_elements_of_a_waiting_dequeue_to_the_front() {
     let q = fifo(10);
     done(q.enqueue_many(1..4));
     let mut many = waiting(q.dequeue(5));
@@ -190,7 +190,7 @@ fn dequeue_up_to_waits_for_all_while_the_queue_is_open() {
 }
 
 #[test]
-fn a_plain_close_waits_for_the_enqueues_before_it() {
+fn plain_close_waits_for_earlier_enqueues() {
     let q = fifo(1);
     done(q.enqueue(0));
     let mut enqueue = waiting(q.enqueue(1));
@@ -206,7 +206,7 @@ fn a_plain_close_waits_for_the_enqueues_before_it() {
 }
 
 #[test]
-fn a_cancelling_close_ends_waiting_enqueues_and_keeps_what_they_had_added() {
+fn cancelling_close_ends_waiting_enqueues_and_keeps_their_added_elements() {
     let q = fifo(3);
     let mut many = waiting(q.enqueue_many(0..10));
     let mut close = waiting(q.close());
@@ -220,7 +220,7 @@ fn a_cancelling_close_ends_waiting_enqueues_and_keeps_what_they_had_added() {
 }
 
 #[test]
-fn a_cancelled_dequeue_leaves_the_wait_queue_and_the_next_one_is_served() {
+fn cancelled_dequeue_leaves_the_wait_queue_and_the_next_one_is_served() {
     let q = fifo(10);
     let mut many = waiting(q.dequeue(2));
     let mut one = waiting(q.dequeue(1));
@@ -248,7 +248,7 @@ fn moved(mut waiting: Waiting) -> usize {
 }
 
 #[test]
-fn a_dequeue_that_leaves_puts_its_elements_back_in_front() {
+fn cancelled_dequeue_returns_its_elements_to_the_front() {
     let q = fifo(10);
     done(q.enqueue_many(0..3));
     let many = waiting(q.dequeue(5));
@@ -260,7 +260,7 @@ fn a_dequeue_that_leaves_puts_its_elements_back_in_front() {
 }
 
 #[test]
-fn elements_put_back_go_to_the_next_waiter() {
+fn returned_elements_go_to_the_next_waiter() {
     let q = fifo(10);
     done(q.enqueue_many(0..2));
     let many = waiting(q.dequeue(5));
@@ -270,7 +270,7 @@ fn elements_put_back_go_to_the_next_waiter() {
 }
 
 #[test]
-fn an_enqueue_that_leaves_returns_the_number_of_added_elements() {
+fn cancelled_enqueue_returns_the_number_of_added_elements() {
     let q = fifo(3);
     let many = waiting(q.enqueue_many(0..1000));
     let mut next = waiting(q.enqueue(7));
@@ -283,7 +283,7 @@ fn an_enqueue_that_leaves_returns_the_number_of_added_elements() {
 }
 
 #[test]
-fn a_call_served_before_it_leaves_gets_its_outcome() {
+fn call_served_before_it_is_cancelled_receives_its_result() {
     let q = fifo(3);
     let mut one = waiting(q.dequeue(1));
     done(q.enqueue(7));
@@ -313,7 +313,7 @@ fn interrupted(waiting: Waiting, before: impl Fn()) -> usize {
 }
 
 #[test]
-fn a_signal_loses_no_element_even_if_the_call_is_served_at_the_same_time() {
+fn signal_loses_no_element_even_if_the_call_is_served_at_the_same_time() {
     let q = fifo(2);
     assert_eq!(interrupted(waiting(q.dequeue(2)), || drop(q.enqueue_many(0..2))), 2);
     assert_eq!(q.queue.size(), 2);
@@ -324,7 +324,7 @@ fn a_signal_loses_no_element_even_if_the_call_is_served_at_the_same_time() {
 }
 
 #[test]
-fn a_wait_ends_at_its_deadline() {
+fn wait_ends_at_its_deadline() {
     let q = fifo(10);
     done(q.enqueue(0));
     let cancellation = Cancellation::new();
@@ -334,7 +334,7 @@ fn a_wait_ends_at_its_deadline() {
 }
 
 #[test]
-fn a_call_served_at_the_deadline_gets_its_outcome() {
+fn call_served_at_the_deadline_receives_its_result() {
     let q = fifo(10);
     let late = waiting(q.dequeue(1));
     done(q.enqueue(7));
@@ -351,7 +351,7 @@ fn empty_requests_succeed_on_a_closed_queue() {
 }
 
 #[test]
-fn a_shuffle_queue_keeps_min_after_dequeue_until_it_is_closed() {
+fn shuffle_queue_keeps_min_after_dequeue_until_it_is_closed() {
     let q = queue(Order::Shuffle { min_after_dequeue: 3, seed: 1, seed2: 2 }, 10);
     done(q.enqueue_many(0..5));
     let mut taken = done(q.dequeue(2));
@@ -365,7 +365,7 @@ fn a_shuffle_queue_keeps_min_after_dequeue_until_it_is_closed() {
 }
 
 #[test]
-fn seeds_repeat_the_order_of_a_shuffle_queue() {
+fn seeds_reproduce_the_order_of_a_shuffle_queue() {
     let draw = |seed| {
         let q = queue(Order::Shuffle { min_after_dequeue: 0, seed, seed2: 5 }, 100);
         done(q.enqueue_many(0..100));
@@ -389,7 +389,7 @@ fn min_after_dequeue_must_be_less_than_the_capacity() {
 }
 
 #[test]
-fn a_dequeue_of_a_priority_queue_takes_nothing_until_all_elements_are_there() {
+fn priority_dequeue_removes_nothing_until_all_elements_have_arrived() {
     let q = queue(Order::Priority, 10);
     done(q.enqueue_many([5, 1].into_iter()));
     let mut three = waiting(q.dequeue(3));
@@ -425,7 +425,7 @@ fn statistics_count_elements_and_waiting_calls() {
 }
 
 #[test]
-fn the_blocked_time_includes_calls_that_still_wait_or_have_left() {
+fn blocked_time_includes_waiting_and_cancelled_calls() {
     let q = fifo(2);
     let dequeue = waiting(q.dequeue(1));
     let waits = q.queue.stats().dequeue_blocked_ns;

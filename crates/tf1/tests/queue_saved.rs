@@ -83,7 +83,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn a_restored_queue_behaves_like_the_saved_one(
+    fn restored_queue_behaves_like_the_saved_one(
         order in prop::sample::select(vec![Order::Fifo, Order::Padding, Order::Priority, SHUFFLE]),
         before in steps(),
         after in steps(),
@@ -132,7 +132,7 @@ proptest! {
 }
 
 #[test]
-fn an_element_accepted_without_room_enters_first() {
+fn element_accepted_without_space_enters_first() {
     let queue = queue(Order::Fifo, 2);
     assert!(is_done(enqueue_many(&queue, vec![0, 1])));
     let Progress::Waiting(mut waiting) = enqueue_many(&queue, vec![2, 3, 4]).unwrap() else { panic!("no room") };
@@ -155,7 +155,7 @@ fn an_element_accepted_without_room_enters_first() {
 }
 
 #[test]
-fn a_close_waits_for_accepted_elements() {
+fn close_waits_for_accepted_elements() {
     let queue = queue(Order::Fifo, 1);
     queue.accept(true);
     enqueue_many(&queue, vec![0, 1]).unwrap();
@@ -168,7 +168,7 @@ fn a_close_waits_for_accepted_elements() {
 }
 
 #[test]
-fn a_cancelling_close_keeps_accepted_elements() {
+fn cancelling_close_keeps_accepted_elements() {
     let queue = queue(Order::Fifo, 1);
     queue.accept(true);
     enqueue_many(&queue, vec![0, 1]).unwrap();
@@ -178,7 +178,7 @@ fn a_cancelling_close_keeps_accepted_elements() {
 }
 
 #[test]
-fn a_cancelling_close_that_cancels_nothing_can_be_saved() {
+fn cancelling_close_without_waiting_calls_can_be_saved() {
     let queue = queue(Order::Fifo, 1);
     assert!(is_done(queue.close(false, &parker())));
     assert!(is_done(queue.close(true, &parker())));
@@ -186,7 +186,7 @@ fn a_cancelling_close_that_cancels_nothing_can_be_saved() {
 }
 
 #[test]
-fn a_queue_in_use_is_not_saved() {
+fn queue_in_use_is_not_saved() {
     let full = queue(Order::Fifo, 1);
     enqueue(&full, 0).unwrap();
     let _waiting = enqueue(&full, 1).unwrap();
@@ -200,7 +200,7 @@ fn a_queue_in_use_is_not_saved() {
 }
 
 #[test]
-fn many_elements_are_many_chunks() {
+fn many_elements_are_saved_in_several_chunks() {
     let spec =
         QueueSpec { capacity: None, dtypes: vec![DType::String], shapes: None, ..queue(SHUFFLE, 9).spec().clone() };
     let (first, second) = (Queue::new(spec.clone()).unwrap(), Queue::new(spec).unwrap());
@@ -218,7 +218,7 @@ fn many_elements_are_many_chunks() {
 }
 
 #[test]
-fn saved_elements_of_another_type_are_refused() {
+fn saved_elements_of_another_type_are_rejected() {
     let first = queue(Order::Fifo, 9);
     enqueue(&first, 1).unwrap();
     for (dtypes, shapes) in [

@@ -35,7 +35,7 @@ fn get(area: &Arc<StagingArea>) -> i64 {
 }
 
 #[test]
-fn bytes_bound_an_area() {
+fn staging_area_is_bounded_by_bytes() {
     let area = StagingArea::new("a", None, Some(16));
     assert!(matches!(put(&area, 1), Progress::Done(_)));
     assert!(matches!(put(&area, 2), Progress::Done(_)));
@@ -49,7 +49,7 @@ fn bytes_bound_an_area() {
 }
 
 #[test]
-fn a_call_that_gives_up_does_not_disturb_the_others() {
+fn cancelled_call_does_not_affect_the_others() {
     let area = StagingArea::new("a", Some(1), None);
     let mut first = waits(area.take(Take::First, &parker()));
     let mut second = waits(area.take(Take::First, &parker()));
@@ -62,7 +62,7 @@ fn a_call_that_gives_up_does_not_disturb_the_others() {
 }
 
 #[test]
-fn a_put_that_gives_up_adds_nothing() {
+fn cancelled_put_adds_nothing() {
     let area = StagingArea::new("a", Some(1), None);
     assert!(matches!(put(&area, 1), Progress::Done(_)));
     drop(waits(put(&area, 2)));

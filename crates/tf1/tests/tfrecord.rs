@@ -109,7 +109,7 @@ fn text(error: &Error) -> &str {
 }
 
 #[test]
-fn a_record_is_framed_as_in_tensorflow() {
+fn record_framing_matches_tensorflow() {
     let directory = Directory::new();
     let path = directory.file("a.tfrecord");
     write(&path, &["abc"]);
@@ -118,20 +118,20 @@ fn a_record_is_framed_as_in_tensorflow() {
 }
 
 #[test]
-fn a_bit_flipped_in_a_length_is_found() {
+fn flipped_bit_in_a_length_is_detected() {
     let error = damage(|bytes| bytes[19] ^= 1).unwrap_err();
     assert_eq!(error.code(), Code::DataLoss);
     assert!(text(&error).starts_with("corrupted record at 19 (record 1): the checksum of its length"), "{error}");
 }
 
 #[test]
-fn a_bit_flipped_in_the_data_is_found_and_reported_past_the_header() {
+fn flipped_bit_in_the_data_is_reported_past_the_header() {
     let error = damage(|bytes| bytes[31] ^= 1).unwrap_err();
     assert!(text(&error).starts_with("corrupted record at 31 (record 1): the checksum of its data"), "{error}");
 }
 
 #[test]
-fn a_file_cut_in_the_data_says_how_long_it_should_be() {
+fn error_for_a_truncated_file_reports_the_expected_length() {
     let error = damage(|bytes| bytes.truncate(52)).unwrap_err();
     let expected = "truncated record at 38 (record 2): it claims 5 bytes, past the end of the file (52 bytes). \
                     The file is cut short; copy it again.";
@@ -139,19 +139,19 @@ fn a_file_cut_in_the_data_says_how_long_it_should_be() {
 }
 
 #[test]
-fn a_tail_shorter_than_a_header_ends_the_file_silently() {
+fn tail_shorter_than_a_header_ends_the_file_silently() {
     assert_eq!(damage(|bytes| bytes.truncate(45)).unwrap().len(), 2);
     assert_eq!(damage(|bytes| bytes.extend([0; 11])).unwrap().len(), 3);
 }
 
 #[test]
-fn the_error_for_a_file_that_is_not_tfrecord_says_so() {
+fn error_identifies_a_non_tfrecord_file() {
     let error = damage(|bytes| *bytes = b"id,name\n1,somebody\n".to_vec()).unwrap_err();
     assert!(text(&error).ends_with("is it a TFRecord file, and uncompressed? If it is, copy it again."), "{error}");
 }
 
 #[test]
-fn a_huge_length_with_a_valid_checksum_allocates_nothing() {
+fn huge_length_with_a_valid_checksum_allocates_nothing() {
     let error = damage(|bytes| {
         let length = u64::MAX.to_le_bytes();
         let checksum = crc32c::crc32c(&length).rotate_right(15).wrapping_add(0xa282_ead8);
@@ -163,7 +163,7 @@ fn a_huge_length_with_a_valid_checksum_allocates_nothing() {
 }
 
 #[test]
-fn a_damaged_file_gives_the_same_error_again() {
+fn damaged_file_raises_the_same_error_again() {
     let directory = Directory::new();
     let path = directory.file("a.tfrecord");
     fs::write(&path, [1; 40]).unwrap();
@@ -176,7 +176,7 @@ fn a_damaged_file_gives_the_same_error_again() {
 }
 
 #[test]
-fn a_writer_that_is_dropped_leaves_nothing_behind() {
+fn dropped_writer_leaves_nothing_behind() {
     let directory = Directory::new();
     let mut writer = create(&directory.file("a.tfrecord"), Compression::None).unwrap();
     writer.write(b"lost").unwrap();
@@ -186,7 +186,7 @@ fn a_writer_that_is_dropped_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_file_is_replaced_only_when_its_successor_is_whole() {
+fn file_is_replaced_only_when_its_successor_is_complete() {
     let directory = Directory::new();
     let path = directory.file("a.tfrecord");
     write(&path, &["old"]);
@@ -230,7 +230,7 @@ fn records_larger_than_a_block_are_read() {
 }
 
 #[test]
-fn a_record_keeps_only_its_own_memory_alive() {
+fn record_keeps_only_its_own_memory_alive() {
     let directory = Directory::new();
     let path = directory.file("a");
     fs::write(&path, "a line\n".repeat(100_000)).unwrap();
@@ -273,7 +273,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_gives_an_error_or_fewer_records(position in 0_usize..57, bit in 0_u8..8) {
+    fn damage_causes_an_error_or_fewer_records(position in 0_usize..57, bit in 0_u8..8) {
         let records = damage(|bytes| bytes[position] ^= 1 << bit);
         prop_assert!(records.is_err(), "{records:?}");
     }
@@ -329,7 +329,7 @@ impl Reading {
 }
 
 #[test]
-fn a_reader_reads_all_files_and_then_fails_because_the_queue_is_closed() {
+fn reader_reads_all_files_and_then_fails_since_the_queue_is_closed() {
     let directory = Directory::new();
     let paths = [directory.file("a"), directory.file("empty"), directory.file("b")];
     write(&paths[0], &["1", "2"]);
@@ -347,7 +347,7 @@ fn a_reader_reads_all_files_and_then_fails_because_the_queue_is_closed() {
 }
 
 #[test]
-fn a_missing_file_fails_once_and_reading_continues_with_the_next() {
+fn missing_file_fails_once_and_reading_continues_with_the_next() {
     let directory = Directory::new();
     let paths = [directory.file("missing"), directory.file("a")];
     write(&paths[1], &["1"]);
@@ -359,7 +359,7 @@ fn a_missing_file_fails_once_and_reading_continues_with_the_next() {
 }
 
 #[test]
-fn a_directory_is_refused() {
+fn directory_is_rejected() {
     let directory = Directory::new();
     let reading = Reading::new(&[directory.file("")]);
     let error = reading.read().unwrap_err();
@@ -368,7 +368,7 @@ fn a_directory_is_refused() {
 }
 
 #[test]
-fn a_corrupt_file_fails_until_the_reader_is_reset() {
+fn corrupt_file_fails_until_the_reader_is_reset() {
     let directory = Directory::new();
     let paths = [directory.file("bad"), directory.file("good")];
     fs::write(&paths[0], [7; 100]).unwrap();

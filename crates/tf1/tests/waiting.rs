@@ -63,7 +63,7 @@ fn report(num_calls: usize) -> (Arc<Report>, mpsc::Receiver<(Instant, Vec<String
 }
 
 #[test]
-fn a_watch_is_called_for_a_long_wait_at_growing_intervals() {
+fn watch_is_called_at_growing_intervals_during_a_long_wait() {
     let (watch, calls) = report(3);
     let start = Instant::now();
     let cancellation = Cancellation::watched(watch);
@@ -79,7 +79,7 @@ fn a_watch_is_called_for_a_long_wait_at_growing_intervals() {
 }
 
 #[test]
-fn a_watch_is_not_called_for_a_run_that_need_not_wait() {
+fn watch_is_not_called_for_a_run_without_a_wait() {
     let (watch, calls) = report(1);
     let queue = queue();
     let mut builder = ProgramBuilder::new();
@@ -96,7 +96,7 @@ fn a_watch_is_not_called_for_a_run_that_need_not_wait() {
 }
 
 #[test]
-fn the_error_of_a_deadline_names_the_waiting_operation() {
+fn deadline_error_names_the_waiting_operation() {
     let cancellation = Cancellation::new();
     // Long enough for a busy machine to begin the wait.
     let run = Run::new(&cancellation).with_deadline(Some(Instant::now() + Duration::from_secs(1)));
@@ -106,7 +106,7 @@ fn the_error_of_a_deadline_names_the_waiting_operation() {
 }
 
 #[test]
-fn a_child_is_cancelled_with_its_parent_or_alone() {
+fn child_is_cancelled_with_its_parent_or_separately() {
     let parent = Cancellation::new();
     let (first, second) = (parent.child(), parent.child());
     let queue = queue();

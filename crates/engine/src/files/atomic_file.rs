@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_file_keeps_its_mode_and_a_new_file_gets_the_default_mode() {
+    fn replaced_file_keeps_its_mode_and_new_file_has_the_default_mode() {
         let directory = Directory::new("mode");
         fs::write(directory.0.join("usual"), "").unwrap();
         directory.write("new", "1").unwrap();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbolic_link_stays_and_its_target_is_replaced_or_created() {
+    fn symbolic_link_is_kept_and_its_target_replaced_or_created() {
         let directory = Directory::new("links");
         fs::create_dir(directory.0.join("sub")).unwrap();
         symlink("sub/target", directory.0.join("link")).unwrap();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_names_are_random_and_differ() {
+    fn temporary_names_are_random_and_different() {
         let directory = Directory::new("names");
         let files: Vec<_> = (0..20).map(|_| AtomicFile::at(&directory.0.join("file")).unwrap()).collect();
         let names = directory.names();
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_name_of_any_length_that_the_system_accepts_can_be_written() {
+    fn file_names_up_to_the_system_limit_can_be_written() {
         let directory = Directory::new("long");
         for name in ["x".repeat(255), "\u{e4}".repeat(127)] {
             directory.write(&name, "data").unwrap();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_file_name_is_refused_at_once() {
+    fn invalid_file_name_is_rejected_at_once() {
         let directory = Directory::new("refused");
         for name in ["", "new/", "..", "."] {
             assert_eq!(directory.write(name, "").unwrap_err().kind(), ErrorKind::IsADirectory, "{name:?}");

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn deflated_data_is_recognised_and_inflates_to_the_original() {
+    fn deflated_data_is_detected_and_inflates_to_the_original() {
         for compression in [Compression::Zlib, Compression::Gzip] {
             for level in -1..=9 {
                 let bytes = deflated(compression, level);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_input_is_read_to_its_end() {
+    fn input_is_read_to_its_end() {
         for compression in [Compression::Zlib, Compression::Gzip] {
             let bytes = deflated(compression, 6);
             assert_eq!(whole(compression, &bytes.repeat(3)).unwrap(), TEXT.repeat(3));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_after_gzip_are_padding_and_after_zlib_an_error() {
+    fn zeros_are_padding_after_gzip_and_an_error_after_zlib() {
         let padded = |compression, behind: &[u8]| {
             whole(compression, &[&deflated(compression, 6)[..], &[0; 200_000], behind].concat())
         };
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_cut_short_gives_the_bytes_before_the_cut() {
+    fn truncated_input_yields_the_bytes_before_the_end() {
         for compression in [Compression::Zlib, Compression::Gzip] {
             let bytes = deflated(compression, 0);
             for length in 0..bytes.len() {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_knows_whether_it_was_cut_short() {
+    fn truncated_input_is_detected() {
         for compression in [Compression::Zlib, Compression::Gzip] {
             let bytes = deflated(compression, 6);
             for length in 1..=bytes.len() {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_data_is_reported_in_the_words_of_zlib() {
+    fn damaged_data_is_reported_with_the_messages_of_zlib() {
         let mut bytes = deflated(Compression::Gzip, 6);
         let end = bytes.len();
         let text = |bytes: &[u8]| inflated(Compression::Gzip, bytes).unwrap_err().to_string();
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_larger_than_every_buffer_is_inflated_whole() {
+    fn output_larger_than_every_buffer_is_inflated_completely() {
         let zeros = vec![0; 3_000_000];
         let mut bytes = Vec::new();
         let mut output = Deflate::new(&mut bytes, Compression::Gzip, DeflateOptions::default()).unwrap();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_mode_flushes_at_intervals_and_the_stream_stays_whole() {
+    fn flush_mode_flushes_at_intervals_and_the_stream_stays_valid() {
         let numbers: Vec<u8> =
             (0..100_000_u32).flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 20).to_le_bytes()).collect();
         for compression in [Compression::Zlib, Compression::Gzip] {
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_that_end_the_stream_are_refused() {
+    fn flush_modes_that_end_the_stream_are_rejected() {
         for flush_mode in [-1, 4, 6] {
             let options = DeflateOptions { flush_mode: Some(flush_mode), ..DeflateOptions::default() };
             let error = Deflate::new(io::sink(), Compression::Zlib, options).map(drop).unwrap_err();
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_window_is_in_the_header_and_finds_fewer_matches() {
+    fn smaller_window_is_in_the_header_and_compresses_less() {
         let far: Vec<u8> =
             (0..2000_u32).flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes()).collect::<Vec<_>>().repeat(2);
         let sizes = [9, 12, 15].map(|bits| {
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn strategies_and_memory_change_the_bytes_but_not_the_data() {
+    fn strategy_and_memory_level_change_the_bytes_but_not_the_data() {
         let text = TEXT.repeat(1000);
         for compression in [Compression::Zlib, Compression::Gzip] {
             let size = |options| {
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn options_out_of_range_are_named() {
+    fn error_names_an_option_out_of_range() {
         let default = DeflateOptions::default();
         let text =
             |compression, options| Deflate::new(io::sink(), compression, options).map(drop).unwrap_err().to_string();

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn file_types_are_recognised_by_their_first_bytes() {
+    fn file_types_are_detected_by_their_first_bytes() {
         for (start, what) in [
             (&b"PK\x03\x04abc"[..], "a zip archive, such as an .npz, a .docx or a checkpoint of PyTorch"),
             (b"7z\xbc\xaf\x27\x1c\0", "a 7z archive"),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn tfrecords_are_recognised_by_their_checksum() {
+    fn tfrecords_are_detected_by_their_checksum() {
         let length = 3_u64.to_le_bytes();
         let mut start = [&length[..], &masked_crc32c(&length).to_le_bytes()].concat();
         assert_eq!(shown(&start), "a TFRecord file");

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_shows_a_password() {
+    fn displayed_urls_hide_passwords() {
         for (text, shown) in [
             ("a/b", "a/b"),
             ("s3://bucket/a@b", "s3://bucket/a@b"),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_of_files_are_paths() {
+    fn file_urls_are_paths() {
         for (url, path) in [
             ("file:///a/b", "/a/b"),
             ("file://localhost/a", "/a"),

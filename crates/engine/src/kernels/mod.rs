@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_found_by_name_and_unknown_ones_are_not() {
+    fn kernels_are_looked_up_by_name() {
         assert!(build("Add", &Attrs::default()).unwrap().is_some());
         assert!(build("Bogus", &Attrs::default()).unwrap().is_none());
         let error = build("Cast", &Attrs::default()).map(drop).unwrap_err();
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_inputs_is_checked() {
+    fn number_of_inputs_is_checked() {
         let error = expect_inputs::<2>(&Tensors::new()).unwrap_err();
         assert_eq!(format!("{error:?}"), "Internal: 0 inputs given, expected 2");
     }

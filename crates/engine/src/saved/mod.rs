@@ -157,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn reading_a_chunk_gives_back_the_tensors() {
+    fn chunk_of_tensors_round_trips() {
         assert_eq!(read(&chunk()).unwrap(), tensors());
     }
 
     #[test]
-    fn a_chunk_that_is_cut_short_is_refused() {
+    fn truncated_chunk_is_rejected() {
         let chunk = chunk();
         for length in 0..chunk.len() {
             assert!(read(&chunk[..length]).is_err(), "{length}");

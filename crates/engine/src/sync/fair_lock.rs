@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_waiter_is_woken_on_release_and_may_find_the_lock_held() {
+    fn first_waiter_is_woken_on_release_and_can_find_the_lock_held() {
         let (owner, parker) = (owner(), Arc::new(Parker::new()));
         let first = FairLock::acquire(Arc::clone(&owner), &parker);
         let mut second = FairLock::acquire(Arc::clone(&owner), &parker);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_try_fails_while_the_lock_is_held() {
+    fn try_lock_fails_while_the_lock_is_held() {
         let (owner, parker) = (owner(), Arc::new(Parker::new()));
         let first = FairLock::try_acquire(Arc::clone(&owner)).unwrap();
         assert!(FairLock::try_acquire(Arc::clone(&owner)).is_none());
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_woken_waiter_that_gives_up_wakes_the_next_one() {
+    fn woken_waiter_that_gives_up_wakes_the_next_one() {
         let owner = owner();
         let parkers = [0; 2].map(|_| Arc::new(Parker::new()));
         let first = FairLock::acquire(Arc::clone(&owner), &parkers[0]);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn many_threads_hold_the_lock_many_times_one_at_a_time() {
+    fn only_one_of_many_threads_holds_the_lock_at_a_time() {
         let owner = owner();
         let work = || {
             let owner = Arc::clone(&owner);

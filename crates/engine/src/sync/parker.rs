@@ -137,7 +137,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn a_wait_inside_a_wait_does_not_take_the_outer_wake_up() {
+    fn nested_wait_does_not_consume_the_outer_wake_up() {
         let outer = Parker::with_current(Arc::clone);
         let inner = Parker::nested(|| {
             outer.unpark();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn all_parkers_are_unparked_asleep_or_not() {
+    fn all_parkers_are_unparked_whether_asleep_or_not() {
         let parkers: VecDeque<_> = (0..5).map(|_| Arc::new(Parker::new())).collect();
         let sleepers = parkers.iter().skip(1).step_by(2).cloned();
         let threads: Vec<_> = sleepers

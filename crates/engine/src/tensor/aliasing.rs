@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_part_shares_the_record_and_a_small_one_does_not() {
+    fn large_part_shares_the_record_and_a_small_one_does_not() {
         let record = Bytes::from(vec![7; 100]);
         assert_eq!(alias_or_copy(&record[20..], &record).as_ptr(), record[20..].as_ptr());
         assert_ne!(alias_or_copy(&record[21..], &record).as_ptr(), record[21..].as_ptr());
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_copied_together_share_one_piece_of_memory() {
+    fn strings_copied_together_share_one_allocation() {
         let whole = Bytes::from((0..5_000).map(|number| number as u8).collect::<Vec<_>>());
         let parts = [whole.slice(..3), whole.slice(1_000..3_000), Bytes::new(), whole.slice(4_000..4_005)];
         let mut moved = parts.clone();

@@ -380,7 +380,7 @@ mod tests {
     const PETABYTE: usize = 1 << 50;
 
     #[test]
-    fn an_impossible_size_is_refused_with_the_size_and_the_limit() {
+    fn error_for_an_impossible_size_names_the_size_and_the_limit() {
         let MemoryLimit { num_bytes: limit, owner } = memory_limit();
         let text = |refusal: Refusal| refusal.at("here").message().to_owned();
         let expected = format!("expected at most the {limit} of {owner}. {REMEDY}");
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_by_the_system_has_its_own_message() {
+    fn allocation_failure_of_the_system_has_its_own_message() {
         let text = Refusal::new(Some(1000)).at("here").message().to_owned();
         assert_eq!(
             text,
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensor_is_allocated_in_values_of_any_size() {
+    fn tensor_of_any_value_size_can_be_allocated() {
         let (shape, huge) = (Shape::new(&[3, 2]), Shape::new(&[1 << 40, 1 << 10]));
         let doubles = elements(DType::Float64, &shape);
         assert_eq!(doubles.zeros::<f64>().unwrap(), [0.0; 6]);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_grows_by_doubling() {
+    fn vector_grows_by_doubling() {
         let mut values = vec![1_u8; 1000];
         grow(&mut values, 1).unwrap();
         assert_eq!((values.len(), values.capacity()), (1000, 2000));
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_vector_of_known_length_takes_as_much_as_it_needs() {
+    fn small_vector_of_known_length_allocates_exactly() {
         let few = collected_small::<[u8; 4]>([1, 2, 3, 4].into_iter()).unwrap();
         assert!(!few.spilled());
         let many = collected_small::<[u8; 4]>([1, 2, 3, 4, 5].into_iter()).unwrap();
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_is_read_to_its_end_whatever_room_there_is() {
+    fn input_is_read_to_its_end_with_any_capacity() {
         let data: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
         for room in [0, 1, 99_999, 100_000, 100_001] {
             let mut bytes = Vec::with_capacity(room);

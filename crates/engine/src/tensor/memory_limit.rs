@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn without_cgroups_the_limit_is_the_memory_and_swap_space_of_the_machine() {
+    fn limit_without_cgroups_is_the_memory_and_swap_of_the_machine() {
         let expected = MemoryLimit { num_bytes: 1024 * 1024, owner: MACHINE };
         assert_eq!(limit("machine", &[("proc/meminfo", MEMINFO)]), expected);
         let files = [("proc/meminfo", MEMINFO), ("proc/self/cgroup", "0::/\n"), ("proc/self/mountinfo", V2)];
@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn missing_or_malformed_files_limit_nothing() {
+    fn missing_or_malformed_files_are_ignored() {
         assert_eq!(limit("nothing", &[]), UNLIMITED);
         assert_eq!(limit("nonsense", &[("proc/meminfo", "MemTotal: many kB\nSwapTotal\n")]), UNLIMITED);
     }
 
     #[test]
-    fn the_smallest_of_nested_groups_counts() {
+    fn smallest_limit_of_nested_groups_counts() {
         let files = [
             ("proc/meminfo", MEMINFO),
             ("proc/self/cgroup", "0::/a/b/c\n"),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_version_1_count_with_their_swap_space() {
+    fn cgroup_v1_limits_include_swap() {
         let files = |name, memory, both| {
             let files = [
                 ("proc/meminfo", MEMINFO),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_container_the_group_may_be_mounted_under_another_name() {
+    fn group_can_be_mounted_under_another_name_in_a_container() {
         let files = [
             ("proc/meminfo", MEMINFO),
             ("proc/self/cgroup", "4:memory:/docker/0123\n"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn this_system_has_a_limit() {
+    fn current_system_has_a_limit() {
         if cfg!(target_os = "linux") {
             assert!(memory_limit().num_bytes < 1 << 50, "{:?}", memory_limit());
         }

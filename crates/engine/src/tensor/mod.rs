@@ -365,7 +365,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_at_an_odd_address_are_moved_to_an_aligned_one() {
+    fn unaligned_numbers_are_moved_to_an_aligned_address() {
         let bytes = Bytes::from(vec![1_u8; 65]).slice(1..);
         let tensor = Tensor::from_bytes(DType::Float64, Shape::new(&[8]), bytes).unwrap();
         assert_eq!(tensor.values::<f64>().unwrap().len(), 8);

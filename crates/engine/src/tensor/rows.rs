@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_cut_out_of_every_dimension() {
+    fn window_is_cut_from_every_dimension() {
         let whole = Tensor::from_values(Shape::new(&[2, 3, 4]), (0..24_i32).collect()).unwrap();
         let part = whole.window(&[1, 1, 2], Shape::new(&[1, 2, 2])).unwrap();
         assert_eq!(part.values::<i32>().unwrap(), [18, 19, 22, 23]);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensor_can_be_padded_on_any_side() {
+    fn tensor_can_be_padded_on_any_side() {
         let whole = Tensor::from_values(Shape::new(&[1, 2]), vec![1_i32, 2]).unwrap();
         let padded = whole.padded(&[1, 1], Shape::new(&[2, 4]), Some(&Tensor::scalar(-1_i32))).unwrap();
         assert_eq!(padded.values::<i32>().unwrap(), [-1, -1, -1, -1, -1, 1, 2, -1]);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_part_does_not_keep_the_whole_alive() {
+    fn nested_slice_does_not_keep_the_original_alive() {
         let whole = Tensor::from_bytes(DType::UInt8, Shape::new(&[100]), vec![1; 100].into()).unwrap();
         let part = whole.part(10..90, Shape::new(&[80])).unwrap();
         assert_eq!(part.bytes().as_ptr(), whole.bytes()[10..].as_ptr());
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_does_not_keep_its_batch_alive() {
+    fn row_does_not_keep_its_batch_alive() {
         let batch = Tensor::from_values(Shape::new(&[2, 100]), vec![1_u8; 200]).unwrap();
         let row = batch.row(1).unwrap();
         assert!(batch.into_memory().unwrap().is_unique() && row.bytes() == [1; 100]);

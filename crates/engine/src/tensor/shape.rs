@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_with_too_many_elements_are_refused_even_with_an_axis_of_size_0() {
+    fn shapes_with_too_many_elements_are_rejected_even_with_an_axis_of_size_0() {
         let count = |sizes: &[usize]| Shape::new(sizes).checked_num_elements();
         assert_eq!(count(&[]).unwrap(), 1);
         assert_eq!(count(&[3, 0, 2]).unwrap(), 0);

@@ -200,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn elements_come_in_the_order_of_the_definition(
+        fn elements_are_in_the_defined_order(
             lengths in prop::collection::vec(0_usize..4, 0..5),
             steps in prop::collection::vec(-5_isize..6, 5),
         ) {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_that_continue_each_other_are_merged() {
+    fn contiguous_dimensions_are_merged() {
         let dims = |lengths: &[usize], steps: &[isize]| {
             let dims = lengths.iter().zip(steps).map(|(length, step)| Dim { length: *length, step: *step });
             View::new(0, dims).dims.len()

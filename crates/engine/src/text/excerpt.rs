@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_text_is_shown_in_part() {
+    fn long_text_is_abbreviated() {
         assert_eq!(excerpt(b"a\xff"), "a\u{fffd}");
         assert_eq!(excerpt(b"a\r\x1b"), "a\\r\\x1b");
         assert_eq!(excerpt(&[b'x'; 256]), "x".repeat(256));

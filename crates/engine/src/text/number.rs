@@ -234,7 +234,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn integers_are_decimal_and_have_limits() {
+    fn integers_are_decimal_and_limited() {
         for (text, value) in [("1", 1), ("+7", 7), (" -0 ", 0), ("\t01\n", 1), ("\x0b2147483647\x0c", i32::MAX)] {
             assert_eq!(i32::from_text(text.as_bytes()), Some(value), "{text:?}");
             assert_eq!(i64::from_text(text.as_bytes()), Some(i64::from(value)), "{text:?}");
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_ends_before_the_first_other_character() {
+    fn number_ends_before_the_first_other_character() {
         for (text, expected) in [
             ("12,3", Some((12, 2))),
             ("-7", Some((-7, 2))),
@@ -319,7 +319,7 @@ mod tests {
         }
 
         #[test]
-        fn short_numbers_are_rounded_like_all_others(
+        fn short_numbers_are_rounded_like_long_ones(
             text in "-?[0-9]{0,10}[.]?[0-9]{0,18}(e-?[0-9])?[,.e-]?[0-9]{0,8}"
         ) {
             let both = |text: &[u8]| (f32::from_start(text), f64::from_start(text));

@@ -139,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn texts_that_only_look_like_numbers_are_not_numbers() {
+    fn text_that_only_looks_like_a_number_is_not_one() {
         for (text, expected) in [
             ("0", Some(Form::Int)),
             ("-17", Some(Form::Int)),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_gives_back_the_texts_it_can_hold() {
+    fn each_type_round_trips_the_text_it_can_represent() {
         for (text, int, single, double) in [
             ("123456789", true, false, true),
             ("16777216", true, true, true),
@@ -206,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_type_gives_back_its_own_output(single: f32, double: f64, int: i64) {
+        fn every_type_round_trips_its_own_output(single: f32, double: f64, int: i64) {
             prop_assume!(single.is_finite() && double.is_finite());
             let (one, other) = (format!("{single:?}"), format!("{double:?}"));
             prop_assert!(fits_f32(one.as_bytes()) || single.fract() == 0.0);

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_failure_every_write_fails() {
+    fn every_write_fails_after_a_failure() {
         let expected = "a; No space left on device. The file is incomplete and takes nothing more. Write it again.";
         for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
             for is_flushed in [false, true] {

@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn writing_and_reading_fields_gives_them_back(number: u64, bytes: Vec<u8>, double: f64, float: f32) {
+        fn fields_round_trip(number: u64, bytes: Vec<u8>, double: f64, float: f32) {
             let message = Message::default().varint(1, number).bytes(2, &bytes).double(3, double).float(4, float);
             let message = message.into_bytes();
             let mut fields = Vec::new();

@@ -83,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_lie_end_to_end_are_not_copied() {
+    fn contiguous_strings_are_not_copied() {
         let together = text(&[(1, 2), (3, 0), (3, 3)]);
         assert_eq!(together.joined().unwrap().as_ptr(), together.row(0).as_ptr());
         assert_eq!(strings(&Column::Text(together)), Some((vec![0, 2, 2, 5], b"abcde".to_vec())));
     }
 
     #[test]
-    fn other_strings_are_copied_end_to_end() {
+    fn scattered_strings_are_copied() {
         let expected = Some((vec![0, 2, 3], b"deb".to_vec()));
         let apart = Column::Text(text(&[(4, 2), (2, 1)]));
         assert_eq!(strings(&apart), expected);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_of_numbers_has_no_strings() {
+    fn column_of_numbers_has_no_strings() {
         assert_eq!(strings(&Column::Dense(Tensor::scalar(1).reshaped(Shape::new(&[1])).unwrap())), None);
     }
 }

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_block_keeps_its_batches() {
+    fn shared_block_keeps_its_batches() {
         let column = Column::Batches([numbers(&[1], vec![7]), numbers(&[1], vec![8])].into());
         let block = Arc::new(Block::new(vec![column], 2, Provenance::Unknown).unwrap());
         assert_eq!(shapes(&mut Batches::of(Arc::clone(&block))), [[vec![1]], [vec![1]]]);

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_different_shapes_cannot_be_a_batch() {
+    fn rows_of_different_shapes_cannot_be_batched() {
         let (a, b) = (numbers(1, &[1, 2]), numbers(1, &[5]));
         let gathered = gather(&[&a, &b], [(0, 0), (1, 0)].into_iter()).unwrap();
         assert_eq!(gathered.row(1).unwrap(), b.row(0).unwrap());

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_made_of_one_row_have_different_identities() {
+    fn rows_derived_from_one_row_have_different_identities() {
         let run = Provenance::Run(file(0), 10);
         let made = run.made_of([(0, 0), (0, 1), (3, 0)].into_iter());
         let twice = made.made_of([(0, 0), (1, 0), (1, 1)].into_iter());

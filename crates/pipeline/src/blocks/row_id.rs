@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_a_record_is_the_same_in_all_passes_and_for_all_rows_made_of_it() {
+    fn record_key_is_the_same_in_all_passes_and_derived_rows() {
         let first = key(7, 0, &row_id(0, 2, 3, 0));
         assert_eq!(first, key(7, 0, &row_id(5, 2, 3, 11)));
         for other in [key(8, 0, &row_id(0, 2, 3, 0)), key(7, 0, &row_id(0, 3, 2, 0)), key(7, 0, &row_id(0, 2, 4, 0))] {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_a_record_does_not_depend_on_the_combinations_around_the_split() {
+    fn record_key_does_not_depend_on_combinations_around_the_split() {
         let within = |path: &[usize]| {
             let path = path.iter().fold(Path::default(), |path, part| path.part(*part));
             let branch = path.behind(0);

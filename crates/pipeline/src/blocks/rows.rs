@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_rows_already_taken_do_not_pile_up() {
+    fn blocks_of_consumed_rows_do_not_pile_up() {
         let mut rows = Rows::new();
         for value in 0..1000 {
             rows.append(&Rows::all(block(&[value, -value, value])));
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_block_is_not_copied() {
+    fn complete_block_is_not_copied() {
         let (one, other) = (block(&[1, 2, 3]), block(&[7]));
         assert!(Arc::ptr_eq(&Rows::all(Arc::clone(&one)).gather().unwrap(), &one));
         let mut rows = Rows::new();
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_knows_its_record() {
+    fn each_row_has_its_record() {
         let (one, other) = (block(&[1, 2, 3]), block(&[7]));
         let mut rows = Rows::new();
         rows.push(&one, 1, 2);

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_overlap_are_rows() {
+    fn overlapping_windows_are_rows() {
         assert_eq!(rows(&[22, 3], 0, &[2, 2], &[21, 0]), [21, 22, 23, 0, 1, 2]);
     }
 
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn truth_values_are_0_or_1() {
+    fn bools_are_0_or_1() {
         let array = Strided::new(DType::Bool, Shape::new(&[3]), vec![0, 9, 7, 9, 1].into(), 0, vec![2]).unwrap();
         assert_eq!(array.gather(&[0, 1, 2]).unwrap().bytes(), [0, 1, 1]);
     }
 
     #[test]
-    fn an_element_outside_of_the_memory_is_refused() {
+    fn element_outside_the_memory_is_rejected() {
         for (shape, first, stride) in [(24, 2, 2), (2, 0, -2), (25, 0, 2), (2, 0, isize::MAX)] {
             let array = Strided::new(DType::UInt16, Shape::new(&[shape]), numbers(24), first, vec![stride]);
             assert!(array.is_err(), "{shape} {first} {stride}");

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_the_place() {
+    fn errors_name_the_position() {
         let deep = format!("[{}{}]", "[".repeat(129), "]".repeat(129));
         for (text, num_elements, expected) in [
             ("", 0, "0 true expected '[' of a JSON array"),
@@ -346,7 +346,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn elements_are_those_of_serde(text in r#"[\[\]{}"\\,: 1a\n]{0,30}"#, step in 1..9_usize) {
+        fn elements_match_serde(text in r#"[\[\]{}"\\,: 1a\n]{0,30}"#, step in 1..9_usize) {
             let text = format!("[{text}");
             let (elements, wrong) = elements(text.as_bytes(), usize::MAX);
             let values: Vec<_> = elements.iter().map(|(_, text)| serde_json::from_slice::<Value>(text)).collect();
@@ -360,7 +360,7 @@ mod tests {
         }
 
         #[test]
-        fn a_fault_is_found_from_any_element_on(text in r#"[\[\]{}",1 ]{0,20}"#) {
+        fn error_is_detected_from_any_starting_element(text in r#"[\[\]{}",1 ]{0,20}"#) {
             let text = format!("[{{}},{{}},{text}");
             let (all, wrong) = elements(text.as_bytes(), usize::MAX);
             for (number, (start, _)) in all.iter().enumerate() {

@@ -196,7 +196,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     #[test]
-    fn the_nearest_position_before_a_record_is_found_even_if_some_are_forgotten() {
+    fn nearest_position_before_a_record_is_found_even_if_some_were_dropped() {
         let mut known = Known { positions: Vec::new(), step: 1 };
         let positions = 3 * MOST_PLACES as u64;
         // Blocks may be remembered in any order.
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_once_for_all_its_records() {
+    fn file_is_read_once_for_all_its_records() {
         let most = (NUM_RECORDS / RUN_RECORDS) as usize + 2;
         for is_compressed in [false, true] {
             let reads = num_reads(is_compressed, 0..NUM_RECORDS);

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn places_of_records_have_no_gaps_and_end_with_the_file() {
+    fn record_positions_have_no_gaps_and_end_with_the_file() {
         assert_eq!(offsets(records("0 17\n17 20\n", 37)), Some(vec![0, 17, 37]));
         for text in
             ["0 17\n18 19\n", "0 17\n17 21\n", "0 17\n", "0 x\n", "1 36\n", "0\n", "0 17\n17 99999999999999999999"]
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_begin_where_the_one_before_ends() {
+    fn each_sample_begins_at_the_end_of_the_previous_one() {
         let text = "v1.2 2\njpg 512 700 a.jpg cls 2048 1 a.cls\njpg 3072 512 b.jpg\n";
         assert_eq!(offsets(samples(text, 5120)), Some(vec![0, 2560, 3584]));
         assert_eq!(offsets(samples("v1.1 1\njpg 512 1\n", 2048)), Some(vec![0, 1024]));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_has_the_whole_name_of_its_file_or_the_name_without_its_extension() {
+    fn index_name_is_the_file_name_with_or_without_its_extension() {
         let found = |name: &'static str| -> Vec<_> {
             names(&FileName::new(name)).iter().map(|name| String::from_utf8_lossy(name.bytes()).into_owned()).collect()
         };

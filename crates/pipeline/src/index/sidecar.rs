@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_gives_back_places_and_numbers_of_any_size() {
+    fn positions_and_numbers_of_any_size_round_trip() {
         for (offsets, numbers) in cases() {
             let end = offsets[offsets.len() - 1];
             let sidecar = Sidecar::open(&written(&offsets, &numbers, &identity(end)).into()).unwrap();
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn each_changed_byte_and_each_end_before_the_last_is_found() {
+    fn every_changed_byte_and_every_truncation_is_detected() {
         let (offsets, numbers): (Vec<u64>, Vec<u64>) = ((0..700).collect(), (5..704).collect());
         let bytes = written(&offsets, &numbers, &identity(999));
         let is_whole = |bytes: Vec<u8>| Sidecar::open(&bytes.into()).is_ok_and(|sidecar| sidecar.is_whole());
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn places_outside_of_the_file_or_not_rising_are_refused_whatever_their_checksums() {
+    fn invalid_positions_are_rejected_despite_valid_checksums() {
         let beyond = written(&[0, 5, 90], &[0, 1], &identity(89));
         assert_eq!(Sidecar::open(&beyond.into()).unwrap_err(), "its offsets are not in the file");
         for offsets in [[0, 9, 5, 20], [0, 5, 5, 20], [0, 40, 5, 20]] {
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn times_before_1970_and_tags_are_told_apart() {
+    fn times_before_1970_and_tags_are_distinguished() {
         let times = [-1_500_000_000_i64, -1_000_000_000, -1, 0, 1, 1_999_999_999];
         let stamps: Vec<_> = times
             .iter()

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_change_at_their_places() {
+    fn weights_change_at_the_scheduled_positions() {
         let mut drawn = mixture(&[(0, &[1.0, 0.0]), (10, &[0.0, 1.0]), (15, &[1.0, 0.0])], None);
         assert_eq!(counts(&mut drawn, 10, &[1, 1]), [10, 0]);
         assert_eq!(counts(&mut drawn, 5, &[1, 1]), [0, 5]);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_shared_out_by_weights() {
+    fn sizes_are_divided_by_weight() {
         let mut measured = mixture(&[(0, &[3.0, 1.0])], Some(0));
         let found = counts(&mut measured, 1000, &[10, 1]);
         assert!((found[0] as f64 / found[1] as f64 - 3.0).abs() < 0.1, "{found:?}");

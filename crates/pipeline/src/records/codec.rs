@@ -192,7 +192,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn zlib_is_recognised_at_all_levels() {
+    fn zlib_is_detected_at_all_levels() {
         let text: Vec<_> = (0..5000_u32).flat_map(u32::to_le_bytes).collect();
         for level in 0..=9 {
             let mut output = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(level));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_records_that_look_compressed_at_first_are_not_taken_for_compressed() {
+    fn text_and_records_that_look_compressed_are_not_mistaken_for_compressed_data() {
         let mut record = 0x8b1f_u64.to_le_bytes().to_vec();
         record[2] = 8;
         let checksum = headrace_engine::checksum::masked_crc32c(&record).to_le_bytes();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn magic_bytes_that_are_cut_short_are_recognised() {
+    fn truncated_magic_bytes_are_detected() {
         for (mark, codec) in [
             (GZIP, Codec::Known(Compression::Gzip)),
             (ZSTD, Codec::Zstd),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_frame_after_a_skippable_one_decides() {
+    fn frame_after_a_skippable_one_determines_the_format() {
         let skippable = b"\x51\x2a\x4d\x18\x03\0\0\0abc";
         for (behind, codec) in [(ZSTD, Codec::Zstd), (&lz4::MAGIC_BYTES[..], Codec::Lz4), (b"", Codec::Zstd)] {
             assert_eq!(Codec::of(&[&skippable.repeat(2)[..], behind].concat()), codec);

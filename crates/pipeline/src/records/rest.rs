@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_records_of_the_rest_of_a_file_are_estimated_by_the_length_of_those_before() {
+    fn remaining_records_are_estimated_from_the_length_of_preceding_ones() {
         let at = |offset_bytes, record| RecordPosition { offset_bytes, record };
         let lost = |num_bytes, at| Rest { num_bytes }.lost(at);
         assert_eq!(lost(Some(1000), at(100, 10)), Lost::Records(100));

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_that_differ_are_refused_with_the_remedy() {
+    fn different_batches_are_rejected_with_a_remedy() {
         let batches = || rows(Column::Batches([vector(&[1, 2]), vector(&[3])].map(Column::Dense).into()));
         let error = collate(true, None).apply(batches()).unwrap_err();
         assert_eq!(
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_padded_in_each_dimension_that_may_differ() {
+    fn rows_are_padded_in_each_variable_dimension() {
         let row = |shape: &[usize], value: i32| {
             let shape = Shape::new(shape);
             let values = vec![value; shape.num_elements()];

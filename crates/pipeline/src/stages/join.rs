@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_differ_otherwise_are_refused() {
+    fn incompatible_rows_are_rejected() {
         let each = |one, other| joined_with_offsets(&Column::Each([one, other].into()), None).unwrap_err();
         let error = each(numbers(&[1, 2], vec![1, 2]), numbers(&[1, 1], vec![1]));
         assert!(error.message().contains("[1,2], another int32 of shape [1,1]"), "{error}");

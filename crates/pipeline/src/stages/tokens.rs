@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_no_vocabulary_has_are_found() {
+    fn tokens_beyond_any_vocabulary_are_detected() {
         let bytes = |tokens: &[u16]| tokens.iter().copied().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         assert_eq!(misread(&bytes(&[1, 40_000]), DType::Int16), Some("-25536".to_owned()));
         assert_eq!(misread(&bytes(&[1, 2, 3, 5_000]), DType::UInt32), Some("327680003".to_owned()));

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stopwatch_measures_the_time_of_its_task() {
+    fn stopwatch_measures_the_time_of_its_task() {
         let meters = Meters::new(1);
         let (begin, computed) = (Instant::now(), thread_time());
         {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fill_is_a_mean() {
+    fn fill_level_is_a_mean() {
         let meter = Meter::default();
         assert_eq!(meter.fill(), None);
         meter.note_fill(1, 4);

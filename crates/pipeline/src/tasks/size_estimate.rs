@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_task_gets_one_row_and_later_ones_more_and_more() {
+    fn first_task_has_one_row_and_later_ones_have_more() {
         let size_estimate = SizeEstimate::default();
         assert_eq!(size_estimate.part_of(&rows(1000), 1 << 20), 1);
         assert_eq!((size_estimate.task_bytes(), size_estimate.bytes_of(10, &rows(1000))), (None, 160));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_get_as_many_rows_as_fit_the_wanted_size() {
+    fn tasks_have_as_many_rows_as_fit_the_target_size() {
         let size_estimate = SizeEstimate::default();
         size_estimate.add(10, 1000);
         assert_eq!((size_estimate.part_of(&rows(1000), 5000), size_estimate.part_of(&rows(1000), 5)), (50, 1));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_of_functions_get_rows_for_some_milliseconds_and_leave_some_to_other_threads() {
+    fn function_tasks_have_rows_for_some_milliseconds_and_leave_some_to_others() {
         let estimate = SizeEstimate::default();
         assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 1);
         estimate.add(1000, 1000);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_rises_at_once_and_falls_slowly() {
+    fn estimate_rises_at_once_and_falls_slowly() {
         let size_estimate = SizeEstimate::default();
         [800, 80].into_iter().for_each(|num_bytes| size_estimate.add(1, num_bytes));
         assert_eq!(size_estimate.task_bytes(), Some(700));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wanted_size_is_a_fraction_of_the_budget() {
+    fn target_size_is_a_fraction_of_the_budget() {
         let limits = [0, 16 << 20, usize::MAX];
         assert_eq!(limits.map(SizeEstimate::wanted_bytes), [64 << 10, 256 << 10, 1 << 20]);
         assert_eq!(limits.map(SizeEstimate::wanted_bytes_of_call), [64 << 10, 256 << 10, 4 << 20]);

@@ -48,7 +48,7 @@ impl Stage for SaysWhole {
 }
 
 #[test]
-fn large_batches_of_arrays_are_blocks_but_where_passes_meet() {
+fn large_array_batches_are_blocks_except_across_passes() {
     let values = Tensor::copied(DType::UInt8, Shape::new(&[100, 2048]), &[7; 204_800]).unwrap();
     let arrays = Arc::new(Arrays::new(vec![Array::Contiguous(values)]).unwrap());
     let source = Arc::new(Plan::Indexed(arrays));
@@ -62,7 +62,7 @@ fn large_batches_of_arrays_are_blocks_but_where_passes_meet() {
 }
 
 #[test]
-fn combined_parts_are_shuffled_as_one_each_with_its_own_steps() {
+fn combined_parts_with_different_stages_are_shuffled_together() {
     let (one, other) = (Directory::new(), Directory::new());
     let batched = map(map(one.lines(&[3000, 7]), vec![]), vec![]);
     let both = Arc::new(Plan::Concat(Arc::new([batched, other.lines(&[5000])])));
@@ -73,7 +73,7 @@ fn combined_parts_are_shuffled_as_one_each_with_its_own_steps() {
 }
 
 #[test]
-fn a_mix_keeps_the_order_of_each_part() {
+fn mix_keeps_the_order_of_each_part() {
     let (one, other) = (Directory::new(), Directory::new());
     let parts: Arc<[Arc<Plan>]> = Arc::new([one.lines(&[3000]), other.lines(&[0, 1000])]);
     let mix = |stop_when| Mix::new(vec![3.0, 1.0], stop_when, 5);
@@ -136,7 +136,7 @@ fn rows_of_similar_lengths_are_batched() {
 }
 
 #[test]
-fn a_cache_replays_a_whole_pass() {
+fn cache_replays_a_whole_pass() {
     let directory = Directory::new();
     let store = Arc::new(Store::default());
     let lines = map(directory.lines(&[3000, 7]), vec![]);
@@ -154,7 +154,7 @@ fn a_cache_replays_a_whole_pass() {
 }
 
 #[test]
-fn results_may_come_in_the_order_in_which_tasks_end() {
+fn results_can_arrive_in_the_order_in_which_tasks_end() {
     let directory = Directory::new();
     let plan = map(directory.lines(&LENGTHS), vec![]);
     for num_threads in [1, 2, 8] {
@@ -166,7 +166,7 @@ fn results_may_come_in_the_order_in_which_tasks_end() {
 }
 
 #[test]
-fn the_origin_of_a_row_is_a_component() {
+fn origin_of_a_row_is_a_component() {
     let directory = Directory::new();
     let plan = map(directory.lines(&[2, 3]), vec![Arc::new(WithOrigin(1))]);
     let budget = Budget::new(usize::MAX);
@@ -201,7 +201,7 @@ impl Stage for Count {
 }
 
 #[test]
-fn tasks_that_were_not_begun_do_not_run_after_an_error() {
+fn pending_tasks_do_not_run_after_an_error() {
     let directory = Directory::new();
     let count = Arc::new(AtomicU64::new(0));
     let batch = Arc::new(Plan::Then(

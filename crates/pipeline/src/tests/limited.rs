@@ -63,7 +63,7 @@ impl Limited {
 }
 
 #[test]
-fn rows_that_do_not_fit_while_outputs_wait_are_made_later() {
+fn rows_that_do_not_fit_while_outputs_wait_are_computed_later() {
     let directory = Directory::new();
     let lines = map(directory.lines(&LENGTHS), vec![]);
     assert_eq!(Limited::new(&lines).drain(), expected(&LENGTHS));
@@ -74,7 +74,7 @@ fn rows_that_do_not_fit_while_outputs_wait_are_made_later() {
 }
 
 #[test]
-fn a_python_source_is_asked_for_rows_once_no_output_waits() {
+fn python_source_is_read_once_no_output_waits() {
     let mut limited = Limited::new(&Arc::new(Plan::PythonSource(0)));
     assert!(matches!(limited.pull(false), Poll::Pending));
     assert!(limited.tasks.is_empty());
@@ -83,7 +83,7 @@ fn a_python_source_is_asked_for_rows_once_no_output_waits() {
 }
 
 #[test]
-fn only_one_task_at_a_time_goes_beyond_the_memory() {
+fn only_one_task_at_a_time_exceeds_the_memory_budget() {
     let inputs = [0, 1].map(|python_worker| Arc::new(Plan::PythonSource(python_worker)));
     let mut limited = Limited::new(&Arc::new(Plan::Zip(Arc::new(inputs), false)));
     limited.tasks = Tasks::new(2);

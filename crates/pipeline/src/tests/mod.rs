@@ -137,7 +137,7 @@ impl Node for Waiting {
 }
 
 #[test]
-fn a_task_is_begun_while_nodes_are_still_polled() {
+fn task_starts_while_nodes_are_still_polled() {
     let executor = Executor::new(Box::new(Waiting(false)), 0, Budget::new(usize::MAX), 3);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..2).map(|_| scope.spawn(|| executor.work())).collect();
@@ -178,7 +178,7 @@ fn map(input: Arc<Plan>, stages: Vec<Arc<dyn Stage>>) -> Arc<Plan> {
 const LENGTHS: [usize; 5] = [30_000, 0, 7, 40_000, 1];
 
 #[test]
-fn lines_come_in_the_order_of_the_files() {
+fn lines_are_in_file_order() {
     let directory = Directory::new();
     assert_eq!(result(&map(directory.lines(&LENGTHS), vec![]), 0), expected(&LENGTHS));
     assert_eq!(result(&map(directory.lines(&[]), vec![]), 0), expected(&[]));
@@ -199,7 +199,7 @@ fn row_identities_are_unique_over_all_files() {
 }
 
 #[test]
-fn a_share_has_the_rows_of_every_nth_batch() {
+fn share_has_the_rows_of_every_nth_batch() {
     let directory = Directory::new();
     let all = expected(&LENGTHS);
     for (index, count, run) in [(0, 1, 9), (1, 3, 100), (2, 3, 1), (0, 2, 69_999)] {
@@ -210,7 +210,7 @@ fn a_share_has_the_rows_of_every_nth_batch() {
 }
 
 #[test]
-fn batches_go_across_files_and_epochs() {
+fn batches_span_files_and_epochs() {
     let directory = Directory::new();
     let lines = directory.lines(&[5, 6]);
     let epochs = Arc::new(Plan::Then(Arc::clone(&lines), Step::Epochs(Some(2))));
@@ -225,7 +225,7 @@ fn batches_go_across_files_and_epochs() {
 }
 
 #[test]
-fn a_window_returns_each_row_once_in_a_shuffled_order() {
+fn window_returns_each_row_once_in_a_shuffled_order() {
     let directory = Directory::new();
     let window = |size| Arc::new(Plan::Then(directory.lines(&LENGTHS), Step::Window { size, seed: 3 }));
     let mut first = result(&map(window(1000), vec![]), 0);
@@ -245,7 +245,7 @@ fn a_window_returns_each_row_once_in_a_shuffled_order() {
 }
 
 #[test]
-fn the_error_for_a_window_that_does_not_fit_names_the_memory_it_needs() {
+fn error_for_an_oversized_window_names_the_required_memory() {
     let directory = Directory::new();
     let window = Arc::new(Plan::Then(directory.lines(&[200_000]), Step::Window { size: 150_000, seed: 3 }));
     let (rows, error) = run(&map(window, vec![]), 0, 2, 1 << 19);
@@ -269,7 +269,7 @@ impl Stage for Fail {
 }
 
 #[test]
-fn an_error_comes_after_all_whole_batches_before_it() {
+fn error_follows_all_preceding_complete_batches() {
     let directory = Directory::new();
     let failing = map(directory.lines(&[20_000, 50]), vec![Arc::new(Fail("1-30"))]);
     for num_threads in [1, 2, 8] {
@@ -280,7 +280,7 @@ fn an_error_comes_after_all_whole_batches_before_it() {
 }
 
 #[test]
-fn an_error_comes_after_the_same_rows_of_a_window() {
+fn error_follows_the_same_rows_of_a_window() {
     let directory = Directory::new();
     let failing = map(directory.lines(&[20_000, 50]), vec![Arc::new(Fail("1-30"))]);
     let window = Arc::new(Plan::Then(failing, Step::Window { size: 100, seed: 3 }));
@@ -294,7 +294,7 @@ fn an_error_comes_after_the_same_rows_of_a_window() {
 }
 
 #[test]
-fn a_missing_file_is_an_error_after_the_files_before_it() {
+fn missing_file_is_an_error_after_the_preceding_files() {
     let directory = Directory::new();
     let lines = directory.lines(&[3, 4, 5]);
     std::fs::remove_file(directory.0.join("1.txt")).unwrap();

@@ -75,7 +75,7 @@ fn filtered(input: Arc<Plan>) -> Arc<Plan> {
 }
 
 #[test]
-fn steps_that_keep_the_order_are_resumed() {
+fn order_preserving_stages_resume() {
     let directory = Directory::new();
     let lines = || directory.lines(&[9000, 0, 7, 30_000, 1]);
     check(&|| map(lines(), vec![]));
@@ -96,7 +96,7 @@ fn steps_that_keep_the_order_are_resumed() {
 }
 
 #[test]
-fn combined_pipelines_are_resumed() {
+fn combined_pipelines_resume() {
     let (one, other) = (Directory::new(), Directory::new());
     let parts = || Arc::new([filtered(one.lines(&[3000])), other.lines(&[0, 1000])]);
     check(&|| batches(Arc::new(Plan::Concat(parts())), 70));
@@ -108,7 +108,7 @@ fn combined_pipelines_are_resumed() {
 }
 
 #[test]
-fn shuffles_are_resumed() {
+fn shuffles_resume() {
     let (one, other) = (Directory::new(), Directory::new());
     for size in [1, 10, 700, 5000] {
         check(&|| batches(then(one.lines(&[4000, 37]), Step::Window { size, seed: 3 }), 10));
@@ -123,7 +123,7 @@ fn shuffles_are_resumed() {
 }
 
 #[test]
-fn pieces_are_resumed() {
+fn pieces_resume() {
     let (one, other) = (Directory::new(), Directory::new());
     for (num_open, seed) in [(1, Some(5)), (2, Some(5)), (3, None), (16, Some(5))] {
         let options = &PieceOptions { seed, num_open, shard: PieceOptions::ALL, blocks: None };
@@ -142,7 +142,7 @@ fn pieces_are_resumed() {
 }
 
 #[test]
-fn buckets_are_resumed() {
+fn buckets_resume() {
     let directory = Directory::new();
     for (size, max_elements) in [(Some(7), None), (None, Some(900)), (Some(300), None)] {
         let buckets = || Buckets {
@@ -182,7 +182,7 @@ fn buckets_are_resumed() {
 }
 
 #[test]
-fn full_and_partial_caches_are_resumed() {
+fn full_and_partial_caches_resume() {
     let directory = Directory::new();
     let lines = || filtered(directory.lines(&[3000, 7]));
     let cached =
@@ -194,7 +194,7 @@ fn full_and_partial_caches_are_resumed() {
 }
 
 #[test]
-fn another_number_of_shards_continues_in_the_same_order() {
+fn different_number_of_shards_continues_in_the_same_order() {
     let directory = Directory::new();
     let plan = |index, count| {
         let window = then(directory.lines(&[960]), Step::Window { size: 50, seed: 3 });

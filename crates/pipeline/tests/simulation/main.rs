@@ -152,7 +152,7 @@ fn from_environment(name: &str, otherwise: usize) -> usize {
 }
 
 #[test]
-fn the_rows_of_a_pipeline_do_not_depend_on_the_schedule() {
+fn rows_do_not_depend_on_the_schedule() {
     let first = from_environment("HEADRACE_SEED", 0) as u64;
     let num_schedules = from_environment("HEADRACE_SCHEDULES", PIPELINES * WAYS * SCHEDULES);
     let num_pipelines = num_schedules.div_ceil(WAYS * SCHEDULES);

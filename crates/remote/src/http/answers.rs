@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_says_how_many_bytes_are_asked_for() {
+    fn range_header_contains_the_number_of_bytes() {
         for (text, expected) in [
             ("bytes=0-0", Some(1)),
             ("bytes=10-19", Some(10)),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_whole_file_must_be_known() {
+    fn end_of_a_complete_file_must_be_known() {
         let check = |status, lines: &[_]| check_whole(status, &headers(lines)).map_err(|fault| fault.0);
         assert_eq!(check(StatusCode::OK, &[("content-length", "5")]), Ok(()));
         assert_eq!(check(StatusCode::OK, &[("transfer-encoding", "gzip, Chunked")]), Ok(()));

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_list_of_full_pages_is_no_endless_one() {
+    fn long_listing_of_full_pages_is_not_endless() {
         assert_eq!(check(1000, 0).map_err(|fault| fault.0), Ok(()));
         assert!(check(1001, 0).unwrap_err().0.contains("continues after 1000 pages, which have 0 bytes"));
         assert!(check(5000, 5000 * 200_000).is_ok());
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_outside_of_a_listing_are_not_counted() {
+    fn requests_outside_a_listing_are_not_counted() {
         (0..=FREE_PAGES).for_each(|_| begin().unwrap());
     }
 }

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hub_says_how_long_to_wait() {
+    fn wait_before_a_retry_follows_the_hub_response() {
         let headers = |text| HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]);
         assert_eq!(pause(&headers("7"), 1), Duration::from_secs(7));
         assert_eq!(pause(&headers("100000"), 1), LONGEST_WAIT);

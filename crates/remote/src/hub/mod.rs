@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_names_a_repository_a_revision_and_a_path() {
+    fn url_is_parsed_into_repository_revision_and_path() {
         for (text, expected) in [
             ("hf://datasets/a/b", location("datasets", "a/b", Some("main"), "")),
             ("hf://datasets/a/b@v1/c/d.csv", location("datasets", "a/b", Some("v1"), "c/d.csv")),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_of_other_paths_keep_the_way_a_revision_is_written() {
+    fn urls_of_other_paths_keep_the_spelling_of_the_revision() {
         let text = "hf://datasets/a/b@refs%2Fpr%2F3/c";
         assert_eq!(Location::of(text).unwrap().url_of(text, "c/d"), "hf://datasets/a/b@refs%2Fpr%2F3/c/d");
         let text = "hf://datasets/a/b";

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_is_found_among_links() {
+    fn next_page_is_found_in_the_link_header() {
         let text = "<https://hub/first>; rel=\"first\", <https://hub/a?cursor=b%3D>; rel=\"next\"";
         assert_eq!(next_of(text).as_deref(), Some("https://hub/a?cursor=b%3D"));
         assert_eq!(next_of("<https://hub/first>; rel=\"first\""), None);

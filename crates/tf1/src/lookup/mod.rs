@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_found_and_others_get_the_default() {
+    fn missing_keys_have_the_default_value() {
         let found = words().find(&strings(&["b", "z", "a"]), &Tensor::scalar(-1_i64)).unwrap();
         assert_eq!(found, numbers(&[2, -1, 1]));
     }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_filled_once() {
+    fn table_is_filled_once() {
         let table = Table::new(DType::String, DType::Int64).unwrap();
         let default = Tensor::scalar(-1_i64);
         assert_eq!(table.find(&strings(&["a"]), &default).unwrap_err().message(), "Table not initialized.");
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_has_one_value() {
+    fn key_has_one_value() {
         let table = Table::new(DType::String, DType::Int64).unwrap();
         let text = table.fill(strings(&["a", "a"]), numbers(&[1, 2])).unwrap_err();
         assert!(text.message().ends_with("Key a has 1 and trying to add value 2"));
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_types_and_shapes_are_refused() {
+    fn wrong_types_and_shapes_are_rejected() {
         assert!(Table::new(DType::Float32, DType::Int64).is_err());
         let table = words();
         assert!(table.fill(numbers(&[1]), numbers(&[1])).is_err());

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_insert_changes_nothing() {
+    fn rejected_insert_changes_nothing() {
         let table = table();
         assert!(table.insert(&strings(&["c", "d"]), &floats(&[1, 2], &[0., 0.])).is_err());
         assert!(table.insert(&floats(&[1], &[0.]), &floats(&[1, 2], &[0., 0.])).is_err());

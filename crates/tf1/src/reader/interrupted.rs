@@ -99,7 +99,7 @@ fn plans() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn signals_and_short_reads_change_no_record(
+    fn signals_and_short_reads_do_not_change_records(
         plan in plans(),
         records in prop::collection::vec(prop::collection::vec(32..127_u8, 0..300), 0..8),
         kind in prop::sample::select(vec![Kind::Text, Kind::FixedLength, Kind::TfRecord]),
@@ -115,14 +115,14 @@ proptest! {
     }
 
     #[test]
-    fn signals_and_short_reads_change_no_whole_file(plan in plans(), data: Vec<u8>) {
+    fn signals_and_short_reads_do_not_change_complete_files(plan in plans(), data: Vec<u8>) {
         let mut file = Interrupted { plan: plan.into(), data: io::Cursor::new(data.clone()) };
         prop_assert_eq!(read_rest(&FileName::new("file"), &mut file, 0).unwrap(), data);
     }
 }
 
 #[test]
-fn a_signal_between_two_blocks_gives_no_block_again() {
+fn signal_between_two_blocks_repeats_no_block() {
     let records: Vec<_> =
         (0..60_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes().to_vec()).collect();
     for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
@@ -134,7 +134,7 @@ fn a_signal_between_two_blocks_gives_no_block_again() {
 }
 
 #[test]
-fn a_record_larger_than_every_block_survives_signals() {
+fn record_larger_than_every_block_survives_signals() {
     let records = [vec![7; 700_000], vec![8; 3]];
     for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
         let data = compressed(&Kind::TfRecord.file(&records), compression);

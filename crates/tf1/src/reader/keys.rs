@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_the_name_and_a_number() {
+    fn key_consists_of_the_name_and_a_number() {
         let keys = Keys::new(&FileName::new("a/b"));
         assert_eq!([0, 7, 10, u64::MAX].map(|n| keys.key(n)), ["a/b:0", "a/b:7", "a/b:10", "a/b:18446744073709551615"]);
     }

@@ -110,14 +110,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_state_between_files_is_the_message_of_tensorflow() {
+    fn state_between_files_matches_the_message_of_tensorflow() {
         let state = SavedState { num_started: 1, num_finished: 1, num_records: 1, work: "A".into(), position: None };
         assert_eq!(state.encode(), &b"\x08\x01\x10\x01\x18\x01\"\x01A"[..]);
         assert_eq!(SavedState::decode(b"\x08\x01\x10\x01\x18\x01\"\x01A"), Some(state));
     }
 
     #[test]
-    fn unknown_fields_are_skipped_and_invalid_messages_are_refused() {
+    fn unknown_fields_are_skipped_and_invalid_messages_are_rejected() {
         assert_eq!(SavedState::decode(b"\x48\x07\x0a\x01x\x4d1234\x4912345678\x10\x02").unwrap().num_finished, 2);
         for junk in [&b"junk"[..], b"\xff", b"\x08", b"\"\x05a", b"\x02\x00", b"\x0b"] {
             assert_eq!(SavedState::decode(junk), None, "{junk:?}");
@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn encoding_and_decoding_a_state_gives_it_back(
+        fn state_round_trips(
             counts: [i64; 3], work: Vec<u8>, position: Option<(u64, u64)>, junk: Vec<u8>
         ) {
             let [num_started, num_finished, num_records] = counts;

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_of_size_one_are_repeated_and_new_ones_made() {
+    fn axes_of_size_one_are_repeated_and_new_axes_added() {
         let column = vector(&[1, 2]).reshaped(Shape::new(&[2, 1])).unwrap();
         let wide = run_one(&BroadcastTo, &[column, vector(&[2, 2, 3])]).unwrap();
         assert_eq!(wide.shape()[..], [2, 2, 3]);
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_refused() {
+    fn incompatible_shapes_are_rejected() {
         let text = |sizes: &[i64]| error_text(&BroadcastTo, &[vector(&[1, 2]), vector(sizes)]);
         assert_eq!(text(&[-1]), "InvalidArgument: Dimension -1 must be >= 0");
         assert_eq!(text(&[3]), "InvalidArgument: Incompatible shapes: [2] vs. [3]");

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn each_element_is_the_value() {
+    fn fill_repeats_the_value() {
         let filled = run_one(&Fill, &[vector(&[2, 3]), Tensor::scalar(1.5_f64)]).unwrap();
         assert_eq!(filled, Tensor::from_values(Shape::new(&[2, 3]), vec![1.5_f64; 6]).unwrap());
         let filled = run_one(&Fill, &[vector(&[2]), Tensor::string("a")]).unwrap();
@@ -78,13 +78,13 @@ mod tests {
     }
 
     #[test]
-    fn zeros_have_the_shape_of_another_tensor() {
+    fn zeros_like_has_the_shape_of_its_input() {
         assert_eq!(run_one(&ZerosLike, &[vector(&[2, 3])]).unwrap(), vector(&[0, 0]));
         assert_eq!(run_one(&ZerosLike, &[Tensor::string("a")]).unwrap(), Tensor::string(""));
     }
 
     #[test]
-    fn arguments_that_do_not_fit_are_refused() {
+    fn invalid_arguments_are_rejected() {
         let text = |dims: Tensor, value: Tensor| error_text(&Fill, &[dims, value]);
         let expected = "InvalidArgument: dims must represent a vector, got shape []";
         assert_eq!(text(Tensor::scalar(2), Tensor::scalar(7)), expected);

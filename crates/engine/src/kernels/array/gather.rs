@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_taken_in_the_order_of_the_indices() {
+    fn rows_are_gathered_in_index_order() {
         let indices = Tensor::from_values(Shape::new(&[2, 1]), vec![2_i64, 0]).unwrap();
         let taken = run_one(&Gather, &[rows(), indices, Tensor::scalar(0_i32)]).unwrap();
         assert_eq!((taken.shape(), taken.values::<i32>().unwrap()), (&Shape::new(&[2, 1, 2]), &[20, 21, 0, 1][..]));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_picked_where_a_mask_is_true() {
+    fn slices_are_selected_by_a_mask() {
         let masked = |axis, mask: Tensor| {
             run_one(&BooleanMask::from_attrs(&attrs([("axis", Attr::Int(axis))])).unwrap(), &[rows(), mask])
         };
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_out_of_range_is_named_with_its_position() {
+    fn error_names_an_index_out_of_range_and_its_position() {
         let indices = Tensor::from_values(Shape::new(&[2, 2]), vec![0_i32, 1, 3, 0]).unwrap();
         let text = error_text(&Gather, &[rows(), indices, Tensor::scalar(0_i32)]);
         assert_eq!(text, "InvalidArgument: indices[1,0] = 3 is not in [0, 3)");

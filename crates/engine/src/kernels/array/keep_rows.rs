@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn another_number_of_bools_is_refused() {
+    fn wrong_number_of_bools_is_rejected() {
         let text = error_text(&KeepRows, &[keep(&[1, 1]), keep(&[1])]);
         assert!(text.contains("got data.shape = [2], partitions.shape = [1]"), "{text}");
         assert!(error_text(&KeepRows, &[Tensor::scalar(1), keep(&[])]).contains("data.shape = []"));

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn on_is_at_the_index_and_off_elsewhere() {
+    fn on_value_is_at_the_index_and_off_value_elsewhere() {
         let indices = |values: [i64; 4]| Tensor::from_values(Shape::new(&[2, 2]), values.to_vec()).unwrap();
         let hot = run_one(&along(-1), &inputs(indices([0, 1, -1, 2]), 2)).unwrap();
         assert_eq!(hot, Tensor::from_values(Shape::new(&[2, 2, 2]), vec![5_i16, -1, -1, 5, -1, -1, -1, -1]).unwrap());
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn there_may_be_no_indices_and_a_depth_of_0() {
+    fn no_indices_and_a_depth_of_0_are_accepted() {
         let nothing = Tensor::empty(DType::Int32, Shape::new(&[2, 0])).unwrap();
         assert_eq!(run_one(&along(0), &inputs(nothing, 3)).unwrap().shape()[..], [3, 2, 0]);
         assert_eq!(run_one(&along(-1), &inputs(Tensor::scalar(0), 0)).unwrap().shape()[..], [0]);
     }
 
     #[test]
-    fn arguments_that_do_not_fit_are_refused() {
+    fn invalid_arguments_are_rejected() {
         let text = error_text(&along(1), &inputs(Tensor::scalar(0), 2));
         assert_eq!(text, "InvalidArgument: Expected axis to be -1 or between [0, 1).  But received: 1");
         let text = error_text(&along(-1), &inputs(Tensor::scalar(0), -2));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_beyond_the_memory_limit_are_refused() {
+    fn sizes_beyond_the_memory_limit_are_rejected() {
         let indices = Tensor::from_values(Shape::new(&[1 << 20]), vec![0_i32; 1 << 20]).unwrap();
         let error = run(&along(-1), &inputs(indices, i32::MAX)).unwrap_err();
         assert_eq!(error.code(), Code::ResourceExhausted);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mirror_includes_or_excludes_the_edge() {
+    fn mirror_padding_includes_or_excludes_the_edge() {
         let padded = |mode, given: &[i32], amounts| {
             run_one(&mirror(mode), &[vector(given), paddings(&[amounts])]).unwrap().values::<i32>().unwrap().to_vec()
         };
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn paddings_that_do_not_fit_are_refused() {
+    fn invalid_paddings_are_rejected() {
         let text = |rows: &[[i64; 2]]| error_text(&Pad, &[vector(&[1, 2]), paddings(rows)]);
         assert_eq!(text(&[[1, -1]]), "InvalidArgument: Paddings must be non-negative: 1 -1");
         let expected = "InvalidArgument: The first dimension of paddings must be the rank of inputs[2,2] [2]";
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_beyond_the_memory_limit_are_refused() {
+    fn sizes_beyond_the_memory_limit_are_rejected() {
         let code = |amounts| {
             let square = vector(&[1]).reshaped(Shape::new(&[1, 1])).unwrap();
             run(&Pad, &[square, paddings(&[amounts, amounts])]).unwrap_err().code()

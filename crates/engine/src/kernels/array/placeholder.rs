@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_asks_to_be_fed() {
+    fn unfed_placeholder_is_an_error() {
         let placeholder = |shape: Option<PartialShape>| {
             let attrs = attrs([
                 ("name", Attr::String("p".into())),

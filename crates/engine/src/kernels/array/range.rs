@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_lie_between_the_start_and_the_limit() {
+    fn range_counts_from_the_start_to_the_limit() {
         let integers = |start: i8, limit, delta| {
             run_one(&Range, &given(start, limit, delta)).unwrap().values::<i8>().unwrap().to_vec()
         };
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_ranges_are_refused() {
+    fn invalid_ranges_are_rejected() {
         assert_eq!(error_text(&Range, &given(0, 1, 0)), "InvalidArgument: Requires delta != 0: 0");
         let text = error_text(&Range, &given(2, 1, 1));
         assert_eq!(text, "InvalidArgument: Requires start <= limit when delta > 0: 2/1");

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn reshape_copies_no_element_and_takes_int64_sizes() {
+    fn reshape_copies_no_element_and_accepts_int64_sizes() {
         let tensor = floats(&[6, 2]);
         let sizes = Tensor::from_values(Shape::new(&[2]), vec![-1_i64, 4]).unwrap();
         let result = run_one(&Reshape, &[tensor.clone(), sizes]).unwrap();
@@ -338,7 +338,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sizes_that_never_change_do_the_same(
+        fn constant_sizes_have_the_same_result(
             dims in prop::collection::vec(0_usize..4, 0..4),
             sizes in prop::collection::vec(prop::sample::select(vec![-2_i64, -1, -1, 0, 1, 2, 3, 4, 6, 1 << 40]), 0..4),
         ) {

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_along_each_named_axis_is_reversed() {
+    fn each_requested_axis_is_reversed() {
         let matrix = |values: [f64; 6]| Tensor::from_values(Shape::new(&[2, 3]), values.to_vec()).unwrap();
         let reverse =
             |axes: &[i32]| run_one(&Reverse, &[matrix([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]), vector(axes)]).unwrap();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_do_not_fit_are_refused() {
+    fn invalid_axes_are_rejected() {
         let text = |axes: Tensor| error_text(&Reverse, &[vector(&[1]), axes]);
         assert_eq!(text(Tensor::scalar(0)), "InvalidArgument: 'dims' must be 1-dimension, not 0");
         assert_eq!(text(vector(&[4])), "InvalidArgument: 'axis'[0] = 4 is out of valid range [0, 0");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_leave_at_one_end_enter_at_the_other() {
+    fn roll_moves_elements_past_the_end_to_the_start() {
         let matrix = |values: [i32; 6]| vector(&values).reshaped(Shape::new(&[2, 3])).unwrap();
         let roll = |shifts: &[i32], axes: &[i32]| {
             run_one(&Roll, &[matrix([0, 1, 2, 3, 4, 5]), vector(shifts), vector(axes)]).unwrap()

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_rows_and_whole_tensors_are_picked() {
+    fn elements_rows_and_whole_tensors_are_selected() {
         let (x, y) = (matrix([1, 2, 3, 4]), matrix([5, 6, 7, 8]));
         let pick = |condition| run_one(&Select, &[condition, x.clone(), y.clone()]).unwrap();
         assert_eq!(pick(bools(&[2, 2], &[1, 0, 0, 1])), matrix([1, 6, 7, 4]));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_refused() {
+    fn incompatible_shapes_are_rejected() {
         let (x, row) = (matrix([1, 2, 3, 4]), Tensor::from_values(Shape::new(&[2]), vec![1, 2]).unwrap());
         let text = error_text(&Select, &[Tensor::bool(true), x.clone(), row]);
         assert_eq!(text, "InvalidArgument: 'then' and 'else' must have the same size. but received: [2,2] vs. [2]");

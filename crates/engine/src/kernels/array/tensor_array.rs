@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_element_can_be_read_once() {
+    fn written_element_can_be_read_once() {
         let cancellation = Cancellation::new();
         let run = Run::new(&cancellation);
         let handle = made(&run, 2, false);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_grows_only_if_it_is_dynamic() {
+    fn array_grows_only_if_it_is_dynamic() {
         let cancellation = Cancellation::new();
         let run = Run::new(&cancellation);
         let handle = made(&run, 0, true);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_split_off_and_joined() {
+    fn array_is_split_and_concatenated() {
         let cancellation = Cancellation::new();
         let run = Run::new(&cancellation);
         let handle = made(&run, 2, false);

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensor_is_repeated_along_each_axis() {
+    fn tensor_is_repeated_along_each_axis() {
         let matrix = Tensor::from_values(Shape::new(&[2, 2]), vec![1_i32, 2, 3, 4]).unwrap();
         let tiled = Tensor::from_values(Shape::new(&[4, 2]), vec![1_i32, 2, 3, 4, 1, 2, 3, 4]).unwrap();
         assert_eq!(tile(&matrix, &[2, 1]), tiled);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn multiples_that_do_not_fit_are_refused() {
+    fn invalid_multiples_are_rejected() {
         let text = error_text(&Tile, &[vector(&[1]), vector(&[2, 1])]);
         assert_eq!(text, "InvalidArgument: Expected multiples argument to be a vector of length 1 but got length 2");
         let text = error_text(&Tile, &[vector(&[1]), vector(&[-1])]);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_beyond_the_memory_limit_are_refused() {
+    fn sizes_beyond_the_memory_limit_are_rejected() {
         let code = |times: &[i64]| {
             let square = Tensor::from_values(Shape::new(&[2, 2]), vec![1_u8; 4]).unwrap();
             run(&Tile, &[square, vector(times)]).unwrap_err().code()

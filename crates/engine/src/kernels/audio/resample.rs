@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_samples_is_rounded_up() {
+    fn number_of_samples_is_rounded_up() {
         for (length, from, to, expected) in [(100, 44_100, 16_000, 37), (1, 3, 7, 3), (0, 3, 7, 0), (5, 8000, 8000, 5)]
         {
             let tensor = resampled(vec![0.5; length], &[length], from, to);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_tone_stays_itself() {
+    fn low_tone_is_unchanged() {
         let tone = |rate: f32, count: usize| {
             (0..count).map(|index| (index as f32 * std::f32::consts::TAU * 100.0 / rate).sin()).collect::<Vec<_>>()
         };
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_resampled_each_by_itself() {
+    fn channels_are_resampled_separately() {
         let one: Vec<f32> = (0..50).map(|index| (index * 7 % 11) as f32).collect();
         let other: Vec<f32> = (0..50).map(|index| (index * 5 % 13) as f32).collect();
         let both = one.iter().zip(&other).flat_map(|(one, other)| [*one, *other]).collect();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_checked() {
+    fn invalid_rates_are_rejected() {
         let kernel = Resample::from_attrs(&attrs([("new_freq", Attr::Int(8000))])).unwrap();
         let samples = Tensor::from_values(Shape::new(&[1]), vec![0.0_f32]).unwrap();
         let text = error_text(&kernel, &[samples, Tensor::scalar(0)]);

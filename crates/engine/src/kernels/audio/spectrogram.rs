@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tone_is_loudest_in_its_band_and_silence_is_the_floor() {
+    fn tone_is_loudest_in_its_band_and_silence_is_the_floor() {
         let tone = (0..1024).map(|index| (TAU * 1000.0 * f64::from(index) / 8000.0).sin() as f32).collect();
         let tensor = run_one(&kernel(false), &[samples(tone)]).unwrap();
         let values = tensor.values::<f32>().unwrap();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn scales_are_inverted() {
+    fn mel_scales_can_be_inverted() {
         for (frequency, is_htk) in [(0.0, false), (500.0, false), (4000.0, false), (500.0, true), (4000.0, true)] {
             assert!((from_mel(to_mel(frequency, is_htk), is_htk) - frequency).abs() < 1e-9);
         }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_come_from_where_the_map_leads() {
+    fn pixels_are_read_at_the_mapped_positions() {
         assert_eq!(moved(|_| Affine::shift(1.0, 0.0), false, &[]), [0, 1, 2, 0, 4, 5, 0, 7, 8]);
         assert_eq!(moved(|_| Affine::shift(0.0, -1.0), false, &[200.0]), [4, 5, 6, 7, 8, 9, 200, 200, 200]);
         assert_eq!(moved(|_| Affine::rotation(90.0), false, &[]), [3, 6, 9, 2, 5, 8, 1, 4, 7]);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn between_pixels_four_are_weighted() {
+    fn bilinear_interpolation_weights_four_pixels() {
         assert_eq!(moved(|_| Affine::shift(0.5, 0.0), true, &[]), [0, 2, 2, 2, 4, 6, 4, 8, 8]);
         // Half of each pixel at the edge is outside: (1 / 2 - 100) / 2 + 100.
         assert_eq!(moved(|_| Affine::shift(0.5, 0.0), true, &[100.0])[0], 50);

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_those_of_distributions_with_a_formula() {
+    fn quantiles_match_closed_form_distributions() {
         for u in [1e-9, 0.01, 0.2, 0.5, 0.75, 0.999] {
             assert!((quantile(1.0, u) - u).abs() < 1e-12);
             assert!((quantile(0.5, u) - (0.5 * PI * u).sin().powi(2)).abs() < 1e-12);

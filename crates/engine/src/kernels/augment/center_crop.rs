@@ -63,7 +63,7 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn the_middle_is_kept_and_what_is_missing_is_zero() {
+    fn center_is_kept_and_missing_pixels_are_zero() {
         let image = Tensor::from_values(Shape::new(&[3, 4, 1]), (1..=12_u8).collect()).unwrap();
         let cropped = |size| run_one(&CenterCrop { size }, std::slice::from_ref(&image)).unwrap().bytes().to_vec();
         assert_eq!(cropped([1, 2]), [6, 7]);

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_those_of_a_gaussian_and_edges_mirror() {
+    fn weights_are_gaussian_and_edges_are_mirrored() {
         // exp(-1/2) is 0.6065: weights 0.2741, 0.4519, 0.2741.
         assert_eq!(blur(&[0, 0, 100, 0, 0], [3, 1]), [0, 27, 45, 27, 0]);
         assert_eq!(blur(&[0, 100, 0], [3, 1]), [55, 45, 55]);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_smaller_than_the_kernel_is_refused() {
+    fn image_smaller_than_the_kernel_is_rejected() {
         let image = Tensor::from_values(Shape::new(&[1, 2, 1]), vec![0_u8; 2]).unwrap();
         let text = error_text(&GaussianBlur { kernel_size: [5, 1] }, &[image, Tensor::scalar(1_f32)]);
         assert!(

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_mixed_with_the_one_before_it() {
+    fn image_is_mixed_with_the_previous_one() {
         let images = Tensor::from_values(Shape::new(&[2, 2]), vec![0_u8, 100, 200, 51]).unwrap();
         let outputs = run(&MixUp { num_classes: 3 }, &[images, labels(&[2, 0]), Tensor::scalar(0.75)]).unwrap();
         assert_eq!(outputs[0].bytes(), [50, 88, 150, 63]);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_without_a_class_is_an_error() {
+    fn label_outside_the_classes_is_an_error() {
         let images = Tensor::from_values(Shape::new(&[2, 1]), vec![0_u8, 1]).unwrap();
         let mix = |labels| error_text(&MixUp { num_classes: 3 }, &[images.clone(), labels, Tensor::scalar(0.5)]);
         assert!(mix(labels(&[0, 3])).contains("mixup: label 3 of row 1, expected 0 to 2 (num_classes=3)"));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rectangle_comes_from_the_image_before_in_either_layout() {
+    fn rectangle_is_copied_from_the_previous_image_in_either_layout() {
         let draws = Tensor::from_values(Shape::new(&[2]), vec![0.25_f32, 0.5]).unwrap();
         // The rest is 1/4: half of a quarter of each side around row 2 and column 1.
         let share = Tensor::scalar(0.75);

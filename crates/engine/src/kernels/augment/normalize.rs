@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn another_number_of_channels_is_refused() {
+    fn wrong_number_of_channels_is_rejected() {
         let image = Tensor::from_values(Shape::new(&[2, 1, 3]), vec![0_u8; 6]).unwrap();
         let text = error_text(&kernel(true), &[image]);
         assert!(text.contains("normalize: mean has 2 values and the image has shape [2,1,3]"), "{text}");

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn other_shapes_than_one_picture_are_refused_with_a_remedy() {
+    fn non_image_shapes_are_rejected_with_a_remedy() {
         assert!(refusal(&[2, 3, 3, 3], &[]).contains("x: the image has shape [2,3,3,3], expected one image"));
         assert!(refusal(&[3, 0, 3], &[]).contains("expected at least one pixel"));
         assert!(refusal(&[3, 4, 5], GREY_OR_RGB).contains("expected 1 or 3 channels. Decode with channels=3"));

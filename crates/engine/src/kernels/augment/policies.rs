@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn magnitudes_reach_from_nothing_to_the_whole_range() {
+    fn magnitudes_span_the_whole_range() {
         let wide = Picture { width: 331, ..picture() };
         for (change, first, narrow, widest) in [
             (Change::ShearX, 0.0, 0.3, 0.99),
@@ -254,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn sharpness_leaves_the_edge() {
+    fn sharpness_does_not_change_the_edge() {
         let middle = |factor| sharpened(picture(), factor).unwrap().pixels[4];
         assert_eq!([middle(0.0), middle(1.0), middle(2.0)], [50, 130, 210]);
         assert_eq!(sharpened(picture(), 0.0).unwrap().pixels[..4], [0; 4]);
     }
 
     #[test]
-    fn draws_pick_each_of_the_changes() {
+    fn draws_select_each_operation() {
         assert_eq!(
             [0.0, 0.5, 0.999_999_94].map(|draw| CHANGES[pick(draw, 14)]),
             [Change::Identity, Change::Color, Change::Equalize]

@@ -117,7 +117,7 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn a_rectangle_is_filled_in_either_layout() {
+    fn rectangle_is_filled_in_either_layout() {
         let draws = |first| {
             let mut draws = vec![0_f32; 23];
             draws[0] = first;

@@ -40,7 +40,7 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn a_number_below_the_probability_makes_it_grey() {
+    fn draw_below_the_probability_converts_to_grey() {
         let image = Tensor::from_values(Shape::new(&[1, 1, 3]), vec![255_u8, 0, 0]).unwrap();
         let kernel = RandomGrayscale { probability: 0.5 };
         let drawn = |draw: f32| run_one(&kernel, &[image.clone(), Tensor::scalar(draw)]).unwrap().bytes().to_vec();

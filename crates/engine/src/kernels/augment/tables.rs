@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_mapped_by_tables() {
+    fn bytes_are_mapped_by_lookup_tables() {
         let pixels = [0, 100, 127, 128, 255];
         assert_eq!(changed(&pixels, |picture| posterize(picture, 1)), [0, 0, 0, 128, 128]);
         assert_eq!(changed(&pixels, |picture| posterize(picture, 8)), pixels);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn frequent_values_are_spread() {
+    fn equalize_spreads_frequent_values() {
         let pixels: Vec<u8> = (0..1024).map(|position| (position / 256) as u8 * 10).collect();
         let equal = changed(&pixels, equalize);
         // 768 pixels are not the largest; a step is 3, and half of it 1.

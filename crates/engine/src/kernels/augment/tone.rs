@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn factors_cut_off_fractions_and_stay_in_range() {
+    fn adjusted_values_are_truncated_and_stay_in_range() {
         assert_eq!(changed(&[3, 100, 200], 3, |picture| brightness(picture, 1.5)), [4, 150, 255]);
         assert_eq!(changed(&[10, 20], 1, |picture| contrast(picture, 0.0)), [15, 15]);
         assert_eq!(changed(&[10, 20], 1, |picture| contrast(picture, 3.0)), [0, 30]);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_third_of_a_turn_moves_the_channels_on() {
+    fn hue_shift_by_a_third_rotates_the_channels() {
         let pixels = [255, 0, 0, 200, 200, 200, 10, 200, 90];
         let turned = changed(&pixels, 3, |picture| hue(picture, 1.0 / 3.0));
         assert_eq!(turned, [0, 255, 0, 200, 200, 200, 90, 10, 200]);

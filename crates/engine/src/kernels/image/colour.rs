@@ -334,7 +334,7 @@ mod tests {
     ];
 
     #[test]
-    fn colours_come_back_from_hue_saturation_and_value() {
+    fn rgb_to_hsv_round_trips() {
         for colour in COLOURS {
             let hsv = change(Change::RgbToHsv, colour, None);
             assert_close(&change(Change::HsvToRgb, [hsv[0], hsv[1], hsv[2]], None), &colour);
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_come_back_from_brightness_and_differences() {
+    fn rgb_to_yuv_round_trips() {
         for (there, back) in [(RGB_TO_YIQ, YIQ_TO_RGB), (RGB_TO_YUV, YUV_TO_RGB)] {
             for colour in COLOURS {
                 let apart = change(Change::Linear(there), colour, None);
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hue_is_rotated() {
+    fn hue_is_rotated() {
         for colour in COLOURS {
             for turns in [0.0, 1.0, -1.0] {
                 assert_close(&change(Change::AdjustHue, colour, Some(turns)), &colour);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn saturation_is_multiplied_up_to_full() {
+    fn saturation_is_scaled_and_clipped() {
         assert_close(&change(Change::AdjustSaturation, [0.4, 0.6, 0.8], Some(0.0)), &[0.8, 0.8, 0.8]);
         assert_close(&change(Change::AdjustSaturation, [0.4, 0.6, 0.8], Some(9.0)), &[0.0, 0.4, 0.8]);
     }
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn greys_are_made_and_repeated() {
+    fn rgb_and_grey_are_converted() {
         let grey = run_one(&RgbToGrey, &[image(&[1.0, 0.0, 0.0, 0.0, 1.0, 1.0], &[2, 3])]).unwrap();
         assert_eq!(grey.shape()[..], [2, 1]);
         assert_close(grey.values().unwrap(), &[0.2989, 0.701]);
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn each_image_is_standardized_alone() {
+    fn each_image_is_standardized_separately() {
         let images = image(&[1.0, 2.0, 3.0, 4.0, 7.0, 7.0, 7.0, 7.0], &[2, 2, 2, 1]);
         let standard = run_one(&PerImageStandardization, &[images]).unwrap();
         let unit = 1.25_f32.sqrt().recip();
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_that_are_not_colour_images_are_refused() {
+    fn tensors_other_than_colour_images_are_rejected() {
         let grey = image(&[1.0], &[1, 1, 1]);
         let error = error_text(&Change::RgbToHsv, std::slice::from_ref(&grey));
         assert!(error.contains("input must have 3 channels but instead has shape [1,1,1]."), "{error}");

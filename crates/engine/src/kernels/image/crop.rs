@@ -149,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_cut_out_of_each_image_of_a_batch() {
+    fn each_image_of_a_batch_is_cropped() {
         let batch = image(6, 4).reshaped(Shape::new(&[2, 3, 4, 1])).unwrap();
         let part = run_one(&CropToBoundingBox, &with_numbers(batch, &[1, 2, 2, 1])).unwrap();
         assert_eq!((&part.shape()[..], part.values::<i32>().unwrap()), (&[2, 2, 1, 1][..], &[6, 10, 18, 22][..]));
     }
 
     #[test]
-    fn zeros_are_put_around_each_image_of_a_batch() {
+    fn each_image_of_a_batch_is_padded_with_zeros() {
         let batch = image(2, 2).reshaped(Shape::new(&[2, 1, 2, 1])).unwrap();
         let padded = run_one(&PadToBoundingBox, &with_numbers(batch, &[1, 0, 2, 3])).unwrap();
         assert_eq!(padded.shape()[..], [2, 2, 3, 1]);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_is_kept() {
+    fn center_is_kept() {
         let resized = run_one(&ResizeWithCropOrPad, &with_numbers(image(4, 2), &[1, 5])).unwrap();
         assert_eq!(resized.values::<i32>().unwrap(), [0, 2, 3, 0, 0]);
         let half = CentralCrop::from_attrs(&attrs([("central_fraction", Attr::Float(0.5))])).unwrap();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_windows_are_refused_in_the_words_of_tensorflow() {
+    fn invalid_windows_are_rejected_with_the_messages_of_tensorflow() {
         let crop = |numbers: &[i32]| error_text(&CropToBoundingBox, &with_numbers(image(3, 3), numbers));
         assert!(crop(&[0, 0, 4, 1]).contains("[height must be >= target + offset.]"));
         assert!(crop(&[0, 1, 1, 3]).contains("[width must be >= target + offset.]"));

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_interpolated_and_filled_up() {
+    fn crops_are_interpolated_and_padded() {
         let image = floats(&[1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0]);
         let crop = |kernel: &CropAndResize, sides: [f32; 4], size: [i32; 2]| {
             let inputs = [image.clone(), floats(&[1, 4], &sides), integers(&[0]), integers(&size)];
@@ -191,14 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn small_integers_are_fine() {
+    fn small_integer_types_are_accepted() {
         let image = Tensor::from_values(Shape::new(&[1, 1, 2, 1]), vec![10_u8, 20]).unwrap();
         let inputs = [image, floats(&[1, 4], &[0., 0., 1., 1.]), integers(&[0]), integers(&[1, 3])];
         assert_eq!(run_one(&BILINEAR, &inputs).unwrap().values::<f32>().unwrap(), [10.0, 15.0, 20.0]);
     }
 
     #[test]
-    fn invalid_arguments_are_refused() {
+    fn invalid_arguments_are_rejected() {
         let (image, sides) = (floats(&[1, 1, 1, 1], &[0.0]), floats(&[1, 4], &[0.0; 4]));
         let (zero, size) = (integers(&[0]), integers(&[1, 1]));
         let text = |inputs: [&Tensor; 4]| error_text(&BILINEAR, &inputs.map(Clone::clone));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_have_colours_in_turn() {
+    fn boxes_cycle_through_the_colours() {
         let boxes = floats(&[1, 2, 4], &[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]);
         let drawn = run_one(&DrawBoundingBoxes, &[floats(&[1, 2, 2, 3], &[0.5; 12]), boxes.clone()]).unwrap();
         assert_eq!(drawn.values::<f32>().unwrap(), [1., 1., 0., 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0., 0., 1.]);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_refused() {
+    fn incompatible_shapes_are_rejected() {
         let (image, boxes) = (floats(&[1, 1, 1, 3], &[0.0; 3]), floats(&[1, 1, 4], &[0.0; 4]));
         let text = |inputs: &[Tensor]| error_text(&DrawBoundingBoxes, inputs);
         assert!(text(&[boxes.clone(), boxes.clone()]).contains("The rank of the images should be 4"));

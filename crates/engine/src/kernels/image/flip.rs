@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_move() {
+    fn flips_move_pixels() {
         assert_eq!(run_one(&flip(1), &[image()]).unwrap().bytes(), [2, 1, 0, 5, 4, 3]);
         assert_eq!(run_one(&flip(0), &[image()]).unwrap().bytes(), [3, 4, 5, 0, 1, 2]);
         let transposed = run_one(&TransposeImage, &[image()]).unwrap();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_of_any_size_move_whole() {
+    fn pixels_of_any_size_are_moved() {
         for (channels, width) in (1..=20).flat_map(|channels| [1, 2, 4, 11].map(|width| (channels, width))) {
             let values: Vec<u8> = (0..width * channels).collect();
             let shape = Shape::new(&[1, usize::from(width), usize::from(channels)]);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_decide_for_each_image() {
+    fn random_numbers_decide_per_image() {
         let draw = |image: Tensor, draws: Vec<f32>| {
             let shape = if draws.len() == 1 { Shape::scalar() } else { Shape::new(&[draws.len()]) };
             run_one(&flip(1), &[image, Tensor::from_values(shape, draws).unwrap()]).unwrap()

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_channels_stay_as_they_are() {
+    fn equal_channels_are_unchanged() {
         for gamma in [None, Some(45_455), Some(100_000)] {
             for value in [0_u8, 1, 100, 255] {
                 assert_eq!(u8::luma(&Luma::new(gamma, 8), [value; 3]), value);

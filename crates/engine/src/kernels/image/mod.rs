@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_past_the_limit_is_named_with_the_limit_and_a_remedy() {
+    fn error_for_an_oversized_image_names_the_limit_and_a_remedy() {
         assert!(check_size("x", 13_377, 13_377, 1).is_ok());
         for (height, width, frames, text) in [
             (13_378, 13_378, 1, "x: the image has 13378x13378 pixels, expected at most 178956970. Make it smaller"),

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_give_the_position_of_the_window() {
+    fn random_numbers_determine_the_position_of_the_window() {
         let numbers = |values: &[i32]| Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap();
         let inputs = [image(3, 4), numbers(&[7, 5, 9]), numbers(&[2, 2, 1])];
         // 7 % 2 = 1, 5 % 3 = 2, 9 % 1 = 0

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_rectangle_that_fits_is_taken() {
+    fn first_fitting_rectangle_is_used() {
         let mut draws = [0.0_f32; NUM_DRAWS];
         // The first has an area of 1 and twice the height: too high. The second is a quarter.
         draws[..4].copy_from_slice(&[1.0, 1.0, 0.0, 0.5]);

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_cut_out_and_resized() {
+    fn crop_is_resized() {
         let image = Tensor::from_values(Shape::new(&[4, 4, 1]), (0..16_u8).collect()).unwrap();
         let crop = |size, row, column| {
             run_one(&kernel(size, [0.25, 0.25]), &[image.clone(), draws(row, column)]).unwrap().bytes().to_vec()
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_is_taken_where_no_rectangle_fits() {
+    fn center_is_cropped_if_no_rectangle_fits() {
         assert_eq!(middle([10, 30], [0.5, 2.0]), Region { y: 0, x: 5, height: 10, width: 20 });
         assert_eq!(middle([30, 10], [0.5, 2.0]), Region { y: 5, x: 0, height: 20, width: 10 });
         assert_eq!(middle([10, 15], [0.5, 2.0]), Region { y: 0, x: 0, height: 10, width: 15 });
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_refused() {
+    fn batch_is_rejected() {
         let image = Tensor::from_values(Shape::new(&[1, 1, 1, 1]), vec![0_u8]).unwrap();
         let text = error_text(&kernel([1, 1], [1.0, 1.0]), &[image, draws(0.0, 0.0)]);
         assert!(text.contains("random_resized_crop: the image has shape [1,1,1,1], expected one image"), "{text}");

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pair_of_small_shapes_follows_the_definition() {
+    fn every_pair_of_small_shapes_matches_the_definition() {
         let sizes = [1, 2, 3];
         let mut shapes = vec![vec![]];
         for rank in 1..=3_u32 {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_that_behave_alike_are_merged() {
+    fn equivalent_dimensions_are_merged() {
         let dims = |x: &[usize], y: &[usize]| Broadcast::new(&Shape::new(x), &Shape::new(y)).unwrap().dims.len();
         assert_eq!(dims(&[4, 5, 6], &[4, 5, 6]), 1);
         assert_eq!(dims(&[4, 5, 6], &[]), 1);
@@ -258,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn a_size_of_zero_gives_no_elements() {
+    fn zero_size_yields_no_elements() {
         assert_eq!(walk(&[0, 2], &[2]).unwrap(), (vec![0, 2], vec![]));
         assert_eq!(walk(&[0], &[1]).unwrap(), (vec![0], vec![]));
         assert_eq!(walk(&[], &[0]).unwrap(), (vec![0], vec![]));
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_named() {
+    fn error_names_incompatible_shapes() {
         let text = format!("{:?}", walk(&[2], &[3]).unwrap_err());
         assert_eq!(text, "InvalidArgument: Incompatible shapes: [2] vs. [3]");
     }

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_lose_their_fraction() {
+    fn floats_are_truncated() {
         assert_eq!(cast_to::<f32, i32>(&[1.9, -1.9, 0.0]), [1, -1, 0]);
         assert_eq!(cast_to::<f64, u8>(&[1.9, 255.0, 300.0]), [1, 255, 44]);
         assert_eq!(cast_to::<f64, f32>(&[0.5]), [0.5]);
@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn half_precision_goes_both_ways() {
+    fn half_precision_converts_both_ways() {
         assert_eq!(cast_to::<f32, f16>(&[1.5, 1e6]), [f16::from_f32(1.5), f16::INFINITY]);
         assert_eq!(cast_to::<f16, i32>(&[f16::from_f32(-2.75)]), [-2]);
         assert_eq!(cast_to::<i64, f16>(&[2048]), [f16::from_f32(2048.0)]);
     }
 
     #[test]
-    fn booleans_are_zero_and_one() {
+    fn bools_become_zero_and_one() {
         let bools = cast(&vector(&[0.0_f32, -0.0, 0.5, f32::NAN]), DType::Bool).unwrap();
         assert_eq!((bools.dtype(), bools.bytes()), (DType::Bool, &[0, 0, 1, 1][..]));
         assert_eq!(cast(&bools, DType::Float64).unwrap(), vector(&[0.0_f64, 0.0, 1.0, 1.0]));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bits_are_not_copied() {
+    fn equal_representations_are_not_copied() {
         let tensor = vector(&[7_i32; 100]);
         for target in [DType::Int32, DType::UInt32] {
             assert_eq!(cast(&tensor, target).unwrap().bytes().as_ptr(), tensor.bytes().as_ptr());
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_refused() {
+    fn strings_are_rejected() {
         let text = format!("{:?}", cast(&Tensor::string("7"), DType::Float32).unwrap_err());
         assert_eq!(text, "Unimplemented: Cast string to float is not supported");
         let text = format!("{:?}", cast(&Tensor::scalar(7_i32), DType::String).unwrap_err());

@@ -154,7 +154,7 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn floats_are_finite_infinite_or_nan() {
+    fn floats_are_classified_as_finite_infinite_or_nan() {
         let x = Tensor::from_values(Shape::new(&[3]), vec![1.0_f32, f32::NEG_INFINITY, f32::NAN]).unwrap();
         let kinds = [Kind::IsFinite, Kind::IsInf, Kind::IsNan]
             .map(|kind| run_one(&kind, std::slice::from_ref(&x)).unwrap().bytes().to_vec());

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn each_element_is_the_sum_or_product_so_far() {
+    fn elements_are_cumulative_sums_or_products() {
         let x = || matrix([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let one = |scan: Scan, axis: i32| run_one(&scan, &[x(), Tensor::scalar(axis)]).unwrap();
         assert_eq!(one(scan(false, false, false), 0), matrix([1.0, 2.0, 3.0, 5.0, 7.0, 9.0]));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_do_not_fit_are_refused() {
+    fn invalid_axes_are_rejected() {
         let text = |axis: Tensor| error_text(&scan(false, false, false), &[matrix([0.0; 6]), axis]);
         let expected = "InvalidArgument: ScanOp: Expected scan axis in the range [-2, 2), but got";
         assert_eq!(text(Tensor::scalar(2)), format!("{expected} 2"));

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_is_larger_and_smaller_than_everything() {
+    fn maximum_and_minimum_propagate_nan() {
         for (x, y) in [(f32::NAN, 1.0), (1.0, f32::NAN)] {
             assert!(x.larger(y).is_nan() && x.smaller(y).is_nan());
             let (x, y) = (f16::from_f32(x), f16::from_f32(y));

@@ -78,7 +78,7 @@ mod tests {
     use std::f64::consts::{FRAC_PI_3, FRAC_PI_4, FRAC_PI_6};
 
     #[test]
-    fn every_function_computes_what_its_name_says() {
+    fn functions_match_known_values() {
         for (function, expected) in [
             (Trigonometry::Acos, FRAC_PI_3),
             (Trigonometry::Asin, FRAC_PI_6),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_refused() {
+    fn integers_are_rejected() {
         assert_eq!(
             error_text(&Trigonometry::Sin, &[Tensor::scalar(4)]),
             "Unimplemented: Sin of int32 is not supported"

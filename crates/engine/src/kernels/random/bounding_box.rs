@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_lie_in_the_image_and_cover_enough() {
+    fn windows_are_inside_the_image_and_cover_enough() {
         let kernel = kernel([0.1, 1.0], 100, false).unwrap();
         for _ in 0..50 {
             let outputs = run(&kernel, &inputs(&[0.25, 0.25, 0.75, 0.75], 0.5)).unwrap();
@@ -287,14 +287,14 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_image_is_used_if_no_window_fits() {
+    fn whole_image_is_used_if_no_window_fits() {
         let outputs = run(&kernel([1.0, 1.0], 3, true).unwrap(), &inputs(&[], 1.0)).unwrap();
         assert_eq!(outputs[1].values::<i32>().unwrap(), [40, 60, -1]);
         assert_eq!(outputs[2].values::<f32>().unwrap(), [0.0, 0.0, 1.0, 1.0]);
     }
 
     #[test]
-    fn invalid_arguments_are_refused() {
+    fn invalid_arguments_are_rejected() {
         let text = |result: Result<SampleDistortedBoundingBox>| result.map(drop).unwrap_err().message().to_owned();
         assert_eq!(text(kernel([0.5, 1.5], 9, true)), "Area range must be less then or equal to 1.0: [0.5, 1.5]");
         assert_eq!(text(kernel([0.0, 1.0], 9, true)), "Area range must be non-negative: [0, 1]");

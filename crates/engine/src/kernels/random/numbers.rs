@@ -182,7 +182,7 @@ mod tests {
 
     /// The numbers that TensorFlow gives for `seed=7` in two runs of one session.
     #[test]
-    fn uniform_numbers_are_the_same_as_in_tensorflow() {
+    fn uniform_numbers_match_tensorflow() {
         let expected: [f32; 6] = [0.483_940_96, 0.506_203_06, 0.255_143_76, 0.879_395_96, 0.070_225_835, 0.937_595_6];
         assert_eq!(two_runs::<f32>(Distribution::Uniform), expected.map(f64::from));
         assert_eq!(
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_numbers_are_the_same_as_in_tensorflow() {
+    fn normal_numbers_match_tensorflow() {
         let check = |numbers: Vec<f64>, expected: [f64; 6], tolerance: f64| {
             let is_close = |(x, y): (&f64, &f64)| (x - y).abs() <= tolerance * y.abs();
             assert!(numbers.iter().zip(&expected).all(is_close), "{numbers:?}, expected {expected:?}");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_the_same_as_in_tensorflow() {
+    fn integers_match_tensorflow() {
         let two_runs = |limits: [Tensor; 2]| {
             let kernel = RandomIntegers::new(&generator());
             let [low, high] = limits;
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_ranges_do_not_overflow() {
+    fn widest_ranges_do_not_overflow() {
         let kernel = RandomIntegers::new(&generator());
         let inputs = [sizes(&[64]), Tensor::scalar(i64::MIN), Tensor::scalar(i64::MAX)];
         let signs: Vec<_> = numbers::<i64>(&kernel, &inputs).into_iter().map(i64::signum).collect();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_at_the_same_time_share_one_sequence() {
+    fn concurrent_runs_share_one_sequence() {
         let alone = floats(Distribution::Uniform, DType::Float32);
         let mut expected: Vec<_> = (0..8).map(|_| numbers::<f32>(&alone, &[sizes(&[2])])).collect();
         let shared = floats(Distribution::Uniform, DType::Float32);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_are_named() {
+    fn errors_name_invalid_arguments() {
         let uniform = floats(Distribution::Uniform, DType::Float32);
         for (shape, text) in [
             (Tensor::scalar(2), "InvalidArgument: shape must be a vector of {int32,int64}, got shape []"),

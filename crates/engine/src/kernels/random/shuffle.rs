@@ -62,7 +62,7 @@ mod tests {
 
     /// `tf.random_shuffle(tf.range(10), seed=7)` of TensorFlow 1.15, run twice in one session.
     #[test]
-    fn the_order_is_the_same_as_in_tensorflow() {
+    fn order_matches_tensorflow() {
         let kernel = shuffle(87_654_321, 7);
         let first = run_one(&kernel, &[range(10)]).unwrap();
         assert_eq!(first.values::<i32>().unwrap(), [7, 2, 0, 9, 8, 4, 5, 1, 6, 3]);

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_read_to_their_end_if_asked() {
+    fn strings_are_read_to_their_end_if_requested() {
         let kernel = |is_whole| {
             let whole = ("reads_whole", Attr::Bool(is_whole));
             DecodeCompressed::from_attrs(&attrs([("compression_type", Attr::String("ZLIB".into())), whole])).unwrap()
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_and_unknown_compressions_are_refused() {
+    fn damage_and_unknown_compressions_are_rejected() {
         let text = "DataLoss: inflate() failed with error -3: incorrect header check. It looks like ZLIB; give that as its \
                     compression.";
         assert_eq!(error_text(&decoder("GZIP"), &[Tensor::string(deflated("one"))]), text);

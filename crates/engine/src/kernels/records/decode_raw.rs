@@ -153,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn a_complex_number_is_swapped_as_a_whole() {
+    fn complex_number_is_byte_swapped_as_one_value() {
         assert_eq!(decode(DType::Complex64, false, b"\x40\0\0\0\x3f\x80\0\0").bytes(), b"\0\0\x80\x3f\0\0\0\x40");
     }
 
     #[test]
-    fn booleans_become_zero_and_one() {
+    fn bools_become_zero_and_one() {
         assert_eq!(decode(DType::Bool, true, b"\0\x01\x07").bytes(), [0, 1, 1]);
     }
 
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_lengths_are_refused() {
+    fn wrong_lengths_are_rejected() {
         assert_eq!(
             error_text(&decoder(DType::UInt8, true), &[strings(&["abc", "d"])]),
             "InvalidArgument: DecodeRaw requires input strings to all be the same size, but element 1 has size 3 != 1. \

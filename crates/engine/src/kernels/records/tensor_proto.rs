@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_tensorflows() {
+    fn serialized_bytes_match_tensorflow() {
         let ints = Tensor::from_values(Shape::new(&[1, 2]), vec![1_i32, 2]).unwrap();
         assert_eq!(
             serialize(&ints).unwrap(),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn values_may_be_in_the_field_of_their_type() {
+    fn values_can_be_in_the_field_of_their_type() {
         assert_eq!(parse_as(DType::Float32, &[2], b"\x2a\x08\0\0\x80?\0\0\0@").values::<f32>().unwrap(), [1.0, 2.0]);
         assert_eq!(parse_as(DType::Float32, &[2], b"\x2d\0\0\x80?\x2d\0\0\0@").values::<f32>().unwrap(), [1.0, 2.0]);
         assert_eq!(parse_as(DType::Float64, &[], b"\x31\0\0\0\0\0\0\0@").values::<f64>().unwrap(), [2.0]);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_fills_the_rest_and_no_value_means_zero() {
+    fn last_value_fills_the_rest_and_missing_values_are_zero() {
         assert_eq!(parse_as(DType::Int32, &[3], b"\x38\x01\x38\x02").values::<i32>().unwrap(), [1, 2, 2]);
         assert_eq!(parse_as(DType::Int32, &[2], b"").values::<i32>().unwrap(), [0, 0]);
         assert_eq!(parse_as(DType::Int32, &[1], b"\x38\x01\x38\x02").values::<i32>().unwrap(), [1]);
@@ -376,12 +376,12 @@ mod tests {
     }
 
     #[test]
-    fn strings_may_be_a_content() {
+    fn strings_can_be_in_tensor_content() {
         assert_eq!(parse_as(DType::String, &[2], b"\"\x05\x01\x02abc").string_values(), ["a", "bc"]);
     }
 
     #[test]
-    fn messages_that_are_not_tensors_are_described() {
+    fn errors_describe_messages_that_are_not_tensors() {
         let text = |dtype, message| error_text(&parser(dtype), &[message]);
         let prefix = "InvalidArgument: Cannot parse tensor from proto:";
         let remedy = "Check that it was serialized as a tensor";
@@ -424,7 +424,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parsing_gives_back_the_serialized_tensor(values: Vec<i64>, strings: Vec<Vec<u8>>) {
+        fn serialized_tensors_round_trip(values: Vec<i64>, strings: Vec<Vec<u8>>) {
             let numbers = Tensor::from_values(Shape::new(&[1, values.len()]), values).unwrap();
             let strings = strings.into_iter().map(Bytes::from).collect::<Vec<_>>();
             let strings = Tensor::strings(Shape::new(&[strings.len()]), strings).unwrap();

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn all_combinations_of_a_row_are_made() {
+    fn all_combinations_of_a_row_are_generated() {
         let outputs = run(&kernel(2, None), &pair()).unwrap();
         assert_eq!(outputs[0], int64s(&[5, 2], &[0, 0, 0, 1, 0, 2, 0, 3, 1, 0]));
         assert_eq!(outputs[1].string_values(), ["a_X_d", "a_X_e", "b_X_d", "b_X_e", "c_X_f"]);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn dense_matrices_come_last_and_may_be_integers() {
+    fn dense_matrices_come_last_and_can_be_integers() {
         let sparse = [int64s(&[1, 2], &[1, 7]), int64s(&[1], &[-5]), int64s(&[2], &[2, 9])];
         let inputs: Vec<_> = sparse.into_iter().chain([int64s(&[2, 2], &[1, 2, 3, 4])]).collect();
         let outputs = run(&kernel(1, None), &inputs).unwrap();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_the_same_as_in_tensorflow() {
+    fn hashes_match_tensorflow() {
         let outputs = run(&kernel(2, Some(0)), &pair()).unwrap();
         let hashes = [
             1_584_069_791_037_555_375,
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_do_not_fit_are_refused() {
+    fn incompatible_rows_are_rejected() {
         let mut inputs = pair();
         inputs[5] = int64s(&[2], &[3, 2]);
         assert_eq!(error_text(&kernel(2, None), &inputs), "InvalidArgument: Expected batch size 2, got 3");

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_has_the_elements_of_both() {
+    fn sum_has_the_elements_of_both_operands() {
         let one = sparse(&[0, 1, 1, 0], &[5_i32, 6], &[2, 3]);
         let other = sparse(&[0, 0, 0, 1, 1, 2], &[1_i32, -5, 3], &[2, 3]);
         let expected = sparse(&[0, 0, 0, 1, 1, 0, 1, 2], &[1_i32, 0, 6, 3], &[2, 3]);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_drops_nan_and_small_complex_numbers() {
+    fn sum_drops_nan_and_small_complex_numbers() {
         let one = sparse(&[0, 1], &[f32::NAN, -0.0], &[3]);
         let found = sum(one, sparse(&[0, 2], &[0.0, 1_f32], &[3]), 0_f32);
         assert_eq!(
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sparse_tensor_is_added_to_a_dense_one() {
+    fn sparse_tensor_is_added_to_a_dense_one() {
         let dense = numbers(&[2, 3], &[1_i32, 2, 3, 4, 5, 6]);
         let inputs: Vec<_> =
             sparse(&[0, 1, 0, 1, 1, 2], &[10_i32, 20, 30], &[2, 3]).into_iter().chain([dense]).collect();
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_differ_are_refused() {
+    fn different_shapes_are_rejected() {
         let text = |sizes: &[i64]| {
             let other = sparse::<i32>(&[], &[], sizes);
             let inputs: Vec<_> = sparse(&[0, 1], &[5_i32], &[2, 3]).into_iter().chain(other).collect();

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_rows_get_the_default() {
+    fn empty_rows_are_filled_with_the_default() {
         let outputs = run(&SparseFillEmptyRows, &inputs(&[2, 0, 2], 4)).unwrap();
         assert_eq!(outputs[0], int64s(&[5, 2], &[0, 8, 1, 0, 2, 7, 2, 9, 3, 0]));
         assert_eq!(outputs[1].string_values(), ["b", "z", "a", "c", "z"]);
@@ -171,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_filled_too() {
+    fn rows_of_numbers_are_filled() {
         let inputs = [int64s(&[1, 1], &[1]), int64s(&[1], &[5]), int64s(&[1], &[3]), Tensor::scalar(-1_i64)];
         let outputs = run(&SparseFillEmptyRows, &inputs).unwrap();
         assert_eq!(outputs[..2], [int64s(&[3, 1], &[0, 1, 2]), int64s(&[3], &[-1, 5, -1])]);
     }
 
     #[test]
-    fn rows_that_all_have_elements_stay() {
+    fn tensor_without_empty_rows_is_unchanged() {
         let given = inputs(&[0, 1, 1], 2);
         let outputs = run(&SparseFillEmptyRows, &given).unwrap();
         assert_eq!(outputs[..2], given[..2]);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_out_of_range_are_refused() {
+    fn rows_out_of_range_are_rejected() {
         let text = |rows: &[i64], num_rows| error_text(&SparseFillEmptyRows, &inputs(rows, num_rows));
         assert_eq!(text(&[0, 2], 2), "InvalidArgument: indices(1, 0) is invalid: 2 >= 2");
         assert_eq!(text(&[-1], 2), "InvalidArgument: indices(0, 0) is invalid: -1 < 0");

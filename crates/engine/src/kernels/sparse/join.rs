@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_refused() {
+    fn incompatible_shapes_are_rejected() {
         for (axis, sizes, text) in [
             (2, &[2, 3][..], "Concat dimension must be in range [-2, 2), got 2"),
             (1, &[9, 3], "Input shapes must match: expected 2 for dimension 0 but got 9 at position 1"),

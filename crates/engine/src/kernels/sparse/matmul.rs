@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn either_matrix_may_be_transposed() {
+    fn either_matrix_can_be_transposed() {
         let product = numbers(&[2, 2], &[6, 8, 23, 30]);
         assert_eq!(run_one(&kernel(false, false), &inputs(&[3, 2], &[1, 2, 3, 4, 5, 6])).unwrap(), product);
         assert_eq!(run_one(&kernel(false, true), &inputs(&[2, 3], &[1, 3, 5, 2, 4, 6])).unwrap(), product);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_refused() {
+    fn incompatible_shapes_are_rejected() {
         assert_eq!(
             error_text(&kernel(false, false), &inputs(&[2, 1], &[5, 7])),
             "InvalidArgument: Cannot multiply A and B because inner dimension does not match: 3 vs. 2.  Did you forget a \

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_come_from_the_values_of_other_tensors() {
+    fn indices_are_the_values_of_another_tensor() {
         let positions = int64s(&[3, 2], &[0, 0, 0, 1, 2, 0]);
         let inputs = [
             positions.clone(),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_as_many_indices_as_values() {
+    fn different_numbers_of_indices_and_values_are_rejected() {
         let one = [int64s(&[1, 1], &[0]), int64s(&[1], &[7])];
         let two = [int64s(&[2, 1], &[0, 1]), int64s(&[2], &[1, 2])];
         assert_eq!(

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dense_result_has_zeros_for_missing_elements() {
+    fn dense_result_has_zeros_for_missing_elements() {
         let (sum, max) = (kernel(Function::Sum, false, false), kernel(Function::Max, false, false));
         assert_eq!(run_one(&sum, &inputs(&[1])).unwrap(), numbers(&[4], &[3, -3, 0, 9]));
         assert_eq!(run_one(&max, &inputs(&[1])).unwrap(), numbers(&[4], &[2, -3, 0, 5]));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sparse_result_has_only_elements_with_inputs() {
+    fn sparse_result_has_only_elements_with_inputs() {
         let sum = kernel(Function::Sum, true, false);
         let expected = [numbers(&[3, 1], &[0, 1, 3_i64]), numbers(&[3], &[3, -3, 9]), numbers(&[1], &[4_i64])];
         assert_eq!(run(&sum, &inputs(&[1])).unwrap(), expected);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_refused() {
+    fn incompatible_shapes_are_rejected() {
         let sum = kernel(Function::Sum, false, false);
         assert_eq!(
             error_text(&sum, &inputs(&[2])),

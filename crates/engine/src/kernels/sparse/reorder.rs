@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn no_elements_and_no_dimensions_are_fine() {
+    fn no_elements_and_no_dimensions_are_accepted() {
         let shape = int64s(&[0], &[]);
         let outputs = run(&SparseReorder, &[int64s(&[1, 0], &[]), int64s(&[1], &[7]), shape.clone()]).unwrap();
         assert_eq!(outputs, [int64s(&[1, 0], &[]), int64s(&[1], &[7])]);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_do_not_fit_are_refused() {
+    fn inconsistent_components_are_rejected() {
         let text = |indices, values, shape| error_text(&SparseReorder, &[indices, values, shape]);
         let (matrix, vector) = (int64s(&[1, 1], &[0]), int64s(&[1], &[0]));
         assert_eq!(

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_element_stays_the_last() {
+    fn last_element_stays_last() {
         for (new, whole) in [(&[6, 4][..], [6, 4]), (&[3, -1], [3, 8]), (&[-1, 24], [1, 24]), (&[2, 12], [2, 12])] {
             let outputs = run(&SparseReshape, &inputs(&[2, 3, 4], new)).unwrap();
             assert_eq!(outputs, [int64s(&[1, 2], &whole.map(|size| size - 1)), int64s(&[2], &whole)]);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_refused() {
+    fn incompatible_shapes_are_rejected() {
         let shown = "input_shape=[2,3] output_shape=";
         for (new, text) in [
             (&[-1, 2, -1][..], "only one output dimension may be -1, not both 0 and 2".to_owned()),

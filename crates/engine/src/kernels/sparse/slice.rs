@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_ends_with_the_tensor() {
+    fn slice_ends_with_the_tensor() {
         let outputs = run(&SparseSlice, &slice(&[0, 1], &[3, 2])).unwrap();
         assert_eq!(outputs, [int64s(&[2, 2], &[0, 1, 1, 0]), int64s(&[2], &[2, 3]), int64s(&[2], &[3, 2])]);
         let outputs = run(&SparseSlice, &slice(&[1, 1], &[30, i64::MAX])).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_slices_are_refused() {
+    fn invalid_slices_are_rejected() {
         assert_eq!(
             error_text(&SparseSlice, &slice(&[0], &[1, 1])),
             "InvalidArgument: Expected start to be a vector of length 2 but got length 1"
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_pieces_are_larger() {
+    fn first_pieces_are_larger() {
         let outputs = run(&split(3), &along(1)).unwrap();
         let indices = [&[0, 0, 1, 1, 3, 0][..], &[0, 0, 2, 1], &[]];
         let (values, widths) = ([&[1, 3, 5][..], &[2, 4], &[]], [2, 2, 1]);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_splits_are_refused() {
+    fn invalid_splits_are_rejected() {
         assert_eq!(
             error_text(&split(2), &along(2)),
             "InvalidArgument: Input split_dim should be between [-2, 2), got 2"

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_small_indices_are_fine() {
+    fn strings_and_int32_indices_are_accepted() {
         let indices = Tensor::from_values(Shape::new(&[1]), vec![1_i32]).unwrap();
         let shape = Tensor::from_values(Shape::new(&[1]), vec![2_i32]).unwrap();
         let dense = run_one(&CHECKING, &[indices, shape, Tensor::string("a"), Tensor::string("z")]).unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_indices_are_named() {
+    fn errors_name_invalid_indices() {
         let text = |kernel: &SparseToDense, indices: &[i64]| {
             let indices = int64s_of(&[indices.len() / 2, 2], indices);
             error_text(kernel, &inputs(indices, &[2, 2], Tensor::scalar(0_i64)))
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_shapes_are_described() {
+    fn errors_describe_wrong_shapes() {
         let text = |indices: Tensor, shape: Tensor, values: Tensor, default: Tensor| {
             error_text(&CHECKING, &[indices, shape, values, default]).split_off("InvalidArgument: ".len())
         };
@@ -247,7 +247,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_indices_are_placed_or_refused(indices: Vec<i64>, sizes in prop::array::uniform2(-1_i64..4)) {
+        fn arbitrary_indices_are_placed_or_rejected(indices: Vec<i64>, sizes in prop::array::uniform2(-1_i64..4)) {
             let indices = int64s_of(&[indices.len() / 2, 2], &indices[..indices.len() / 2 * 2]);
             for kernel in [CHECKING, TRUSTING] {
                 let _ = run_one(&kernel, &inputs(indices.clone(), &sizes, Tensor::scalar(1_i64)));

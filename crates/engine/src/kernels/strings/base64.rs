@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn other_letters_are_named() {
+    fn error_names_an_invalid_character() {
         let text = error_text(&DecodeBase64, &[Tensor::string("ab+=")]);
         assert!(text.starts_with("InvalidArgument: Invalid character found in base64: '+', expected"), "{text}");
         assert_eq!(decoded("abcde").unwrap_err().message(), "Base64 string length cannot be 1 modulo 4.");
@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn each_string_of_a_tensor_is_changed() {
+    fn each_string_of_a_tensor_is_converted() {
         let encoded = run_one(&EncodeBase64 { is_padded: true }, &[Tensor::string("fo")]).unwrap();
         assert_eq!(encoded, Tensor::string("Zm8="));
     }
 
     proptest! {
         #[test]
-        fn decoding_gives_back_the_encoded_bytes(value: Vec<u8>, is_padded: bool) {
+        fn encoded_bytes_round_trip(value: Vec<u8>, is_padded: bool) {
             prop_assert_eq!(decode(&encode(&value, is_padded).unwrap()).unwrap(), value);
         }
 

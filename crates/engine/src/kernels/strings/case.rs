@@ -96,21 +96,21 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_ascii_change_and_other_bytes_stay() {
+    fn only_ascii_letters_are_converted() {
         assert_eq!(one(&change(false, ""), "ABÄ\u{0}z".as_bytes()), "abÄ\u{0}z");
         assert_eq!(one(&change(true, ""), b"aB\xff"), &b"AB\xff"[..]);
         assert_eq!(one(&change(true, ""), b""), "");
     }
 
     #[test]
-    fn letters_of_all_languages_change_in_utf8() {
+    fn letters_of_all_languages_are_converted_in_utf8() {
         assert_eq!(one(&change(false, "utf-8"), "ÄΣΑΣ".as_bytes()), "äσας");
         assert_eq!(one(&change(true, "utf-8"), "straße".as_bytes()), "STRASSE");
         assert_eq!(one(&change(true, "utf-8"), b"a\xff"), "A\u{fffd}");
     }
 
     #[test]
-    fn other_encodings_are_refused_if_there_are_strings() {
+    fn other_encodings_are_rejected_unless_there_are_no_strings() {
         let text = error_text(&change(false, "latin"), &[Tensor::string("A")]);
         assert_eq!(text, "InvalidArgument: only utf-8 or '' (no encoding) is supported, received latin");
         let nothing = Tensor::empty(DType::String, Shape::new(&[0])).unwrap();

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_shows_the_text_that_is_not_a_number() {
+    fn error_shows_the_text_that_is_not_a_number() {
         assert_eq!(
             error_text(&StringToNumber::Float64, &[Tensor::string("1 2")]),
             "InvalidArgument: StringToNumberOp could not correctly convert string: 1 2. Correct the record"

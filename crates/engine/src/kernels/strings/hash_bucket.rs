@@ -77,7 +77,7 @@ mod tests {
     /// The buckets of `tf.string_to_hash_bucket_fast` for strings of every length class, the
     /// shortest and the longest of each.
     #[test]
-    fn buckets_are_the_same_as_in_tensorflow() {
+    fn buckets_match_tensorflow() {
         let lengths = [0, 1, 3, 4, 7, 8, 16, 17, 32, 33, 64, 65, 127, 128, 129, 192, 193, 200];
         let letters: Vec<u8> = (0..200).map(|index| b'a' + index % 26).collect();
         let strings = lengths.map(|length| Bytes::copy_from_slice(&letters[..length])).to_vec();
@@ -115,7 +115,7 @@ mod tests {
     }
     /// The example of SipHash's paper, and the first vectors of its authors' program.
     #[test]
-    fn strong_hashes_are_those_of_the_paper() {
+    fn strong_hashes_match_the_siphash_paper() {
         let numbers = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908].map(Attr::Int);
         let hasher = keyed(&attrs([("key", Attr::List(numbers.to_vec()))])).unwrap();
         let bytes: Vec<u8> = (0..15).collect();

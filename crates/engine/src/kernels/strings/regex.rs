@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_compiled_once() {
+    fn pattern_is_compiled_once() {
         let cache = Cache::new(Pattern::new);
         let first = cache.get(&Bytes::from_static(b"a")).unwrap();
         assert!(Arc::ptr_eq(&first, &cache.get(&Bytes::copy_from_slice(b"a")).unwrap()));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_pattern_is_compiled_with_the_kernel() {
+    fn constant_pattern_is_compiled_with_the_kernel() {
         let string = |text: &str| Attr::String(text.to_owned());
         let given = attrs([
             ("pattern", string("b+")),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_and_rewrites_are_scalars() {
+    fn patterns_and_rewrites_must_be_scalars() {
         let (one, two) = (Tensor::string("a"), vector(&["a", "b"]));
         let text = error_text(&replacing(true), &[one.clone(), two.clone(), one.clone()]);
         assert_eq!(text, "InvalidArgument: Pattern must be scalar, but received [2]");

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn any_byte_of_a_separator_separates() {
+    fn any_byte_of_a_separator_splits() {
         let (skipping, keeping) = (StringSplit::AtAny { skips_empty: true }, StringSplit::AtAny { skips_empty: false });
         assert_eq!(split(&skipping, ",;", ",a,;b;"), ["a", "b"]);
         assert_eq!(split(&keeping, ",;", ",a,;b;"), ["", "a", "", "b", ""]);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_separator_may_be_a_whole_word_or_white_space() {
+    fn separator_can_be_a_word_or_whitespace() {
         let limited = |limit: i64| StringSplit::AtWhole { limit };
         assert_eq!(split(&limited(-1), "--", "a--b-c---d"), ["a", "b-c", "-d"]);
         assert_eq!(split(&limited(1), "--", "a--b--c"), ["a", "b--c"]);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_a_sparse_tensor() {
+    fn split_returns_a_sparse_tensor() {
         let strings = Tensor::strings(Shape::new(&[3]), vec!["a b".into(), "".into(), "c".into()]).unwrap();
         let kernel = StringSplit::AtAny { skips_empty: true };
         let outputs = run(&kernel, &[strings.clone(), Tensor::string(" ")]).unwrap();
@@ -181,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn splitting_agrees_with_the_standard_library(text in "[ab,]{0,9}") {
+        fn splitting_matches_the_standard_library(text in "[ab,]{0,9}") {
             let whole = StringSplit::AtWhole { limit: -1 };
             prop_assert_eq!(split(&whole, "a,", &text), text.split("a,").collect::<Vec<_>>());
             let any = StringSplit::AtAny { skips_empty: true };

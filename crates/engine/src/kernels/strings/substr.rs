@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_begins_at_either_end_and_ends_with_its_string() {
+    fn positions_count_from_either_end() {
         for (position, length, expected) in
             [(0, 2, "ab"), (1, 9, "bc"), (-2, 1, "b"), (1, -1, "bc"), (3, 1, ""), (-3, i64::MAX, "abc"), (1, 0, "")]
         {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_outside_its_string_is_named() {
+    fn error_names_a_position_outside_the_string() {
         let strings = Tensor::strings(Shape::new(&[2]), vec!["abcd".into(), Bytes::from_static(b"a\xff")]).unwrap();
         let given = |position: i64| [strings.clone(), Tensor::scalar(position), Tensor::scalar(1_i64)];
         let text = error_text(&substr("BYTE"), &given(3));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_beyond_the_memory_limit_are_refused() {
+    fn sizes_beyond_the_memory_limit_are_rejected() {
         let count = 1 << 20;
         let column = Tensor::strings(Shape::new(&[count, 1]), vec!["a".into(); count]).unwrap();
         let row = Tensor::from_values(Shape::new(&[1, count]), vec![0_i32; count]).unwrap();

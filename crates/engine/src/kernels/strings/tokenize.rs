@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_becomes_its_tokens() {
+    fn text_becomes_tokens() {
         for (truncation, expected) in [(true, &[2, 1, 0][..]), (false, &[2, 1, 0, 2])] {
             let kernel = tokenize(WORDS, truncation).unwrap();
             let tokens = run_one(&kernel, &[Tensor::string("B a c b")]).unwrap();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_of_one_content_share_a_tokenizer() {
+    fn equal_tokenizer_files_share_one_tokenizer() {
         let (one, other) = (tokenize(WORDS, true).unwrap(), tokenize(WORDS, true).unwrap());
         let whole = tokenize(WORDS, false).unwrap();
         assert!(!Arc::ptr_eq(&one.tokenizer, &whole.tokenizer));
@@ -174,14 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_not_utf8_is_an_error() {
+    fn non_utf8_text_is_an_error() {
         let kernel = tokenize(WORDS, true).unwrap();
         let error = run_one(&kernel, &[Tensor::string(&b"ab\xff"[..])]).unwrap_err();
         assert!(error.message().contains("not UTF-8 at byte 2"), "{}", error.message());
     }
 
     #[test]
-    fn another_file_is_an_error_with_its_path() {
+    fn error_for_a_non_tokenizer_file_names_its_path() {
         for content in ["", "{}", "[1]", "{\"model\": 3}"] {
             let error = tokenize(content, true).err().unwrap();
             assert!(

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_are_the_same_as_in_tensorflow() {
+    fn buckets_match_tensorflow() {
         assert_eq!(buckets(&[]), [(f64::MAX, 0.0)]);
         assert_eq!(buckets(&[0.0]), [(0.0, 0.0), (1e-12, 1.0), (f64::MAX, 0.0)]);
         let five = [(4.636_194_617_418_625, 0.0), (5.099_814_079_160_488, 2.0), (f64::MAX, 0.0)];
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_and_infinity_are_refused() {
+    fn nan_and_infinity_are_rejected() {
         for (value, text) in [(f32::NAN, "Nan in summary histogram for: h"), (f32::INFINITY, "Infinity in summary")] {
             let values = Tensor::from_values(Shape::new(&[1]), vec![value]).unwrap();
             let found = error_text(&kernel(), &[Tensor::string("t"), values]);

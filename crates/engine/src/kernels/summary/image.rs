@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pixel_that_is_not_finite_is_red() {
+    fn non_finite_pixel_is_red() {
         assert_eq!(bytes_of(&[1.0, 0.5, f32::NAN, 1.0, 0.5, 0.0], 3), [255, 0, 0, 255, 127, 0]);
         assert_eq!(bytes_of(&[f32::INFINITY, 2.0, f32::NEG_INFINITY], 1), [255, 255, 255]);
         assert_eq!(bytes_of(&[f32::NAN; 4], 4), BAD_COLOUR);

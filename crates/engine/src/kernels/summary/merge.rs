@@ -62,13 +62,13 @@ mod tests {
     }
 
     #[test]
-    fn the_merged_summary_has_all_values() {
+    fn merged_summary_has_all_values() {
         let merged = run_one(&MergeSummary, &[summary("a"), summary("b")]).unwrap();
         assert_eq!(tags(&merged.string_values()[0]).unwrap(), [b"a", b"b"]);
     }
 
     #[test]
-    fn duplicate_tags_and_invalid_summaries_are_refused() {
+    fn duplicate_tags_and_invalid_summaries_are_rejected() {
         let text = error_text(&MergeSummary, &[summary("a"), summary("a")]);
         assert!(text.contains("Duplicate tag a found in summary inputs"), "{text}");
         let text = error_text(&MergeSummary, &[Tensor::string(&b"\x0a\x05a"[..])]);

@@ -46,14 +46,14 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn a_tag_and_a_value_are_written() {
+    fn tag_and_a_value_are_written() {
         let summary = run_one(&ScalarSummary, &[Tensor::string("ab"), Tensor::scalar(3_i64)]).unwrap();
         let expected: &[u8] = &[10, 9, 10, 2, b'a', b'b', 21, 0, 0, 0x40, 0x40];
         assert_eq!(summary.string_values(), [expected]);
     }
 
     #[test]
-    fn a_vector_under_one_tag_is_refused() {
+    fn vector_under_one_tag_is_rejected() {
         let values = Tensor::from_values(Shape::new(&[2]), vec![1_f32, 2.0]).unwrap();
         let text = error_text(&ScalarSummary, &[Tensor::string("ab"), values]);
         assert!(text.contains("tags and values are not the same shape: [] != [2] (tag 'ab')"), "{text}");

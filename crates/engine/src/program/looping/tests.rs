@@ -45,7 +45,7 @@ fn around(of: Arc<Loop>) -> Arc<Program> {
 }
 
 #[test]
-fn a_body_runs_while_the_condition_holds() {
+fn body_runs_while_the_condition_is_true() {
     let cancellation = Cancellation::new();
     let program = around(doubling(doubled()));
     let feeds = vec![Tensor::scalar(3_i32), Tensor::scalar(100_i32)];
@@ -53,7 +53,7 @@ fn a_body_runs_while_the_condition_holds() {
 }
 
 #[test]
-fn a_loop_without_an_end_is_cancelled() {
+fn endless_loop_can_be_cancelled() {
     let cancellation = Cancellation::new();
     let program = around(doubling(doubled()));
     let canceller = cancellation.clone();
@@ -66,7 +66,7 @@ fn a_loop_without_an_end_is_cancelled() {
 }
 
 #[test]
-fn a_host_function_in_the_body_stops_the_run() {
+fn host_function_in_the_body_stops_the_run() {
     let mut builder = ProgramBuilder::new();
     let (x, _) = (builder.feed(), builder.feed());
     let (_, called) = builder.host_function("host".into(), Arc::new(7_i32), &[x], &[], &[], 1).unwrap();
@@ -107,7 +107,7 @@ fn over_rows(is_pure: bool, is_reversed: bool, max_threads: usize) -> Arc<Loop> 
 }
 
 #[test]
-fn rows_are_mapped_in_their_order_on_any_number_of_threads() {
+fn rows_are_mapped_in_order_on_any_number_of_threads() {
     let rows: Vec<i32> = (0..100_000).map(|row| row % 1000).collect();
     let squares: Vec<i32> = rows.iter().map(|row| row * row).collect();
     let rows = Tensor::from_values(Shape::new(&[rows.len()]), rows).unwrap();
@@ -123,7 +123,7 @@ fn rows_are_mapped_in_their_order_on_any_number_of_threads() {
 }
 
 #[test]
-fn no_rows_of_unknown_shape_are_refused() {
+fn empty_map_with_an_unknown_row_shape_is_rejected() {
     let of = over_rows(true, false, 1);
     let none = Tensor::from_values::<i32>(Shape::new(&[0]), Vec::new()).unwrap();
     let error = of.run(&Run::new(&Cancellation::new()), [none].into_iter().collect()).map(drop).unwrap_err();

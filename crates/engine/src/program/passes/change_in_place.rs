@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_kernels_has_one_slot() {
+    fn chain_of_kernels_shares_one_slot() {
         let mut example = Example::default();
         let fed = example.builder.feed();
         let first = example.node("Neg", &[fed]);
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_with_branches_are_left_alone() {
+    fn programs_with_branches_are_not_changed() {
         let mut example = Example::default();
         let (fed, predicate) = (example.builder.feed(), example.builder.feed());
         let first = example.node("Neg", &[fed]);

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn only_kernels_that_can_fill_their_slots_do_so() {
+    fn only_capable_kernels_fill_their_slots() {
         let mut example = Example::default();
         let (_, one) = example.builder.node("one".into(), Arc::new(One), &[], &[], &[], 1).unwrap();
         let negative = example.node("Neg", &[one]);

@@ -21,7 +21,7 @@ mod tests {
     use crate::program::passes::testing::Example;
 
     #[test]
-    fn outputs_for_nodes_guards_and_fetches_are_read() {
+    fn outputs_for_nodes_guards_and_fetches_are_marked_as_read() {
         let mut example = Example::default();
         let fed = example.builder.feed();
         let [first, second, third, _unread] = [(); 4].map(|()| example.node("Neg", &[fed]));

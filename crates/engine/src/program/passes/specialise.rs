@@ -25,7 +25,7 @@ mod tests {
     use crate::tensor::Tensor;
 
     #[test]
-    fn a_specialised_kernel_gets_only_its_other_input() {
+    fn specialised_kernel_receives_only_its_other_input() {
         let mut example = Example::default();
         let two = example.builder.constant(Tensor::scalar(2_i64));
         let fed = example.builder.feed();
@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_constant_inputs_stays() {
+    fn kernel_without_constant_inputs_is_not_replaced() {
         let mut example = Example::default();
         let fed = example.builder.feed();
         let sum = example.node("Add", &[fed, fed]);

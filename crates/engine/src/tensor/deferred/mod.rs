@@ -262,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn deferred_results_are_the_same_to_the_last_bit(
+        fn deferred_results_are_identical_bit_for_bit(
             dtype in prop::sample::select(vec![DType::UInt8, DType::Int8, DType::UInt16, DType::Int16]),
             values in prop::collection::vec(any::<u16>(), MIN_ELEMENTS..80),
             steps in prop::collection::vec(
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_a_deferred_batch_is_deferred() {
+    fn row_of_a_deferred_batch_is_deferred() {
         let batch = source(DType::UInt8, &(0..200).collect::<Vec<u16>>()).reshaped(Shape::new(&[2, 100])).unwrap();
         let batch = then(cast(&batch, DType::Float32).unwrap(), Step::add(0.5));
         let row = batch.row(1).unwrap();
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_elements_are_computed_at_once() {
+    fn small_tensors_are_computed_immediately() {
         let few = source(DType::UInt8, &[1; MIN_ELEMENTS - 1]);
         assert!(!cast(&few, DType::Float32).unwrap().is_deferred());
     }

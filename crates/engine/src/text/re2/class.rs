@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_are_negated_and_folded() {
+    fn character_sets_are_negated_and_case_folded() {
         let digits = Class::of(&[(0x35, 0x39), (0x30, 0x34)]);
         assert_eq!(digits.clone().negated(), Class::of(&[(0, 0x2F), (0x3A, MAX)]));
         assert_eq!(digits.clone().negated().negated(), Class::of(&[(0x30, 0x39)]));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn surrogates_are_written_as_bytes() {
+    fn surrogates_are_matched_as_bytes() {
         let class = Class::of(&[(0xD7FF, 0xD801), (0xDFFF, 0xDFFF)]);
         assert_eq!(class.into_regex(), r"(?:[\x{D7FF}-\x{D7FF}]|(?-u:\xED\xA0[\x80-\x81])|(?-u:\xED\xBF[\xBF-\xBF]))");
         assert_eq!(

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn group_references_and_plain_bytes_are_told_apart() {
+    fn group_references_and_plain_bytes_are_distinguished() {
         let rewrite = Rewrite::new(br"a\\1\0\12\\").unwrap();
         let bytes = |bytes: &[u8]| Piece::Bytes(bytes.to_vec());
         assert_eq!(rewrite.pieces(), [bytes(br"a\1"), Piece::Group(0), Piece::Group(1), bytes(br"2\")]);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn other_backslashes_are_refused() {
+    fn other_backslashes_are_rejected() {
         for text in [&br"\"[..], br"\x", br"\\\"] {
             let error = Rewrite::new(text).map(drop).unwrap_err();
             assert!(error.message().ends_with("expected a digit or a backslash after each backslash"), "{error:?}");

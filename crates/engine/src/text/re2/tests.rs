@@ -14,7 +14,7 @@ fn misfit(pattern: &[u8]) -> String {
 }
 
 #[test]
-fn flags_hold_to_the_end_of_their_group() {
+fn flags_apply_to_the_end_of_their_group() {
     assert_eq!(replaced("(?i)a(?-i)b", "x", b"Ab AB"), b"x AB");
     assert_eq!(replaced("((?i)a|b)c", "x", b"Bc BC"), b"x BC");
     assert_eq!(replaced("(?is:A.)b", "x", b"a\nb a\nB"), b"x a\nB");
@@ -35,7 +35,7 @@ fn classes_are_ascii_unless_they_name_unicode_properties() {
 }
 
 #[test]
-fn bytes_that_are_not_utf8_are_matched_as_in_re2() {
+fn non_utf8_bytes_match_as_in_re2() {
     assert_eq!(replaced(".", "x", b"a\xff\xc3\xa9\xed\xa0\x80\xe0\x80\x80"), b"x\xffxxx");
     assert_eq!(replaced(r"\C", "x", b"\xff\xc3\xa9"), b"xxx");
     assert_eq!(replaced("[^\u{e9}]", "x", b"\xed\xa0\x80\xe0\x80\x80"), b"x\xe0\x80\x80");
@@ -53,7 +53,7 @@ fn groups_that_did_not_match_are_empty() {
 }
 
 #[test]
-fn misfits_have_the_words_of_re2() {
+fn errors_have_the_messages_of_re2() {
     for (pattern, text) in [
         ("(a", "missing ): (a"),
         ("a)", "unexpected ): a)"),
@@ -88,7 +88,7 @@ fn misfits_have_the_words_of_re2() {
 }
 
 #[test]
-fn patterns_that_would_take_much_memory_are_refused() {
+fn patterns_that_require_much_memory_are_rejected() {
     assert_eq!(misfit(b"(a{1000}){1000}"), "invalid repetition size: {1000}");
     assert_eq!(misfit(br"\pL{1000}"), TOO_LARGE);
     assert_eq!(misfit(&vec![b'a'; MAX_PATTERN_BYTES + 1]), TOO_LARGE);
@@ -101,7 +101,7 @@ fn patterns_that_would_take_much_memory_are_refused() {
 }
 
 #[test]
-fn only_a_whole_string_matches_a_whole_pattern() {
+fn full_match_requires_the_whole_string() {
     let matches = |pattern: &str, text: &[u8]| WholePattern::new(pattern.as_bytes()).unwrap().matches(text);
     assert!(matches("a|ab", b"ab") && matches("", b"") && matches("(?i)a.", "A\u{e9}".as_bytes()));
     assert!(!matches("a", b"ab") && !matches("a|b", b"cb") && !matches(".", b"\n") && !matches("a$", b"a\n"));

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_through_structs_and_lists_of_them() {
+    fn dotted_name_reaches_into_structs_and_lists_of_structs() {
         let fields = schema();
         let found = |name| find(&fields, name).ok().map(|found| (found.root, found.path, found.kind));
         assert_eq!(found("meta.lang"), Some((0, vec!["lang".to_owned()], DataType::Utf8)));

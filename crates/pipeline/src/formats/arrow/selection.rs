@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_null_meets_no_condition_and_nan_only_that_of_another_value() {
+    fn null_matches_no_condition_and_nan_only_inequality() {
         let values = || vec![1.0, 1.0, f64::NAN, 2.5];
         assert_eq!(met(values(), "==", Value::Integer(1)), [true, false, false, false]);
         assert_eq!(met(values(), "!=", Value::Integer(1)), [false, false, true, true]);

@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_nested_types_take_the_bits_of_all_their_values() {
+    fn row_size_of_nested_types_counts_all_values() {
         let list = |kind, length| DataType::FixedSizeList(Arc::new(Field::new("item", kind, true)), length);
         assert_eq!(row_bits(&list(list(DataType::Int16, 2), 3)), 96);
         assert_eq!(row_bits(&list(DataType::Utf8, 7)), 0);

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_holds_a_number_of_another_one_exactly_or_not_at_all() {
+    fn unit_conversion_is_exact_or_fails() {
         assert_eq!(TimeUnit::Day.exactly(2, TimeUnit::Second), Some(172_800));
         assert_eq!(TimeUnit::Nanosecond.exactly(5000, TimeUnit::Microsecond), Some(5));
         assert_eq!(TimeUnit::Nanosecond.exactly(5001, TimeUnit::Microsecond), None);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_from_text() {
+    fn times_are_parsed_from_text() {
         for (text, unit, expected) in [
             ("1970-01-02", TimeUnit::Day, Some(1)),
             ("1970-01-01T00:00:01", TimeUnit::Second, Some(1)),

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_stray_quote_records_continue_at_the_next_valid_line() {
+    fn records_continue_at_the_next_valid_line_after_a_stray_quote() {
         for (text, records) in [
             // It is never closed, or closed by a quote that begins another field.
             ("1,\"a\n2,b\n3,c\n", &[("<1: 1,\"a\n>", 0), ("2,b", 1), ("3,c", 2)][..]),
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_many_lines_is_closed_in_time() {
+    fn multiline_field_is_limited() {
         let text = "1,\"aaaa\nbbbb\"\n2,c\n";
         assert_eq!(split(text, 99, (Some(2), 13)), owned(&[("1,\"aaaa\nbbbb\"", 0), ("2,c", 2)]));
         let records = owned(&[("<2: 1,\"aaaa\nbbbb\"\n>", 0), ("2,c", 2)]);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_fault_and_the_lines() {
+    fn errors_name_the_problem_and_the_lines() {
         let text = |text: &str| {
             let records = Records::new(text.as_bytes(), RecordPosition::default(), true, b',').of_fields(Some(2));
             let mut misfits = records.filter_map(|step| match step {

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_have_so_many_values_and_end_with_the_bytes() {
+    fn runs_are_limited_by_their_count_and_by_the_bytes() {
         // A run of 100 ones; then 8 values of a bit each.
         assert!(are_runs(&[0xc8, 0x01, 0x01], 1, 100));
         assert!(are_runs(&[0xc8, 0x01, 0x01, 0x03, 0xff], 1, 105));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_their_lengths() {
+    fn byte_arrays_have_their_lengths() {
         assert!(are_texts(&[1, 0, 0, 0, b'a', 0, 0, 0, 0], 2));
         assert!(!are_texts(&[1, 0, 0, 0, b'a', 0], 1));
         assert!(!are_texts(&[2, 0, 0, 0, b'a'], 1));

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_claims_of_headers_are_found() {
+    fn claimed_sizes_are_read_from_headers() {
         // A data page of 300 bytes, 70 when compressed, with 10 values; PLAIN and RLE.
         let data = [
             0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x8c, 0x01, 0x2c, 0x15, 0x14, 0x15, 0x00, 0x15, 0x06, 0x15, 0x06, 0, 0,

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_lists_and_maps_take_bytes() {
+    fn list_and_map_items_must_occupy_bytes() {
         // Field 1: a list of two bools, or of 2^31 of them; a map of one bool to an int.
         assert!(Thrift::has_struct(&[0x19, 0x21, 1, 2, 0]));
         assert!(!Thrift::has_struct(&[0x19, 0x21, 1]));

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_follow_each_other_and_the_rest_is_counted() {
+    fn windows_are_consecutive_and_the_rest_is_counted() {
         assert_eq!(windows(10, &[], 4, 3), (vec![0, 3, 6], 0));
         assert_eq!(windows(12, &[], 4, 3), (vec![0, 3, 6], 2));
         assert_eq!(windows(12, &[], 4, 5), (vec![0, 5], 3));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_of_a_token_is_the_one_that_ends_behind_it() {
+    fn token_belongs_to_the_document_that_ends_after_it() {
         let mut documents = DocumentEnds::default();
         [0, 3, 3, 8].into_iter().for_each(|end| documents.push(end).unwrap());
         assert_eq!(documents.len(), 2);

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkpoint_lists_the_buffered_rows_and_the_positions_to_read_them_from() {
+    fn checkpoint_lists_the_buffered_rows_and_the_positions_to_read_them_from() {
         let checkpoints: Vec<_> = (0..40).map(|number| Checkpoint::new([number], [])).collect();
         let arrivals = || (0..40_u64).map(|number| (10 * number, &checkpoints[number as usize]));
         let waiting = |rows: &[u64]| {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_of_another_shape_is_refused() {
+    fn state_of_a_different_shape_is_rejected() {
         let state = |numbers: &[u64], num_inputs: usize| {
             let inputs = (0..num_inputs).map(|_| Checkpoint::default());
             BufferedCheckpoint::<1>::of(&Checkpoint::new(numbers.iter().copied(), inputs)).map(drop)

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_found_after_their_block_was_replaced() {
+    fn rows_are_found_after_their_block_is_replaced() {
         for limit_bytes in [usize::MAX, 0] {
             let budget = Budget::new(limit_bytes);
             let mut pending = PendingRows::default();
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_with_few_pending_rows_takes_little_memory() {
+    fn block_with_few_pending_rows_takes_little_memory() {
         let budget = Budget::new(usize::MAX);
         let mut pending = PendingRows::default();
         let number = pending.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();

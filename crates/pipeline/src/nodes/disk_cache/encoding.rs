@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_every_kind_are_the_same_after_encoding() {
+    fn columns_of_every_kind_round_trip() {
         let bytes = encoded(&block()).unwrap();
         let again = decoded(bytes.clone().into(), &Formats::none()).unwrap().unwrap();
         assert_eq!(format!("{:?}", again.columns), format!("{:?}", block().columns));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_cut_short_or_too_long_is_refused() {
+    fn truncated_or_overlong_block_is_rejected() {
         let bytes = encoded(&block()).unwrap();
         for length in 0..bytes.len() {
             assert!(decoded(bytes[..length].to_vec().into(), &Formats::none()).unwrap().is_none(), "cut at {length}");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_never_panics() {
+    fn changed_byte_never_panics() {
         let bytes = encoded(&block()).unwrap();
         for position in 0..bytes.len() {
             for change in [1, 0x80, 0xff] {

@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_gives_its_rows_events_and_checkpoints() {
+    fn rows_events_and_checkpoints_round_trip_through_a_file() {
         let entry = entry(file()).unwrap();
         assert_eq!(rows(file()).unwrap(), "abcxdeyz");
         assert_eq!((entry.num_rows(), entry.num_groups(), entry.group_of(3), entry.group_of(4)), (8, 2, 0, 1));
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_is_in_the_chunk_that_is_read_for_it() {
+    fn each_row_is_in_its_own_chunk() {
         let entry = entry(file()).unwrap();
         for (row, letter) in "abcxdeyz".chars().enumerate() {
             let (first, block) = entry.read_at(entry.chunk_of(row as u64)).unwrap();
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn every_changed_byte_and_every_cut_is_noticed() {
+    fn every_changed_byte_and_every_truncation_is_detected() {
         let whole = file();
         for index in 0..whole.len() {
             let mut changed = whole.clone();
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_short_while_it_is_open_is_an_error_with_its_name() {
+    fn error_names_a_file_truncated_while_it_is_open() {
         let path = std::env::temp_dir().join(format!("headrace-cut-{}.hrcache", std::process::id()));
         std::fs::write(&path, file()).unwrap();
         let entry = Entry::open(&path, Arc::default()).unwrap();

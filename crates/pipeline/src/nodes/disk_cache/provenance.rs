@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn checkpoints_and_skip_events_are_the_same_after_encoding() {
+    fn checkpoints_and_skip_events_round_trip() {
         let checkpoint =
             Checkpoint::new([3, 9], [Checkpoint::of_text(Some("state".into())).advanced_by(4)]).advanced_by(2);
         let mut bytes = Vec::new();
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_keeps_the_words_of_an_exception_unless_it_may_not_come_again() {
+    fn event_keeps_the_exception_message_unless_the_failure_is_transient() {
         let with_cause = |error: Error| Skipped::row(0, 0, None, error.with_cause(Arc::new(()))).into();
         let error = || Error::new(Code::Unknown, "KeyError: 7");
         let mut bytes = Vec::new();

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_is_not_full_comes_last_and_none_is_lost() {
+    fn incomplete_round_comes_last_and_no_row_is_lost() {
         let costs: Vec<u128> = (0..11).map(|number| number * number % 7).collect();
         let ordered = in_rounds(groups(&costs), 4);
         assert_eq!(ordered.len(), 11);

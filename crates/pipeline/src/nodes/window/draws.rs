@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_waiting_rows_are_computed_from_the_draws(size in 1_usize..40, total in 1_u64..400, part in 0_u64..=100) {
+        fn pending_rows_are_computed_from_the_draws(size in 1_usize..40, total in 1_u64..400, part in 0_u64..=100) {
             let (waiting, draws) = drawn_forward(size, total, total * part / 100);
             let (found, next) = draws.waiting(&mut Philox::new(3, 4), size).unwrap();
             prop_assert_eq!(&found, &waiting);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_with_more_draws_than_rows_is_refused() {
+    fn state_with_more_draws_than_rows_is_rejected() {
         let draws = Draws { drawn: 9, position: 9, end: Some((3, 0)) };
         assert!(draws.waiting(&mut Philox::new(3, 4), 5).is_err());
         let draws = Draws { drawn: u64::MAX, position: 9, end: None };

@@ -174,14 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_taken_from_their_columns_in_the_file() {
+    fn fields_are_read_from_their_columns_in_the_file() {
         let columns = parsed(&["x,1,\"y,\",2.5", ",\"-7\",,1e3"], None).unwrap();
         assert_eq!(columns[0].values::<f32>().unwrap(), [2.5, 1e3]);
         assert_eq!(columns[1].values::<i32>().unwrap(), [1, -7]);
     }
 
     #[test]
-    fn an_empty_field_is_the_default_or_an_error() {
+    fn empty_field_is_the_default_or_an_error() {
         let columns = parsed(&["x,,y,2"], Some(Tensor::scalar(5_i32))).unwrap();
         assert_eq!(columns[1].values::<i32>().unwrap(), [5]);
         let text = parsed(&["x,1,y,"], None).unwrap_err();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_another_number_of_fields_are_refused() {
+    fn records_with_a_wrong_number_of_fields_are_rejected() {
         for record in ["x,1,y", "x,1,y,2,", "x,1,y,2,3"] {
             let error = parsed(&[record], None).unwrap_err();
             assert!(error.message().starts_with("f: line 7: there are "), "{error}");

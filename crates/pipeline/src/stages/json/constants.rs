@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_are_told_from_floats_by_their_digits() {
+    fn integers_are_distinguished_from_floats_by_their_digits() {
         let line = br#"{"18446744073709551617": 1.8446744073709551616e19, "a": [1e30, -18446744073709551617]}"#;
         assert_eq!(long_integer(line, 18_446_744_073_709_551_616.0), None);
         assert_eq!(long_integer(line, -18_446_744_073_709_551_616.0), Some("-18446744073709551617"));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_replaced_outside_of_strings() {
+    fn constants_are_replaced_outside_strings() {
         for (line, expected) in [
             (r#"{"a": 1}"#, r#"{"a": 1}"#),
             (

@@ -36,7 +36,7 @@ mod tests {
     use headrace_engine::tensor::Tensor;
 
     #[test]
-    fn the_first_input_picks_and_the_others_are_passed_on() {
+    fn first_input_selects_one_of_the_others() {
         let select = Select::new(vec![Arc::new(Identity), Arc::new(arithmetic::Unary::Neg)]);
         let value = |index: i32| run_one(&select, &[Tensor::scalar(index), Tensor::scalar(7_i64)]).unwrap();
         assert_eq!(value(0).integer_scalar("value").unwrap(), 7);
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_out_of_range_is_refused() {
+    fn index_out_of_range_is_rejected() {
         let select = Select::new(vec![Arc::new(Identity)]);
         let text = |index: i32| error_text(&select, &[Tensor::scalar(index), Tensor::scalar(7_i64)]);
         assert_eq!(text(1), "InvalidArgument: index = 1 is not in [0, 1)");

@@ -218,13 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn an_element_takes_little_more_than_its_bytes() {
+    fn element_occupies_little_more_than_its_bytes() {
         assert_eq!(size_of::<Element>(), 48);
     }
 
     proptest! {
         #[test]
-        fn unpacking_gives_back_the_packed_components(
+        fn packed_components_round_trip(
             numbers in prop::collection::vec(any::<i32>(), 6),
             words in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..600), 4),
             scalar in any::<u8>(),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_string_alone_needs_no_length() {
+    fn single_string_has_no_length_prefix() {
         let packing = packing(&[(DType::String, &[])]);
         for length in [0, MAX_SHORT_BYTES, MAX_SHORT_BYTES + 1, MAX_PACKED_BYTES] {
             let component = Tensor::string(vec![7; length]);

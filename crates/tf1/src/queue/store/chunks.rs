@@ -101,7 +101,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_list_does_the_same(steps in prop::collection::vec((0_u8..8, 1..700_u32), 1..60)) {
+        fn chunks_behave_like_a_list(steps in prop::collection::vec((0_u8..8, 1..700_u32), 1..60)) {
             let (mut chunks, mut list, mut next) = (Chunks::default(), VecDeque::new(), 0_u32);
             for (what, times) in steps {
                 for time in 0..times {

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_equal_priorities_come_out_in_the_order_of_the_cpp_standard_library() {
+    fn equal_priorities_have_the_order_of_the_cpp_standard_library() {
         let mut heap = Heap::default();
         (0..10).for_each(|id| heap.push(element(7, id)));
         assert_eq!(ids(&mut heap), [0, 2, 6, 9, 8, 5, 7, 4, 1, 3]);

@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn joining_many_empty_rows_takes_no_time() {
+    fn joining_many_empty_rows_is_fast() {
         let parts = [nothing(&[1 << 40, 0]), nothing(&[1 << 40, 0]), Tensor::scalar(1)];
         assert_eq!(run_one(&Concat, &parts).unwrap().shape()[..], [1 << 40, 0]);
     }
 
     #[test]
-    fn sizes_whose_sum_overflows_are_refused() {
+    fn overflowing_sum_of_sizes_is_rejected() {
         let parts = [nothing(&[1 << 58, 0]), nothing(&[1 << 58, 0]), Tensor::scalar(0)];
         let text = "InvalidArgument: Shape [576460752303423488,0] would have more than 2**63 - 1 elements";
         assert_eq!(error_text(&Concat, &parts), text);

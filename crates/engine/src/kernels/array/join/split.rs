@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_parts_fill_an_axis() {
+    fn axis_is_split_into_equal_parts() {
         let parts = run(&split(2), &[Tensor::scalar(0), matrix()]).unwrap();
         assert_eq!((parts.len(), parts[1].shape()), (2, &Shape::new(&[1, 3])));
         assert_eq!(parts[1].values::<i64>().unwrap(), [3, 4, 5]);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_given_sizes_fill_an_axis() {
+    fn axis_is_split_into_parts_of_specified_sizes() {
         let sizes = |sizes: &[i64]| {
             let parts = run(&by_sizes(sizes.len() as i64), &[matrix(), vector(sizes), Tensor::scalar(1)]);
             parts.map_err(|error| error.message().to_owned())

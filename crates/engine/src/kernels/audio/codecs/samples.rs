@@ -141,19 +141,19 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_averaged_or_stand_side_by_side() {
+    fn channels_are_averaged_or_interleaved() {
         assert_eq!(collected(true, 0, 8), [0.0, 2.0, 3.0, 4.0, 0.0, 2.0, 3.0, 4.0]);
         assert_eq!(collected(false, 0, 2), [0.0, 0.0, 1.0, 3.0]);
     }
 
     #[test]
-    fn samples_are_left_out_at_both_ends() {
+    fn samples_are_trimmed_at_both_ends() {
         assert_eq!(collected(true, 3, 3), [4.0, 0.0, 2.0]);
         assert_eq!(collected(true, 5, 9), [2.0, 3.0, 4.0]);
     }
 
     #[test]
-    fn a_part_lies_in_its_file() {
+    fn slice_must_be_inside_the_file() {
         let part = |start, length| Part { start, length: Some(length) };
         assert_eq!((Part::ALL.end(7).unwrap(), part(3, 4).end(7).unwrap(), part(7, 0).end(7).unwrap()), (7, 7, 7));
         let error = part(4, 4).end(7).unwrap_err();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_past_the_limit_is_refused() {
+    fn sound_with_too_many_values_is_rejected() {
         let error = Samples::new(2, false, 1 << 30, 0).map(drop).unwrap_err();
         assert!(
             error.message().starts_with("the sound has 2147483648 values, expected at most 1073741824."),

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_told_by_content() {
+    fn formats_are_detected_by_content() {
         assert_eq!(format(b"RIFF\0\0\0\0WAVE").unwrap(), Format::Wav);
         assert_eq!(format(b"ID3\x04\0\0\0\0\0\x02abfLaC").unwrap(), Format::Flac(12));
         assert_eq!(format(b"\0\0\xff\xfb\x90\x00").unwrap(), Format::Mp3(0));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn other_formats_are_refused_by_name() {
+    fn other_formats_are_rejected_by_name() {
         for (bytes, text) in [
             (&b""[..], "the file is an empty file, expected WAV (PCM or floats), FLAC, MP3 or Ogg Vorbis. Convert"),
             (b"FORM\0\0\0\0AIFF", "the file is AIFF, expected"),

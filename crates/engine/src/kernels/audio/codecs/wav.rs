@@ -319,7 +319,7 @@ pub mod tests {
     }
 
     #[test]
-    fn lengths_that_are_wrong_are_errors() {
+    fn wrong_lengths_are_errors() {
         let file = wav(1, 1, 16, &[1, 0, 2, 0, 3, 0]);
         let text =
             "WAV: the data chunk has 6 bytes by its header, but 5 are there; the file is cut short, or its header";
@@ -336,7 +336,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_file_written_to_a_pipe_is_read_to_its_end() {
+    fn file_written_to_a_pipe_is_read_to_its_end() {
         let mut file = wav(1, 1, 16, &[0, 0x40, 0, 0x20]);
         file[4..8].fill(0xff);
         file[40..44].fill(0xff);
@@ -346,7 +346,7 @@ pub mod tests {
     }
 
     #[test]
-    fn chunks_behind_the_samples_are_skipped() {
+    fn chunks_after_the_samples_are_skipped() {
         let mut file = wav(1, 1, 8, &[128, 0, 255]);
         file.extend_from_slice(b"\0LIST\x04\0\0\0INFO");
         assert_eq!(decoded(&file, true).unwrap().len(), 3);
@@ -355,7 +355,7 @@ pub mod tests {
     }
 
     #[test]
-    fn compressed_samples_are_refused_by_name() {
+    fn compressed_samples_are_rejected_by_name() {
         assert!(error_of(&wav(7, 1, 8, &[0])).starts_with("WAV: the samples are compressed as mu-law"));
         assert!(error_of(&wav(1, 1, 48, &[0; 6])).starts_with("WAV: a sample has 48 bits (format 1)"));
         assert!(error_of(&wav(1, 0, 8, &[])).starts_with("WAV: there are 0 channels and 8000 samples a second"));

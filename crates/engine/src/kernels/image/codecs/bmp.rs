@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_palette_is_read_if_asked() {
+    fn palette_is_read_if_requested() {
         let with = |colours: &[[u8; 4]], pixels: &[u8]| {
             let mut file = bmp(2, -1, 8, &[]);
             file[46] = colours.len() as u8;
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_files_are_refused() {
+    fn compressed_files_are_rejected() {
         let mut file = bmp(1, 1, 8, &[0; 4]);
         file[30] = 1;
         let error = decode(&file, 0, false).unwrap_err();
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_headers_are_refused() {
+    fn invalid_headers_are_rejected() {
         let pixels = [0; 8];
         for (file, channels, text) in [
             (b"BM".to_vec(), 0, "Incomplete bmp content, requires at least 32 bytes"),

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_where_the_masks_say() {
+    fn masks_define_the_channels() {
         let masks = read(&[0xff, 0xff00, 0xff_0000, 0xff00_0000], 32, 56, 3).unwrap();
         let mut samples = Vec::new();
         masks.extend(&mut samples, &[1, 2, 3, 4, 5, 6, 7, 8], 32);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_are_no_masks() {
+    fn invalid_masks_are_rejected() {
         assert_eq!(read(&[0, 0, 0], 32, 40, 3), Some(Masks::standard(32)));
         assert!(read(&[0xff, 0xff00, 0], 32, 40, 3).is_none());
         assert!(read(&[0x505, 0xff0000, 0xff000000], 32, 40, 3).is_none());

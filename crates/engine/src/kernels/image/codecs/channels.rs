@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn greys_are_repeated_and_alpha_is_opaque_or_dropped() {
+    fn grey_is_repeated_and_alpha_is_opaque_or_dropped() {
         assert_eq!(convert(vec![1, 2], 1, 3, 9).unwrap(), [1, 1, 1, 2, 2, 2]);
         assert_eq!(convert(vec![1], 1, 4, 9).unwrap(), [1, 1, 1, 9]);
         assert_eq!(convert(vec![1, 2], 2, 4, 9).unwrap(), [1, 1, 1, 2]);

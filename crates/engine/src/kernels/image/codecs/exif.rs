@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_orientation_is_read_in_both_orders_of_bytes() {
+    fn orientation_is_read_in_both_byte_orders() {
         for is_little in [true, false] {
             assert_eq!([0, 1, 6, 8, 9].map(|number| orientation(&data(is_little, number))), [1, 1, 6, 8, 1]);
         }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_a_png_and_of_a_webp_are_chunks() {
+    fn exif_data_is_found_in_png_and_webp_chunks() {
         let png = [&b"\x89PNG\r\n\x1a\n\0\0\0\x01IDATxcrc."[..], b"\0\0\0\x02eXIfabcrc."].concat();
         assert_eq!(of_png(&png), Some(&b"ab"[..]));
         assert_eq!(of_png(&png[..30]), None);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_a_jpeg_are_found_before_its_pixels() {
+    fn exif_data_is_found_before_jpeg_pixels() {
         let segment = [NAME, b"x"].concat();
         let app1 = [&[0xff, 0xe1, 0, 2 + segment.len() as u8][..], &segment].concat();
         let other = [0xff, 0xe0, 0, 4, 1, 2];

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_drawn_over_the_frames_before_them() {
+    fn frames_are_drawn_over_the_preceding_ones() {
         let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0]), (1, 0, 1, None, &[2, 2]), (0, 0, 2, Some(1), &[1, 1, 1, 0])]);
         let frames = decode(&file, usize::MAX, false).unwrap();
         assert_eq!((frames.num_frames, frames.height, frames.width), (3, 2, 2));
@@ -214,19 +214,19 @@ mod tests {
     }
 
     #[test]
-    fn pixels_that_the_first_frame_does_not_cover_are_black() {
+    fn pixels_outside_the_first_frame_are_black() {
         let frames = decode(&gif(&[(1, 1, 1, None, &[2])]), usize::MAX, false).unwrap();
         assert_eq!(frames.samples, [&[0; 9][..], &colours(&[2])].concat());
     }
 
     #[test]
-    fn no_more_frames_are_read_than_asked_for() {
+    fn only_the_requested_frames_are_read() {
         let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0]), (0, 0, 1, None, &[2])]);
         assert_eq!(decode(&file, 1, false).unwrap().num_frames, 1);
     }
 
     #[test]
-    fn a_frame_may_be_larger_than_the_image_but_not_than_the_file_can_hold() {
+    fn frame_can_exceed_the_image_but_not_the_capacity_of_the_file() {
         let mut file = gif(&[(0, 0, 3, None, &[0, 1, 2, 1, 0, 2, 2, 2, 2])]);
         assert_eq!(decode(&file, usize::MAX, false).unwrap().samples, colours(&[0, 1, 1, 0]));
         let descriptor = file.iter().rposition(|byte| *byte == b',').unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_refused() {
+    fn damage_is_rejected() {
         let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0])]);
         let error = decode(&file[..file.len() - 6], usize::MAX, false).unwrap_err();
         assert!(error.message().starts_with(&format!("Invalid GIF data (size {}), ", file.len() - 6)), "{error}");

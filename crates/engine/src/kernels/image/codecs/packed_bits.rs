@@ -10,7 +10,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_sample_is_the_highest() {
+    fn first_sample_is_in_the_highest_bits() {
         assert_eq!(unpacked(&[0b1010_0001], 1).collect::<Vec<_>>(), [1, 0, 1, 0, 0, 0, 0, 1]);
         assert_eq!(unpacked(&[0b0001_1011], 2).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert_eq!(unpacked(&[0x1f, 0x23], 4).collect::<Vec<_>>(), [1, 15, 2, 3]);

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_recognised_by_its_first_bytes() {
+    fn formats_are_detected_by_their_first_bytes() {
         assert_eq!(Format::of(b"\xff\xd8\xff\xe0\0"), Some(Format::Jpeg));
         assert_eq!(Format::of(b"\x89PNG\r\n\x1a\n\0"), Some(Format::Png));
         assert_eq!(Format::of(b"GIF89a"), Some(Format::Gif));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_are_not_decoded_are_named() {
+    fn error_names_an_unsupported_format() {
         let named = |brands: &[u8]| {
             let size = (brands.len() as u32 + 8).to_be_bytes();
             undecoded(&[&size, b"ftyp", brands, b"\0\0\0\x08metaavif"].concat())
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_that_are_not_an_image_are_shown() {
+    fn error_shows_the_first_bytes_of_a_non_image() {
         assert_eq!(describe_unknown(b""), "empty file");
         assert_eq!(describe_unknown(b"nope"), "unknown format starting with 'nope'");
         assert_eq!(

@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_no_image_are_an_error() {
+    fn non_image_bytes_are_an_error() {
         let error = decode(b"II*\0\xff\xff\xff\0", 0, false, true).unwrap_err();
         assert!(error.message().starts_with("Invalid TIFF data (size 8): "), "{error}");
     }

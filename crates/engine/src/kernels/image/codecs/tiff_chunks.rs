@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_unpacked_until_the_bytes_are_full() {
+    fn runs_are_unpacked_until_the_output_is_full() {
         let unpacked = |packed: &[u8], size| {
             let mut bytes = vec![0; size];
             let length = unpack_runs(packed, &mut bytes);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_begins_with_a_byte() {
+    fn each_row_starts_at_a_byte() {
         let samples = |bits, width, rows: &[u8]| {
             let chunks = Chunks {
                 contents: rows,

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_values_than_bytes_are_found() {
+    fn value_count_beyond_the_file_is_detected() {
         let file =
             |count: u8| [b"II*\0\x08\0\0\0\x01\0\x01\x01\x03\0".as_slice(), &[count, 0, 0, 0, 0, 0, 0, 0]].concat();
         assert!(!Directory::of(&file(22)).unwrap().has_too_many_values());

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_larger_than_its_file_is_an_error() {
+    fn image_larger_than_its_file_is_an_error() {
         let chunk = |name: &[u8], data: &[u8]| [name, &(data.len() as u32).to_le_bytes(), data].concat();
         let lossy = |width: u16| {
             let size = [width.to_le_bytes(), 9_u16.to_le_bytes()].concat();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_image_are_an_error() {
+    fn non_image_bytes_are_an_error() {
         let error = decode(b"RIFF\x04\0\0\0WEBP", 0, true).map(|_| ()).unwrap_err();
         assert!(error.message().starts_with("Invalid WebP data (size 12): "), "{error}");
         assert!(error.message().ends_with("Copy the file again, or skip it"), "{error}");

@@ -189,14 +189,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_blended_as_by_libwebp() {
+    fn colours_are_blended_like_libwebp() {
         assert_eq!(blended([9, 9, 9, 0], [1, 2, 3, 4]), [1, 2, 3, 4]);
         assert_eq!(blended([255, 0, 0, 128], [0, 0, 255, 255]), [127, 0, 126, 255]);
         assert_eq!(blended([255, 100, 0, 3], [0, 0, 0, 0]), [254, 99, 0, 3]);
     }
 
     #[test]
-    fn a_frame_that_is_cut_off_is_an_error() {
+    fn truncated_frame_is_an_error() {
         let file = [&b"ANMF\x04\0\0\0"[..], &[0; 4]].concat();
         let error = frames_of(&file).next().unwrap().map(drop).unwrap_err();
         assert_eq!(error, "a frame ends in its header");

@@ -72,7 +72,7 @@ fn images_of_a_batch_do_not_mix() {
 }
 
 #[test]
-fn any_number_of_channels_is_resized_as_each_alone() {
+fn any_number_of_channels_is_resized_like_each_one_separately() {
     for op_type in ["ResizeBilinear", "ResizeBicubic", "ResizeArea", "ResizeNearestNeighbor"] {
         let kernel = resize(op_type, false, false);
         for channels in 1..6 {
@@ -91,7 +91,7 @@ fn any_number_of_channels_is_resized_as_each_alone() {
 }
 
 #[test]
-fn the_nearest_pixel_keeps_its_type() {
+fn nearest_neighbour_keeps_the_type() {
     let image = Tensor::from_values(Shape::new(&[1, 4, 1]), vec![1_i64, 2, 3, 4]).unwrap();
     let nearest = |align, half| run_one(&resize("ResizeNearestNeighbor", align, half), &[image.clone(), size(1, 3)]);
     assert_eq!(nearest(false, false).unwrap().values::<i64>().unwrap(), [1, 2, 3]);
@@ -100,13 +100,13 @@ fn the_nearest_pixel_keeps_its_type() {
 }
 
 #[test]
-fn proportions_can_be_kept() {
+fn aspect_ratio_can_be_kept() {
     let resized = run_one(&filtered("triangle", true), &[ramp(4, 8, 1), size(3, 3)]).unwrap();
     assert_eq!(resized.shape()[..], [2, 3, 1]);
 }
 
 #[test]
-fn images_and_sizes_that_cannot_be_resized_are_refused() {
+fn unsupported_images_and_sizes_are_rejected() {
     let kernel = resize("ResizeBilinear", false, false);
     let image = ramp(2, 2, 1);
     let numbers = |values: Vec<i32>, shape: &[usize]| Tensor::from_values(Shape::new(shape), values).unwrap();
@@ -130,7 +130,7 @@ fn images_and_sizes_that_cannot_be_resized_are_refused() {
 }
 
 #[test]
-fn bytes_have_the_sums_of_floats_to_the_bit() {
+fn sums_of_bytes_match_sums_of_floats_bit_for_bit() {
     for (channels, name) in [(1, "triangle"), (2, "triangle"), (3, "triangle"), (4, "lanczos3"), (3, "lanczos5")] {
         let pixels: Vec<u8> =
             (0..31 * 23 * channels).map(|number| ((number * 2_654_435_761_usize) >> 7) as u8).collect();
@@ -147,7 +147,7 @@ fn bytes_have_the_sums_of_floats_to_the_bit() {
 }
 
 #[test]
-fn columns_of_an_image_are_resized_as_an_image_of_them_alone() {
+fn columns_are_resized_independently() {
     let pixels: Vec<u8> = (0..9 * 20 * 3).map(|number| (number * 7919 % 251) as u8).collect();
     let image = Tensor::from_values(Shape::new(&[9, 20, 3]), pixels).unwrap();
     let frame = |image: &Tensor| Frame::of(image).unwrap();
@@ -161,7 +161,7 @@ fn columns_of_an_image_are_resized_as_an_image_of_them_alone() {
 }
 
 #[test]
-fn whole_parts_are_those_of_a_conversion() {
+fn integer_parts_match_a_conversion() {
     for number in 0..=255_u8 {
         let whole = f32::from(number);
         for value in [whole, whole + 0.25, whole + 0.5, (whole + 1.0).next_down(), whole.next_up()] {

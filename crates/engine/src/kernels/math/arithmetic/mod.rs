@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn integer_division_by_zero_is_refused() {
+    fn integer_division_by_zero_is_rejected() {
         let zero = tensor(&[2], &[1, 0]);
         for function in [Binary::FloorDiv, Binary::FloorMod] {
             let text = error_text(&function, &[Tensor::scalar(7), zero.clone()]);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_do_not_fit_are_named() {
+    fn error_names_incompatible_types() {
         let strings = [Tensor::string("a"), Tensor::string("b")];
         assert_eq!(error_text(&Binary::Add, &strings), "Unimplemented: Add of string is not supported");
         let mixed = [Tensor::scalar(1_i32), Tensor::scalar(1.0_f32)];

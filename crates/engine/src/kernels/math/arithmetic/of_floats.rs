@@ -110,7 +110,7 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn every_function_computes_what_its_name_says() {
+    fn functions_match_known_values() {
         for (function, expected) in [
             (OfFloats::Ceil, [0.0, 3.0]),
             (OfFloats::Exp, [1.0, 12.182_494]),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_refused() {
+    fn integers_are_rejected() {
         let text = error_text(&OfFloats::Sqrt, &[Tensor::scalar(4)]);
         assert_eq!(text, "Unimplemented: Sqrt of int32 is not supported");
     }

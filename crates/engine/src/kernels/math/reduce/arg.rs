@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_the_extremes_is_found() {
+    fn first_extreme_is_selected() {
         let x = || matrix([1.0, 3.0, 3.0, f32::NAN, -1.0, -1.0]);
         let largest = run_one(&arg(true, DType::Int64), &[x(), Tensor::scalar(1)]).unwrap();
         assert_eq!(largest, Tensor::from_values(Shape::new(&[2]), vec![1_i64, 1]).unwrap());
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_do_not_fit_are_refused() {
+    fn invalid_axes_are_rejected() {
         let text = |x: Tensor, axis: Tensor| error_text(&arg(true, DType::Int64), &[x, axis]);
         let expected = "InvalidArgument: Expected dimension in the range [-2, 2), but got 2";
         assert_eq!(text(matrix([0.0; 6]), Tensor::scalar(2)), expected);

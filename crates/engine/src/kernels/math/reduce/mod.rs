@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn means_of_integers_have_no_fraction_and_means_of_floats_do() {
+    fn means_of_integers_are_truncated_and_means_of_floats_are_not() {
         assert_eq!(run(Function::Mean, &tensor(&[2], &[-3_i8, -4]), &[0]), Tensor::scalar(-3_i8));
         assert_eq!(run(Function::Mean, &tensor(&[2], &[255_u8, 254]), &[0]), Tensor::scalar(254_u8));
         assert_eq!(run(Function::Mean, &tensor(&[2], &[1.0_f32, 2.0]), &[0]), Tensor::scalar(1.5_f32));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_axis_is_reduced_to_the_neutral_element() {
+    fn empty_axis_is_reduced_to_the_neutral_element() {
         let none = tensor::<f32>(&[0, 2], &[]);
         assert_eq!(run(Function::Sum, &none, &[0]), tensor(&[2], &[0.0_f32, 0.0]));
         assert_eq!(run(Function::Max, &none, &[0]), tensor(&[2], &[f32::NEG_INFINITY; 2]));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_do_not_exist_are_refused() {
+    fn axes_out_of_range_are_rejected() {
         let x = tensor(&[2], &[1, 2]);
         let text = error_text(&reduce(Function::Sum, false), &[x.clone(), tensor(&[1], &[1])]);
         assert_eq!(text, "InvalidArgument: Invalid reduction dimension (1 for input with 1 dimension(s)");

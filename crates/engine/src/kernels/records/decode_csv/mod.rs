@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_takes_the_type_of_its_column() {
+    fn each_field_has_the_type_of_its_column() {
         let dtypes = [DType::Int32, DType::Int64, DType::Float32, DType::Float64, DType::String];
         let defaults = dtypes.map(required);
         let inputs = [&[Tensor::string("1, 2 ,0.5,1e3, x")], &defaults[..]].concat();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_have_the_shape_of_the_records_and_missing_fields_their_default() {
+    fn columns_have_the_shape_of_the_records_and_defaults_for_missing_fields() {
         let records = ["1,a", ",NA", "NA,\"\"", "4,\"NA\""].map(|record| Bytes::from_static(record.as_bytes()));
         let records = Tensor::strings(Shape::new(&[2, 2]), records.to_vec()).unwrap();
         let inputs = [records, Tensor::scalar(7_i64), Tensor::string("z")];
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_name_the_field_and_the_record() {
+    fn errors_name_the_field_and_the_record() {
         let text = |dtype: DType, record: &'static str| {
             let records = Tensor::strings(Shape::new(&[2]), vec!["1".into(), record.into()]).unwrap();
             error_text(&kernel(&[dtype], "", &[]), &[records, required(dtype)])
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_cannot_be_split_is_shown() {
+    fn error_shows_a_record_that_cannot_be_split() {
         let text = error_text(&kernel(&[DType::Int32], "", &[]), &[Tensor::string("1\n"), required(DType::Int32)]);
         assert!(
             text.starts_with("InvalidArgument: Unquoted fields cannot have quotes/CRLFs inside: record 0 is '1\\n'. ")
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_has_at_most_one_default() {
+    fn field_has_at_most_one_default() {
         let kernel = kernel(&[DType::Int32], "", &[]);
         let default = |dims: &[usize], values: &[i32]| {
             let default = Tensor::from_values(Shape::new(dims), values.to_vec()).unwrap();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn misplaced_quotes_and_line_ends_are_refused() {
+    fn misplaced_quotes_and_line_ends_are_rejected() {
         let unquoted = "Unquoted fields cannot have quotes/CRLFs inside";
         let inner = "Quote inside a string has to be escaped by another quote";
         let end = "Quoted field has to end with quote followed by delim or end";
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delimiter_is_one_byte() {
+    fn delimiter_is_one_byte() {
         for delimiter in ["", ",,", "\u{e9}"] {
             let text = Dialect::new(delimiter, true).err().unwrap().message().to_owned();
             assert_eq!(text, format!("field_delim should be only 1 char, got '{delimiter}'"));
@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quoted_fields_are_found_again(fields in prop::collection::vec("[a,\"\n]{0,4}", 1..5)) {
+        fn quoted_fields_round_trip(fields in prop::collection::vec("[a,\"\n]{0,4}", 1..5)) {
             let quoted: Vec<_> = fields.iter().map(|field| format!("\"{}\"", field.replace('"', "\"\""))).collect();
             prop_assert_eq!(split(",", true, &quoted.join(",")).unwrap(), fields);
         }

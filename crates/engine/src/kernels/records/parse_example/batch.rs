@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn no_examples_give_empty_tensors() {
+    fn no_examples_yield_empty_tensors() {
         let kernel = kernel(&[("s", DType::Int64)], &[("a", DType::Int64, &[Some(2)]), ("v", DType::Int64, &[None])]);
         let outputs = run(&kernel, &[vector(&[]), vector(&[]), required(DType::Int64), Tensor::scalar(0_i64)]).unwrap();
         assert_eq!(outputs[0], int64s_of(&[0, 2], &[]));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn misfits_name_the_example_and_the_key() {
+    fn mismatch_errors_name_the_example_and_the_key() {
         let text = |names: &[Bytes], dtype: DType, default: Tensor| {
             let kernel = kernel(&[], &[("a", dtype, &[Some(3)])]);
             error_text(&kernel, &[vector(&[ints(&[1, 2, 3]), ints(&[1, 2])]), vector(names), default])
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_vector_is_parsed() {
+    fn non_vector_is_rejected() {
         assert_eq!(
             error_text(&kernel(&[], &[]), &[Tensor::string(""), vector(&[])]),
             "InvalidArgument: Expected serialized to be a vector, got shape: []"

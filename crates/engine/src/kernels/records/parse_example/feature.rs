@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_dimension_may_be_unknown() {
+    fn only_the_first_dimension_can_be_unknown() {
         for dims in [[Some(2), None], [None, None], [None, Some(0)]] {
             let error = DenseFeature::new("f".to_owned(), DType::Int64, PartialShape::new(dims.to_vec())).unwrap_err();
             assert!(error.message().starts_with("feature 'f' has shape ["), "{error}");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_of_another_shape_or_type_are_refused() {
+    fn defaults_of_another_shape_or_type_are_rejected() {
         let text = |feature: DenseFeature, default: Tensor| {
             feature.check_default(3, &default).map_err(|error| error.message().to_owned())
         };
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn misfits_are_described() {
+    fn mismatches_are_described() {
         assert_eq!(
             dense(DType::Float32, &[Some(3)]).check_count(2).unwrap_err(),
             "Number of float values != expected.  Values size: 2 but output shape: [3]"
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_for_a_missing_feature_names_the_features_found() {
+    fn error_for_a_missing_feature_lists_the_existing_ones() {
         let missing = |keys: &[String]| {
             let features: Vec<_> = keys.iter().map(|key| (&key[..], vec![])).collect();
             dense(DType::Int64, &[]).missing(&example(&features))

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_feature_with_a_list_counts_if_a_key_occurs_twice() {
+    fn last_feature_with_a_list_counts_if_a_key_occurs_twice() {
         let bytes = example(&[("a", strings(&[])), ("a", int64s(&[1])), ("a", vec![])]);
         let features = features();
         let found = features.find(&bytes).unwrap();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_requests_are_refused() {
+    fn invalid_requests_are_rejected() {
         let text = |attrs| format!("{:?}", Features::from_attrs(&attrs, "").map(drop).unwrap_err());
         assert_eq!(
             text(asking_for(&[("a", DType::Int64)], &[("a", DType::Int64, &[])])),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_default_for_each_dense_feature() {
+    fn missing_dense_defaults_are_rejected() {
         let text = features().check_defaults(&[]).unwrap_err();
         assert_eq!(text.message(), "Expected len(dense_defaults) == len(dense_keys) but got: 0 vs. 2");
     }

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn dense_features_take_their_shapes() {
+    fn dense_features_have_their_shapes() {
         let bytes = example(&[("f", floats(&[1.0, 2.0, 3.0, 4.0])), ("i", int64s(&[7])), ("s", strings(&[b"xy"]))]);
         let kernel = kernel(
             &[],
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_feature_is_its_default() {
+    fn missing_feature_has_its_default() {
         let kernel = kernel(&[], &[("a", DType::Int64, &[Some(2)])]);
         for bytes in [example(&[]), Bytes::new(), example(&[("a", vec![])])] {
             let default = vector(&[8_i64, 9]);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_number_of_rows_is_taken_from_the_example() {
+    fn unknown_number_of_rows_follows_the_example() {
         let kernel = kernel(&[], &[("a", DType::Int64, &[None, Some(2)])]);
         let parse = |features: &[(&str, Vec<u8>)]| {
             run_one(&kernel, &[Tensor::string(example(features)), Tensor::scalar(0_i64)]).unwrap()
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn misfits_name_the_key() {
+    fn mismatch_errors_name_the_key() {
         let text = |feature: Vec<u8>, dtype: DType, dims: &[Option<usize>], default: Tensor| {
             let bytes = Tensor::string(example(&[("a", feature)]));
             error_text(&kernel(&[], &[("a", dtype, dims)]), &[bytes, default])
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_scalar_is_parsed() {
+    fn non_scalar_is_rejected() {
         let pair = Tensor::strings(Shape::new(&[1]), vec![Bytes::new()]).unwrap();
         assert_eq!(
             error_text(&kernel(&[], &[]), &[pair]),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_shares_the_bytes_of_its_record() {
+    fn image_shares_the_bytes_of_its_record() {
         let bytes = example(&[("image", strings(&[&[7; 784]])), ("label", int64s(&[3]))]);
         let kernel = kernel(&[], &[("image", DType::String, &[])]);
         let image = run_one(&kernel, &[Tensor::string(bytes.clone()), required(DType::String)]).unwrap();

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_one_value_is_read_packed_or_unpacked() {
+    fn list_of_one_value_is_read_packed_or_unpacked() {
         let only = |feature: Vec<u8>| {
             let record = Bytes::from(feature);
             only_value(Feature::parse(&record).unwrap().unwrap(), &record)
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_lists_are_refused() {
+    fn malformed_lists_are_rejected() {
         assert_eq!(decode(b"\x12\x05\x0a\x03\0\0\0".to_vec()), None, "three bytes of a float");
         assert_eq!(decode(b"\x12\x04\x0d\0\0\0".to_vec()), None, "three bytes of a float, not packed");
         assert_eq!(decode(b"\x1a\x03\x0a\x01\xff".to_vec()), None, "half a number");
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_refused() {
+    fn other_types_are_rejected() {
         let text = format!("{:?}", Values::new(DType::Int32).unwrap_err());
         assert_eq!(text, "InvalidArgument: Invalid config dtype: int32");
     }
@@ -373,7 +373,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn decoding_gives_back_the_encoded_values(ints: Vec<i64>, bits: Vec<u32>, texts: Vec<Vec<u8>>) {
+        fn encoded_values_round_trip(ints: Vec<i64>, bits: Vec<u32>, texts: Vec<Vec<u8>>) {
             for feature in [int64s(&ints), unpacked_int64s(&ints)] {
                 let tensor = decode(feature).unwrap();
                 prop_assert_eq!(tensor.values::<i64>().unwrap(), &ints[..]);

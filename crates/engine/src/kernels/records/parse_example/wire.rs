@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_beside_the_features_are_skipped() {
+    fn unknown_fields_next_to_the_features_are_skipped() {
         let mut bytes = b"\x10\x96\x01\x19\0\0\0\0\0\0\0\0\x25\0\0\0\0\x2a\x02hi".to_vec();
         bytes.extend_from_slice(&example(&[("a", int64s(&[1]))]));
         assert_eq!(keys(&bytes), Some(vec![b"a".to_vec()]));
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_cut_short_is_malformed_unless_cut_between_two_features() {
+    fn truncated_message_is_malformed_unless_it_ends_between_two_features() {
         let bytes = example(&[("a", int64s(&[1, 2])), ("b", int64s(&[3]))]);
         let whole: Vec<_> = (0..=bytes.len()).filter(|length| keys(&bytes[..*length]).is_some()).collect();
         assert_eq!(whole, [0, 2, 15, bytes.len()]);
     }
 
     #[test]
-    fn key_and_value_of_a_map_entry_may_come_in_any_order() {
+    fn key_and_value_of_a_map_entry_can_be_in_any_order() {
         let entries = |bytes: &[u8]| {
             let mut entries = Vec::new();
             for_each_entry(bytes, |key, value| entries.push([key.to_vec(), value.to_vec()].concat()))?;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_has_the_type_of_its_list() {
+    fn feature_has_the_type_of_its_list() {
         let dtype = |bytes: &[u8]| Feature::parse(bytes).map(|feature| feature.map(|feature| feature.dtype));
         assert_eq!(dtype(b"").unwrap(), None);
         assert_eq!(dtype(b"\x0a\0").unwrap(), Some(DType::String));

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_context_comes_before_the_lists_and_sparse_features_before_dense_ones() {
+    fn context_comes_before_the_lists_and_sparse_features_before_dense_ones() {
         let kernel = kernel(
             (&[("s", DType::String)], &[("d", DType::Int64, &[Some(2)])]),
             (&[("v", DType::Int64)], &[("q", DType::Int64, &[Some(1)])]),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_feature_counts_if_a_key_occurs_twice() {
+    fn last_feature_counts_if_a_key_occurs_twice() {
         let kernel = kernel((&[], &[("d", DType::Int64, &[])]), (&[], &[]), &[]);
         let parts = [[("d", int64s(&[1])), ("d", int64s(&[2]))], [("x", vec![]), ("d", int64s(&[3]))]];
         let bytes: Vec<u8> = parts.iter().flat_map(|part| field(1, &map(part))).collect();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn misfits_name_the_feature_and_its_index() {
+    fn mismatch_errors_name_the_feature_and_its_index() {
         let example = sequence(&[("c", int64s(&[1]))], &[("l", &[int64s(&[1]), floats(&[2.0])])]);
         let text = |context: (Sparse, Dense), lists: (Sparse, Dense), name: &str| {
             let defaults: Vec<_> =
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_bytes_are_refused() {
+    fn malformed_bytes_are_rejected() {
         let kernel = kernel((&[], &[]), (&[("l", DType::Int64)], &[]), &[]);
         for bytes in [&b"\x0a\x05ab"[..], b"\x0b", b"\x12\x07\x0a\x05\x0a\x01l\x12\x02"] {
             let text = error_text(&kernel, &[Tensor::string(bytes), unnamed()]);

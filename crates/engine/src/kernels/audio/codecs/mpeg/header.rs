@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_tells_size_rate_and_channels() {
+    fn header_contains_size_rate_and_channels() {
         let header = Header::read(&[0xff, 0xfb, 0x92, 0x04]).unwrap();
         assert_eq!(
             (header.sample_rate, header.channels, header.num_bytes, header.num_samples()),

@@ -234,12 +234,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roots_are_the_largest_that_fit() {
+    fn roots_are_as_large_as_possible() {
         assert_eq!([root(361, 2), root(560, 3), root(0xffff, 255), root(5, 0), root(125, 3)], [19, 8, 1, 0, 5]);
     }
 
     #[test]
-    fn the_identification_tells_channels_and_rate() {
+    fn identification_header_contains_channels_and_rate() {
         let packet =
             |channels| [&b"\x01vorbis\0\0\0\0"[..], &[channels, 0x44, 0xac, 0, 0], &[0; 12], &[0xb8, 1]].concat();
         let header = Identification { channels: 2, sample_rate: 44_100, block_sizes: [256, 2048] };
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn codebooks_that_claim_much_are_refused() {
+    fn oversized_codebooks_are_rejected() {
         // 32 dimensions of 131,071 entries, in order of lengths: one count of 17 bits.
         let mut bits: Vec<bool> = Vec::new();
         let mut put = |value: u64, count: usize| bits.extend((0..count).map(|index| value >> index & 1 == 1));
