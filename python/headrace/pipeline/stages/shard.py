@@ -1,11 +1,14 @@
 """`shard`: keeps one rank's share of the examples."""
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Self, TypeAlias, cast
+from functools import cache
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, cast
 
-from headrace.core.process_rank import process_rank
+from headrace.core.mesh_rank import check_no_model_parallel_mesh, is_mesh, mesh_rank
+from headrace.core.process_rank import ProcessRank, process_rank
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import all_stages, source_of, steps
@@ -20,6 +23,8 @@ from headrace.pipeline.stages.random_access import (
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Stage
 
 __all__ = ["Even", "Shard", "ShardMethod", "read_by_shard"]
+
+_log: Final = logging.getLogger("headrace.pipeline")
 
 # What to do with the last examples if there are fewer of them than ranks.
 Even: TypeAlias = Literal["drop", "pad"] | None
@@ -88,7 +93,7 @@ class ShardMethod(Chain):
 
     def shard(
         self,
-        index: int | None = None,
+        index: Any = None,
         count: int | None = None,
         even: Even = None,
         by: Literal["example", "piece"] = "example",
@@ -98,7 +103,11 @@ class ShardMethod(Chain):
         If you pass no arguments, the rank and the number of ranks come from `torch.distributed` or
         JAX if one of them is initialised. Otherwise, they come from the environment variables RANK
         and WORLD_SIZE. They are read when you call `shard`. `describe` shows the values and their
-        source.
+        source, and with more than one rank, they are logged once.
+
+        If several processes need the same data, as in tensor parallelism, pass the data dimension
+        of the mesh: `shard(mesh["dp"])`. Processes with the same position along this dimension then
+        get the same examples.
 
         All ranks need the same order, so any shuffle or mix before `shard` needs a seed.
 
@@ -109,7 +118,9 @@ class ShardMethod(Chain):
         `split` and `skip_errors` before it.
 
         Args:
-            index: The rank, from 0.
+            index: The rank, from 0. Or, without `count`, the ranks of a mesh: a one-dimensional
+                `torch.distributed.DeviceMesh`, a process group of PyTorch, or a pair of a
+                `jax.sharding.Mesh` and the name of an axis.
             count: The number of ranks.
             even: What to do at the end of an epoch if fewer examples (or batches, after `batch`)
                 are left than there are ranks. "drop" drops them. "pad" repeats them on the
@@ -126,12 +137,14 @@ class ShardMethod(Chain):
         Raises:
             RuntimeError: If you pass no arguments and the rank cannot be determined, or if PyTorch
                 and JAX report different ranks.
-            TypeError: If only one of `index` and `count` is passed.
-            ValueError: If `count` is below 1, or `index` is not below `count`. Also if `even` or
+            TypeError: If only one of `index` and `count` is passed, and it is not a mesh.
+            ValueError: If `count` is below 1, or `index` is not below `count`. Also if the mesh has
+                several dimensions or does not contain this process, or if you pass no arguments
+                within `with mesh:` of a mesh with a model-parallel dimension. Also if `even` or
                 `by` is invalid or both are set, if `by="piece"` has no window before it or the
                 examples do not come from files, or if `count` is above 1 and a shuffle or mix
                 before it has no seed. Without arguments, also if RANK or WORLD_SIZE is not a valid
-                number.
+                number, or if a stage before has its rank from the process or a mesh already.
 
         Examples:
             >>> pipe = hr.arrays({"x": range(8)})
@@ -156,8 +169,9 @@ class ShardMethod(Chain):
         if by == "piece":
             check_pieces(self._stages)
         taken_from = ""
-        if index is None and count is None:
-            index, count, taken_from = process_rank("shard")
+        if count is None and (index is None or is_mesh(index)):
+            self._check_first_of_process()
+            index, count, taken_from = _found_rank(index)
         if index is None or count is None:
             raise TypeError(
                 f"shard: index is {index} and count {count}, expected both or neither. Write "
@@ -171,6 +185,37 @@ class ShardMethod(Chain):
         if count > 1:
             check_one_order(self._stages)
         return self._then(Shard(index, count, even, by, taken_from))
+
+    def _check_first_of_process(self) -> None:
+        """Raises ValueError if the pipeline has the share of this process already."""
+        for stage in self._stages:
+            if isinstance(stage, Shard) and stage.taken_from:
+                raise ValueError(
+                    f"shard: the pipeline already has shard({stage.index}, {stage.count}), the "
+                    f"share of this process from {stage.taken_from}, and would drop most of it. "
+                    "Call shard once."
+                )
+
+
+def _found_rank(mesh: Any) -> ProcessRank:
+    """Returns the rank of this process in a mesh, or, with None, among all processes."""
+    if mesh is not None:
+        return mesh_rank("shard", mesh)
+    check_no_model_parallel_mesh("shard")
+    rank = process_rank("shard")
+    if rank.world_size > 1:
+        _log_rank(rank)
+    return rank
+
+
+@cache
+def _log_rank(rank: ProcessRank) -> None:
+    _log.info(
+        "shard: this process is rank %d of %d, taken from %s.",
+        rank.rank,
+        rank.world_size,
+        rank.source,
+    )
 
 
 def check_pieces(chain: Sequence[Stage]) -> None:
