@@ -17,12 +17,13 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     """Reads the flags, calls a program's main function and ends the process.
 
     Args:
-        main: Called with the arguments that are not flags; None for `main` of the module that was
-            started.
-        argv: The command line, the program's name first; None for `sys.argv`.
+        main: Called with the arguments that are not flags. Defaults to `main` of the started
+            module.
+        argv: The command line, starting with the program's name. Defaults to `sys.argv`.
 
     Raises:
-        SystemExit: Always, unless `main` raises another error; with its result as the exit code.
+        SystemExit: Always, unless `main` raises another error. The exit code is the result of
+            `main`.
     """
     rest = flags.FLAGS(sys.argv if argv is None else argv, known_only=True)
     function = sys.modules["__main__"].main if main is None else main

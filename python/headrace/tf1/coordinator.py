@@ -41,21 +41,20 @@ _log = logging.getLogger(__name__)
 
 
 class Coordinator:
-    """Stops a set of threads together, and re-raises the first of their errors.
+    """Stops a set of threads together and re-raises their first error.
 
-    Every method may be called from any thread.
+    You can call every method from any thread.
 
     Args:
-        clean_stop_exception_types: Exception types that mean the end of the input rather than an
-            error: a stop requested with one of them is a plain stop. By default
-            `(OutOfRangeError,)`.
+        clean_stop_exception_types: Exception types that mean the end of the input and not an error.
+            A stop requested with one of them is a plain stop. Defaults to `(OutOfRangeError,)`.
 
     Raises:
         TypeError: If `clean_stop_exception_types` is not a collection of exception types.
 
     Attributes:
-        patience_secs: The time after which a `join` that waits for a stop warns if none is
-            requested.
+        patience_secs: The time after which `join` warns that it is waiting for a stop that nobody
+            has requested.
 
     Source: `tf.train.Coordinator` of TensorFlow 1.15.
     """
@@ -85,7 +84,7 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """True if `join` has ended since the last `clear_stop`."""
+        """Whether `join` has returned since the last `clear_stop`."""
         return self._joined
 
     def should_stop(self) -> bool:
@@ -93,19 +92,19 @@ class Coordinator:
         return self._stop_requested
 
     def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
-        """Asks all threads to stop. The first exception given is kept for `join`.
+        """Asks all threads to stop. The first exception is kept for `join`.
 
-        Only the exception of the request that makes the stop counts: later ones are dropped. Inside
-        an except block a bare exception means the exception being handled, which is kept; elsewhere
-        it is kept itself.
+        Only the exception of the first request counts; later ones are dropped. If you pass a bare
+        exception inside an except block, the exception being handled is kept instead. Elsewhere,
+        the exception itself is kept.
 
         Args:
-            ex: The reason: an exception, the triple of `sys.exc_info()`, or None for a plain stop.
-                One of the clean types counts as None.
+            ex: The reason: an exception, or the triple of `sys.exc_info()`. None means a plain
+                stop. A clean type counts as None.
 
         Raises:
-            BaseException: The exception, if the threads were joined before, since it would be lost
-                otherwise.
+            BaseException: The exception, if the threads were already joined, because it would be
+                lost otherwise.
         """
         exception = None if self._is_clean(ex) else _find_exception(ex)
         with self._changed:
@@ -137,7 +136,7 @@ class Coordinator:
         return callbacks
 
     def clear_stop(self) -> None:
-        """Makes the coordinator usable again: forgets the stop, its exception and the join."""
+        """Makes the coordinator usable again. Clears the stop, its exception and the join."""
         with self._changed:
             self._stop_requested = False
             self._exception = None
@@ -147,7 +146,7 @@ class Coordinator:
     def stop_on_exception(self) -> Iterator[None]:
         """Requests a stop if the body raises an exception of any kind, and swallows it.
 
-        Without an exception it does nothing.
+        If there is no exception, it does nothing.
         """
         try:
             yield
@@ -158,10 +157,10 @@ class Coordinator:
         """Blocks until a stop is requested.
 
         Args:
-            timeout: The longest time to wait, in seconds; None for no limit.
+            timeout: The maximum time to wait, in seconds. Defaults to no limit.
 
         Returns:
-            Whether a stop was requested; False when the time ran out.
+            Whether a stop was requested. False after the timeout.
         """
         with self._changed:
             if self._stop_requested:
@@ -170,13 +169,13 @@ class Coordinator:
                 return self._changed.wait_for(self.should_stop, timeout)
 
     def add_stop_callback(self, callback: Callable[[], object]) -> None:
-        """Registers a function to call once, when a stop is requested, or now if it was requested.
+        """Registers a function to call once when a stop is requested, or now if it already was.
 
-        The thread that requests the stop calls it, outside any lock. It must not block; an
-        exception it raises is logged and dropped.
+        The thread that requests the stop calls the function, outside any lock. The function must
+        not block. If it raises an exception, the exception is logged and dropped.
 
         Args:
-            callback: Called without arguments. One that was called is not kept for a later stop.
+            callback: Called without arguments. It is not called again at a later stop.
         """
         with self._changed:
             if not self._stop_requested:
@@ -185,12 +184,12 @@ class Coordinator:
         callback()
 
     def remove_stop_callback(self, callback: Callable[[], object]) -> None:
-        """Undoes one `add_stop_callback`; does nothing if the function is not registered."""
+        """Undoes one `add_stop_callback`. Does nothing if the function is not registered."""
         with self._changed, contextlib.suppress(ValueError):
             self._stop_callbacks.remove(callback)
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Adds a thread to those that `join` waits for, also while it waits."""
+        """Adds a thread that `join` waits for. This is also possible while `join` waits."""
         with self._changed:
             self._registered_threads.add(thread)
 
@@ -202,19 +201,20 @@ class Coordinator:
     ) -> None:
         """Blocks until the threads have ended, then re-raises the exception that stopped them.
 
-        Waits without limit while no stop is requested. It ends as soon as all threads are dead,
-        and after a stop at the latest when the grace period is over. A thread never started counts
-        as dead. Ctrl-C ends the wait.
+        It waits without a time limit until a stop is requested, and then at most for the grace
+        period. It returns early if all threads have ended. A thread that was never started counts
+        as ended. Ctrl-C ends the wait.
 
         Args:
-            threads: Threads to wait for beside the registered ones.
-            stop_grace_period_secs: The time that threads have to end after a stop, in seconds.
-            ignore_live_threads: Only log which threads still run after the grace period.
+            threads: Threads to wait for, in addition to the registered ones.
+            stop_grace_period_secs: The time in seconds that threads have to end after a stop.
+            ignore_live_threads: If True, only logs which threads are still running after the grace
+                period.
 
         Raises:
-            BaseException: The exception kept by `request_stop`, with its own traceback; every
+            BaseException: The exception kept by `request_stop`, with its own traceback. Every
                 further call raises it again, until `clear_stop`.
-            RuntimeError: If threads still run after the grace period.
+            RuntimeError: If threads are still running after the grace period.
         """
         joined = frozenset(threads or ())
         with RegisteredWait(lambda: self._what_join_awaits(joined)):
@@ -232,7 +232,7 @@ class Coordinator:
             _log.info("%s", message)
 
     def raise_requested_exception(self) -> None:
-        """Raises the exception that the stop was requested with, if there is one."""
+        """Raises the exception of the stop request, if there is one."""
         with self._changed:
             exception = self._exception
         if exception:
@@ -308,21 +308,21 @@ def _reraise(exception: _Reported) -> None:
 class LooperThread(threading.Thread):
     """A daemon thread that calls a function repeatedly until its coordinator stops.
 
-    Subclasses may override `start_loop`, `run_loop` and `stop_loop` instead of giving a target. An
-    exception in any of them requests a stop; after one in `start_loop` or `run_loop`, `stop_loop`
-    is not called.
+    Subclasses can override `start_loop`, `run_loop` and `stop_loop` instead of passing a target. An
+    exception in any of them requests a stop. After an exception in `start_loop` or `run_loop`,
+    `stop_loop` is not called.
 
     Args:
-        coord: The coordinator; the thread registers itself with it.
-        timer_interval_secs: Seconds from the start of one call to the start of the next, counted
-            from the first: after a slow call the missed ones follow back to back. None calls
-            without a pause.
+        coord: The coordinator. The thread registers itself with it.
+        timer_interval_secs: The time in seconds between the starts of two calls. Calls are
+            scheduled from the first one: after a slow call, missed calls follow without a pause. If
+            None, there are no pauses.
         target: The function to call.
-        args: Its positional arguments.
-        kwargs: Its keyword arguments.
+        args: The positional arguments.
+        kwargs: The keyword arguments.
 
     Raises:
-        ValueError: If `coord` is not a `Coordinator`, or arguments come without a target.
+        ValueError: If `coord` is not a `Coordinator`, or there are arguments but no target.
 
     Source: `tf.train.LooperThread` of TensorFlow 1.15.
     """
@@ -361,7 +361,7 @@ class LooperThread(threading.Thread):
         return looper
 
     def run(self) -> None:
-        """Runs the loop; called by `start`."""
+        """Runs the loop. `start` calls this method."""
         with self._coord.stop_on_exception():
             self.start_loop()
             if self._timer_interval_secs is None:
@@ -381,6 +381,6 @@ class LooperThread(threading.Thread):
         """Called once, in the thread, after the last `run_loop`."""
 
     def run_loop(self) -> None:
-        """Called repeatedly; calls the target if there is one."""
+        """Called repeatedly. Calls the target if there is one."""
         if self._loop_target is not None:
             self._loop_target(*self._loop_args, **self._loop_kwargs)

@@ -36,26 +36,26 @@ _FILE_VERSION: Final = "brain.Event:2"
 
 
 class FileWriter:
-    """Writes summaries and graphs to a new event file. May be used from many threads.
+    """Writes summaries and graphs to a new event file. You can use it from many threads.
 
-    Events can be read once they are flushed: by `flush` or `close`, when `flush_secs` have passed
-    since the last time and another event comes, or when the program ends.
+    Other programs can read events once they are flushed. This happens in `flush` and `close`, when
+    another event is added at least `flush_secs` after the last flush, and when the program ends.
 
-    Once a write has failed (the disk is full, say), all later ones fail in the same way until the
-    writer is closed and opened again.
+    After a failed write (for example, because the disk is full), all later writes fail in the same
+    way until you close and reopen the writer.
 
     Args:
-        logdir: The directory of the file; created if it does not exist.
-        graph: A graph to show.
-        max_queue: Accepted for TensorFlow's sake: events do not wait.
-        flush_secs: The time that an event may stay unread while others come.
-        graph_def: A graph to show, as its description.
-        filename_suffix: The end of the file's name.
-        session: Accepted for compatibility; not used.
+        logdir: The directory of the file. It is created if it does not exist.
+        graph: A graph to write.
+        max_queue: Accepted for compatibility: events do not wait.
+        flush_secs: The maximum time before events are flushed, while others are added.
+        graph_def: A graph to write, as a `GraphDef`.
+        filename_suffix: The suffix of the file name.
+        session: Accepted for compatibility, but not used.
 
     Raises:
-        FailedPreconditionError: If there is a file where the directory has to be.
-        PermissionDeniedError: If the directory or file may not be made.
+        FailedPreconditionError: If `logdir` is a file.
+        PermissionDeniedError: If the directory or file cannot be created.
         TypeError: If `graph` is not a graph.
     """
 
@@ -89,12 +89,12 @@ class FileWriter:
         """Adds a summary.
 
         Args:
-            summary: A `Summary`, or one as bytes: the result of running `tf.summary.scalar`.
-            global_step: The step of the training that it belongs to.
+            summary: A `Summary`, or its bytes, such as the result of running `tf.summary.scalar`.
+            global_step: The training step that it belongs to.
 
         Raises:
             google.protobuf.message.DecodeError: If the bytes are not a summary.
-            TypeError: If it is neither.
+            TypeError: If `summary` is neither.
         """
         if isinstance(summary, bytes):
             summary = Summary.FromString(summary)
@@ -103,11 +103,11 @@ class FileWriter:
         self._add(Event(summary=summary), global_step)
 
     def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
-        """Adds an event of the session, such as its start, which voids the events of later steps.
+        """Adds an event of the session, such as its start, which invalidates events of later steps.
 
         Args:
-            session_log: The note.
-            global_step: The step of the training that it belongs to.
+            session_log: The event.
+            global_step: The training step that it belongs to.
         """
         self._add(Event(session_log=session_log), global_step)
 
@@ -118,8 +118,8 @@ class FileWriter:
 
         Args:
             run_metadata: The metadata of `Session.run`.
-            tag: Its name, another one each time.
-            global_step: The step of the training that it belongs to.
+            tag: The name, which must be different each time.
+            global_step: The training step that it belongs to.
 
         Raises:
             ValueError: If the tag was used before.
@@ -137,15 +137,15 @@ class FileWriter:
         global_step: int | None = None,
         graph_def: GraphDef | None = None,
     ) -> None:
-        """Adds a graph: names, types and inputs of its operations, without their attributes.
+        """Adds a graph: the names, types and inputs of its operations, without attributes.
 
         Args:
             graph: A `Graph`, or its description.
-            global_step: The step of the training that it belongs to.
+            global_step: The training step that it belongs to.
             graph_def: The description, if `graph` is None.
 
         Raises:
-            TypeError: If it is not a graph.
+            TypeError: If the argument is not a graph.
             ValueError: If both are given.
         """
         if graph is not None and graph_def is not None:
@@ -166,7 +166,7 @@ class FileWriter:
         self._add(Event(graph_def=serialized), global_step)
 
     def add_event(self, event: Event) -> None:
-        """Adds an event. Warns, and does nothing, if the writer is closed."""
+        """Adds an event. If the writer is closed, it warns and does nothing."""
         with self._lock:
             if self._file is not None:
                 self._file.write(event)
@@ -184,11 +184,11 @@ class FileWriter:
                 self._file.flush()
 
     def close(self) -> None:
-        """Completes the file. May be called twice; the second call does nothing.
+        """Completes the file. A second call does nothing.
 
         Raises:
-            ResourceExhaustedError: If there is no room for it, or was none at an earlier event.
-                `reopen` then begins another file.
+            ResourceExhaustedError: If the disk is full, now or at an earlier event. `reopen` then
+                starts another file.
         """
         with self._lock:
             file, self._file = self._file, None
@@ -196,7 +196,7 @@ class FileWriter:
                 file.close()
 
     def reopen(self) -> None:
-        """Begins another file in the same directory, if the writer is closed."""
+        """Starts another file in the same directory, if the writer is closed."""
         with self._lock:
             if self._file is None:
                 self._file = _EventFile(self._logdir, self._suffix, self._flush_secs)
@@ -231,7 +231,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: str | PathLike[str]) -> FileWriter:
-        """Returns the writer of a directory, which the first call creates.
+        """Returns the writer of a directory. The first call creates it.
 
         Args:
             logdir: The directory.
@@ -244,7 +244,7 @@ class FileWriterCache:
 
     @staticmethod
     def clear() -> None:
-        """Forgets all writers, whose events are flushed."""
+        """Flushes and removes all writers."""
         with FileWriterCache._lock:
             writers = list(FileWriterCache._cache.values())
             FileWriterCache._cache.clear()
@@ -329,11 +329,12 @@ def summary_iterator(path: str | PathLike[str]) -> Iterator[Event]:
     """Yields the events of an event file.
 
     Args:
-        path: The file to read; opened at the first event.
+        path: The file to read. It is opened at the first event.
 
     Raises:
-        DataLossError: If the file is damaged, or a record is not an event; says where.
-        NotFoundError: If there is no such file.
+        DataLossError: If the file is damaged, or a record is not an event. The message has the
+            position.
+        NotFoundError: If the file does not exist.
     """
     for number, record in enumerate(tf_record_iterator(path)):
         try:

@@ -41,9 +41,9 @@ class _Shown:
 
 
 class ProcessFlags:
-    """The flags of the process as attributes; `sys.argv` is parsed when the first one is read.
+    """The flags of the process as attributes. `sys.argv` is parsed when the first flag is read.
 
-    Calling it parses another command line.
+    Call it to parse another command line.
 
     Args:
         values: The flags.

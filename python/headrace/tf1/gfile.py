@@ -55,21 +55,20 @@ class _Writer(Protocol):
 
 
 class GFile:
-    """A file, opened when it is first used, for reading and writing at separate positions.
+    """A file with separate positions for reading and writing. It is opened at the first use.
 
     A remote file is written to this machine first. `flush` and `close` upload it, as a whole.
 
     Args:
-        name: Its name.
-        mode: "r", "w", "a", each with or without a "+" and a "b". With "b" reads return bytes,
-            without it UTF-8 text. Both can be written. "r+" and "w" truncate the file at the first
-            write.
+        name: The name.
+        mode: "r", "w" or "a", with or without "+" and "b". With "b", reads return bytes; without
+            it, UTF-8 text. You can write both. "r+" and "w" truncate the file at the first write.
 
     Raises:
-        InvalidArgumentError: If there is no such mode.
+        InvalidArgumentError: If the mode does not exist.
         PermissionDeniedError: From the methods, if the file is not open for reading or writing.
-        ResourceExhaustedError: From the methods, if there is no room. All later writes fail in the
-            same way, and so does `close`: the file is incomplete.
+        ResourceExhaustedError: From the methods, if the disk is full. The file is then incomplete,
+            and all later writes and `close` fail in the same way.
     """
 
     def __init__(self, name: _Path, mode: str = "r") -> None:
@@ -87,7 +86,7 @@ class GFile:
         """Returns the size of the file in bytes.
 
         Raises:
-            FailedPreconditionError: If the server of the file does not say.
+            FailedPreconditionError: If the server does not report the size.
         """
         return Stat(self.name).length
 
@@ -95,7 +94,7 @@ class GFile:
         """Returns the next `n` bytes, or all that are left, as bytes or text.
 
         Raises:
-            ResourceExhaustedError: If memory can never hold as many.
+            ResourceExhaustedError: If there can never be enough memory.
         """
         with os_errors(self.name):
             reader = self._reading()
@@ -105,7 +104,7 @@ class GFile:
             return self._as_given(_read(reader, n) if n > _CHUNK_BYTES else reader.read(max(n, -1)))
 
     def readline(self) -> Any:
-        """Returns the next line without carriage returns, as bytes or text; empty at the end."""
+        """Returns the next line without carriage returns, as bytes or text, or "" at the end."""
         with os_errors(self.name):
             return self._as_given(self._reading().readline().replace(b"\r", b""))
 
@@ -131,13 +130,13 @@ class GFile:
         """Sets the position of the next read.
 
         Args:
-            offset: The number of the byte, counted from `whence`.
-            whence: 0 for the beginning, 1 for the next read, 2 for the end.
-            position: The old name of `offset`, counted from the beginning.
+            offset: The byte position, relative to `whence`.
+            whence: 0 for the start, 1 for the current position, 2 for the end.
+            position: The old name of `offset`, relative to the start.
 
         Raises:
-            InvalidArgumentError: If it is before the beginning, or there is no such `whence`.
-            OutOfRangeError: If it is past the end.
+            InvalidArgumentError: If the position is negative, or `whence` is invalid.
+            OutOfRangeError: If the position is past the end.
             TypeError: If both or neither of `offset` and `position` are given.
         """
         if position is not None:
@@ -162,7 +161,7 @@ class GFile:
             reader.seek(start + offset)
 
     def tell(self) -> int:
-        """Returns the position of the next read; or write, if it is not open for reading."""
+        """Returns the position of the next read, or of the next write if it only writes."""
         with os_errors(self.name):
             return (self._reading() if self._is_for("r+") else self._writing()).tell()
 
@@ -173,7 +172,7 @@ class GFile:
                 self._writer.flush()
 
     def close(self) -> None:
-        """Closes the file; the next use opens it again."""
+        """Closes the file. The next use opens it again."""
         reader, writer, failure = self._reader, self._writer, self._failure
         self._reader = self._writer = self._failure = None
         if reader is not None:
@@ -306,8 +305,8 @@ def Stat(filename: _Path) -> FileStatistics:
     """Returns the metadata of a file or directory.
 
     Raises:
-        FailedPreconditionError: If the server of the file does not say how long it is.
-        NotFoundError: If there is none of that name.
+        FailedPreconditionError: If the server does not report the length of the file.
+        NotFoundError: If the path does not exist.
     """
     status = storage.status(os.fsdecode(filename))
     if status.length < 0:
@@ -316,17 +315,17 @@ def Stat(filename: _Path) -> FileStatistics:
 
 
 def Exists(filename: _Path) -> bool:
-    """Returns whether there is a file or directory of that name."""
+    """Returns whether a file or directory exists."""
     return storage.exists(os.fsdecode(filename))
 
 
 def IsDirectory(dirname: _Path) -> bool:
-    """Returns whether there is a directory of that name."""
+    """Returns whether a path is an existing directory."""
     return storage.is_directory(os.fsdecode(dirname))
 
 
 def Glob(filename: _Path | Sequence[_Path]) -> list[str]:
-    """Returns the sorted names that match a pattern; of several patterns, one list after another.
+    """Returns the sorted names that match a pattern. The results of several patterns are joined.
 
     See `matching_files` for patterns.
     """
@@ -339,7 +338,7 @@ def ListDirectory(dirname: _Path) -> list[str]:
     """Returns the names in a directory.
 
     Raises:
-        NotFoundError: If there is no such directory.
+        NotFoundError: If the directory does not exist.
     """
     if not IsDirectory(dirname):
         text = f"Could not find directory {os.fsdecode(dirname)}"
@@ -356,13 +355,13 @@ def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], li
 
     Args:
         top: The directory to start at.
-        in_order: Whether a directory comes before those in it.
+        in_order: If True, a directory comes before its subdirectories.
 
     Yields:
-        The directory, the names of the directories in it and the names of the files in it.
+        The directory, the names of its subdirectories, and the names of its files.
 
     Raises:
-        PermissionDeniedError: If a directory may not be listed.
+        PermissionDeniedError: If a directory cannot be listed.
     """
 
     def fail(error: OSError) -> None:
@@ -397,8 +396,8 @@ def MakeDirs(dirname: _Path) -> None:
     """Creates a directory and its parents, unless they exist.
 
     Raises:
-        FailedPreconditionError: If one of them is a file.
-        PermissionDeniedError: If it may not be made.
+        FailedPreconditionError: If one of the paths is a file.
+        PermissionDeniedError: If it cannot be created.
     """
     path = os.fsdecode(dirname)
     if storage.is_remote(path):
@@ -411,10 +410,10 @@ def MakeDirs(dirname: _Path) -> None:
 
 
 def MkDir(dirname: _Path) -> None:
-    """Creates a directory, unless a file or directory of that name exists.
+    """Creates a directory, unless a file or directory with this name exists.
 
     Raises:
-        NotFoundError: If there is no directory to make it in.
+        NotFoundError: If the parent directory does not exist.
     """
     path = os.fsdecode(dirname)
     if storage.is_remote(path):
@@ -427,17 +426,17 @@ def Remove(filename: _Path) -> None:
     """Removes a file.
 
     Raises:
-        FailedPreconditionError: If it is a directory.
-        NotFoundError: If there is no such file.
+        FailedPreconditionError: If the path is a directory.
+        NotFoundError: If the file does not exist.
     """
     storage.remove(os.fsdecode(filename))
 
 
 def DeleteRecursively(dirname: _Path) -> None:
-    """Removes a directory and all that is in it.
+    """Removes a directory and everything in it.
 
     Raises:
-        NotFoundError: If there is no such directory.
+        NotFoundError: If the directory does not exist.
     """
     path = os.fsdecode(dirname)
     if storage.is_remote(path):
@@ -455,11 +454,11 @@ def DeleteRecursively(dirname: _Path) -> None:
 
 
 def Rename(oldname: _Path, newname: _Path, overwrite: bool = False) -> None:
-    """Gives a file another name.
+    """Renames a file.
 
     Raises:
-        AlreadyExistsError: If there is a file of that name, and `overwrite` is false.
-        NotFoundError: If there is no such file.
+        AlreadyExistsError: If the new name exists and `overwrite` is False.
+        NotFoundError: If the file does not exist.
     """
     _check_free(newname, overwrite)
     old, new = os.fsdecode(oldname), os.fsdecode(newname)
@@ -472,12 +471,12 @@ def Rename(oldname: _Path, newname: _Path, overwrite: bool = False) -> None:
 
 
 def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
-    """Copies a file. A replaced file keeps its mode, and is unchanged if copying fails.
+    """Copies a file. A replaced file keeps its mode. It does not change if copying fails.
 
     Raises:
-        AlreadyExistsError: If there is a file of the new name, and `overwrite` is false.
-        FailedPreconditionError: If one of them is a directory.
-        NotFoundError: If there is no such file.
+        AlreadyExistsError: If the new name exists and `overwrite` is False.
+        FailedPreconditionError: If one of the paths is a directory.
+        NotFoundError: If the file does not exist.
     """
     _check_free(newpath, overwrite)
     storage.copy(os.fsdecode(oldpath), os.fsdecode(newpath))

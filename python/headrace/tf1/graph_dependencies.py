@@ -47,7 +47,7 @@ def variables_of(values: _Values) -> list[Variable]:
     """Returns all variables that the values depend on, such as epoch counters.
 
     Args:
-        values: As for `runners_of`.
+        values: See `runners_of`.
     """
     return [op.owner for op in _upstream(values) if isinstance(op.owner, Variable)]
 

@@ -37,14 +37,15 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class IndexedSlices:
-    """Some rows of a tensor whose other rows are zero.
+    """Some rows of a tensor. All other rows are zero.
 
-    It converts to the whole tensor if `dense_shape` is given; rows with one index are added.
+    It can be converted to the whole tensor if `dense_shape` is given. Rows with the same index are
+    added.
 
     Args:
         values: The rows.
         indices: The index of each row, an integer vector.
-        dense_shape: The shape of the whole tensor; None if it is not known.
+        dense_shape: The shape of the whole tensor, or None if it is unknown.
     """
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
@@ -86,7 +87,7 @@ class IndexedSlices:
 
     @property
     def op(self) -> Operation:
-        """The operation that makes the rows."""
+        """The operation that produces the rows."""
         return self._values.op
 
     @property
@@ -96,7 +97,7 @@ class IndexedSlices:
 
     @property
     def graph(self) -> Any:
-        """The graph that the rows are in."""
+        """The graph of the rows."""
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
@@ -122,12 +123,12 @@ def convert_to_tensor_or_indexed_slices(
     """Returns `IndexedSlices` unchanged, and converts other values to a tensor.
 
     Args:
-        value: `IndexedSlices`, or what `convert_to_tensor` takes.
-        dtype: The type it must have; None for any.
-        name: Name of the constant, if one is made.
+        value: `IndexedSlices`, or a value that `convert_to_tensor` accepts.
+        dtype: The required type. By default, any type is allowed.
+        name: Name of the constant, if one is created.
 
     Raises:
-        ValueError: If it has another type.
+        ValueError: If the value has another type.
     """
     if not isinstance(value, IndexedSlices):
         return ops.convert_to_tensor(value, dtype, name=name)
@@ -142,15 +143,15 @@ def convert_to_tensor_or_indexed_slices(
 def sparse_mask(
     a: IndexedSlices, mask_indices: TensorLike, name: str | None = None
 ) -> IndexedSlices:
-    """Returns the rows whose indices are not in a given vector.
+    """Returns the rows whose indices are not in the given vector.
 
     Args:
         a: The rows.
-        mask_indices: The indices of the rows to omit, a vector of the type of the indices.
+        mask_indices: The indices of the rows to omit, a vector of the same type as the indices.
         name: Name of the operation.
 
     Raises:
-        TypeError: If they are not `IndexedSlices`, or the indices have another type.
+        TypeError: If `a` is not `IndexedSlices`, or the indices have another type.
     """
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"sparse_mask: got {a!r}, expected IndexedSlices.")

@@ -56,18 +56,18 @@ def warn(msg: str, *args: object, **kwargs: Any) -> None:
 
 
 def log_if(level: int, msg: str, condition: object, *args: object) -> None:
-    """Logs if a condition holds."""
+    """Logs if a condition is true."""
     if condition:
         _logger.log(level, msg, *args, stacklevel=2)
 
 
 def log_first_n(level: int, msg: str, n: int, *args: object) -> None:
-    """Logs the first `n` times that it is called from a line of code."""
+    """Logs the first `n` calls from a line of code."""
     log_if(level, msg, _count() <= n, *args)
 
 
 def log_every_n(level: int, msg: str, n: int, *args: object) -> None:
-    """Logs the first of every `n` times that it is called from a line of code."""
+    """Logs every `n`-th call from a line of code, beginning with the first."""
     log_if(level, msg, (_count() - 1) % n == 0, *args)
 
 
@@ -80,17 +80,17 @@ def _count() -> int:
 
 
 def get_verbosity() -> int:
-    """Returns the lowest level that is logged."""
+    """Returns the minimum level that is logged."""
     return _logger.getEffectiveLevel()
 
 
 def set_verbosity(v: int | str) -> None:
-    """Sets the lowest level that is logged.
+    """Sets the minimum level that is logged.
 
-    Unless the program has set up Python's logging, messages go to standard error from then on.
+    If the program has not set up Python's logging, messages then go to standard error.
 
     Args:
-        v: One of the levels here, or its name.
+        v: A level of this module, or its name.
     """
     _logger.setLevel(v)
     if not _logger.hasHandlers():

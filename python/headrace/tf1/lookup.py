@@ -23,16 +23,16 @@ __all__ = [
 
 
 class StaticHashTable(lookup.StaticHashTable):
-    """A table that its initializer fills, once in each session; see `ops.lookup.StaticHashTable`.
+    """A table that its initializer fills once in each session; see `ops.lookup.StaticHashTable`.
 
     Args:
         initializer: The initializer that fills the table.
-        default_value: The value of keys that are not in it, a scalar.
+        default_value: The value of missing keys, a scalar.
         name: Name of the operation.
 
     Raises:
         TypeError: If the default value has another type than the values.
-        ValueError: If it is not a scalar.
+        ValueError: If the default value is not a scalar.
     """
 
     def __init__(

@@ -20,17 +20,17 @@ __all__ = [
 
 
 def get_data_files_path() -> str:
-    """Returns the directory of the file whose code calls this."""
+    """Returns the directory of the calling file."""
     return _directory_of_caller()
 
 
 def get_path_to_datafile(path: str) -> str:
-    """Returns a path relative to the directory of the file whose code calls this."""
+    """Returns a path relative to the directory of the calling file."""
     return os.path.join(_directory_of_caller(), path)
 
 
 def get_root_dir_with_all_resources() -> str:
-    """Returns the directory of the file whose code calls this."""
+    """Returns the directory of the calling file."""
     return _directory_of_caller()
 
 
@@ -38,16 +38,16 @@ def load_resource(path: str) -> bytes:
     """Returns the contents of a file.
 
     Args:
-        path: Relative to the directory of the file whose code calls this.
+        path: The path, relative to the directory of the calling file.
 
     Raises:
-        FileNotFoundError: If there is no such file.
+        FileNotFoundError: If the file does not exist.
     """
     return Path(_directory_of_caller(), path).read_bytes()
 
 
 def readahead_file_path(path: str, readahead: str = "128M") -> str:
-    """Returns the path: files are read ahead in any case."""
+    """Returns the path unchanged, because files are always read ahead."""
     return path
 
 

@@ -16,15 +16,15 @@ __all__ = ["TensorSpec"]
 
 
 class TensorSpec:
-    """The type and the shape of a tensor, which may be known in part, and a name.
+    """The type, the (possibly partial) shape and the name of a tensor.
 
     Args:
-        shape: The shape; None if nothing is known about it.
+        shape: The shape, or None if it is unknown.
         dtype: The type of the elements.
-        name: A name; specs with different names are different.
+        name: The name. Specs with different names are different.
 
     Raises:
-        TypeError: If there is no such type.
+        TypeError: If the type does not exist.
     """
 
     __slots__ = ("_dtype", "_name", "_shape")
@@ -38,15 +38,15 @@ class TensorSpec:
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """Returns a spec like another one, with `name` or else the same name."""
+        """Returns a copy of a spec, optionally with another name."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
-        """Returns the spec of a tensor, with `name` or else the name of its operation.
+        """Returns the spec of a tensor. The name defaults to the name of its operation.
 
         Raises:
-            ValueError: If it is not a tensor.
+            ValueError: If the argument is not a tensor.
         """
         if not isinstance(tensor, Tensor):
             raise ValueError(f"`tensor` should be a tf.Tensor, got {tensor!r}")
@@ -73,7 +73,7 @@ class TensorSpec:
         return Tensor
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Returns whether a tensor, or one of another spec, may be one of this spec."""
+        """Returns whether a tensor or a spec is compatible with this spec."""
         other = spec_or_tensor
         return self._dtype.is_compatible_with(other.dtype) and self._shape.is_compatible_with(
             other.shape

@@ -53,14 +53,14 @@ def convert_to_tensor(
     preferred_dtype: DTypeLike | None = None,
     dtype_hint: DTypeLike | None = None,
 ) -> Tensor:
-    """Calls `ops.convert_to_tensor`; takes `preferred_dtype`, the old name of `dtype_hint`, too."""
+    """Calls `ops.convert_to_tensor`. Accepts `preferred_dtype`, the old name of `dtype_hint`."""
     return ops.convert_to_tensor(value, dtype, preferred_dtype or dtype_hint, name)
 
 
 def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
-    """Calls `ops.concat`; `axis` may come first, as before TensorFlow 1.0.
+    """Calls `ops.concat`. `axis` can also come first, as before TensorFlow 1.0.
 
-    Then scalars count as vectors of one element.
+    In this case, scalars are treated as vectors of one element.
     """
     if isinstance(values, (int, np.integer)) and isinstance(axis, (list, tuple)):
         values, axis = [ops.convert_to_tensor(value) for value in axis], values
@@ -75,10 +75,10 @@ def expand_dims(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.expand_dims`; takes `dim`, the old name of `axis`, too.
+    """Calls `ops.expand_dims`. Also accepts `dim`, the old name of `axis`.
 
     Raises:
-        ValueError: If neither or both of `axis` and `dim` are given, or there is no such axis.
+        ValueError: If neither or both of `axis` and `dim` are given, or the axis does not exist.
     """
     axis = only_one("axis", axis, "dim", dim)
     if axis is None:
@@ -92,10 +92,11 @@ def squeeze(
     name: str | None = None,
     squeeze_dims: _Axes | None = None,
 ) -> Tensor:
-    """Calls `ops.squeeze`; takes `squeeze_dims`, the old name of `axis`, too.
+    """Calls `ops.squeeze`. Also accepts `squeeze_dims`, the old name of `axis`.
 
     Raises:
-        ValueError: If both names are given, there is no such axis or its size is known not to be 1.
+        ValueError: If both names are given, the axis does not exist or its size is known not to be
+            1.
     """
     return ops.squeeze(input, only_one("axis", axis, "squeeze_dims", squeeze_dims), name)
 
@@ -108,7 +109,7 @@ def gather(
     axis: TensorLike | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
-    """Calls `ops.gather`; ignores `validate_indices`: indices are always checked."""
+    """Calls `ops.gather`. Ignores `validate_indices`: indices are always checked."""
     return ops.gather(params, indices, axis, batch_dims, name)
 
 
@@ -125,7 +126,7 @@ def strided_slice(
     var: object = None,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.strided_slice`; ignores `var`."""
+    """Calls `ops.strided_slice`. Ignores `var`."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     return ops.strided_slice(input_, begin, end, strides, *masks, name)
 
@@ -181,7 +182,7 @@ def size(
 ) -> Tensor:
     """Calls `ops.size` with the arguments in their old order.
 
-    For a sparse tensor, elements that are not stored count, too.
+    For a sparse tensor, elements that are not stored also count.
     """
     if not isinstance(input, SparseTensor):
         return ops.size(input, out_type, name)
@@ -212,14 +213,14 @@ def ones_like(
     name: str | None = None,
     optimize: bool = True,
 ) -> Tensor:
-    """Calls `ops.ones_like` with the arguments in their old order; ignores `optimize`."""
+    """Calls `ops.ones_like` with the arguments in their old order. Ignores `optimize`."""
     return ops.ones_like(tensor, dtype, name)
 
 
 def slice(
     input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Calls `ops.slice`, whose first argument has another name."""
+    """Calls `ops.slice`, whose first argument has a different name."""
     return ops.slice(input_, begin, size, name)
 
 

@@ -31,11 +31,11 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """Calls `ops.cond`; `fn1` and `fn2` are the old names of `true_fn` and `false_fn`.
+    """Calls `ops.cond`. `fn1` and `fn2` are the old names of `true_fn` and `false_fn`.
 
     Raises:
-        TypeError: If one of the functions is missing or given twice, or as `ops.cond` does.
-        ValueError: As `ops.cond`.
+        TypeError: If one of the functions is missing or passed twice. See also `ops.cond`.
+        ValueError: See `ops.cond`.
     """
     true_fn = _either(true_fn, fn1, "true_fn", "fn1")
     false_fn = _either(false_fn, fn2, "false_fn", "fn2")
@@ -150,7 +150,7 @@ def numpy_function(
     Tout: DTypeLike | Sequence[DTypeLike],
     name: str | None = None,
 ) -> Any:
-    """Calls `ops.py_func`, which takes and returns arrays."""
+    """Calls `ops.py_func` with a function that accepts and returns arrays."""
     return ops.py_func(func, inp, Tout, name=name)
 
 

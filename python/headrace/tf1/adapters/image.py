@@ -30,7 +30,7 @@ __all__ = [
 
 
 class ResizeMethod:
-    """The method by which `resize_images` computes a pixel."""
+    """The method that `resize_images` uses to compute pixels."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -62,7 +62,7 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.resize_images`; `method` may be a number of `ResizeMethod`."""
+    """Calls `ops.resize_images`; `method` can be a number from `ResizeMethod`."""
     kind = _name_of(method)
     return ops.resize_images(images, size, kind, align_corners, preserve_aspect_ratio, name)
 
@@ -74,7 +74,7 @@ def resize_image_with_pad(
     method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """Calls `ops.resize_image_with_pad`; `method` may be a number of `ResizeMethod`."""
+    """Calls `ops.resize_image_with_pad`; `method` can be a number from `ResizeMethod`."""
     kind = _name_of(method)
     return ops.resize_image_with_pad(image, target_height, target_width, kind, align_corners)
 
@@ -143,10 +143,10 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.crop_and_resize`; `box_ind` and `box_indices` are names of one argument.
+    """Calls `ops.crop_and_resize`; `box_ind` and `box_indices` are names of the same argument.
 
     Raises:
-        ValueError: If the numbers of the images are given twice, or they or the size are missing.
+        ValueError: If the image indices are passed twice, or the indices or the size are missing.
     """
     numbers = only_one("box_indices", box_indices, "box_ind", box_ind)
     for parameter, value in (("box_ind", numbers), ("crop_size", crop_size)):
@@ -166,11 +166,12 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Sequence[int] | None = None,
 ) -> Tensor:
-    """Calls `ops.extract_image_patches`; takes `sizes`, the newer name of `ksizes`, too.
+    """Calls `ops.extract_image_patches`. Also accepts `sizes`, the newer name of `ksizes`.
 
     Raises:
         TypeError: If an argument is not a list of integers.
-        ValueError: If both names are given, a list has another form, or there is no such padding.
+        ValueError: If both names are given, a list has the wrong form, or the padding does not
+            exist.
     """
     window: Any = only_one("sizes", sizes, "ksizes", ksizes)
     steps: Any = strides

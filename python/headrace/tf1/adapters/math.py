@@ -54,7 +54,7 @@ class OldReduction(Protocol):
 
     Args:
         input_tensor: The tensor to reduce.
-        axis: An axis, or a list or vector of axes. None for all axes.
+        axis: An axis, or a list or vector of axes. Defaults to all axes.
         keepdims: Whether the reduced axes are kept, with size 1.
         name: The name of the operation.
         reduction_indices: The old name of `axis`.
@@ -119,7 +119,7 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.count_nonzero`; takes `input_tensor`, `reduction_indices` and `keep_dims` too.
+    """Calls `ops.count_nonzero`. Also accepts `input_tensor`, `reduction_indices` and `keep_dims`.
 
     Raises:
         ValueError: If both an old and a new name are given.
@@ -137,10 +137,10 @@ def argmax(
     dimension: TensorLike | None = None,
     output_type: DTypeLike = dtypes.int64,
 ) -> Tensor:
-    """Calls `ops.argmax`; takes `dimension`, the old name of `axis`, too.
+    """Calls `ops.argmax`. Also accepts `dimension`, the old name of `axis`.
 
     Raises:
-        ValueError: If there is no such axis, or both names are given.
+        ValueError: If the axis does not exist, or both names are given.
     """
     return ops.argmax(input, only_one("axis", axis, "dimension", dimension), output_type, name)
 
@@ -152,10 +152,10 @@ def argmin(
     dimension: TensorLike | None = None,
     output_type: DTypeLike = dtypes.int64,
 ) -> Tensor:
-    """Calls `ops.argmin`; takes `dimension`, the old name of `axis`, too.
+    """Calls `ops.argmin`. Also accepts `dimension`, the old name of `axis`.
 
     Raises:
-        ValueError: If there is no such axis, or both names are given.
+        ValueError: If the axis does not exist, or both names are given.
     """
     return ops.argmin(input, only_one("axis", axis, "dimension", dimension), output_type, name)
 
@@ -166,7 +166,7 @@ def arg_max(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.argmax`, of which it is the old form."""
+    """Calls `ops.argmax`. This is its old form."""
     return ops.argmax(input, dimension, output_type, name)
 
 
@@ -176,7 +176,7 @@ def arg_min(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.argmin`, of which it is the old form."""
+    """Calls `ops.argmin`. This is its old form."""
     return ops.argmin(input, dimension, output_type, name)
 
 
@@ -191,7 +191,7 @@ def matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.matmul`; ignores `a_is_sparse` and `b_is_sparse`."""
+    """Calls `ops.matmul`. Ignores `a_is_sparse` and `b_is_sparse`."""
     return ops.matmul(a, b, transpose_a, transpose_b, adjoint_a, adjoint_b, name)
 
 
@@ -204,11 +204,11 @@ def sparse_matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.matmul` for matrices of float32; ignores `a_is_sparse` and `b_is_sparse`.
+    """Calls `ops.matmul` for matrices of float32. Ignores `a_is_sparse` and `b_is_sparse`.
 
     Raises:
         TypeError: If a factor has another type.
-        ValueError: If the sizes do not fit.
+        ValueError: If the sizes do not match.
     """
     with name_scope(name, "SparseMatMul", [a, b]) as scope:
         x, y = (convert_to_tensor(each, dtype_hint=dtypes.float32) for each in (a, b))
@@ -220,11 +220,11 @@ def sparse_matmul(
 def softmax(
     logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
-    """Calls `ops.softmax`; takes `dim`, the old name of `axis`, too.
+    """Calls `ops.softmax`. Also accepts `dim`, the old name of `axis`.
 
     Raises:
         ValueError: If both names are given, or `logits` is a scalar.
-        InvalidArgumentError: If there is no such axis.
+        InvalidArgumentError: If the axis does not exist.
     """
     return ops.softmax(logits, only_one("axis", axis, "dim", dim), name)
 
@@ -236,7 +236,7 @@ def l2_normalize(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.l2_normalize`; takes `dim`, the old name of `axis`, too.
+    """Calls `ops.l2_normalize`. Also accepts `dim`, the old name of `axis`.
 
     Raises:
         ValueError: If both names are given.
@@ -252,9 +252,9 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Calls `ops.moments`; takes `keep_dims`, the old name of `keepdims`, too.
+    """Calls `ops.moments`. Also accepts `keep_dims`, the old name of `keepdims`.
 
-    `shift` is accepted and has no effect, as in TensorFlow 1.15.
+    `shift` is accepted but has no effect, as in TensorFlow 1.15.
 
     Raises:
         ValueError: If both names are given.
@@ -281,7 +281,7 @@ def verify_tensor_all_finite(
 
 
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides as Python 2 did: the floor for integers, `x / y` for other numbers.
+    """Divides as in Python 2: integers are rounded down, and other numbers are divided exactly.
 
     Raises:
         TypeError: If the types differ.
@@ -295,7 +295,7 @@ def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the largest integer not above x / y. Unlike `floordiv` it opens no name scope."""
+    """Returns the largest integer not above x / y. Unlike `floordiv`, it opens no name scope."""
     return binary("FloorDiv", x, y, name, allowed=REALS)
 
 

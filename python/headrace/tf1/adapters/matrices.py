@@ -49,7 +49,7 @@ def matrix_diag_part(
     """Calls `ops.matrix_diag_part`.
 
     Raises:
-        ValueError: If a matrix has no such diagonal.
+        ValueError: If a matrix does not have the diagonal.
     """
     return ops.matrix_diag_part(input, k, padding_value, name)
 
@@ -60,7 +60,7 @@ def matrix_set_diag(
     """Calls `ops.matrix_set_diag`.
 
     Raises:
-        ValueError: If a matrix has no such diagonal, or the elements do not fit.
+        ValueError: If a matrix does not have the diagonal, or the elements do not match it.
     """
     return ops.matrix_set_diag(input, diagonal, k, name)
 
@@ -68,12 +68,12 @@ def matrix_set_diag(
 def matrix_transpose(
     a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:
-    """Exchanges the last two axes.
+    """Swaps the last two axes.
 
     Args:
         a: Matrices, in the last two axes.
         name: Name of the scope.
-        conjugate: Whether complex elements become their conjugates.
+        conjugate: If True, complex elements are conjugated.
 
     Raises:
         ValueError: If there are fewer than two axes.
@@ -99,7 +99,7 @@ def depth_to_space(
     """Calls `ops.depth_to_space`.
 
     Raises:
-        ValueError: If the channels do not make whole blocks.
+        ValueError: If the number of channels is not a multiple of the number of pixels in a block.
     """
     return ops.depth_to_space(input, block_size, data_format, name)
 
@@ -110,7 +110,7 @@ def space_to_depth(
     """Calls `ops.space_to_depth`.
 
     Raises:
-        ValueError: If height or width do not make whole blocks.
+        ValueError: If the height or width is not a multiple of `block_size`.
     """
     return ops.space_to_depth(input, block_size, data_format, name)
 
@@ -127,8 +127,8 @@ def reverse_sequence(
     """Calls `ops.reverse_sequence`; `seq_dim` and `batch_dim` are the old names of the axes.
 
     Raises:
-        TypeError: If no `seq_axis` is given.
-        ValueError: If both names are given, there is no such axis, or the shapes do not fit.
+        TypeError: If there is no `seq_axis`.
+        ValueError: If both names are given, the axis does not exist, or the shapes do not match.
     """
     axis = only_one("seq_axis", seq_axis, "seq_dim", seq_dim)
     rows = only_one("batch_axis", batch_axis, "batch_dim", batch_dim)
@@ -148,7 +148,7 @@ def confusion_matrix(
     """Calls `ops.confusion_matrix`.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        ValueError: If the shapes do not match.
     """
     return ops.confusion_matrix(labels, predictions, num_classes, dtype, weights, name)
 
@@ -161,7 +161,7 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Calls `ops.norm`; takes `keep_dims`, the old name of `keepdims`, too.
+    """Calls `ops.norm`. Also accepts `keep_dims`, the old name of `keepdims`.
 
     Raises:
         ValueError: If both names are given, or the axes or the order are not supported.
@@ -178,10 +178,10 @@ def reduce_logsumexp(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Calls `ops.reduce_logsumexp`; takes `reduction_indices` and `keep_dims` too.
+    """Calls `ops.reduce_logsumexp`. Also accepts `reduction_indices` and `keep_dims`.
 
     Raises:
-        ValueError: If both an old and a new name are given, or there is no such axis.
+        ValueError: If both an old and a new name are given, or the axis does not exist.
     """
     dim = only_one("axis", axis, "reduction_indices", reduction_indices)
     keep = bool(only_one("keepdims", keepdims, "keep_dims", keep_dims))
@@ -189,16 +189,16 @@ def reduce_logsumexp(
 
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
-    """Selects elements of each row by indices, along the last axis of the indices.
+    """Selects elements of each row by index, along the last axis of `indices`.
 
     Args:
         params: The tensor.
-        indices: The positions, an integer tensor of a known rank; all axes but the last are
-            those of `params`.
+        indices: The positions, an integer tensor of a known rank. All axes except the last are the
+            same as in `params`.
         name: Name of the scope.
 
     Raises:
-        ValueError: If the rank of the indices is not known.
+        ValueError: If the rank of `indices` is unknown.
     """
     with name_scope(name, "BatchGather", [params, indices]):
         positions = ops.convert_to_tensor(indices, name="indices")
@@ -215,17 +215,17 @@ def accumulate_n(
     tensor_dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Adds tensors of one shape.
+    """Adds tensors of the same shape.
 
     Args:
-        inputs: The tensors, of one type.
-        shape: Their shape; None for their static shape.
-        tensor_dtype: Their type; None for that of the first.
+        inputs: The tensors, of the same type.
+        shape: The shape of the tensors. Defaults to their static shape.
+        tensor_dtype: The type of the tensors. Defaults to the type of the first.
         name: Name of the operation.
 
     Raises:
-        TypeError: If they have another type than `tensor_dtype`.
-        ValueError: If there are none, or their types or shapes differ.
+        TypeError: If the tensors do not have `tensor_dtype`.
+        ValueError: If `inputs` is empty, or the types or shapes differ.
     """
     words = "inputs must be a list of at least one Tensor with the same dtype and shape"
     if not isinstance(inputs, (list, tuple)) or not inputs:

@@ -22,11 +22,11 @@ __all__ = [
 def log_softmax(
     logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
-    """Calls `ops.log_softmax`; takes `dim`, the old name of `axis`, too.
+    """Calls `ops.log_softmax`. Also accepts `dim`, the old name of `axis`.
 
     Raises:
         ValueError: If both names are given, or `logits` is a scalar.
-        InvalidArgumentError: If there is no such axis.
+        InvalidArgumentError: If the axis does not exist.
     """
     return ops.log_softmax(logits, only_one("axis", axis, "dim", dim), name)
 
@@ -39,10 +39,10 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """Calls `ops.softmax_cross_entropy_with_logits`; arguments are given by name.
+    """Calls `ops.softmax_cross_entropy_with_logits`. Arguments must be passed by name.
 
     Raises:
-        ValueError: If one is missing or given by position, or shapes do not fit.
+        ValueError: If an argument is missing or passed by position, or shapes do not match.
     """
     truth, numbers = _named("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     chosen = dim if axis is None else axis
@@ -56,10 +56,10 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Tensor:
-    """Calls `ops.softmax_cross_entropy_with_logits`; takes `dim`, the old name of `axis`, too.
+    """Calls `ops.softmax_cross_entropy_with_logits`. Also accepts `dim`, the old name of `axis`.
 
     Raises:
-        ValueError: If both names are given, one of the others is None, or shapes do not fit.
+        ValueError: If both names are given, another argument is None, or shapes do not match.
     """
     chosen = only_one("axis", axis, "dim", dim)
     truth, numbers = _named("softmax_cross_entropy_with_logits", None, labels, logits)
@@ -74,10 +74,10 @@ def sparse_softmax_cross_entropy_with_logits(
     logits: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.sparse_softmax_cross_entropy_with_logits`; arguments are given by name.
+    """Calls `ops.sparse_softmax_cross_entropy_with_logits`. Arguments must be passed by name.
 
     Raises:
-        ValueError: If one is missing or given by position, or shapes do not fit.
+        ValueError: If an argument is missing or passed by position, or shapes do not match.
     """
     truth, numbers = _named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     return ops.sparse_softmax_cross_entropy_with_logits(truth, numbers, name)
@@ -89,10 +89,10 @@ def sigmoid_cross_entropy_with_logits(
     logits: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.sigmoid_cross_entropy_with_logits`; arguments are given by name.
+    """Calls `ops.sigmoid_cross_entropy_with_logits`. Arguments must be passed by name.
 
     Raises:
-        ValueError: If one is missing or given by position, or shapes differ.
+        ValueError: If an argument is missing or passed by position, or shapes differ.
     """
     truth, numbers = _named("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     return ops.sigmoid_cross_entropy_with_logits(truth, numbers, name)
@@ -105,10 +105,10 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.weighted_cross_entropy_with_logits`; takes `targets`, an old name of `labels`.
+    """Calls `ops.weighted_cross_entropy_with_logits`. Accepts `targets`, an old name of `labels`.
 
     Raises:
-        ValueError: If both names are given or an argument is missing, or shapes differ.
+        ValueError: If both names are given, an argument is missing, or shapes differ.
     """
     truth = only_one("labels", labels, "targets", targets)
     if truth is None or logits is None or pos_weight is None:

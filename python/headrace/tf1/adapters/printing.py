@@ -33,20 +33,20 @@ def print_v2(
 
     Args:
         *inputs: Tensors, strings, numbers, and lists, tuples and dicts of them.
-        output_stream: `sys.stdout`, `sys.stderr`, a function of `tf.logging`, or "file://PATH", to
-            whose end it is written; None for `sys.stderr`.
-        summarize: The number of elements to print at either end of each axis; -1 for all.
+        output_stream: `sys.stdout`, `sys.stderr`, a function of `tf.logging`, or "file://PATH",
+            which appends to a file. Defaults to `sys.stderr`.
+        summarize: The number of elements to print at each end of each axis. -1 prints all.
         sep: The text to print between inputs.
-        end: The text to print after them.
+        end: The text to print at the end.
         name: Name of the operation.
-        **unknown: None are taken.
+        **unknown: Not supported.
 
     Returns:
-        The operation. Run it, or let others wait for it.
+        The operation. Run it, or make other operations wait for it.
 
     Raises:
         TypeError: If `end` is not a string.
-        ValueError: If there is no such stream, or another keyword argument is given.
+        ValueError: If the stream does not exist, or there are other keyword arguments.
     """
     if unknown:
         raise ValueError(f"Unrecognized keyword arguments for tf.print: {unknown}")

@@ -25,10 +25,10 @@ def decode_raw(
     name: str | None = None,
     bytes: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.decode_raw`; takes `bytes`, the old name of `input_bytes`, too.
+    """Calls `ops.decode_raw`. Also accepts `bytes`, the old name of `input_bytes`.
 
     Raises:
-        TypeError: If there is no such type of numbers.
+        TypeError: If the type does not exist.
         ValueError: If both or neither of `input_bytes` and `bytes` are given.
     """
     if bytes is not None:

@@ -38,10 +38,10 @@ def serialize_sparse(
     name: str | None = None,
     out_type: DTypeLike = string,
 ) -> Tensor:
-    """Calls `ops.serialize_sparse`, with its arguments in another order.
+    """Calls `ops.serialize_sparse`, with its arguments in a different order.
 
     Raises:
-        TypeError: As `ops.serialize_sparse`.
+        TypeError: See `ops.serialize_sparse`.
     """
     return ops.serialize_sparse(sp_input, out_type, name)
 
@@ -51,10 +51,10 @@ def serialize_many_sparse(
     name: str | None = None,
     out_type: DTypeLike = string,
 ) -> Tensor:
-    """Calls `ops.serialize_many_sparse`, with its arguments in another order.
+    """Calls `ops.serialize_many_sparse`, with its arguments in a different order.
 
     Raises:
-        TypeError: As `ops.serialize_many_sparse`.
+        TypeError: See `ops.serialize_many_sparse`.
     """
     return ops.serialize_many_sparse(sp_input, out_type, name)
 
@@ -66,11 +66,11 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Calls `ops.sparse_merge`, with its arguments in another order.
+    """Calls `ops.sparse_merge`, with its arguments in a different order.
 
     Raises:
-        TypeError: As `ops.sparse_merge`.
-        ValueError: As `ops.sparse_merge`.
+        TypeError: See `ops.sparse_merge`.
+        ValueError: See `ops.sparse_merge`.
     """
     return ops.sparse_merge(sp_ids, sp_values, vocab_size, already_sorted, name)
 
@@ -83,11 +83,11 @@ def sparse_concat(
     concat_dim: int | None = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Calls `ops.sparse_concat`; takes `concat_dim` and `expand_nonconcat_dim`, old names, too.
+    """Calls `ops.sparse_concat`. Accepts the old names `concat_dim` and `expand_nonconcat_dim`.
 
     Raises:
-        TypeError: As `ops.sparse_concat`.
-        ValueError: As `ops.sparse_concat`, and if both `axis` and `concat_dim` are given.
+        TypeError: See `ops.sparse_concat`.
+        ValueError: See `ops.sparse_concat`. Or if both `axis` and `concat_dim` are given.
     """
     axis = only_one("axis", axis, "concat_dim", concat_dim)
     does_expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
@@ -112,11 +112,11 @@ def sparse_split(
     name: str | None = None,
     split_dim: TensorLike | None = None,
 ) -> list[SparseTensor]:
-    """Calls `ops.sparse_split`. All arguments need their names; `split_dim` is an old one.
+    """Calls `ops.sparse_split`. All arguments must be passed by name. `split_dim` is an old name.
 
     Raises:
-        TypeError: As `ops.sparse_split`.
-        ValueError: As `ops.sparse_split`, and if an argument is missing or has no name.
+        TypeError: See `ops.sparse_split`.
+        ValueError: See `ops.sparse_split`. Or if an argument is missing or passed by position.
     """
     if keyword_required is not _KEYWORD_REQUIRED:
         raise ValueError("Keyword arguments are required for this function.")
@@ -136,11 +136,11 @@ def sparse_add(
     threshold: TensorLike | None = None,
     thresh: TensorLike | None = None,
 ) -> Any:
-    """Calls `ops.sparse_add`; takes `thresh`, the old name of `threshold`, too.
+    """Calls `ops.sparse_add`. Also accepts `thresh`, the old name of `threshold`.
 
     Raises:
-        TypeError: As `ops.sparse_add`.
-        ValueError: As `ops.sparse_add`, and if both an old and a new name are given.
+        TypeError: See `ops.sparse_add`.
+        ValueError: See `ops.sparse_add`. Or if both an old and a new name are given.
     """
     least = only_one("threshold", threshold, "thresh", thresh)
     return ops.sparse_add(a, b, 0 if least is None else least)
@@ -151,7 +151,7 @@ class OldSparseReduction(Protocol):
 
     Args:
         sp_input: The sparse tensor.
-        axis: An int32 axis, or a list or vector of axes. None for all axes.
+        axis: An int32 axis, or a list or vector of axes. Defaults to all axes.
         keepdims: Whether the reduced axes are kept, with size 1.
         reduction_axes: The old name of `axis`.
         keep_dims: The old name of `keepdims`.
@@ -208,7 +208,7 @@ def sparse_segment_sum(
     name: str | None = None,
     num_segments: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.sparse_segment_sum`, with its arguments in another order."""
+    """Calls `ops.sparse_segment_sum`, with its arguments in a different order."""
     return ops.sparse_segment_sum(data, indices, segment_ids, num_segments, name)
 
 
@@ -219,7 +219,7 @@ def sparse_segment_mean(
     name: str | None = None,
     num_segments: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.sparse_segment_mean`, with its arguments in another order."""
+    """Calls `ops.sparse_segment_mean`, with its arguments in a different order."""
     return ops.sparse_segment_mean(data, indices, segment_ids, num_segments, name)
 
 
@@ -230,5 +230,5 @@ def sparse_segment_sqrt_n(
     name: str | None = None,
     num_segments: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.sparse_segment_sqrt_n`, with its arguments in another order."""
+    """Calls `ops.sparse_segment_sqrt_n`, with its arguments in a different order."""
     return ops.sparse_segment_sqrt_n(data, indices, segment_ids, num_segments, name)

@@ -33,10 +33,10 @@ def reduce_join(
     reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Calls `ops.reduce_join`; takes `reduction_indices` and `keep_dims` too.
+    """Calls `ops.reduce_join`. Also accepts `reduction_indices` and `keep_dims`.
 
     Raises:
-        ValueError: If there is no such axis, or both an old and a new name are given.
+        ValueError: If the axis does not exist, or both an old and a new name are given.
     """
     keep = bool(only_one("keepdims", keepdims, "keep_dims", keep_dims))
     axes = only_one("axis", axis, "reduction_indices", reduction_indices)
@@ -75,7 +75,7 @@ def split_strings(
     source: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """Calls `ops.string_split`; takes `source`, the old name of `input`, too.
+    """Calls `ops.string_split`. Also accepts `source`, the old name of `input`.
 
     Returns:
         A sparse tensor, or, with `result_type="RaggedTensor"`, a `RaggedTensor`.
@@ -107,7 +107,7 @@ def string_to_number(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """Calls `ops.string_to_number`; takes `string_tensor`, the old name of `input`, too.
+    """Calls `ops.string_to_number`. Also accepts `string_tensor`, the old name of `input`.
 
     Raises:
         TypeError: If `out_type` is not a type of numbers that can be parsed.

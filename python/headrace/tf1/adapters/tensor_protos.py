@@ -31,11 +31,11 @@ def make_tensor_proto(
     Args:
         values: A number, bool, string, nested lists of them, or an array. A message is returned as
             it is.
-        dtype: Its type; None to infer it, as `tf.constant` does.
-        shape: Its shape; None for the value's own. The last element replaces all that are
-            missing.
-        verify_shape: Whether the value must have `shape` already.
-        allow_broadcast: Whether a single element applies to all, and others must have `shape`.
+        dtype: The type. By default, it is inferred as in `tf.constant`.
+        shape: The shape. Defaults to the shape of the value. If there are too few elements, the
+            last one is repeated.
+        verify_shape: Whether the value must already have `shape`.
+        allow_broadcast: Whether a single element is broadcast. Other values must then have `shape`.
 
     Raises:
         TypeError: If an element cannot have the type, or `verify_shape` finds another shape.
@@ -64,11 +64,11 @@ def make_tensor_proto(
 
 
 def make_ndarray(tensor: TensorProto) -> npt.NDArray[Any]:
-    """Returns the array that a message holds; strings as an object array of bytes.
+    """Returns the array in a message. Strings are an object array of bytes.
 
     Raises:
-        TypeError: If it is not a message of a tensor, or of a type that there is not.
-        ValueError: If it holds more elements than its shape has.
+        TypeError: If the argument is not a tensor message, or its type does not exist.
+        ValueError: If there are more elements than the shape has.
     """
     if not isinstance(tensor, TensorProto):
         raise TypeError(f"make_ndarray: got {tensor!r}, expected a TensorProto.")

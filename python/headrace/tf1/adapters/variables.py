@@ -36,30 +36,31 @@ __all__ = [
 
 
 class Variable(ops.Variable, metaclass=ABCMeta):
-    """A tensor whose value each session keeps between its runs; see `ops.Variable`.
+    """A tensor whose value is kept between the runs of a session; see `ops.Variable`.
 
-    Every variable is an instance of this class, even if it was made by another function.
+    Every variable is an instance of this class, even if another function created it.
 
     Args:
-        initial_value: As for `ops.Variable`.
-        trainable: As for `ops.Variable`; None for True.
-        collections: As for `ops.Variable`.
-        validate_shape: As for `ops.Variable`.
+        initial_value: See `ops.Variable`.
+        trainable: See `ops.Variable`. Defaults to True.
+        collections: See `ops.Variable`.
+        validate_shape: See `ops.Variable`.
         caching_device: Has no effect.
-        name: As for `ops.Variable`.
-        variable_def: Not supported; must be None.
-        dtype: As for `ops.Variable`.
+        name: See `ops.Variable`.
+        variable_def: Not supported. Must be None.
+        dtype: See `ops.Variable`.
         expected_shape: Has no effect.
         import_scope: Has no effect.
-        constraint: As for `ops.Variable`.
-        use_resource: Has no effect: all are reference variables.
+        constraint: See `ops.Variable`.
+        use_resource: Has no effect: all variables are reference variables.
         synchronization: Has no effect.
         aggregation: Has no effect.
-        shape: As for `ops.Variable`.
+        shape: See `ops.Variable`.
 
     Raises:
-        TypeError: As `ops.Variable`.
-        ValueError: If there is no initial value or a `variable_def`, or as `ops.Variable`.
+        TypeError: See `ops.Variable`.
+        ValueError: If there is no initial value, or there is a `variable_def`. See also
+            `ops.Variable`.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ def get_variable(
     `caching_device`, `use_resource`, `synchronization` and `aggregation` have no effect.
 
     Raises:
-        ValueError: If there is a `partitioner` or `custom_getter`, or as `ops.get_variable`.
+        ValueError: If there is a `partitioner` or `custom_getter`. See also `ops.get_variable`.
     """
     _check_supported("tf.get_variable", partitioner=partitioner, custom_getter=custom_getter)
     variable = ops.get_variable(
@@ -194,8 +195,8 @@ def variable_scope(
     """Calls `ops.variable_scope`; `caching_device` and `use_resource` have no effect.
 
     Raises:
-        TypeError: As `ops.variable_scope`.
-        ValueError: If there is a `partitioner` or `custom_getter`, or as `ops.variable_scope`.
+        TypeError: See `ops.variable_scope`.
+        ValueError: If there is a `partitioner` or `custom_getter`. See also `ops.variable_scope`.
     """
     _check_supported("tf.variable_scope", partitioner=partitioner, custom_getter=custom_getter)
     with ops.variable_scope(
@@ -253,12 +254,12 @@ def variable_op_scope(
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Calls `ops.create_global_step`; to a type checker the result is a `tf.Variable`."""
+    """Calls `ops.create_global_step`. Type checkers see the result as a `tf.Variable`."""
     return cast(Variable, ops.create_global_step(graph))
 
 
 def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
-    """Calls `headrace.match_filenames_once`; to a type checker the result is a `tf.Variable`."""
+    """Calls `headrace.match_filenames_once`. Type checkers see the result as a `tf.Variable`."""
     return cast(Variable, pipelines.match_filenames_once(pattern, name))
 
 

@@ -71,7 +71,7 @@ class CheckpointReader:
         self.header = _read_header(path, next(self._records, b""))
 
     def resource(self) -> Iterator[bytes]:
-        """Yields the records of the next resource. The caller must take all of them."""
+        """Yields the records of the next resource. The caller must consume all of them."""
         for record in self._records:
             if not record:
                 return
@@ -79,7 +79,7 @@ class CheckpointReader:
         raise damaged(self._path)
 
     def end(self) -> None:
-        """Raises DataLossError unless the file ends here."""
+        """Raises DataLossError if the file does not end here."""
         if next(self._records, None) != _END or next(self._records, None) is not None:
             raise damaged(self._path)
 

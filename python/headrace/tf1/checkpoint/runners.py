@@ -51,7 +51,7 @@ class Runner:
 
     @property
     def can_pause(self) -> bool:
-        """True if its threads run loops that can pause."""
+        """Whether the threads of the runner run loops that can pause."""
         return self._producer.can_pause_in(self._session)
 
     def busy_threads(self) -> list[threading.Thread]:

@@ -45,7 +45,7 @@ def as_bytes(bytes_or_text: bytes | bytearray | str, encoding: str = "utf-8") ->
     """Returns bytes unchanged, and a string encoded.
 
     Raises:
-        TypeError: If it is neither.
+        TypeError: If the argument is neither.
     """
     if isinstance(bytes_or_text, str):
         return bytes_or_text.encode(encoding)
@@ -58,7 +58,7 @@ def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
     """Returns a string unchanged, and bytes decoded.
 
     Raises:
-        TypeError: If it is neither.
+        TypeError: If the argument is neither.
     """
     if isinstance(bytes_or_text, str):
         return bytes_or_text
@@ -84,7 +84,7 @@ def path_to_str(path: T) -> T: ...
 
 
 def path_to_str(path: object) -> object:
-    """Returns a path as a string; any other object unchanged."""
+    """Returns a path as a string, and any other object unchanged."""
     return as_text(os.fspath(path)) if isinstance(path, os.PathLike) else path
 
 

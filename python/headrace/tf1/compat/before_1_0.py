@@ -196,7 +196,7 @@ class _AnySparseTensor(type):
 
 
 class SparseTensor(ops.SparseTensor, metaclass=_AnySparseTensor):
-    """A sparse tensor whose third argument is called `shape`."""
+    """A sparse tensor whose third argument is named `shape`."""
 
     def __init__(self, indices: TensorLike, values: TensorLike, shape: TensorLike) -> None:
         super().__init__(indices, values, shape)

@@ -12,15 +12,15 @@ __all__ = [
 
 
 def disable_eager_execution() -> None:
-    """Does nothing: everything is a graph."""
+    """Does nothing, because everything is a graph."""
 
 
 def disable_resource_variables() -> None:
-    """Does nothing: variables are those of TensorFlow 1."""
+    """Does nothing, because variables behave as in TensorFlow 1."""
 
 
 def disable_v2_behavior() -> None:
-    """Does nothing: all behaviour is that of TensorFlow 1."""
+    """Does nothing, because everything behaves as in TensorFlow 1."""
 
 
 def executing_eagerly() -> bool:

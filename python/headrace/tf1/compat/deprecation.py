@@ -33,7 +33,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
 
     Args:
         date: The day of the removal, such as "2020-01-31". None if it is not decided.
-        instructions: What to do instead.
+        instructions: Tells the user what to do instead.
         warn_once: Whether only the first call logs a warning.
 
     Raises:
@@ -63,14 +63,14 @@ def deprecated_args(
     """Returns a decorator that logs a warning when an argument is passed.
 
     Args:
-        date: As for `deprecated`.
-        instructions: As for `deprecated`.
+        date: See `deprecated`.
+        instructions: See `deprecated`.
         *deprecated_arg_names_or_tuples: The names of the arguments. A pair of a name and a value
             means that this value does not cause a warning.
         warn_once: Whether each argument causes only one warning.
 
     Raises:
-        ValueError: As for `deprecated`, or if there are no names. The decorator raises it if the
+        ValueError: See `deprecated`. Or if there are no names. The decorator raises it if the
             function has no such argument.
     """
     _check(date, instructions)
@@ -93,13 +93,13 @@ def deprecated_arg_values(
     """Returns a decorator that logs a warning when an argument has a certain value.
 
     Args:
-        date: As for `deprecated`.
-        instructions: As for `deprecated`.
+        date: See `deprecated`.
+        instructions: See `deprecated`.
         warn_once: Whether each argument causes only one warning.
         **deprecated_kwargs: The values that cause a warning, by argument name.
 
     Raises:
-        ValueError: As for `deprecated_args`.
+        ValueError: See `deprecated_args`.
     """
     _check(date, instructions)
     if not deprecated_kwargs:

@@ -39,31 +39,32 @@ def install(
 ) -> ModuleType:
     """Makes `import tensorflow` import headrace. Call it before the imports of a program.
 
-    `import tensorflow as tf` then has the names of `headrace.tf1`, and the paths of
-    `tensorflow.python` and `tensorflow.contrib` work, too. All modules of the process see it. A
-    second call with the same arguments does nothing.
+    After `import tensorflow as tf`, `tf` has the names of `headrace.tf1`. Paths in
+    `tensorflow.python` and `tensorflow.contrib` also work. The change applies to all modules of the
+    process. A second call with the same arguments does nothing.
 
     Names and modules of TensorFlow 1.15 that headrace lacks, such as layers and optimizers, can be
-    imported. When they are used, they raise NotImplementedError, and the message names what to use
-    instead. Names that TensorFlow 1.15 lacks, too, raise AttributeError and ImportError as
-    usual, so `hasattr(tf, ...)` and `try: import ...` find what they would find there.
+    imported. When they are used, they raise NotImplementedError, and the message names a
+    replacement. Names that TensorFlow 1.15 does not have either raise AttributeError and
+    ImportError as usual, so `hasattr(tf, ...)` and `try: import ...` behave as in TensorFlow.
 
     Args:
-        name: The name to put it under.
-        before_1_0: Whether names and argument orders of TensorFlow before 1.0 take precedence over
-            those of 1.15: `tf.pack`, `tf.mul`, `tf.concat(0, values)`, `tf.image_summary`.
-        training: What layers, losses, optimizers and other parts of a model do that headrace
-            lacks. "refuse": a call raises NotImplementedError. "absorb": a call returns a
-            placeholder, so that a whole script builds its graph. A run that depends on one raises
-            UnimplementedError, which lists the calls to replace with their lines; runs that fetch
-            only the input work.
+        name: The module name to install, for example "tensorflow".
+        before_1_0: Whether names and argument orders from before TensorFlow 1.0 take precedence
+            over 1.15: `tf.pack`, `tf.mul`, `tf.concat(0, values)`, `tf.image_summary`.
+        training: How layers, losses, optimizers and other parts of a model behave, which headrace
+            does not have. "refuse": a call raises NotImplementedError. "absorb": a call returns a
+            placeholder, so that a whole script can build its graph. A run that depends on a
+            placeholder raises UnimplementedError, which lists the calls to replace and their lines.
+            Runs that fetch only the input work.
 
     Returns:
         The module.
 
     Raises:
-        RuntimeError: If something else is loaded under that name, such as TensorFlow itself.
-        ValueError: If it is not a name of a module, or `training` is something else.
+        RuntimeError: If something else is already loaded under this name, such as TensorFlow
+            itself.
+        ValueError: If `name` is not a module name, or `training` is invalid.
     """
     if not name.isidentifier():
         raise ValueError(f"tf.compat.install: got {name!r}, expected a name such as 'tensorflow'.")

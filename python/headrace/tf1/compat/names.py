@@ -20,7 +20,7 @@ _OPEN_PACKAGES: Final = ("contrib.", "compat.v2")
 
 
 def is_module(path: str) -> bool:
-    """Returns whether a path after `tensorflow.` may be a module of TensorFlow 1.15.
+    """Returns whether a path after `tensorflow.` can be a module of TensorFlow 1.15.
 
     Below `contrib`, only the first part of the path is checked.
     """
@@ -35,7 +35,7 @@ def is_listed_module(path: str) -> bool:
 
 
 def has_name(module: str, name: str) -> bool:
-    """Returns whether a module of TensorFlow 1.15 may have a name.
+    """Returns whether a module of TensorFlow 1.15 can have a name.
 
     Args:
         module: The path of the module after `tensorflow.`. "" for `tensorflow` itself.

@@ -24,8 +24,8 @@ class PhysicalDevice(NamedTuple):
     """A device of this machine.
 
     Attributes:
-        name: Its name.
-        device_type: Its kind.
+        name: The name.
+        device_type: The kind.
     """
 
     name: str
@@ -36,8 +36,8 @@ class LogicalDevice(NamedTuple):
     """A device with the name that operations use.
 
     Attributes:
-        name: Its name.
-        device_type: Its kind.
+        name: The name.
+        device_type: The kind.
     """
 
     name: str
@@ -51,10 +51,10 @@ _is_soft: Final = [False]
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Returns the devices of this machine of one kind: the processor, or none.
+    """Returns the devices of this machine of one kind: the processor, or an empty list.
 
     Args:
-        device_type: The kind, such as "GPU"; None for all.
+        device_type: The kind, such as "GPU". Defaults to all kinds.
     """
     return [_PHYSICAL] if device_type in (None, _PHYSICAL.device_type) else []
 
@@ -63,16 +63,16 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """Returns the devices with the names that operations use.
 
     Args:
-        device_type: The kind, such as "GPU"; None for all.
+        device_type: The kind, such as "GPU". Defaults to all kinds.
     """
     return [_LOGICAL] if device_type in (None, _LOGICAL.device_type) else []
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Returns the devices that operations may use: those of `list_physical_devices`.
+    """Returns the devices that operations can use, the same as `list_physical_devices`.
 
     Args:
-        device_type: The kind, such as "GPU"; None for all.
+        device_type: The kind, such as "GPU". Defaults to all kinds.
     """
     return list_physical_devices(device_type)
 
@@ -80,57 +80,57 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
 def set_visible_devices(
     devices: PhysicalDevice | Sequence[PhysicalDevice], device_type: str | None = None
 ) -> None:
-    """Does nothing: operations use the processor.
+    """Does nothing, because operations use the processor.
 
     Args:
         devices: The devices to use.
-        device_type: Their kind; None for all.
+        device_type: Their kind. Defaults to all kinds.
 
     Raises:
-        ValueError: If there is no such device.
+        ValueError: If the device does not exist.
     """
     items = [devices] if isinstance(devices, PhysicalDevice) else devices
     _check(items)
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
-    """Does nothing: there is no memory of a GPU.
+    """Does nothing, because there is no GPU.
 
     Args:
         device: A GPU.
-        enable: Whether it takes memory as needed.
+        enable: Whether the device allocates memory as needed.
 
     Raises:
-        ValueError: If there is no such device, or it is not a GPU.
+        ValueError: If the device does not exist, or it is not a GPU.
     """
     _check([device])
     raise ValueError("Cannot set memory growth on non-GPU and non-Pluggable devices")
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Returns whether a GPU takes memory as needed; always an error, since there are none.
+    """Returns whether a GPU allocates memory as needed. Always raises, because there is no GPU.
 
     Args:
         device: A GPU.
 
     Raises:
-        ValueError: If there is no such device, or it is not a GPU.
+        ValueError: If the device does not exist, or it is not a GPU.
     """
     _check([device])
     raise ValueError("Memory growth is only available for GPUs")
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Stores the value; operations run on the processor with any device.
+    """Stores the value. Operations always run on the processor.
 
     Args:
-        enabled: Whether operations may run on another device than the one they name.
+        enabled: Whether operations can run on a device other than the requested one.
     """
     _is_soft[0] = bool(enabled)
 
 
 def get_soft_device_placement() -> bool:
-    """Returns the value that was set; False at first."""
+    """Returns the value that was set. Initially False."""
     return _is_soft[0]
 
 

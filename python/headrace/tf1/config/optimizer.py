@@ -22,7 +22,7 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
     """Stores options of the graph optimizer, which have no effect.
 
     Args:
-        options: Their names, such as "constant_folding", and values. Others keep theirs.
+        options: The options by name, such as "constant_folding". Other options keep their values.
     """
     _options.update(options)
 
@@ -33,7 +33,7 @@ def get_experimental_options() -> dict[str, Any]:
 
 
 def set_jit(enabled: bool) -> None:
-    """Stores the value; there is no just-in-time compiler.
+    """Stores the value. There is no just-in-time compiler.
 
     Args:
         enabled: Whether graphs are compiled.
@@ -42,7 +42,7 @@ def set_jit(enabled: bool) -> None:
 
 
 def get_jit() -> bool:
-    """Returns the value that was set; False at first."""
+    """Returns the value that was set. Initially False."""
     return _is_compiled[0]
 
 

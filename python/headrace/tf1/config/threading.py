@@ -20,7 +20,7 @@ _counts: Final = {"inter": 0, "intra": 0}
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """Returns the number that was set; 0 at first."""
+    """Returns the number that was set. Initially 0."""
     return _counts["inter"]
 
 
@@ -28,13 +28,13 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
     """Stores the number of threads that run operations; it has no effect.
 
     Args:
-        num_threads: The number; 0 to let the library choose.
+        num_threads: The number of threads. 0 lets the library choose.
     """
     _counts["inter"] = num_threads
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """Returns the number that was set; 0 at first."""
+    """Returns the number that was set. Initially 0."""
     return _counts["intra"]
 
 
@@ -42,7 +42,7 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
     """Stores the number of threads that one operation may use; it has no effect.
 
     Args:
-        num_threads: The number; 0 to let the library choose.
+        num_threads: The number of threads. 0 lets the library choose.
     """
     _counts["intra"] = num_threads
 

@@ -54,7 +54,7 @@ def compute_weighted_loss(
         scope: Name of the scope.
 
     Raises:
-        ValueError: If the weights do not fit.
+        ValueError: If the shapes do not match.
     """
     with name_scope(scope, "weighted_loss", [losses, weights]) as inner:
         tensor = ops.convert_to_tensor(losses)
@@ -67,7 +67,7 @@ def absolute_difference(
     weights: TensorLike = 1.0,
     scope: str | None = None,
 ) -> Tensor:
-    """Calls `tf.losses.absolute_difference`; the predictions come first."""
+    """Calls `tf.losses.absolute_difference`. The predictions are the first argument."""
     return losses.absolute_difference(
         _given(labels), predictions, _fit(weights, predictions), scope
     )
@@ -79,7 +79,7 @@ def mean_squared_error(
     weights: TensorLike = 1.0,
     scope: str | None = None,
 ) -> Tensor:
-    """Calls `tf.losses.mean_squared_error`; the predictions come first."""
+    """Calls `tf.losses.mean_squared_error`. The predictions are the first argument."""
     return losses.mean_squared_error(_given(labels), predictions, _fit(weights, predictions), scope)
 
 
@@ -89,7 +89,7 @@ def mean_pairwise_squared_error(
     weights: TensorLike = 1.0,
     scope: str | None = None,
 ) -> Tensor:
-    """Calls `tf.losses.mean_pairwise_squared_error`; the predictions come first."""
+    """Calls `tf.losses.mean_pairwise_squared_error`. The predictions are the first argument."""
     each = _fit(weights, predictions)
     return losses.mean_pairwise_squared_error(_given(labels), predictions, each, scope)
 
@@ -102,7 +102,7 @@ def cosine_distance(
     scope: str | None = None,
     dim: int | None = None,
 ) -> Tensor:
-    """Calls `tf.losses.cosine_distance`; the predictions come first."""
+    """Calls `tf.losses.cosine_distance`. The predictions are the first argument."""
     each = _fit(weights, predictions)
     return losses.cosine_distance(_given(labels), predictions, axis, each, scope, dim=dim)
 
@@ -110,10 +110,10 @@ def cosine_distance(
 def hinge_loss(
     logits: TensorLike, labels: TensorLike | None = None, scope: str | None = None
 ) -> Tensor:
-    """Returns the amount by which each prediction is below a margin of 1; adds it to no collection.
+    """Returns how far each prediction is below a margin of 1. Does not add it to a collection.
 
     Args:
-        logits: The predictions: above 0 for 1.
+        logits: The predictions. A number above 0 predicts 1.
         labels: The labels, 0 or 1, of the same shape.
         scope: Name of the scope.
 
@@ -131,7 +131,7 @@ def log_loss(
     epsilon: float = 1e-7,
     scope: str | None = None,
 ) -> Tensor:
-    """Calls `tf.losses.log_loss`; the predictions come first."""
+    """Calls `tf.losses.log_loss`. The predictions are the first argument."""
     return losses.log_loss(_given(labels), predictions, _fit(weights, predictions), epsilon, scope)
 
 
@@ -142,7 +142,7 @@ def sigmoid_cross_entropy(
     label_smoothing: float = 0,
     scope: str | None = None,
 ) -> Tensor:
-    """Calls `tf.losses.sigmoid_cross_entropy`; the predictions come first."""
+    """Calls `tf.losses.sigmoid_cross_entropy`. The predictions are the first argument."""
     each = _fit(weights, logits)
     return losses.sigmoid_cross_entropy(multi_class_labels, logits, each, label_smoothing, scope)
 
@@ -154,14 +154,14 @@ def softmax_cross_entropy(
     label_smoothing: float = 0,
     scope: str | None = None,
 ) -> Tensor:
-    """Calls `tf.losses.softmax_cross_entropy`; the predictions come first."""
+    """Calls `tf.losses.softmax_cross_entropy`. The predictions are the first argument."""
     return losses.softmax_cross_entropy(onehot_labels, logits, weights, label_smoothing, scope)
 
 
 def sparse_softmax_cross_entropy(
     logits: TensorLike, labels: TensorLike, weights: TensorLike = 1.0, scope: str | None = None
 ) -> Tensor:
-    """Calls `tf.losses.sparse_softmax_cross_entropy`; the predictions come first."""
+    """Calls `tf.losses.sparse_softmax_cross_entropy`. The predictions are the first argument."""
     return losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
 
 

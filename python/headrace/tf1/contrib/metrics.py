@@ -109,7 +109,7 @@ def streaming_sparse_precision_at_top_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Calls `tf.metrics.precision_at_top_k`; the predictions come first."""
+    """Calls `tf.metrics.precision_at_top_k`. The predictions are the first argument."""
     collections = metrics_collections, updates_collections
     arguments = labels, top_k_predictions, None, class_id, weights
     return metrics.precision_at_top_k(*arguments, *collections, name)
@@ -124,19 +124,19 @@ def streaming_recall_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Returns the rate at which the label is among the k largest predictions; ties count.
+    """Returns the fraction of labels among the k largest predictions. Ties count.
 
     Args:
-        predictions: A number for each class, float32, (batch, classes).
+        predictions: float32, (batch, classes): one number per class.
         labels: The class of each example, an integer vector.
-        k: The number of largest predictions that count.
-        weights: The weight of each example; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        k: The number of largest predictions to consider.
+        weights: The weight of each example. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The share so far, and an operation that adds the batch and returns the share after that.
+        The fraction so far, and an operation that adds the batch and returns the new fraction.
     """
     is_found = ops.cast(ops.in_top_k(predictions, labels, k), dtypes.float32)
     default = name or f"recall_at_{k}"
@@ -149,19 +149,19 @@ def accuracy(
     weights: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the fraction of predictions that equal their labels, in this batch alone.
+    """Returns the fraction of predictions that equal their labels, only for this batch.
 
     Args:
-        predictions: The predictions: integers, strings or bools.
+        predictions: Integers, strings or bools.
         labels: The labels, of the same shape and type.
-        weights: The weight of each; None for 1.
+        weights: The weight of each example. Defaults to 1.
         name: Name of the scope.
 
     Returns:
         A float32 scalar.
 
     Raises:
-        ValueError: If types or shapes differ, or the type is another one.
+        ValueError: If types or shapes differ, or the type is not supported.
     """
     guesses, truth = ops.convert_to_tensor(predictions), ops.convert_to_tensor(labels)
     dtype = guesses.dtype.base_dtype
@@ -184,10 +184,10 @@ def accuracy(
 
 
 def aggregate_metrics(*value_update_tuples: Metric) -> tuple[list[Tensor], list[Tensor]]:
-    """Returns the values of some metrics, and their updates.
+    """Returns the values and the updates of the given metrics.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If there are no metrics.
     """
     if not value_update_tuples:
         raise ValueError("Expected at least one value_tensor/update_op pair")
@@ -198,10 +198,10 @@ def aggregate_metrics(*value_update_tuples: Metric) -> tuple[list[Tensor], list[
 def aggregate_metric_map(
     names_to_tuples: Mapping[str, Metric],
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Returns the values of some metrics by name, and their updates by name.
+    """Returns the values and the updates of the given metrics, each by name.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If there are no metrics.
     """
     values, updates = aggregate_metrics(*names_to_tuples.values())
     names = list(names_to_tuples)

@@ -37,20 +37,20 @@ def numpy_input_fn(
     queue_capacity: int = 1000,
     num_threads: int = 1,
 ) -> _InputFn:
-    """Returns a function that makes batches of the rows of arrays.
+    """Returns a function that creates batches from the rows of arrays.
 
     Args:
-        x: The features: an array, or a dict of some; the first axis counts rows.
-        y: The labels, in the same way, with as many rows; None for none.
-        batch_size: Rows of a batch; the last one may be smaller.
-        num_epochs: The number of epochs; None for no limit.
-        shuffle: Whether in random order; must be given.
+        x: The features: an array or a dict of arrays. The first axis is the rows.
+        y: The labels, in the same form and with the same number of rows (optional).
+        batch_size: The number of rows in a batch. The last batch can be smaller.
+        num_epochs: The number of epochs. If None, there is no limit.
+        shuffle: Whether rows are in random order. Required.
         queue_capacity: The number of rows that the queue holds.
-        num_threads: Threads that fill the queue.
+        num_threads: The number of threads that fill the queue.
 
     Returns:
-        A function. Each call adds a pipeline to the default graph, with a queue runner, and returns
-        a batch: the features as `x` was given; with labels a pair of both.
+        A function. Each call adds a pipeline with a queue runner to the default graph and returns a
+        batch: the features in the form of `x`, or, with labels, a pair of features and labels.
 
     Raises:
         TypeError: If `x` is neither an array nor a dict.
@@ -92,25 +92,25 @@ def pandas_input_fn(
     num_threads: int = 1,
     target_column: str = "target",
 ) -> _InputFn:
-    """Returns a function that makes batches of the rows of a pandas `DataFrame`.
+    """Returns a function that creates batches from the rows of a pandas `DataFrame`.
 
     Args:
         x: The features, a `DataFrame`.
-        y: The labels, a `Series` or `DataFrame` with the same index; None for none.
-        batch_size: As for `numpy_input_fn`, like all others.
-        num_epochs: See there.
-        shuffle: See there.
-        queue_capacity: See there.
-        num_threads: See there.
-        target_column: The name of the labels; not the name of a feature.
+        y: The labels, a `Series` or `DataFrame` with the same index (optional).
+        batch_size: See `numpy_input_fn`.
+        num_epochs: See `numpy_input_fn`.
+        shuffle: See `numpy_input_fn`.
+        queue_capacity: See `numpy_input_fn`.
+        num_threads: See `numpy_input_fn`.
+        target_column: The name of the labels. It must not be the name of a feature.
 
     Returns:
-        A function, as of `numpy_input_fn`; the features are a dict by the names of the columns.
+        A function, as from `numpy_input_fn`. The features are a dict by column name.
 
     Raises:
         TypeError: If `x` is not a `DataFrame`, or `target_column` is not a string.
-        ValueError: If `shuffle` is not a bool, the indexes differ, or a feature is called as labels
-            are.
+        ValueError: If `shuffle` is not a bool, the indexes differ, or a feature has the name of the
+            labels.
     """
     _check_shuffle(shuffle)
     if not isinstance(target_column, str):

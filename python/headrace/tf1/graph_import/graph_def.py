@@ -38,36 +38,39 @@ def import_graph_def(
     producer_op_list: object = None,
     allow_files: bool = False,
 ) -> list[Any] | None:
-    """Adds the operations of a message to the default graph.
+    """Adds the operations of a `GraphDef` to the default graph.
 
-    Python functions are found in the process that registered them, while their graph exists.
-    Conditions are restored if headrace has written the message; loops and tensor arrays are not,
-    nor are the names of the components of queues.
+    Python functions are found if this process registered them and their graph still exists.
+    Conditions are restored if headrace wrote the message. Loops, tensor arrays and the component
+    names of queues are not restored.
 
     Args:
         graph_def: The message, from `Graph.as_graph_def`, a file or TensorFlow.
-        input_map: Tensors to use in place of some in the message, by their names in it
+        input_map: Tensors that replace tensors of the message, by their names in the message
             ("op:0", "op").
         return_elements: Names in the message of the operations ("op") and tensors ("op:0") to
             return.
-        name: The scope of the new operations; None for "import", "" for none. Names that are
-            taken get a number at their end.
-        op_dict: Accepted for compatibility; not used.
-        producer_op_list: Accepted for compatibility; not used.
-        allow_files: headrace's own: whether the message may have operations that read or write any
-            file: `ReadFile`, `WriteFile`, and `PrintV2` into a file. Readers need no permission.
+        name: The scope of the new operations. Defaults to "import". If it is "", there is no scope,
+            and a number is added to names that are already used.
+        op_dict: Accepted for compatibility, but not used.
+        producer_op_list: Accepted for compatibility, but not used.
+        allow_files: Only in headrace: whether the message can have operations that read or write
+            arbitrary files: `ReadFile`, `WriteFile`, and `PrintV2` to a file. Readers are always
+            allowed.
 
     Returns:
-        The operations and tensors that `return_elements` names, in a list; None if it is None.
+        A list of the operations and tensors in `return_elements`, or None if it is None.
 
     Raises:
-        NotFoundError: If the type of an operation does not exist here.
-        PermissionDeniedError: If an operation reads or writes any file, and may not.
-        TypeError: If `graph_def` is not a `GraphDef` or names are not strings.
-        UnimplementedError: If there is a loop, a tensor array or a condition of TensorFlow's.
-        ValueError: If a node reads a missing one, a name to map or to return is not in the message,
-            or attributes and inputs do not fit. Only the last is found when some of the operations
-            have been added.
+        NotFoundError: If headrace does not have the type of an operation.
+        PermissionDeniedError: If an operation reads or writes arbitrary files and `allow_files` is
+            False.
+        TypeError: If `graph_def` is not a `GraphDef`, or names are not strings.
+        UnimplementedError: If there is a loop, a tensor array, or a condition written by
+            TensorFlow.
+        ValueError: If a node reads a missing node, a name in `input_map` or `return_elements` is
+            not in the message, or attributes and inputs do not match. In the last case, some
+            operations may already have been added.
     """
     if not isinstance(graph_def, GraphDef):
         raise TypeError("Argument `graph_def` must be a GraphDef proto.")

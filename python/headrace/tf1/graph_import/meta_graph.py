@@ -42,25 +42,25 @@ def import_meta_graph(
 ) -> Saver | None:
     """Adds an exported graph with its collections to the default graph.
 
-    Queue runners come with it: `start_queue_runners` fills the queues of an imported input.
+    Queue runners are imported too, so `start_queue_runners` fills the queues of an imported input.
 
     Args:
-        meta_graph_or_file: The result of `export_meta_graph`, or its file. The `.meta` that a
-            `Saver` writes beside a checkpoint works if no constant has more than 64 KiB.
-        clear_devices: Whether operations lose their devices.
-        import_scope: A scope to put before all names; None for none.
-        input_map: As for `import_graph_def`.
-        allow_files: As for `import_graph_def`: headrace's own.
+        meta_graph_or_file: The result of `export_meta_graph`, or its file. The `.meta` file of a
+            `Saver` works if no constant has more than 64 KiB.
+        clear_devices: Whether to remove the devices of operations.
+        import_scope: A scope to add before all names (optional).
+        input_map: See `import_graph_def`.
+        allow_files: See `import_graph_def`.
 
     Returns:
-        A saver of the graph's global variables, by their names in the message; None if there are
-        none.
+        A saver for the graph's global variables, by their names in the message. None if there are
+        no variables.
 
     Raises:
-        OSError: If there is no such file, or it is not such a message.
-        OpError: As `import_graph_def`.
-        TypeError: As `import_graph_def`.
-        ValueError: As `import_graph_def`.
+        OSError: If the file does not exist or is not a `MetaGraphDef`.
+        OpError: See `import_graph_def`.
+        TypeError: See `import_graph_def`.
+        ValueError: See `import_graph_def`.
     """
     source = meta_graph_or_file
     message = MetaGraphDef()

@@ -25,29 +25,31 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches of examples, each a value of `tensors`.
+    """Returns batches of examples. Each example is one value of `tensors`.
 
     Args:
         tensors: One example: a list or dict of tensors.
-        batch_size: Examples in a batch.
-        num_threads: Threads that compute examples. With more than one, their order is not kept.
+        batch_size: The number of examples in a batch.
+        num_threads: The number of threads that compute examples. With more than one, the order is
+            not kept.
         capacity: The number of examples that the queue holds.
-        enqueue_many: Whether each tensor has several examples, one in each row; there may be none.
-        shapes: Shapes of the tensors of one example, where they are not known.
-        dynamic_pad: Whether tensors of unknown size are padded with 0 or "" to the longest of the
+        enqueue_many: Whether each tensor has several examples, one per row. There can be none.
+        shapes: The shapes of the tensors of one example, if they are unknown.
+        dynamic_pad: Whether tensors of unknown size are padded with 0 or "" to the longest in the
             batch.
-        allow_smaller_final_batch: Whether the examples left at the end make a smaller batch;
-            otherwise they are dropped.
-        shared_name: As for `FIFOQueue`.
+        allow_smaller_final_batch: Whether the remaining examples at the end form a smaller batch.
+            If False, they are dropped.
+        shared_name: See `FIFOQueue`.
         name: Name of the operations.
 
     Returns:
-        The tensors with a new first dimension: a dict for a dict, a bare tensor for a list of one,
-        else a list.
+        The tensors with a new first dimension: a dict if `tensors` is a dict, a single tensor if it
+        is a list of one, and a list otherwise.
 
     Raises:
-        OutOfRangeError: When run: the input has ended, or failed (`Coordinator.join` tells).
-        ValueError: If the tensors are none, or their shapes are not known.
+        OutOfRangeError: When run, if the input has ended or failed. `Coordinator.join` raises the
+            error.
+        ValueError: If there are no tensors, or their shapes are unknown.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)
@@ -65,10 +67,10 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `batch` does, with a thread for each example of `tensors_list`.
+    """Returns batches as `batch` does, with one thread for each example of `tensors_list`.
 
-    Give each example a separate reader, so that several files are read at the same time. The input
-    ends when all of them have ended.
+    Use a separate reader for each example, so that several files are read at the same time. The
+    input ends when all of them have ended.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)
@@ -88,36 +90,36 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `batch` does, of examples drawn at random from the queue.
+    """Returns batches as `batch` does, but of examples drawn at random from the queue.
 
-    With all seeds set (`set_random_seed`, or the seeds of this function, of the producer and of
-    random operations) and one thread, each draw is from the elements in the queue at that moment,
-    as in TensorFlow. So the batches are the same in every run if these do not depend on time:
+    Even with all seeds set (`set_random_seed`, or the seeds of this function, the producer and
+    random operations) and one thread, each draw depends on the elements that are in the queue at
+    that moment, as in TensorFlow. The batches are the same in every run if one of these holds:
 
     - the input has `min_after_dequeue` examples at most: all are drawn after its end;
     - `capacity` is `min_after_dequeue` + 1;
     - the queue is full, or the input over, when the first batch is taken, and examples come faster
       than batches are taken from then on.
 
-    Otherwise, and with several threads, the order of two runs may differ. Each example occurs once
-    in each epoch in any case.
+    Otherwise, or with several threads, the order can differ between runs. Each example still occurs
+    once per epoch.
 
     Args:
-        tensors: As for `batch`.
-        batch_size: As for `batch`.
-        capacity: The number of examples that the queue holds; more than `min_after_dequeue`.
-        min_after_dequeue: The number that stays in the queue after a draw: the more, the better
-            mixed.
-        num_threads: As for `batch`.
+        tensors: See `batch`.
+        batch_size: See `batch`.
+        capacity: The number of examples that the queue holds. It must exceed `min_after_dequeue`.
+        min_after_dequeue: The minimum number of examples that stay in the queue. More examples are
+            shuffled better.
+        num_threads: See `batch`.
         seed: Makes the draws repeatable, within the limits above.
-        enqueue_many: As for `batch`.
-        shapes: As for `batch`.
-        allow_smaller_final_batch: As for `batch`.
-        shared_name: As for `FIFOQueue`.
+        enqueue_many: See `batch`.
+        shapes: See `batch`.
+        allow_smaller_final_batch: See `batch`.
+        shared_name: See `FIFOQueue`.
         name: Name of the operations.
 
     Raises:
-        ValueError: As `batch`; or if `capacity` is not more than `min_after_dequeue`.
+        ValueError: See `batch`. Or if `capacity` does not exceed `min_after_dequeue`.
     """
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)

@@ -16,16 +16,17 @@ __all__ = ["match_filenames_once"]
 def match_filenames_once(
     pattern: TensorLike | PathLike[str] | Sequence[str | PathLike[str]], name: str | None = None
 ) -> Variable:
-    """Creates a local variable with the names of the files that match patterns.
+    """Creates a local variable with the names of the files that match the patterns.
 
-    They are looked up when it is initialized: run `local_variables_initializer` first.
+    The names are looked up when the variable is initialized: run `local_variables_initializer`
+    first.
 
     Args:
-        pattern: As for `matching_files`.
+        pattern: See `matching_files`.
         name: Name of the variable.
 
     Returns:
-        A string vector, not trainable and of unknown static shape.
+        A string vector of unknown static shape. It is not trainable.
     """
     with name_scope(name, "matching_filenames", [pattern]) as scope:
         return Variable(

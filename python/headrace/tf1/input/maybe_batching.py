@@ -26,27 +26,28 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches as `batch` does, of the examples for which a condition holds.
+    """Returns batches as `batch` does, but only of examples for which a condition is true.
 
-    The tensors of the other examples are computed, too.
+    The tensors of the other examples are still computed.
 
     Args:
-        tensors: As for `batch`.
-        keep_input: A bool scalar: whether this example is kept, or all of them with
-            `enqueue_many`; or then a bool vector, one for each.
-        batch_size: As for `batch`.
-        num_threads: As for `batch`.
-        capacity: As for `batch`.
-        enqueue_many: As for `batch`.
-        shapes: As for `batch`.
-        dynamic_pad: As for `batch`.
-        allow_smaller_final_batch: As for `batch`.
-        shared_name: As for `batch`.
-        name: As for `batch`.
+        tensors: See `batch`.
+        keep_input: A bool scalar: whether to keep this example, or, with `enqueue_many`, all
+            examples. With `enqueue_many`, it can also be a bool vector with one element per
+            example.
+        batch_size: See `batch`.
+        num_threads: See `batch`.
+        capacity: See `batch`.
+        enqueue_many: See `batch`.
+        shapes: See `batch`.
+        dynamic_pad: See `batch`.
+        allow_smaller_final_batch: See `batch`.
+        shared_name: See `batch`.
+        name: See `batch`.
 
     Raises:
-        OutOfRangeError: As `batch`.
-        ValueError: As `batch`; or if `keep_input` has more dimensions, or it is not known how many.
+        OutOfRangeError: See `batch`.
+        ValueError: See `batch`. Or if `keep_input` has more dimensions, or an unknown rank.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(
@@ -69,7 +70,7 @@ def maybe_batch_join(
 ) -> Any:
     """Returns batches as `batch_join` does, with a condition; see `maybe_batch`.
 
-    The same condition holds for every example of `tensors_list`.
+    The same condition applies to every example of `tensors_list`.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(

@@ -66,15 +66,15 @@ def limit_epochs(
 
     Args:
         tensor: Any tensor.
-        num_epochs: The number of epochs; None for no limit.
+        num_epochs: The number of epochs. Defaults to no limit.
         name: Name of the operation.
 
     Returns:
-        The tensor; `tensor` itself if there is no limit.
+        The tensor. It is `tensor` itself if there is no limit.
 
     Raises:
-        FailedPreconditionError: When run: the count was not initialized.
-        OutOfRangeError: When run: the limit is reached.
+        FailedPreconditionError: When run, if the count was not initialized.
+        OutOfRangeError: When run, if the limit is reached.
         ValueError: If `num_epochs` is not positive.
     """
     if num_epochs is None:
@@ -105,26 +105,28 @@ def input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """Returns a queue of the rows of a tensor, filled by its own runner.
+    """Returns a queue that a runner fills with the rows of a tensor.
 
     Args:
-        input_tensor: The rows; computed again in each epoch.
-        element_shape: Shape of one row, where the tensor's own is not fully known.
-        num_epochs: The number of epochs; None for no limit. Needs
-            `local_variables_initializer`.
-        shuffle: Whether the rows are put in another random order in each epoch.
+        input_tensor: The rows. They are computed again in each epoch.
+        element_shape: The shape of one row, if the shape of the tensor is not fully known.
+        num_epochs: The number of epochs. Defaults to no limit. If given, run
+            `local_variables_initializer` first.
+        shuffle: Whether the rows are in a new random order in each epoch.
         seed: Makes the order repeatable.
         capacity: The number of rows that the queue holds.
-        shared_name: As for `FIFOQueue`.
-        summary_name: Name of a summary of the fill of the queue; None for no summary.
+        shared_name: See `FIFOQueue`.
+        summary_name: The name of a summary of how full the queue is. By default, there is no
+            summary.
         name: Name of the operations.
-        cancel_op: As for `QueueRunner`.
+        cancel_op: See `QueueRunner`.
 
     Returns:
-        A `FIFOQueue`; its runner is in `GraphKeys.QUEUE_RUNNERS`.
+        A `FIFOQueue`. Its runner is in `GraphKeys.QUEUE_RUNNERS`.
 
     Raises:
-        InvalidArgumentError: When run, through the runner: there are no rows and no `num_epochs`.
+        InvalidArgumentError: When run, through the runner, if there are no rows and no
+            `num_epochs`.
         ValueError: If the shape of a row is not fully known, or contradicts `element_shape`.
     """
     with name_scope(name, "input_producer", [input_tensor]):
@@ -164,24 +166,24 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """Returns a queue of strings, such as file names, filled by its own runner.
+    """Returns a queue that a runner fills with strings, such as file names.
 
     Args:
-        string_tensor: A vector of strings, or a list of `pathlib.Path`s; not empty.
-        num_epochs: As for `input_producer`.
-        shuffle: As for `input_producer`.
-        seed: As for `input_producer`.
-        capacity: As for `input_producer`.
-        shared_name: As for `FIFOQueue`.
+        string_tensor: A vector of strings, or a list of `pathlib.Path`s. It must not be empty.
+        num_epochs: See `input_producer`.
+        shuffle: See `input_producer`.
+        seed: See `input_producer`.
+        capacity: See `input_producer`.
+        shared_name: See `FIFOQueue`.
         name: Name of the operations.
-        cancel_op: As for `QueueRunner`.
+        cancel_op: See `QueueRunner`.
 
     Returns:
-        A `FIFOQueue` of scalar strings; its runner is in `GraphKeys.QUEUE_RUNNERS`.
+        A `FIFOQueue` of scalar strings. Its runner is in `GraphKeys.QUEUE_RUNNERS`.
 
     Raises:
-        InvalidArgumentError: When run, through the runner: there are no strings.
-        ValueError: If it is known that there are no strings, or they are not a vector.
+        InvalidArgumentError: When run, through the runner, if there are no strings.
+        ValueError: If there are known to be no strings, or they are not a vector.
     """
     text = "string_input_producer requires a non-null input tensor"
     if not isinstance(string_tensor, Tensor) and not string_tensor:
@@ -213,15 +215,15 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """Returns a queue of the integers from 0 to `limit` - 1, filled by its own runner.
+    """Returns a queue that a runner fills with the integers from 0 to `limit` - 1.
 
     Args:
         limit: A scalar integer.
-        num_epochs: As for `input_producer`.
-        shuffle: As for `input_producer`.
-        seed: As for `input_producer`.
-        capacity: As for `input_producer`.
-        shared_name: As for `FIFOQueue`.
+        num_epochs: See `input_producer`.
+        shuffle: See `input_producer`.
+        seed: See `input_producer`.
+        capacity: See `input_producer`.
+        shared_name: See `FIFOQueue`.
         name: Name of the operations.
 
     Returns:
@@ -250,22 +252,22 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Returns one row of each tensor: the same index in all, another index in each run.
+    """Returns one row of each tensor. All rows have the same index, which changes in each run.
 
     Args:
-        tensor_list: Tensors with as many rows as the first.
-        num_epochs: As for `input_producer`.
-        shuffle: As for `input_producer`.
-        seed: As for `input_producer`.
-        capacity: As for `input_producer`.
-        shared_name: As for `FIFOQueue`.
+        tensor_list: Tensors with the same number of rows.
+        num_epochs: See `input_producer`.
+        shuffle: See `input_producer`.
+        seed: See `input_producer`.
+        capacity: See `input_producer`.
+        shared_name: See `FIFOQueue`.
         name: Name of the operations.
 
     Returns:
         One tensor for each of `tensor_list`, without its first dimension.
 
     Raises:
-        InvalidArgumentError: When run: a tensor has fewer rows than the first.
+        InvalidArgumentError: When run, if a tensor has fewer rows than the first.
         ValueError: If `tensor_list` is empty.
     """
     with name_scope(name, "input_producer", tensor_list):

@@ -37,7 +37,7 @@ def copy(src: _Path, dst: _Path, overwrite: bool = False) -> None:
 
 
 def exists(path: _Path) -> bool:
-    """Returns whether there is a file or directory of that name."""
+    """Returns whether a file or directory exists."""
     return gfile.Exists(path)
 
 
@@ -47,7 +47,7 @@ def glob(pattern: _Path | Sequence[_Path]) -> list[str]:
 
 
 def isdir(path: _Path) -> bool:
-    """Returns whether there is a directory of that name."""
+    """Returns whether a path is an existing directory."""
     return gfile.IsDirectory(path)
 
 
@@ -93,11 +93,11 @@ def walk(
 
     Args:
         top: The directory to start at.
-        topdown: Whether a directory comes before the directories in it.
-        onerror: Called with the error if there is no directory to start at; None to ignore it.
+        topdown: If True, a directory comes before its subdirectories.
+        onerror: Called with the error if `top` does not exist. By default, the error is ignored.
 
     Yields:
-        The directory, the names of the directories in it and the names of the files in it.
+        The directory, the names of its subdirectories, and the names of its files.
     """
     if onerror is not None and not gfile.IsDirectory(top):
         onerror(NotFoundError(None, None, f"Could not find directory {os.fsdecode(top)}"))

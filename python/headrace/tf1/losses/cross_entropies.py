@@ -26,16 +26,16 @@ def sigmoid_cross_entropy(
     """Returns the cross entropy of independent classes.
 
     Args:
-        multi_class_labels: Whether an example is of a class, (batch, classes), 0 to 1.
-        logits: The predictions, of the same shape and a float type.
-        weights: As for `compute_weighted_loss`.
+        multi_class_labels: The probability of each class, (batch, classes), from 0 to 1.
+        logits: The predictions, of the same shape and a floating-point type.
+        weights: See `compute_weighted_loss`.
         label_smoothing: The fraction by which labels are moved towards 1/2, from 0 to 1.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to; None for none.
+        loss_collection: The collection that the loss is added to. If None, it is not added to any.
         reduction: One of `Reduction`.
 
     Raises:
-        ValueError: If shapes do not fit, or an argument is None.
+        ValueError: If shapes do not match, or an argument is None.
     """
     if multi_class_labels is None:
         raise ValueError("multi_class_labels must not be None.")
@@ -65,16 +65,16 @@ def softmax_cross_entropy(
 
     Args:
         onehot_labels: The probability of each class, (batch, classes).
-        logits: The predictions, of the same shape and a float type.
-        weights: A scalar, or a number for each example.
-        label_smoothing: The fraction by which probabilities are moved towards equal ones, from 0 to
-            1.
+        logits: The predictions, of the same shape and a floating-point type.
+        weights: A scalar, or one number per example.
+        label_smoothing: The fraction by which probabilities are moved towards equal probabilities,
+            from 0 to 1.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to; None for none.
+        loss_collection: The collection that the loss is added to. If None, it is not added to any.
         reduction: One of `Reduction`.
 
     Raises:
-        ValueError: If shapes do not fit, or an argument is None.
+        ValueError: If shapes do not match, or an argument is None.
     """
     if onehot_labels is None:
         raise ValueError("onehot_labels must not be None.")
@@ -103,18 +103,18 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Returns the cross entropy of mutually exclusive classes, from the number of the class.
+    """Returns the cross entropy of mutually exclusive classes, given the class numbers.
 
     Args:
         labels: The class of each example, int32 or int64: (batch,) or (batch, 1).
-        logits: The predictions, (batch, classes), of a float type.
-        weights: A scalar, or a number for each example.
+        logits: The predictions, (batch, classes), of a floating-point type.
+        weights: A scalar, or one number per example.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to; None for none.
+        loss_collection: The collection that the loss is added to. If None, it is not added to any.
         reduction: One of `Reduction`.
 
     Raises:
-        ValueError: If shapes do not fit, or an argument is None.
+        ValueError: If shapes do not match, or an argument is None.
     """
     if labels is None:
         raise ValueError("labels must not be None.")

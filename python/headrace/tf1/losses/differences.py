@@ -59,16 +59,16 @@ def mean_squared_error(
     Args:
         labels: The labels.
         predictions: The predictions, of the same shape.
-        weights: As for `compute_weighted_loss`.
+        weights: See `compute_weighted_loss`.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to; None for none.
+        loss_collection: The collection that the loss is added to. If None, it is not added to any.
         reduction: One of `Reduction`.
 
     Returns:
-        A float32 scalar, or a tensor of the shape of `labels` for `Reduction.NONE`.
+        A float32 scalar, or a tensor in the shape of `labels` for `Reduction.NONE`.
 
     Raises:
-        ValueError: If shapes do not fit, or an argument is None.
+        ValueError: If shapes do not match, or an argument is None.
     """
     _check_given(labels=labels, predictions=predictions)
     with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as inner:
@@ -84,20 +84,20 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
-    """Returns the squared differences between the errors of each two elements of an example.
+    """Returns the squared differences between the errors of all pairs of elements of an example.
 
     Args:
         labels: The labels, (batch, …).
         predictions: The predictions, of the same shape.
-        weights: A scalar, or one number for each example, in as many axes as `labels` has.
+        weights: A scalar, or one number per example, with as many axes as `labels`.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to; None for none.
+        loss_collection: The collection that the loss is added to. If None, it is not added to any.
 
     Returns:
         A float32 scalar.
 
     Raises:
-        ValueError: If shapes do not fit, or an argument is None.
+        ValueError: If shapes do not match, or an argument is None.
     """
     _check_given(labels=labels, predictions=predictions)
     default = "mean_pairwise_squared_error"
@@ -131,20 +131,20 @@ def cosine_distance(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim: int | None = None,
 ) -> Tensor:
-    """Returns one minus the product of labels and predictions, which are vectors of length one.
+    """Returns one minus the dot product of labels and predictions, which are unit vectors.
 
     Args:
         labels: The labels.
         predictions: The predictions, of the same shape.
-        axis: The axis of the vectors; it stays, with size 1.
-        weights: As for `compute_weighted_loss`.
+        axis: The axis of the vectors. It is kept with size 1.
+        weights: See `compute_weighted_loss`.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to; None for none.
+        loss_collection: The collection that the loss is added to. If None, it is not added to any.
         reduction: One of `Reduction`.
         dim: The old name of `axis`.
 
     Raises:
-        ValueError: If shapes do not fit, an argument is None, or there is no axis.
+        ValueError: If shapes do not match, an argument is None, or there is no `axis`.
     """
     chosen = only_one("axis", axis, "dim", dim)
     if chosen is None:
@@ -165,18 +165,18 @@ def hinge_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Returns the amount by which predictions are below a margin of 1 on the right side.
+    """Returns how far predictions are below a margin of 1 on the correct side.
 
     Args:
         labels: The labels, 0 or 1.
-        logits: The predictions, of the same shape: above 0 for 1.
-        weights: As for `compute_weighted_loss`.
+        logits: The predictions, of the same shape. A number above 0 predicts 1.
+        weights: See `compute_weighted_loss`.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to; None for none.
+        loss_collection: The collection that the loss is added to. If None, it is not added to any.
         reduction: One of `Reduction`.
 
     Raises:
-        ValueError: If shapes do not fit, or an argument is None.
+        ValueError: If shapes do not match, or an argument is None.
     """
     _check_given(labels=labels, logits=logits)
     with name_scope(scope, "hinge_loss", [logits, labels, weights]) as inner:
@@ -201,19 +201,19 @@ def huber_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Returns half the squared differences where they are small, and a linear loss beyond.
+    """Returns half the squared differences if they are small, and a linear loss otherwise.
 
     Args:
         labels: The labels.
         predictions: The predictions, of the same shape.
-        weights: As for `compute_weighted_loss`.
+        weights: See `compute_weighted_loss`.
         delta: The difference beyond which the loss is linear.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to; None for none.
+        loss_collection: The collection that the loss is added to. If None, it is not added to any.
         reduction: One of `Reduction`.
 
     Raises:
-        ValueError: If shapes do not fit, or an argument is None.
+        ValueError: If shapes do not match, or an argument is None.
     """
     _check_given(labels=labels, predictions=predictions)
     with name_scope(scope, "huber_loss", [predictions, labels, weights]) as inner:
@@ -235,19 +235,19 @@ def log_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Returns the negative logarithm of the probability of labels.
+    """Returns the negative logarithm of the predicted probability of the labels.
 
     Args:
-        labels: The labels, 0 to 1.
+        labels: The labels, from 0 to 1.
         predictions: The predicted probabilities of 1, of the same shape.
-        weights: As for `compute_weighted_loss`.
+        weights: See `compute_weighted_loss`.
         epsilon: Added to each probability, so that the logarithm is finite.
         scope: Name of the scope.
-        loss_collection: The collection that the loss is added to; None for none.
+        loss_collection: The collection that the loss is added to. If None, it is not added to any.
         reduction: One of `Reduction`.
 
     Raises:
-        ValueError: If shapes do not fit, or an argument is None.
+        ValueError: If shapes do not match, or an argument is None.
     """
     _check_given(labels=labels, predictions=predictions)
     with name_scope(scope, "log_loss", [predictions, labels, weights]) as inner:

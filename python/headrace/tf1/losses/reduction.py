@@ -53,7 +53,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Returns all ways."""
+        """Returns all reductions."""
         return (
             *(cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE),
             *(cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS),
@@ -61,7 +61,7 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Raises ValueError if a value is not one of these."""
+        """Raises ValueError if a value is not a reduction."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}.")
 
@@ -77,17 +77,17 @@ def compute_weighted_loss(
 
     Args:
         losses: The losses, of any shape.
-        weights: A scalar, or a tensor of the rank of `losses` whose sizes are those of `losses`
-            or 1.
+        weights: A scalar, or a tensor of the same rank as `losses`, with the same sizes or 1.
         scope: Name of the scope.
-        loss_collection: The collection that the result is added to; None for none.
+        loss_collection: The collection that the result is added to. If None, it is not added to
+            any.
         reduction: One of `Reduction`.
 
     Returns:
-        A scalar, or a tensor of the shape of `losses` for `Reduction.NONE`.
+        A scalar, or a tensor in the shape of `losses` for `Reduction.NONE`.
 
     Raises:
-        ValueError: If there is no such reduction, or the weights do not fit.
+        ValueError: If the reduction does not exist, or the shapes do not match.
     """
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
@@ -115,7 +115,7 @@ def num_present(losses: Tensor, weights: TensorLike, per_batch: bool = False) ->
 
     Args:
         losses: The losses.
-        weights: Their weights.
+        weights: The weights of the losses.
         per_batch: Whether to count for each example. The other axes are kept, with size 1.
     """
     with name_scope(None, "num_present", [losses, weights]) as scope:
@@ -130,7 +130,7 @@ def num_present(losses: Tensor, weights: TensorLike, per_batch: bool = False) ->
 
 
 def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Adds a loss to a collection; does nothing if that is None."""
+    """Adds a loss to a collection. Does nothing if the collection is None."""
     if loss_collection:
         add_to_collection(loss_collection, loss)
 
@@ -139,14 +139,14 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
     """Returns the losses of a collection.
 
     Args:
-        scope: Only those whose names begin like this regular expression; None for all.
+        scope: A regular expression for the start of the names. By default, all losses are returned.
         loss_collection: The collection.
     """
     return get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """Returns the losses that the regularizers of variables made; see `get_losses`."""
+    """Returns the losses of the regularizers of variables; see `get_losses`."""
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
@@ -156,7 +156,7 @@ def get_regularization_loss(
     """Returns the sum of `get_regularization_losses`, 0 if there are none.
 
     Args:
-        scope: As for `get_regularization_losses`.
+        scope: See `get_regularization_losses`.
         name: Name of the operation.
     """
     losses = get_regularization_losses(scope)
@@ -169,12 +169,12 @@ def get_total_loss(
     """Returns the sum of all losses.
 
     Args:
-        add_regularization_losses: Whether those of regularizers count too.
+        add_regularization_losses: Whether to include the losses of regularizers.
         name: Name of the operation.
-        scope: Only losses whose names begin like this regular expression; None for all.
+        scope: A regular expression for the start of the names. Defaults to all losses.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If there are no losses.
     """
     losses = get_losses(scope)
     if add_regularization_losses:

@@ -22,23 +22,23 @@ def mean_iou(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The mean over classes of intersection divided by union, of labels and predictions.
+    """The intersection of labels and predictions divided by their union, averaged over classes.
 
     Args:
         labels: The labels of a batch, integers from 0 to `num_classes` - 1.
         predictions: The predicted classes, of the same shape.
         num_classes: The number of classes.
-        weights: The weight of each, of the same shape; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element, in the same shape. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The mean so far, over the classes that came, and an operation that adds the batch and
-        returns the table of counts after that.
+        The mean so far, over the classes seen, and an operation that adds the batch and returns the
+        new table of counts.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     truth, guesses = ops.convert_to_tensor(labels), ops.convert_to_tensor(predictions)
     with ops.variable_scope(name, "mean_iou", values=[guesses, truth, weights]):
@@ -68,23 +68,23 @@ def mean_per_class_accuracy(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The mean over classes of the share of their labels that was predicted.
+    """The fraction of the labels of each class that were predicted, averaged over classes.
 
     Args:
         labels: The labels of a batch, integers from 0 to `num_classes` - 1.
         predictions: The predicted classes, of the same shape.
         num_classes: The number of classes.
-        weights: The weight of each, of the same shape; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element, in the same shape. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The mean so far, and an operation that adds the batch and returns the share of each class
-        after that.
+        The mean so far, and an operation that adds the batch and returns the new accuracy of each
+        class.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     truth, guesses = ops.convert_to_tensor(labels), ops.convert_to_tensor(predictions)
     with ops.variable_scope(name, "mean_accuracy", values=[guesses, truth, weights]):

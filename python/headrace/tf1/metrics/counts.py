@@ -33,21 +33,21 @@ def true_positives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The number of true predictions that are right.
+    """The number of true predictions that are correct.
 
     Args:
-        labels: The labels of a batch; converted to bool.
-        predictions: The predictions, of the same shape; converted to bool.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        labels: The labels of a batch, which are converted to bool.
+        predictions: The predictions, of the same shape, which are converted to bool.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The number so far, and an operation that adds the batch and returns the number after that.
+        The number so far, and an operation that adds the batch and returns the new number.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     collections = metrics_collections, updates_collections
     return _count("true_positives", True, True, labels, predictions, weights, collections, name)
@@ -61,7 +61,7 @@ def true_negatives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The number of false predictions that are right; see `true_positives`."""
+    """The number of false predictions that are correct; see `true_positives`."""
     collections = metrics_collections, updates_collections
     return _count("true_negatives", False, False, labels, predictions, weights, collections, name)
 
@@ -100,21 +100,21 @@ def precision(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The share of the true predictions that is right; 0 if there are none.
+    """The fraction of true predictions that are correct, or 0 if there are none.
 
     Args:
-        labels: The labels of a batch; converted to bool.
-        predictions: The predictions, of the same shape; converted to bool.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        labels: The labels of a batch, which are converted to bool.
+        predictions: The predictions, of the same shape, which are converted to bool.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The share so far, and an operation that adds the batch and returns the share after that.
+        The fraction so far, and an operation that adds the batch and returns the new fraction.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     collections = metrics_collections, updates_collections
     arguments = labels, predictions, weights
@@ -129,7 +129,7 @@ def recall(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The share of the true labels that was predicted; 0 if there are none; see `precision`."""
+    """The fraction of true labels that were predicted, or 0 if there are none. See `precision`."""
     collections = metrics_collections, updates_collections
     arguments = labels, predictions, weights
     return _share("recall", false_negatives, *arguments, collections, name)

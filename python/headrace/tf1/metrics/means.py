@@ -37,16 +37,16 @@ def mean(
 
     Args:
         values: The numbers of a batch.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The mean so far, and an operation that adds the batch and returns the mean after that.
+        The mean so far, and an operation that adds the batch and returns the new mean.
 
     Raises:
-        ValueError: If the weights do not fit.
+        ValueError: If the weights do not match the values.
     """
     with ops.variable_scope(name, "mean", values=[values, weights]):
         numbers = ops.cast(values, dtypes.float32)
@@ -76,16 +76,16 @@ def mean_tensor(
 
     Args:
         values: The numbers of a batch, of a known shape.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The means so far, and an operation that adds the batch and returns the means after that.
+        The means so far, and an operation that adds the batch and returns the new means.
 
     Raises:
-        ValueError: If the weights do not fit, or the shape is not known.
+        ValueError: If the weights do not match the values, or the shape is not known.
     """
     with ops.variable_scope(name, "mean", values=[values, weights]):
         numbers = ops.cast(values, dtypes.float32)
@@ -117,21 +117,21 @@ def accuracy(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The rate at which predictions equal labels.
+    """The fraction of predictions that equal their labels.
 
     Args:
         labels: The labels of a batch.
         predictions: The predictions, of the same shape.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The share so far, and an operation that adds the batch and returns the share after that.
+        The fraction so far, and an operation that adds the batch and returns the new fraction.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     guesses, truth, each = aligned(predictions, labels, weights)
     if guesses.dtype.base_dtype != truth.dtype.base_dtype:
@@ -168,16 +168,16 @@ def mean_squared_error(
     Args:
         labels: The labels of a batch.
         predictions: The predictions, of the same shape and type.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The error so far, and an operation that adds the batch and returns the error after that.
+        The error so far, and an operation that adds the batch and returns the new error.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     guesses, truth, each = aligned(predictions, labels, weights)
     errors = ops.squared_difference(truth, guesses)
@@ -193,7 +193,7 @@ def root_mean_squared_error(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The square root of `mean_squared_error`, whose arguments it takes."""
+    """The square root of `mean_squared_error`, with the same arguments."""
     guesses, truth, each = aligned(predictions, labels, weights)
     default = name or "root_mean_squared_error"
     value, update = mean_squared_error(truth, guesses, each, None, None, default)
@@ -209,22 +209,22 @@ def mean_relative_error(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The mean of absolute differences, each divided by a number; 0 where that is 0.
+    """The mean of the absolute differences, each divided by `normalizer`, or 0 if that is 0.
 
     Args:
         labels: The labels of a batch.
         predictions: The predictions, of the same shape and type.
         normalizer: The divisor, of the same shape.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The error so far, and an operation that adds the batch and returns the error after that.
+        The error so far, and an operation that adds the batch and returns the new error.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     guesses, truth, each = aligned(predictions, labels, weights)
     guesses, divisor = remove_squeezable_dimensions(guesses, normalizer)
@@ -245,22 +245,22 @@ def mean_cosine_distance(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """One minus the mean product of labels and predictions, which are vectors of length one.
+    """One minus the mean dot product of labels and predictions, which are unit vectors.
 
     Args:
         labels: The labels of a batch.
         predictions: The predictions, of the same shape.
         dim: The axis of the vectors.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The distance so far, and an operation that adds the batch and returns it after that.
+        The distance so far, and an operation that adds the batch and returns the new distance.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     guesses, truth, each = aligned(predictions, labels, weights)
     products = ops.reduce_sum(ops.multiply(guesses, truth), [dim], keepdims=True)
@@ -277,18 +277,18 @@ def percentage_below(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The share of all values, from 0 to 1, that is below a threshold.
+    """The fraction of all values, from 0 to 1, that are below a threshold.
 
     Args:
         values: The numbers of a batch.
         threshold: The threshold.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The share so far, and an operation that adds the batch and returns the share after that.
+        The fraction so far, and an operation that adds the batch and returns the new fraction.
     """
     is_below = ops.cast(ops.less(values, threshold), dtypes.float32)
     default = name or "percentage_below_threshold"

@@ -52,26 +52,26 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
 ) -> Metric:
-    """The area under a curve of rates, approximated by thresholds.
+    """The area under a curve of rates, approximated with thresholds.
 
     Args:
-        labels: The labels of a batch; converted to bool.
+        labels: The labels of a batch, which are converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        num_thresholds: The number of thresholds, evenly spread.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        num_thresholds: The number of evenly spaced thresholds.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         curve: "ROC" (true positives over false positives) or "PR" (precision over recall).
         name: Name of the scope.
         summation_method: "trapezoidal", "careful_interpolation" (for "PR"), "minoring" or
             "majoring".
-        thresholds: The thresholds between 0 and 1; None for evenly spread ones.
+        thresholds: The thresholds between 0 and 1. Defaults to evenly spaced thresholds.
 
     Returns:
-        The area so far, and an operation that adds the batch and returns the area after that.
+        The area so far, and an operation that adds the batch and returns the new area.
 
     Raises:
-        ValueError: If shapes do not fit, or the curve or the method is none of these.
+        ValueError: If shapes do not match, or the curve or the method is invalid.
     """
     with ops.variable_scope(name, "auc", values=[labels, predictions, weights]):
         if curve not in ("ROC", "PR"):
@@ -96,22 +96,22 @@ def precision_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The share of the predictions above each threshold that is right.
+    """The fraction of predictions above each threshold that are correct.
 
     Args:
-        labels: The labels of a batch; converted to bool.
+        labels: The labels of a batch, which are converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
         thresholds: The thresholds.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The shares so far, and an operation that adds the batch and returns the shares after that.
+        The fractions so far, and an operation that adds the batch and returns the new fractions.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     scope = ops.variable_scope(
         name, "precision_at_thresholds", values=[predictions, labels, weights]
@@ -133,9 +133,9 @@ def recall_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The share of true labels with a prediction above each threshold.
+    """The fraction of true labels with a prediction above each threshold.
 
-    Takes the arguments of `precision_at_thresholds`.
+    The arguments are the same as for `precision_at_thresholds`.
     """
     with ops.variable_scope(name, "recall_at_thresholds", values=[predictions, labels, weights]):
         kinds = ["true_positives", "false_negatives"]
@@ -155,23 +155,23 @@ def sensitivity_at_specificity(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The share of true labels that is predicted at a given share of false ones.
+    """The fraction of true labels that are predicted, at a given fraction for false labels.
 
     Args:
-        labels: The labels of a batch; converted to bool.
+        labels: The labels of a batch, which are converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
-        specificity: The share of false labels that are predicted, from 0 to 1.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
+        specificity: The fraction of false labels that are predicted, from 0 to 1.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
         num_thresholds: The number of thresholds to use.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The share so far, and an operation that adds the batch and returns the share after that.
+        The fraction so far, and an operation that adds the batch and returns the new fraction.
 
     Raises:
-        ValueError: If shapes do not fit, or the share is not from 0 to 1.
+        ValueError: If shapes do not match, or `specificity` is not from 0 to 1.
     """
     if specificity < 0 or specificity > 1:
         raise ValueError("`specificity` must be in the range [0, 1].")
@@ -196,23 +196,23 @@ def specificity_at_sensitivity(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The share of false labels that is predicted at a given share of true ones.
+    """The fraction of false labels that are predicted, at a given fraction for true labels.
 
     Args:
-        labels: The labels of a batch; converted to bool.
+        labels: The labels of a batch, which are converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
-        sensitivity: The share of true labels that are predicted, from 0 to 1.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
+        sensitivity: The fraction of true labels that are predicted, from 0 to 1.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
         num_thresholds: The number of thresholds to use.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The share so far, and an operation that adds the batch and returns the share after that.
+        The fraction so far, and an operation that adds the batch and returns the new fraction.
 
     Raises:
-        ValueError: If shapes do not fit, or the share is not from 0 to 1.
+        ValueError: If shapes do not match, or `sensitivity` is not from 0 to 1.
     """
     if sensitivity < 0 or sensitivity > 1:
         raise ValueError("`sensitivity` must be in the range [0, 1].")
@@ -239,22 +239,22 @@ def true_positives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The number of predictions above each threshold that are right.
+    """The number of predictions above each threshold that are correct.
 
     Args:
-        labels: The labels of a batch; converted to bool.
+        labels: The labels of a batch, which are converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
         thresholds: The thresholds.
-        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The numbers so far, and an operation that adds the batch and returns them after that.
+        The numbers so far, and an operation that adds the batch and returns the new numbers.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     collections = metrics_collections, updates_collections
     arguments = labels, predictions, thresholds, weights
@@ -270,7 +270,7 @@ def true_negatives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The number of predictions up to each threshold that are right.
+    """The number of predictions up to each threshold that are correct.
 
     See `true_positives_at_thresholds`.
     """

@@ -38,25 +38,25 @@ def recall_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The share of all labels that is among the k classes with the largest predictions.
+    """The fraction of all labels that are among the k classes with the largest predictions.
 
     Args:
         labels: The classes of each example, integers: (…, labels), a sparse tensor if examples have
-            different numbers of them, or (…) for one each.
-        predictions: A number for each class, (…, classes).
-        k: The number of largest predictions that count.
-        class_id: The only class to look at; None for all.
-        weights: The weight of each example; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+            different numbers of labels, or (…) if each has one.
+        predictions: One number per class, (…, classes).
+        k: The number of largest predictions to consider.
+        class_id: The only class to consider. Defaults to all classes.
+        weights: The weight of each example. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The share so far, float64, and an operation that adds the batch and returns the share after
-        that.
+        The fraction so far, float64, and an operation that adds the batch and returns the new
+        fraction.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     with name_scope(name, _named("recall", k, class_id), _given(predictions, labels, weights)) as s:
         predicted = ops.top_k(predictions, k).indices
@@ -74,7 +74,7 @@ def recall_at_top_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Returns the recall, as `recall_at_k`, of predicted classes: integers, (…, k)."""
+    """Calls `recall_at_k` for predicted classes: integers, (…, k)."""
     collections = metrics_collections, updates_collections
     return _share("recall", labels, predictions_idx, k, class_id, weights, collections, name)
 
@@ -89,9 +89,9 @@ def precision_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The share of the k classes with the largest predictions that are labels.
+    """The fraction of the k classes with the largest predictions that are labels.
 
-    Takes the arguments of `recall_at_k`.
+    The arguments are the same as for `recall_at_k`.
     """
     scope = _named("precision", k, class_id)
     with name_scope(name, scope, _given(predictions, labels, weights)) as s:
@@ -110,7 +110,7 @@ def precision_at_top_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Returns the precision, as `precision_at_k`, of predicted classes: integers, (…, k)."""
+    """Calls `precision_at_k` for predicted classes: integers, (…, k)."""
     collections = metrics_collections, updates_collections
     return _share("precision", labels, predictions_idx, k, class_id, weights, collections, name)
 
@@ -126,24 +126,23 @@ def average_precision_at_k(
 ) -> Metric:
     """The mean over examples of the average precision of the k largest predictions.
 
-    That is the sum of the precisions at each place where a label is, divided by the number of
-    labels, or by k if there are more.
+    It is the sum of the precisions at the position of each label, divided by the number of labels,
+    or by k if there are more labels.
 
     Args:
-        labels: The classes of each example, as for `recall_at_k`.
-        predictions: A number for each class, (…, classes).
-        k: The number of largest predictions that count, 1 or more.
-        weights: The weight of each example; None for 1.
-        metrics_collections: Collections for the value.
-        updates_collections: Collections for the update.
+        labels: The classes of each example; see `recall_at_k`.
+        predictions: One number per class, (…, classes).
+        k: The number of largest predictions to consider, at least 1.
+        weights: The weight of each example. Defaults to 1.
+        metrics_collections: The collections that the value is added to.
+        updates_collections: The collections that the update is added to.
         name: Name of the scope.
 
     Returns:
-        The mean so far, float64, and an operation that adds the batch and returns the mean after
-        that.
+        The mean so far, float64, and an operation that adds the batch and returns the new mean.
 
     Raises:
-        ValueError: If `k` is less than 1 or shapes do not fit.
+        ValueError: If `k` is less than 1 or shapes do not match.
     """
     if k < 1:
         raise ValueError(f"Invalid k={k}.")

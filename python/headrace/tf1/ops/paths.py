@@ -15,10 +15,10 @@ FileNames: TypeAlias = "TensorLike | os.PathLike[str] | Sequence[FileNames]"
 
 
 def with_paths_as_strings(value: FileNames) -> TensorLike:
-    """Returns a value with each path in it, such as a `pathlib.Path`, as a string.
+    """Converts all paths in a value, such as `pathlib.Path` objects, to strings.
 
     Args:
-        value: A path, or lists and tuples of them; anything else stays as it is.
+        value: A path, or nested lists and tuples of paths. Anything else does not change.
     """
     if isinstance(value, os.PathLike):
         return os.fsencode(value)

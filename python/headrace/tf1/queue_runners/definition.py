@@ -12,13 +12,13 @@ __all__ = ["QueueRunnerDef", "add_scope", "check_closed_types", "strip_scope"]
 
 @dataclass
 class QueueRunnerDef:
-    """The description of a `QueueRunner` by names, to make it again in another graph.
+    """The description of a `QueueRunner` by names, to recreate it in another graph.
 
     Attributes:
-        queue_name: Name of the queue.
-        enqueue_op_name: Names of the enqueue operations, one for each thread.
-        close_op_name: Name of the operation that closes the queue.
-        cancel_op_name: Name of the operation that closes it and cancels waiting calls.
+        queue_name: The name of the queue.
+        enqueue_op_name: The names of the enqueue operations, one per thread.
+        close_op_name: The name of the operation that closes the queue.
+        cancel_op_name: The name of the operation that closes the queue and cancels waiting calls.
         queue_closed_exception_types: Error codes that mean the end of the input.
 
     Source: `tf.train.QueueRunnerDef`, with the same field names.

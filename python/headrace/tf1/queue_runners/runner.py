@@ -52,37 +52,38 @@ class _Named(Protocol):
 
 
 class QueueRunner:
-    """Runs each of several enqueue operations of a queue in a thread of its own.
+    """Runs each of several enqueue operations of a queue in a separate thread.
 
-    A thread ends when its operation raises one of the queue-closed types; the last thread to end
-    like that closes the queue. Any other exception, `SystemExit` included, goes to the coordinator.
-    Without a coordinator it is kept in `exceptions_raised` and raised in the thread, and the last
-    thread to end closes the queue. Either way it is the cause of the consumer's `OutOfRangeError`.
+    A thread ends when its operation raises one of the queue-closed types. The last thread to end
+    like this closes the queue. Any other exception, including `SystemExit`, is reported to the
+    coordinator. If there is no coordinator, the exception is kept in `exceptions_raised` and raised
+    in the thread, and the last thread to end closes the queue. In both cases, it is the cause of
+    the `OutOfRangeError` in the consumer.
 
-    Threads do not keep a session alive: if it is collected, or `tf.reset_default_graph` drops its
-    graph, they end without an error.
+    Threads do not keep a session alive. If it is garbage-collected, or `tf.reset_default_graph`
+    drops its graph, they end without an error.
 
-    A subclass may override `_run(sess, enqueue_op, coord)`, the body of a filling thread, and
+    A subclass can override `_run(sess, enqueue_op, coord)`, the body of a filling thread, and
     `_close_on_stop(sess, cancel_op, coord)`. These and the private attributes are the same as in
     TensorFlow 1.15, so that subclasses written for it work.
 
     Args:
         queue: The queue that the operations fill.
-        enqueue_ops: The operations, one for each thread; one may occur several times.
-        close_op: Closes the queue and lets pending enqueues finish. By default `queue.close()`.
-        cancel_op: Closes the queue and cancels pending enqueues. By default
+        enqueue_ops: The operations, one per thread. An operation can occur several times.
+        close_op: Closes the queue and lets pending enqueues finish. Defaults to `queue.close()`.
+        cancel_op: Closes the queue and cancels pending enqueues. Defaults to
             `queue.close(cancel_pending_enqueues=True)`.
-        queue_closed_exception_types: Errors that mean the end of the input. By default
+        queue_closed_exception_types: The errors that mean the end of the input. Defaults to
             `(OutOfRangeError,)`.
-        queue_runner_def: The result of `to_proto`, instead of all arguments above; the names are
-            looked up in the default graph, and `queue` is then the queue's operation.
-        import_scope: Name scope to put before the names of `queue_runner_def`.
+        queue_runner_def: The result of `to_proto`, instead of all arguments above. The names are
+            looked up in the default graph, and the attribute `queue` is the operation of the queue.
+        import_scope: The name scope to add before the names of `queue_runner_def`.
 
     Raises:
-        ValueError: If `queue` or `enqueue_ops` is missing or empty, or is given beside
+        ValueError: If `queue` or `enqueue_ops` is missing or empty, or is combined with
             `queue_runner_def`.
         TypeError: If `queue_closed_exception_types` is not a tuple of `OpError` types, or is empty.
-        KeyError: If the default graph has no operation of a name in `queue_runner_def`.
+        KeyError: If a name in `queue_runner_def` does not exist in the default graph.
 
     Source: `tf.train.QueueRunner` of TensorFlow 1.15.
     """
@@ -164,12 +165,12 @@ class QueueRunner:
 
     @property
     def queue(self) -> Any:
-        """The queue, or its operation if the runner was made from a `QueueRunnerDef`."""
+        """The queue, or its operation if the runner was created from a `QueueRunnerDef`."""
         return self._queue
 
     @property
     def enqueue_ops(self) -> list[Any]:
-        """The enqueue operations, one for each thread: a new list."""
+        """The enqueue operations, one per thread, in a new list."""
         return list(self._enqueue_ops)
 
     @property
@@ -184,12 +185,12 @@ class QueueRunner:
 
     @property
     def queue_closed_exception_types(self) -> tuple[type[errors.OpError], ...]:
-        """The errors that mean that the input ended."""
+        """The errors that mean the end of the input."""
         return self._queue_closed_exception_types
 
     @property
     def exceptions_raised(self) -> list[BaseException]:
-        """Errors not reported to a coordinator since the last `create_threads`: a new list."""
+        """Errors not reported to a coordinator since the last `create_threads`, in a new list."""
         return list(self._exceptions_raised)
 
     def create_threads(
@@ -199,20 +200,20 @@ class QueueRunner:
         daemon: bool = False,
         start: bool = False,
     ) -> list[threading.Thread]:
-        """Makes the threads that fill the queue in a session.
+        """Creates the threads that fill the queue in a session.
 
-        With a coordinator one more thread waits for the stop and then cancels the queue, so that no
-        call stays blocked in it.
+        If there is a coordinator, one more thread waits for the stop and then cancels the queue, so
+        that no call stays blocked.
 
         Args:
             sess: The session to run in.
-            coord: Stops the threads, receives their errors and joins them.
-            daemon: Whether the threads do not keep the program alive.
-            start: Whether to start them here.
+            coord: The coordinator that stops the threads, receives their errors and joins them.
+            daemon: Whether the threads are daemons, which do not keep the program alive.
+            start: Whether to start the threads.
 
         Returns:
-            The threads; none while earlier ones for the same session have not all ended, even if
-            these were never started.
+            The threads. The list is empty if earlier threads for the same session have not all
+            ended, even if they were never started.
         """
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:
@@ -274,18 +275,18 @@ class QueueRunner:
             raise
 
     def progress_in(self, session: object) -> Progress:
-        """Returns how far the runner has come in a session: headrace's own, for messages."""
+        """Returns the progress of the runner in a session, for messages. Only in headrace."""
         # Without the lock: a subclass may hold it while it closes the queue and waits for room.
         return self._census.progress(session, self._runs_per_session.get(session))
 
     def can_pause_in(self, session: object) -> bool:
-        """Returns whether its threads in a session run loops that can pause: headrace's own."""
+        """Returns whether the threads in a session run loops that can pause. Only in headrace."""
         return session in self._pausable_in
 
     def filling_threads(self, session: object) -> tuple[threading.Thread, ...]:
         """Returns the threads that fill the queue of a session and have not ended.
 
-        headrace's own, for checkpoints. Threads that were never started are not included.
+        Only in headrace, for checkpoints. Threads that were never started are not included.
         """
         return self._census.filling(session)
 
@@ -293,10 +294,10 @@ class QueueRunner:
         """Describes the runner by names.
 
         Args:
-            export_scope: Name scope to take off the names.
+            export_scope: The name scope to remove from the names.
 
         Returns:
-            The names; None if the queue's name does not begin with the scope.
+            The names, or None if the name of the queue does not start with the scope.
 
         Raises:
             KeyError: If one of the queue-closed types has no error code of its own.
@@ -318,7 +319,7 @@ class QueueRunner:
     def from_proto(
         queue_runner_def: QueueRunnerDef, import_scope: str | None = None
     ) -> "QueueRunner":
-        """Makes a runner of names that are looked up in the default graph."""
+        """Creates a runner from names that are looked up in the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     def _fill(

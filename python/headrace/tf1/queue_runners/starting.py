@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
-    """Adds a runner to a collection of the default graph, for `start_queue_runners` to find."""
+    """Adds a runner to a collection of the default graph, where `start_queue_runners` finds it."""
     get_default_graph().add_to_collection(collection, qr)
 
 
@@ -32,20 +32,20 @@ def start_queue_runners(
     start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
 ) -> list[threading.Thread]:
-    """Makes the threads of all runners in a collection of the session's graph.
+    """Creates the threads of all runners in a collection of the session's graph.
 
     Args:
-        sess: The session to run in; by default the default session.
-        coord: Stops the threads, receives their errors and joins them.
-        daemon: Whether the threads do not keep the program alive.
-        start: Whether to start them here.
-        collection: Key of the collection.
+        sess: The session to run in. Defaults to the default session.
+        coord: The coordinator that stops the threads, receives their errors and joins them.
+        daemon: Whether the threads are daemons, which do not keep the program alive.
+        start: Whether to start the threads.
+        collection: The key of the collection.
 
     Returns:
-        The threads of all runners, without the runners that are running already.
+        The threads of all runners, except runners that are already running.
 
     Raises:
-        ValueError: If no session is given and there is no default one.
+        ValueError: If there is neither a session nor a default session.
         TypeError: If `sess` is not a session.
 
     Source: `tf.train.start_queue_runners` of TensorFlow 1.15.

@@ -28,8 +28,8 @@ class FIFOQueue(Queue):
     Args:
         capacity: The number of elements that the queue can hold. A negative number means no limit.
         dtypes: The dtype of the component, or a list with the dtype of each component.
-        shapes: None for components of any shape, one shape, or a list with a fully defined shape
-            for each component. `dequeue_many` requires shapes.
+        shapes: One shape, or a list with a fully defined shape for each component. By default,
+            components can have any shape. `dequeue_many` requires shapes.
         names: The names of the components. If given, elements are dicts.
         name: The name of the queue in messages.
 
@@ -52,22 +52,22 @@ class FIFOQueue(Queue):
 
 
 class RandomShuffleQueue(Queue):
-    """A queue whose elements come out in random order.
+    """A queue whose elements are dequeued in random order.
 
     Args:
-        capacity: As for `FIFOQueue`.
+        capacity: See `FIFOQueue`.
         min_after_dequeue: The number of elements that stay in the queue while it is open, from 0 to
             `capacity` - 1. A larger number shuffles better.
-        dtypes: As for `FIFOQueue`.
-        shapes: As for `FIFOQueue`.
-        names: As for `FIFOQueue`.
-        seed: The seed of the order. None for a different order each time.
-        name: As for `FIFOQueue`.
+        dtypes: See `FIFOQueue`.
+        shapes: See `FIFOQueue`.
+        names: See `FIFOQueue`.
+        seed: The seed of the order. Defaults to a different order each time.
+        name: See `FIFOQueue`.
 
     Raises:
         InvalidArgumentError: If `min_after_dequeue` is out of range.
-        TypeError: As for `FIFOQueue`.
-        ValueError: As for `FIFOQueue`.
+        TypeError: See `FIFOQueue`.
+        ValueError: See `FIFOQueue`.
     """
 
     def __init__(
@@ -93,16 +93,16 @@ class PaddingFIFOQueue(Queue):
     """A FIFO queue for elements of different sizes. Batches are padded to their largest element.
 
     Args:
-        capacity: As for `FIFOQueue`.
-        dtypes: As for `FIFOQueue`.
+        capacity: See `FIFOQueue`.
+        dtypes: See `FIFOQueue`.
         shapes: One shape, or a list with a shape of known rank for each component. Unknown
             dimensions, None, are padded with 0, "" or False in a batch. `dequeue` returns elements
             without padding.
-        names: As for `FIFOQueue`.
-        name: As for `FIFOQueue`.
+        names: See `FIFOQueue`.
+        name: See `FIFOQueue`.
 
     Raises:
-        TypeError: As for `FIFOQueue`, or if `shapes` is None.
+        TypeError: See `FIFOQueue`. Or if `shapes` is None.
         ValueError: If the numbers of dtypes, shapes and names differ, or a rank is unknown.
     """
 
@@ -119,22 +119,22 @@ class PaddingFIFOQueue(Queue):
 
 
 class PriorityQueue(Queue):
-    """A queue whose elements come out by priority, smallest number first.
+    """A queue whose elements are dequeued by priority, smallest number first.
 
     The priority is component 0 of every element, a scalar int64. Elements with equal priority come
     out in an unspecified order. A batch is taken as a whole, so `dequeue_many` waits forever if it
     asks for more elements than the capacity.
 
     Args:
-        capacity: As for `FIFOQueue`.
+        capacity: See `FIFOQueue`.
         types: The dtypes of the components after the priority.
         shapes: The shapes of the components after the priority.
         names: The names of all components, starting with the priority.
-        name: As for `FIFOQueue`.
+        name: See `FIFOQueue`.
 
     Raises:
-        TypeError: As for `FIFOQueue`, or if `shapes` is None.
-        ValueError: As for `FIFOQueue`.
+        TypeError: See `FIFOQueue`. Or if `shapes` is None.
+        ValueError: See `FIFOQueue`.
     """
 
     def __init__(

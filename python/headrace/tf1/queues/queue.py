@@ -103,10 +103,10 @@ class Queue:
             timeout: The time in seconds to wait until all elements are added. As for `enqueue`.
 
         Raises:
-            CancelledError: As for `enqueue`. Elements added before stay in the queue.
+            CancelledError: See `enqueue`. Elements added before stay in the queue.
             DeadlineExceededError: If not all elements could be added in time. Elements added before
                 stay in the queue.
-            InvalidArgumentError: As for `enqueue`, or if the lengths of the components differ.
+            InvalidArgumentError: See `enqueue`. Or if the lengths of the components differ.
             ValueError: If `timeout` is negative.
         """
         try:
@@ -142,10 +142,10 @@ class Queue:
 
         Args:
             n: The number of elements. It may exceed the capacity.
-            timeout: As for `dequeue`.
+            timeout: See `dequeue`.
 
         Returns:
-            As for `dequeue`, with an additional first dimension of size `n`.
+            The same as from `dequeue`, with an additional first dimension of size `n`.
 
         Raises:
             DeadlineExceededError: If there were not enough elements in time. The elements stay in
@@ -162,17 +162,17 @@ class Queue:
         While the queue is open, it waits for all `n` elements.
 
         Args:
-            n: As for `dequeue_many`.
-            timeout: As for `dequeue_many`.
+            n: See `dequeue_many`.
+            timeout: See `dequeue_many`.
 
         Returns:
-            As for `dequeue_many`, with at least one element and at most `n`.
+            The same as from `dequeue_many`, with at least one element and at most `n`.
 
         Raises:
-            DeadlineExceededError: As for `dequeue_many`.
-            InvalidArgumentError: As for `dequeue_many`.
+            DeadlineExceededError: See `dequeue_many`.
+            InvalidArgumentError: See `dequeue_many`.
             OutOfRangeError: If the queue is closed and empty.
-            ValueError: As for `dequeue_many`.
+            ValueError: See `dequeue_many`.
         """
         return self._dequeue_batch(n, timeout, is_up_to=True)
 

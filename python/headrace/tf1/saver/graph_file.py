@@ -20,13 +20,13 @@ def write_graph(
     name: str,
     as_text: bool = True,
 ) -> str:
-    """Writes a graph as a message `GraphDef`.
+    """Writes a graph to a file as a `GraphDef`.
 
     Args:
-        graph_or_graph_def: The graph, or its description.
-        logdir: The directory; made if it is not there.
+        graph_or_graph_def: The graph, or its `GraphDef`.
+        logdir: The directory. It is created if it does not exist.
         name: Name of the file.
-        as_text: Whether as text rather than as bytes.
+        as_text: Whether to write text instead of bytes.
 
     Returns:
         The path of the file.

@@ -36,21 +36,22 @@ def export_meta_graph(
     clear_devices: bool = False,
     most_constant_bytes: int | None = None,
 ) -> MetaGraphDef:
-    """Describes a graph as a message and writes it to a file.
+    """Exports a graph as a `MetaGraphDef`, and optionally writes it to a file.
 
     Args:
-        filename: The file; None for none.
+        filename: The file to write (optional).
         meta_info_def: Information about the graph as a whole.
-        collection_list: Keys of the collections to describe; None for all. Collections that hold
-            anything but elements of graphs, queue runners, numbers and texts are skipped.
-        as_text: Whether the file is text rather than bytes.
-        graph: The graph; None for the default graph.
-        clear_devices: Whether the devices of operations are omitted.
-        most_constant_bytes: headrace's own: values of larger constants are omitted, and the graph
-            cannot be made again; None to omit none.
+        collection_list: The keys of the collections to export. Defaults to all. Collections are
+            skipped if they contain anything other than graph elements, queue runners, numbers and
+            strings.
+        as_text: Whether to write text instead of bytes.
+        graph: The graph. Defaults to the default graph.
+        clear_devices: Whether to omit the devices of operations.
+        most_constant_bytes: Only in headrace: omits the values of larger constants, so that the
+            graph cannot be imported. By default, no values are omitted.
 
     Returns:
-        The message, a `MetaGraphDef`; `import_meta_graph` makes the graph again.
+        The message, a `MetaGraphDef`. `import_meta_graph` imports it.
     """
     graph = get_default_graph() if graph is None else graph
     keys = graph.get_all_collection_keys() if collection_list is None else collection_list

@@ -26,11 +26,11 @@ class CheckpointReader:
     """Reads the tensors of a checkpoint by name.
 
     Args:
-        filepattern: The checkpoint's prefix, as `Saver.save` returns it.
+        filepattern: The prefix of the checkpoint, as returned by `Saver.save`.
 
     Raises:
         DataLossError: If the checkpoint is damaged.
-        NotFoundError: If there is none.
+        NotFoundError: If the checkpoint does not exist.
     """
 
     def __init__(self, filepattern: str | os.PathLike[str]) -> None:
@@ -44,7 +44,7 @@ class CheckpointReader:
         self._bundle = BundleReader(filepattern)
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Returns whether the checkpoint has a tensor of a name."""
+        """Returns whether the checkpoint has a tensor with a name."""
         return tensor_str in self._bundle
 
     def get_tensor(self, tensor_str: str) -> Any:
@@ -54,7 +54,7 @@ class CheckpointReader:
             An array, or a NumPy scalar or `bytes` for a scalar.
 
         Raises:
-            NotFoundError: If there is no tensor of this name.
+            NotFoundError: If the tensor does not exist.
         """
         return self._bundle.read(tensor_str)[()]
 
@@ -69,7 +69,7 @@ class CheckpointReader:
         return {name: as_dtype(self._bundle.dtype(name)) for name in names}
 
     def debug_string(self) -> bytes:
-        """Returns a line for each tensor: name, type and shape."""
+        """Returns one line per tensor with its name, type and shape."""
         dtypes = self.get_variable_to_dtype_map()
         lines = (
             f"{name} (DT_{kernel_name(dtypes[name]).upper()}) [{','.join(map(str, shape))}]\n"
@@ -86,11 +86,12 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
     """Returns a reader of a checkpoint.
 
     Args:
-        ckpt_dir_or_file: A checkpoint's prefix, or a directory, which means its newest checkpoint.
+        ckpt_dir_or_file: The prefix of a checkpoint, or a directory. A directory means its newest
+            checkpoint.
 
     Raises:
-        NotFoundError: If there is no such checkpoint.
-        ValueError: If there is none in the directory.
+        NotFoundError: If the checkpoint does not exist.
+        ValueError: If there is no checkpoint in the directory.
     """
     path = os.fspath(ckpt_dir_or_file)
     if is_directory(path):
@@ -104,16 +105,16 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
-    """Reads one variable of a checkpoint; arguments and errors as for `load_checkpoint`.
+    """Reads one variable of a checkpoint; see `load_checkpoint`.
 
-    A name may have ":0" at its end, as variables' names do.
+    A name can end with ":0", like the names of variables.
     """
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
-    """Returns name and shape of each variable of a checkpoint, sorted by name.
+    """Returns the name and shape of each variable of a checkpoint, sorted by name.
 
-    Arguments and errors as for `load_checkpoint`.
+    See `load_checkpoint` for the arguments and errors.
     """
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

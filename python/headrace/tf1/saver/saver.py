@@ -46,32 +46,33 @@ class Saver:
     """Saves variables to checkpoints and restores them. Adds nothing to the graph.
 
     Args:
-        var_list: The variables and `MutableHashTable`s: a list, tuple or set, or a dict by the
-            names they have in the checkpoint. None for all global variables there are now, and all
-            tables but those made with `checkpoint=False`.
-        reshape: Whether `restore` takes values of another shape with as many elements.
-        sharded: Accepted for TensorFlow's sake; a checkpoint has one data file.
-        max_to_keep: The number of newest checkpoints to keep; None or 0 for all, which are then
-            not listed either.
-        keep_checkpoint_every_n_hours: Besides those, one checkpoint is kept for each period of so
+        var_list: The variables and `MutableHashTable`s: a list, tuple or set, or a dict by name in
+            the checkpoint. Defaults to all global variables that exist now and all tables, except
+            tables created with `checkpoint=False`.
+        reshape: Whether `restore` accepts values of another shape with the same number of elements.
+        sharded: Accepted for compatibility: a checkpoint has one data file.
+        max_to_keep: The number of newest checkpoints to keep. None or 0 keeps all, and does not
+            list them.
+        keep_checkpoint_every_n_hours: In addition, one checkpoint is kept for each period of this
             many hours.
-        name: Accepted for compatibility; not used.
-        restore_sequentially: Accepted for compatibility; not used.
-        saver_def: A message of `as_saver_def` whose `sharded`, `max_to_keep` and
-            `keep_checkpoint_every_n_hours` replace the arguments. Operations that it names are
-            ignored: a saver has none here, and saves `var_list`.
-        builder: Accepted for compatibility; not used.
-        defer_build: Whether the variables are only looked up by `build`.
-        allow_empty: Whether there may be no variables; `save` and `restore` then do nothing.
-        write_version: Accepted for TensorFlow's sake: checkpoints have its V2 format.
-        pad_step_number: Whether the step in a file name has 8 digits.
+        name: Accepted for compatibility, but not used.
+        restore_sequentially: Accepted for compatibility, but not used.
+        saver_def: The result of `as_saver_def`. Its `sharded`, `max_to_keep` and
+            `keep_checkpoint_every_n_hours` replace the arguments. Its operations are ignored,
+            because a saver here has none and saves `var_list`.
+        builder: Accepted for compatibility, but not used.
+        defer_build: Whether to look up the variables in `build` instead of now.
+        allow_empty: Whether to allow a saver without variables. `save` and `restore` then do
+            nothing.
+        write_version: Accepted for compatibility: checkpoints always have the V2 format.
+        pad_step_number: Whether the step in a file name is padded to 8 digits.
         save_relative_paths: Whether the list of checkpoints has paths relative to its directory, so
-            that this can be moved.
-        filename: Accepted for compatibility; not used.
+            that you can move the directory.
+        filename: Accepted for compatibility, but not used.
 
     Raises:
-        TypeError: If `var_list` holds another type, or `saver_def` is not a `SaverDef`.
-        ValueError: If there are no variables, or two of one name.
+        TypeError: If `var_list` contains another type, or `saver_def` is not a `SaverDef`.
+        ValueError: If there are no variables, or two with the same name.
     """
 
     def __init__(
@@ -117,11 +118,11 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Looks up the variables, of a saver made with `defer_build`. Another call does nothing.
+        """Looks up the variables of a saver created with `defer_build`. A second call does nothing.
 
         Raises:
-            TypeError: As the constructor does.
-            ValueError: As the constructor does.
+            TypeError: See the constructor.
+            ValueError: See the constructor.
         """
         if self._saveables is not None:
             return
@@ -132,21 +133,21 @@ class Saver:
 
     @property
     def last_checkpoints(self) -> list[str]:
-        """The checkpoints that are kept, oldest first."""
+        """The checkpoints that are kept, from oldest to newest."""
         return [path for path, _ in self._last_checkpoints]
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Replaces the list of checkpoints that are kept; their times count as now."""
+        """Replaces the list of checkpoints that are kept, as if they were written now."""
         self.set_last_checkpoints_with_time([(path, float("inf")) for path in last_checkpoints])
 
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
     ) -> None:
-        """Replaces the list of checkpoints that are kept, oldest first.
+        """Replaces the list of checkpoints that are kept, from oldest to newest.
 
         Args:
-            last_checkpoints_with_time: For each, its prefix and when it was written, in seconds
-                since 1970.
+            last_checkpoints_with_time: The prefix and the time of each checkpoint, in seconds since
+                1970.
         """
         self._last_checkpoints = [
             (os.fsdecode(path), when) for path, when in last_checkpoints_with_time
@@ -172,30 +173,32 @@ class Saver:
     ) -> str | None:
         """Writes the values of the variables to a new checkpoint and deletes the oldest.
 
-        May be called from several threads, one of which saves at a time. Each file appears whole or
-        not at all. Savers that write into one directory need different prefixes, and the list is
-        written by the saver that saves last.
+        You can call it from several threads; only one of them saves at a time. Each file appears
+        completely or not at all. Savers that write to the same directory need different prefixes.
+        The saver that saves last writes the list.
 
         Args:
-            sess: The session that holds the values.
-            save_path: The beginning of the files' paths.
-            global_step: A number, or a variable or tensor of one, put at the end of the name.
-            latest_filename: Name of the file that lists the checkpoints; None for "checkpoint".
-            meta_graph_suffix: The end of the name of the file with the graph.
-            write_meta_graph: Whether the graph is written too; see `export_meta_graph`.
-            write_state: Whether the checkpoint is listed, and counted among those to keep.
-            strip_default_attrs: Accepted for compatibility; not used.
-            save_debug_info: Accepted for compatibility; not used.
+            sess: The session with the values.
+            save_path: The prefix of the paths of the files.
+            global_step: A number, or a variable or tensor with a number, which is appended to the
+                name.
+            latest_filename: The name of the file that lists the checkpoints. Defaults to
+                "checkpoint".
+            meta_graph_suffix: The suffix of the name of the file with the graph.
+            write_meta_graph: Whether to write the graph as well; see `export_meta_graph`.
+            write_state: Whether to list the checkpoint and to count it for `max_to_keep`.
+            strip_default_attrs: Accepted for compatibility, but not used.
+            save_debug_info: Accepted for compatibility, but not used.
 
         Returns:
-            The checkpoint's prefix, `save_path-STEP`; None if there are no variables.
+            The prefix of the checkpoint, `save_path-STEP`, or None if there are no variables.
 
         Raises:
             FailedPreconditionError: If a variable is not initialized.
-            ResourceExhaustedError: If there is no room for it. Older checkpoints stay.
-            RuntimeError: If `build` was deferred and not called.
+            ResourceExhaustedError: If the disk is full. Older checkpoints are kept.
+            RuntimeError: If the build was deferred and `build` was not called.
             TypeError: If `sess` is not a session.
-            ValueError: If there is no directory to write in, or a name is invalid.
+            ValueError: If the directory does not exist, or a name is invalid.
         """
         saveables = self._built("save")
         latest_filename = latest_filename or "checkpoint"
@@ -232,21 +235,21 @@ class Saver:
         return prefix if saveables else None
 
     def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:
-        """Sets the variables to the values of a checkpoint; they need no initializer then.
+        """Sets the variables to the values of a checkpoint. You do not need to initialize them.
 
-        Nothing changes if anything is wrong with the checkpoint.
+        If there is anything wrong with the checkpoint, no variable changes.
 
         Args:
-            sess: The session that gets the values.
-            save_path: The checkpoint's prefix, as `save` or `latest_checkpoint` returns it.
+            sess: The session to restore into.
+            save_path: The prefix of the checkpoint, as returned by `save` or `latest_checkpoint`.
 
         Raises:
             DataLossError: If a file is damaged.
             InvalidArgumentError: If a value has another shape or type than its variable.
-            NotFoundError: If the checkpoint lacks a variable.
-            RuntimeError: If `build` was deferred and not called.
+            NotFoundError: If the checkpoint does not have a variable.
+            RuntimeError: If the build was deferred and `build` was not called.
             TypeError: If `sess` is not a session.
-            ValueError: If there is no such checkpoint.
+            ValueError: If the checkpoint does not exist.
         """
         saveables = self._built("restore")
         if not saveables:
@@ -267,7 +270,7 @@ class Saver:
                 sess.fill_table(one.op, *arrays)
 
     def as_saver_def(self) -> SaverDef:
-        """Describes the saver, without names of operations, which it does not have."""
+        """Describes the saver as a `SaverDef`. It has no names of operations."""
         return SaverDef(
             max_to_keep=self._max_to_keep or 0,
             sharded=self._is_sharded,
@@ -277,14 +280,14 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: SaverDef, import_scope: str | None = None) -> "Saver":
-        """Makes a saver for all variables and tables that there are, with the options of another.
+        """Creates a saver for all existing variables and tables, with the options of another saver.
 
         Args:
-            saver_def: As `as_saver_def` writes it.
+            saver_def: The result of `as_saver_def`.
             import_scope: Must be None or "".
 
         Raises:
-            ValueError: If there is a scope: a saver has no operations that could be in one.
+            ValueError: If there is a scope, because a saver has no operations in a scope.
         """
         if import_scope:
             raise ValueError(
@@ -295,13 +298,13 @@ class Saver:
         return Saver(saver_def=saver_def)
 
     def to_proto(self, export_scope: str | None = None) -> SaverDef | None:
-        """Describes the saver; the same as `as_saver_def`.
+        """Describes the saver, in the same way as `as_saver_def`.
 
         Args:
-            export_scope: The scope to describe; None for all. A saver is in none.
+            export_scope: The scope to export. A saver is not in any scope.
 
         Returns:
-            The description; None for a scope.
+            The description, or None if there is a scope.
         """
         return None if export_scope else self.as_saver_def()
 

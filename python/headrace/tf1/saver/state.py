@@ -33,12 +33,12 @@ _REMEDY = (
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
-    """Returns whether there is a checkpoint of a prefix."""
+    """Returns whether a checkpoint exists."""
     return storage.exists(f"{os.fspath(checkpoint_prefix)}.index")
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[str]) -> list[float]:
-    """Returns when checkpoints were written, in seconds since 1970; ignores missing ones."""
+    """Returns the times of checkpoints in seconds since 1970. Missing checkpoints are ignored."""
     times = []
     for prefix in checkpoint_prefixes:
         with suppress(errors.NotFoundError):
@@ -53,13 +53,13 @@ def latest_checkpoint(
 
     Args:
         checkpoint_dir: The directory.
-        latest_filename: Name of the file that lists the checkpoints; None for "checkpoint".
+        latest_filename: The name of the file that lists the checkpoints. Defaults to "checkpoint".
 
     Raises:
         DataLossError: If the list is damaged.
-        FailedPreconditionError: If it is a directory.
-        PermissionDeniedError: If it may not be read.
-        ValueError: If it is empty.
+        FailedPreconditionError: If the list is a directory.
+        PermissionDeniedError: If the list cannot be read.
+        ValueError: If the list is empty.
     """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
@@ -75,16 +75,16 @@ def get_checkpoint_state(
 
     Args:
         checkpoint_dir: The directory.
-        latest_filename: Name of the file; None for "checkpoint".
+        latest_filename: The name of the file. Defaults to "checkpoint".
 
     Returns:
-        A `CheckpointState`, its paths beginning with the directory.
+        A `CheckpointState`. Its paths start with the directory.
 
     Raises:
         DataLossError: If the list is damaged.
-        FailedPreconditionError: If it is a directory.
-        PermissionDeniedError: If it may not be read.
-        ValueError: If it is empty.
+        FailedPreconditionError: If the list is a directory.
+        PermissionDeniedError: If the list cannot be read.
+        ValueError: If the list is empty.
     """
     directory = os.fspath(checkpoint_dir)
     path = os.path.join(directory, latest_filename or _LIST)
@@ -121,21 +121,22 @@ def update_checkpoint_state(
 ) -> None:
     """Writes the list of checkpoints of a directory atomically.
 
-    If two threads or processes do so at the same time, the list of the one that ends last stays.
+    If two threads or processes write at the same time, the last one wins.
 
     Args:
         save_dir: The directory.
-        model_checkpoint_path: The newest one.
-        all_model_checkpoint_paths: All that are kept, oldest first.
-        latest_filename: Name of the file; None for "checkpoint".
-        save_relative_paths: Whether paths are relative to `save_dir` even if that is absolute.
+        model_checkpoint_path: The newest checkpoint.
+        all_model_checkpoint_paths: All kept checkpoints, from oldest to newest.
+        latest_filename: The name of the file. Defaults to "checkpoint".
+        save_relative_paths: Whether paths are relative to `save_dir`, even if `save_dir` is
+            absolute.
 
     Raises:
-        FailedPreconditionError: If there is a directory of the list's name.
+        FailedPreconditionError: If the name of the list is a directory.
         InvalidArgumentError: If a path is not UTF-8.
-        NotFoundError: If there is no such directory.
-        PermissionDeniedError: If the list may not be written.
-        ResourceExhaustedError: If there is no room for it.
+        NotFoundError: If the directory does not exist.
+        PermissionDeniedError: If the list cannot be written.
+        ResourceExhaustedError: If the disk is full.
     """
     directory = os.fspath(save_dir)
     model_checkpoint_path = os.fsdecode(model_checkpoint_path)
@@ -170,12 +171,12 @@ def remove_checkpoint(
     checkpoint_format_version: int = 2,
     meta_graph_suffix: str = "meta",
 ) -> None:
-    """Deletes the files of a checkpoint that exist.
+    """Deletes the existing files of a checkpoint.
 
     Args:
-        checkpoint_prefix: Its prefix.
-        checkpoint_format_version: Accepted for TensorFlow's sake: there is one format.
-        meta_graph_suffix: The suffix of the name of the file with its graph.
+        checkpoint_prefix: The prefix.
+        checkpoint_format_version: Accepted for compatibility: there is only one format.
+        meta_graph_suffix: The suffix of the name of the file with the graph.
     """
     prefix = os.fspath(checkpoint_prefix)
     for path in [f"{prefix}.index", f"{prefix}.{meta_graph_suffix}", *_data_files(prefix)]:

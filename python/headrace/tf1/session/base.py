@@ -51,7 +51,7 @@ class BaseSession:
 
     Args:
         target: "", or the target of a `tf.train.Server`. Sessions always run in this process.
-        graph: The graph to run. None for the default graph.
+        graph: The graph to run. Defaults to the default graph.
         config: See `ConfigProto`.
 
     Raises:
@@ -106,17 +106,17 @@ class BaseSession:
 
     @property
     def is_closed(self) -> bool:
-        """True if the session was closed: headrace's own."""
+        """Whether the session was closed. Only in headrace."""
         return self._cancellation.is_cancelled()
 
     @property
     def runners(self) -> Runners:
-        """The queue runners of this session: headrace's own, for `QueueRunner`."""
+        """The queue runners of this session, for `QueueRunner`. Only in headrace."""
         return self._runners
 
     @property
     def resources(self) -> Resources:
-        """The resources of this session: headrace's own, for checkpoints."""
+        """The resources of this session, for checkpoints. Only in headrace."""
         return self._resources
 
     def make_stop_flag(self) -> engine.StopFlag:
@@ -124,15 +124,14 @@ class BaseSession:
         return engine.StopFlag()
 
     def make_loop(self, fetches: Fetches, stop_flag: engine.StopFlag) -> Callable[[], None]:
-        """Returns a function that runs fetches in a loop, in one call without the GIL.
+        """Returns a function that runs fetches in a loop, without the GIL.
 
-        Python code runs only where they need a Python function. Values are discarded, but a
-        fetched tensor must have one: a variable has to be initialized.
+        Python code runs only if the fetches need a Python function. Values are discarded, but every
+        fetched tensor must have a value, so variables must be initialized.
 
-        The function does not keep the session alive. It returns when `stop_flag` is set, between
-        two runs; a blocked run has to be woken. It raises an OpError as soon as a run fails. It
-        begins when all elements that a pause has accepted beyond the capacity have entered its
-        queues.
+        The function does not keep the session alive. It returns between two runs when `stop_flag`
+        is set. A blocked run must be woken. It raises an OpError as soon as a run fails. It starts
+        when all elements that a pause accepted beyond the capacity have entered its queues.
 
         Raises:
             RuntimeError: If the session is closed.
@@ -155,7 +154,7 @@ class BaseSession:
         return run_loop
 
     def assign_variable(self, op: Operation, value: npt.ArrayLike) -> None:
-        """Replaces a variable's value without running the graph: headrace's own, for savers.
+        """Replaces the value of a variable without running the graph, for savers. Only in headrace.
 
         Args:
             op: The operation of the variable.
@@ -170,15 +169,15 @@ class BaseSession:
             engine.raise_op_error(error, self._graph)
 
     def fill_table(self, op: Operation, keys: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """Replaces the entries of a changeable table: headrace's own, for savers.
+        """Replaces the entries of a mutable table, for savers. Only in headrace.
 
         Args:
             op: The operation of the table.
-            keys: Its keys, a vector.
-            values: Their values, one row for each.
+            keys: The keys, a vector.
+            values: The values, one row per key.
 
         Raises:
-            InvalidArgumentError: If the shapes differ from the table's.
+            InvalidArgumentError: If the shapes do not match the table.
         """
         table = self._resources.get(op)
         assert isinstance(table, engine.MutableTable)
@@ -189,11 +188,11 @@ class BaseSession:
             engine.raise_op_error(error, self._graph)
 
     def queue_statistics(self, queue: QueueBase) -> QueueStatistics:
-        """Returns the current statistics of a queue of the graph. Runs nothing and does not block.
+        """Returns the current statistics of a queue of the graph. Does not run the graph or block.
 
         Raises:
-            OpError: If the queue cannot be made.
-            TypeError: If it is one of several queues, chosen when run.
+            OpError: If the queue cannot be created.
+            TypeError: If the queue is one of several, selected in each run.
         """
         op = queue.queue_ref.op
         native = self._resources.get(op) if op.definition.role.is_resource else None
@@ -205,7 +204,7 @@ class BaseSession:
         return QueueStatistics(**native.stats())
 
     def close(self) -> None:
-        """Ends the session: blocked runs raise `CancelledError`. May be called twice."""
+        """Closes the session. Blocked runs raise `CancelledError`. A second call does nothing."""
         self._cancellation.cancel()
         self._runners.life.end(is_abandoned=False)
 

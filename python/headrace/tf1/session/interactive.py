@@ -13,7 +13,7 @@ __all__ = ["InteractiveSession"]
 
 
 class InteractiveSession(Session):
-    """A session that is the default session and graph of its thread until it is closed."""
+    """A session that is, with its graph, the default of its thread until it is closed."""
 
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
@@ -26,6 +26,6 @@ class InteractiveSession(Session):
         self._installed.enter_context(default_session(self, is_nesting_enforced=False))
 
     def close(self) -> None:
-        """Ends the session; it is no longer the default."""
+        """Closes the session. It is no longer the default session."""
         super().close()
         self._installed.close()

@@ -60,10 +60,10 @@ class _TimedOptions(Options):
 
 
 class OptimizerOptions(Options):
-    """Options for the rewriting of programs.
+    """Options for the optimization of programs.
 
     Attributes:
-        opt_level: `L0` for programs without rewrites: the results are the same, only slower.
+        opt_level: `L0` disables optimizations. The results are the same, but slower.
     """
 
     L1 = 0
@@ -73,13 +73,14 @@ class OptimizerOptions(Options):
 
 
 class GraphOptions(Options):
-    """Options of a graph's execution.
+    """Options for the execution of graphs.
 
     Attributes:
-        build_cost_model: N for `RunMetadata.cost_graph`, the cost of each operation of a run in
-            microseconds, in every N-th run of the same fetches and feeds. None, 0 or less for none.
-        build_cost_model_after: The number of these runs before the first of the N.
-        infer_shapes: Whether the graph's messages have the attribute `_output_shapes`.
+        build_cost_model: If N, every N-th run with the same fetches and feeds writes
+            `RunMetadata.cost_graph`, the cost of each operation in microseconds. None, 0 or less
+            disables it.
+        build_cost_model_after: The number of runs before the first of the N runs.
+        infer_shapes: Whether a `GraphDef` of the graph has the attribute `_output_shapes`.
         optimizer_options: See `OptimizerOptions`.
     """
 
@@ -135,7 +136,7 @@ class ConfigProto(_TimedOptions):
 
     @property
     def cost_steps(self) -> tuple[int, int] | None:
-        """Every how many runs one reports the cost of each operation, and after how many."""
+        """The interval and the offset of runs that report the cost of each operation."""
         options = self.graph_options
         every = index(getattr(options, "build_cost_model", None) or 0)
         after = index(getattr(options, "build_cost_model_after", None) or 0)
@@ -143,13 +144,13 @@ class ConfigProto(_TimedOptions):
 
     @property
     def num_cpus(self) -> int:
-        """The number of devices of kind "CPU": 1 at least."""
+        """The number of devices of kind "CPU", at least 1."""
         counts = self.device_count or {}
         return max(int(counts.get("CPU") or 1), 1)
 
     @property
     def rewrites(self) -> bool:
-        """True if programs may be rewritten."""
+        """Whether programs can be optimized."""
         options = getattr(self.graph_options, "optimizer_options", None)
         return getattr(options, "opt_level", None) != OptimizerOptions.L0
 
@@ -158,10 +159,11 @@ class RunOptions(_TimedOptions):
     """Options of one run.
 
     Attributes:
-        timeout_in_ms: The longest wait of the run; None, 0 or less for the session's option.
-        trace_level: Anything but `NO_TRACE` for step statistics in `run_metadata`, which are the
+        timeout_in_ms: The maximum time that the run can wait. None, 0 or less means the option of
+            the session.
+        trace_level: Anything but `NO_TRACE` writes step statistics to `run_metadata`. They are the
             same for all levels.
-        output_partition_graphs: Whether `run_metadata` has the part of the graph that was run.
+        output_partition_graphs: Whether to write the executed part of the graph to `run_metadata`.
     """
 
     _timeout = "timeout_in_ms"

@@ -51,22 +51,22 @@ class _NamedTuple(Protocol):
 
 
 class Session(BaseSession):
-    """Runs operations of one graph and owns their state: queues, variables, readers.
+    """Runs operations of one graph and owns their state: queues, variables and readers.
 
-    May be used from many threads at once. Closing it, which `with` does at its end, ends every run
-    that is blocked in another thread with `CancelledError`.
+    You can use it from many threads at once. When it is closed, for example at the end of a `with`
+    block, runs that are blocked in other threads end with `CancelledError`.
 
-    Each combination of fetches and feeds is a separate program. A session caches the most recent
-    programs, 512 at least and 1,024 at most, and makes others again.
+    Each combination of fetches and feeds is compiled to a separate program. A session caches the
+    512 to 1,024 most recent programs, and recompiles others.
 
     Args:
         target: "", or the target of a `tf.train.Server`: sessions run in this process.
-        graph: The graph to run; None for the default graph.
+        graph: The graph to run. Defaults to the default graph.
         config: See `ConfigProto`.
 
     Raises:
         NotFoundError: If the target is another process.
-        TypeError: If an argument is of another type.
+        TypeError: If an argument has the wrong type.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class Session(BaseSession):
 
     @property
     def graph_def(self) -> "GraphDef":
-        """The graph as a message; see `Graph.as_graph_def`.
+        """The graph as a `GraphDef`; see `Graph.as_graph_def`.
 
-        It has the shapes of all outputs if the session's `graph_options` say `infer_shapes`.
+        It has the shapes of all outputs if `infer_shapes` is set in `graph_options`.
         """
         return self._graph.as_graph_def(add_shapes=self._infers_shapes)
 
@@ -159,27 +159,27 @@ class Session(BaseSession):
     ) -> Any:
         """Computes tensors and runs operations. Blocks until all are done.
 
-        Every needed operation runs once. Independent operations run in any order; while one would
+        Every needed operation runs once. Independent operations run in any order. If one would
         block, the others run first.
 
         Args:
-            fetches: A tensor, operation, variable, sparse tensor or a name of one; or lists,
-                tuples, named tuples and dicts of fetches.
+            fetches: A tensor, operation, variable, sparse tensor, or its name. Or lists, tuples,
+                named tuples and dicts of fetches.
             feed_dict: Values to use for tensors instead of computing them.
             options: See `RunOptions`.
-            run_metadata: A `tf.RunMetadata` into which the run writes the statistics that `options`
-                request: the begin and end of each operation. It is emptied first.
+            run_metadata: A `tf.RunMetadata` that receives the statistics requested in `options`:
+                the start and end of each operation. It is cleared first.
 
         Returns:
             The values in the structure of `fetches`: arrays that belong to the caller, NumPy
-            scalars for scalars, `bytes` for strings, `SparseTensorValue` for sparse tensors, None
-            for operations.
+            scalars for scalars, `bytes` for strings, `SparseTensorValue` for sparse tensors, and
+            None for operations.
 
         Raises:
-            OpError: If an operation fails; `op` is the one that did.
+            OpError: If an operation fails. The attribute `op` is the failed operation.
             RuntimeError: If the session is closed or the graph is empty.
             TypeError: If a fetch or feed has an unsupported type.
-            ValueError: If a fetch or feed does not fit the graph.
+            ValueError: If a fetch or feed is not in the graph, or a value has the wrong shape.
         """
         is_plain = feed_dict is None and run_metadata is None and self._cost_steps is None
         if is_plain and isinstance(fetches, (Tensor, Operation)):
@@ -192,18 +192,18 @@ class Session(BaseSession):
     def make_callable(
         self, fetches: Fetches, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """Returns a function that runs `fetches`; it takes a value for each of `feed_list`.
+        """Returns a function that runs `fetches`, with one argument for each tensor in `feed_list`.
 
         Args:
-            fetches: As for `run`.
+            fetches: See `run`.
             feed_list: Tensors to feed, in the order of the function's arguments.
-            accept_options: Accepted for TensorFlow's sake: the function always takes `options` and
-                `run_metadata` too.
+            accept_options: Accepted for compatibility: the function always accepts `options` and
+                `run_metadata`.
 
         Raises:
-            TypeError: If a fetch cannot be one or `feed_list` is not a list. The function raises it
-                if it is not given as many values as there are to feed.
-            ValueError: If a fetch does not fit the graph.
+            TypeError: If a fetch has an unsupported type, or `feed_list` is not a list. The
+                function raises it if the number of values is wrong.
+            ValueError: If a fetch is not in the graph.
         """
         if not isinstance(feed_list, (list, tuple, type(None))):
             raise TypeError("`feed_list` must be a list or tuple.")
@@ -243,22 +243,22 @@ class Session(BaseSession):
         return call
 
     def partial_run_setup(self, fetches: Fetches, feeds: Sequence[Any] | None = None) -> str:
-        """Begins a run that continues in parts, each of which is a call of `partial_run`.
+        """Starts a run that continues in parts, each with a call of `partial_run`.
 
         Args:
-            fetches: The possible fetches of the parts, as for `run`. Operations among them run as
-                soon as all their inputs are fed.
+            fetches: The possible fetches of the parts; see `run`. Operations run as soon as all
+                their inputs are fed.
             feeds: The possible feeds of the parts: a list of tensors.
 
         Returns:
-            A name of the run, for `partial_run`.
+            A handle of the run, for `partial_run`.
 
         Raises:
-            InvalidArgumentError: If there is nothing to fetch, a tensor is to be fed twice, or one
-                is to be both fed and fetched.
+            InvalidArgumentError: If there is nothing to fetch, a tensor is fed twice, or a tensor
+                is both fed and fetched.
             RuntimeError: If the session is closed or the graph is empty.
             TypeError: If a fetch or feed has an unsupported type.
-            ValueError: If a fetch does not fit the graph.
+            ValueError: If a fetch is not in the graph.
         """
         self._check_usable()
         keys: Sequence[Any] = (
@@ -274,20 +274,20 @@ class Session(BaseSession):
     def partial_run(
         self, handle: str, fetches: Fetches, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
-        """Runs a part of a run; operations of earlier parts do not run again.
+        """Runs one part of a run. Operations of earlier parts do not run again.
 
         Args:
-            handle: The result of `partial_run_setup`. It ends with an error of an operation, and
-                with the part that feeds and fetches the last of the tensors given there.
-            fetches: Tensors that no earlier part has fetched.
-            feed_dict: Values for tensors that no earlier part was fed.
+            handle: The result of `partial_run_setup`. The run ends if an operation fails, or after
+                the part that feeds and fetches the last of the tensors passed there.
+            fetches: The tensors to fetch. Earlier parts must not have fetched them.
+            feed_dict: Values for tensors that were not fed in earlier parts.
 
         Returns:
-            The values, as from `run`.
+            The values; see `run`.
 
         Raises:
-            InvalidArgumentError: If the run has ended or something was fed or fetched before, was
-                not given to `partial_run_setup`, or needs what has not been fed yet.
+            InvalidArgumentError: If the run has ended, or a tensor was already fed or fetched, was
+                not passed to `partial_run_setup`, or needs a tensor that was not fed yet.
             OpError: If an operation fails.
             RuntimeError: If the session is closed, or there are operations among `fetches`.
         """
@@ -321,14 +321,14 @@ class Session(BaseSession):
         return result
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Returns the devices that the session can use: the processors, as one.
+        """Returns the devices that the session can use: one device for all processors.
 
-        With `device_count={"CPU": 2}` there are two names for them.
+        With `device_count={"CPU": 2}`, there are two names for it.
         """
         return [cpu(number) for number in range(self._num_cpus)]
 
     def as_default(self) -> AbstractContextManager["Session"]:
-        """Makes this the default session of the current thread; does not close it."""
+        """Makes this the default session of the current thread. Does not close it."""
         return default_session(self)
 
     def __enter__(self) -> "Session":

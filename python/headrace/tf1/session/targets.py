@@ -21,7 +21,7 @@ def add_target(config: ConfigProto | None) -> str:
     """Returns a new target name for this process.
 
     Args:
-        config: The options for sessions with this target. None for none.
+        config: The options for sessions with this target, or None.
     """
     target = f"in-process://{next(_numbers)}"
     _added[target] = config

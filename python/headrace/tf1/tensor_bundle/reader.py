@@ -34,7 +34,7 @@ class BundleReader:
         NotFoundError: If the index does not exist.
         DataLossError: If the index is damaged.
         FailedPreconditionError: If the index is a directory.
-        PermissionDeniedError: If the index may not be read.
+        PermissionDeniedError: If the index cannot be read.
         UnimplementedError: If the format of the checkpoint is not supported: a compressed index,
             big-endian numbers or a newer version.
 

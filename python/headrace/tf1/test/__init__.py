@@ -37,32 +37,32 @@ _LATE = {
 def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
 ) -> bool:
-    """Returns False: operations run on the processor."""
+    """Returns False, because operations run on the processor."""
     return False
 
 
 def is_built_with_cuda() -> bool:
-    """Returns False: there are no kernels for GPUs."""
+    """Returns False, because there are no kernels for GPUs."""
     return False
 
 
 def is_built_with_gpu_support() -> bool:
-    """Returns False: there are no kernels for GPUs."""
+    """Returns False, because there are no kernels for GPUs."""
     return False
 
 
 def is_built_with_rocm() -> bool:
-    """Returns False: there are no kernels for GPUs."""
+    """Returns False, because there are no kernels for GPUs."""
     return False
 
 
 def is_built_with_xla() -> bool:
-    """Returns False: graphs are not compiled."""
+    """Returns False, because graphs are not compiled."""
     return False
 
 
 def gpu_device_name() -> str:
-    """Returns an empty string: there is no GPU."""
+    """Returns an empty string, because there is no GPU."""
     return ""
 
 

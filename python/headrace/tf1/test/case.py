@@ -51,16 +51,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Runs the tests of the program that was started, and ends the process.
 
     Args:
-        argv: The command line, the program's name first; None for `sys.argv`.
+        argv: The command line, starting with the program's name. Defaults to `sys.argv`.
     """
     items = None if argv is None else list(argv)
     app.run(lambda rest: absltest.run_tests(rest, (), {}), argv=items)
 
 
 class TestCase(absltest.TestCase):
-    """The base of tests of graphs. Each test begins with an empty default graph and the same seeds.
+    """The base class of graph tests. Each test starts with an empty graph and the same seeds.
 
-    A subclass whose `setUp` or `tearDown` does more calls the one of this class, too.
+    If a subclass overrides `setUp` or `tearDown`, it must call the method of this class.
     """
 
     def __init__(self, methodName: str = "runTest") -> None:
@@ -70,7 +70,7 @@ class TestCase(absltest.TestCase):
         self._cached: tuple[Session, Graph | None, ConfigProto | None] | None = None
 
     def setUp(self) -> None:
-        """Empties the default graph and sets the seeds."""
+        """Clears the default graph and sets the seeds."""
         super().setUp()
         self._close_cached_session()
         random.seed(_SEED)
@@ -81,7 +81,7 @@ class TestCase(absltest.TestCase):
             self.skipTest("Not a test.")
 
     def tearDown(self) -> None:
-        """Fails if a thread of `checkedThread` was not joined; closes the session."""
+        """Closes the session. Fails if a thread of `checkedThread` was not joined."""
         for thread in self._threads:
             thread.check_termination()
         self._close_cached_session()
@@ -106,11 +106,11 @@ class TestCase(absltest.TestCase):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """Yields a new session, the default session of the `with` block, and closes it after that.
+        """Yields a new default session for the `with` block, and closes it at the end.
 
         Args:
-            graph: Its graph; None for the default graph.
-            config: Its options.
+            graph: The graph of the session. Defaults to the default graph.
+            config: The options of the session.
             use_gpu: Has no effect.
             force_gpu: Has no effect.
         """
@@ -125,16 +125,16 @@ class TestCase(absltest.TestCase):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """Yields the session of this test, the same one each time. It is closed after the test.
+        """Yields the session of this test, always the same. It is closed after the test.
 
         Args:
-            graph: Its graph; None for the graph that was the default one at first.
-            config: Its options.
+            graph: The graph of the session. Defaults to the default graph at the start of the test.
+            config: The options of the session.
             use_gpu: Has no effect.
             force_gpu: Has no effect.
 
         Raises:
-            ValueError: If the graph or the options are not those of the first time.
+            ValueError: If the graph or the options differ from the first call.
         """
         if self._cached is None:
             self._cached = Session(graph=graph, config=config), graph, config
@@ -157,7 +157,7 @@ class TestCase(absltest.TestCase):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """Yields a new session if a graph is given, else the session of this test."""
+        """Yields a new session if a graph is passed, and the session of this test otherwise."""
         if graph is not None:
             with self.session(graph, config) as session:
                 yield session
@@ -171,7 +171,7 @@ class TestCase(absltest.TestCase):
     def evaluate(self, tensors: Any) -> Any:
         """Returns the values of tensors, in their structure.
 
-        They come from the default session, or else from the session of this test.
+        It uses the default session, or the session of this test if there is none.
         """
         session = get_default_session()
         if session is not None:
@@ -189,8 +189,8 @@ class TestCase(absltest.TestCase):
 
         Args:
             target: The function.
-            args: Its positional arguments.
-            kwargs: Its keyword arguments.
+            args: The positional arguments.
+            kwargs: The keyword arguments.
         """
         thread = _CheckedThread(self, target, args or (), kwargs or {})
         self._threads.append(thread)
@@ -206,7 +206,7 @@ class TestCase(absltest.TestCase):
     def assertArrayNear(
         self, farray1: Any, farray2: Any, err: float, msg: str | None = None
     ) -> None:
-        """Fails if a number of a sequence differs from that of another one by more than `err`."""
+        """Fails if the numbers of two sequences differ by more than `err`."""
         self.assertEqual(len(farray1), len(farray2), msg)
         for first, second in zip(farray1, farray2, strict=True):
             self.assertNear(float(first), float(second), err, msg)
@@ -228,7 +228,7 @@ class TestCase(absltest.TestCase):
             b: The actual values.
             rtol: The tolerance relative to `b`.
             atol: The tolerance.
-            msg: A text for the error.
+            msg: An additional error message.
         """
         first, second = self._values_of(a, b)
         self._assert_all_close(first, second, rtol, atol, msg)
@@ -250,8 +250,8 @@ class TestCase(absltest.TestCase):
         """Calls `assertAllClose` with the tolerances of the less precise type.
 
         Args:
-            a: As for `assertAllClose`.
-            b: See there.
+            a: See `assertAllClose`.
+            b: See `assertAllClose`.
             rtol: The relative tolerance of float64.
             atol: The tolerance of float64.
             float_rtol: The relative tolerance of float32, if it is larger.
@@ -260,7 +260,7 @@ class TestCase(absltest.TestCase):
             half_atol: The tolerance of float16, if it is larger.
             bfloat16_rtol: Has no effect.
             bfloat16_atol: Has no effect.
-            msg: A text for the error.
+            msg: An additional error message.
         """
         first, second = (np.asarray(value) for value in self._values_of(a, b))
         for kinds, relative, absolute in (
@@ -272,7 +272,7 @@ class TestCase(absltest.TestCase):
         self._assert_all_close(first, second, rtol, atol, msg)
 
     def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
-        """Fails if `assertAllClose` does not, with the same arguments."""
+        """Fails if `assertAllClose` passes with the same arguments."""
         try:
             self.assertAllClose(a, b, **kwargs)
         except AssertionError:
@@ -285,7 +285,7 @@ class TestCase(absltest.TestCase):
         Args:
             a: The expected values: an array, a number or a tensor.
             b: The actual values.
-            msg: A text for the error.
+            msg: An additional error message.
         """
         first, second = (np.asarray(value) for value in self._values_of(a, b))
         self._assert_same_shape(first, second, msg)
@@ -301,7 +301,7 @@ class TestCase(absltest.TestCase):
             )
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
-        """Fails if `assertAllEqual` does not."""
+        """Fails if `assertAllEqual` passes."""
         try:
             self.assertAllEqual(a, b)
         except AssertionError:
@@ -338,8 +338,8 @@ class TestCase(absltest.TestCase):
             target: Numbers.
             lower_bound: The lower end.
             upper_bound: The upper end.
-            open_lower_bound: Whether the lower end does not belong to it.
-            open_upper_bound: Whether the upper end does not belong to it.
+            open_lower_bound: Whether the lower end is excluded.
+            open_upper_bound: Whether the upper end is excluded.
         """
         low = np.greater if open_lower_bound else np.greater_equal
         high = np.less if open_upper_bound else np.less_equal
@@ -355,14 +355,14 @@ class TestCase(absltest.TestCase):
             )
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
-        """Fails unless an array has a type."""
+        """Fails unless an array has the given type."""
         self.assertEqual(np.asarray(self._value_of(target)).dtype, expected_dtype)
 
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: str | None = None) -> None:
         """Fails unless a tensor has the shape of an array, without running it.
 
         Raises:
-            TypeError: If they are something else.
+            TypeError: If the arguments have other types.
         """
         if not isinstance(np_array, (np.ndarray, np.generic)):
             raise TypeError("np_array must be a Numpy ndarray or Numpy scalar")
@@ -386,7 +386,7 @@ class TestCase(absltest.TestCase):
         Args:
             expected_message_maybe_ascii: A message of the same type, or its text.
             message: The actual message.
-            msg: A text for the error.
+            msg: An additional error message.
         """
         from google.protobuf import text_format  # noqa: PLC0415
 
@@ -404,9 +404,9 @@ class TestCase(absltest.TestCase):
         """Fails unless the `with` block raises an error that matches.
 
         Args:
-            exception_type: Its class.
-            expected_err_re_or_predicate: A regular expression to find in its message; or a function
-                that takes the error and returns whether it is the right one.
+            exception_type: The class of the error.
+            expected_err_re_or_predicate: A regular expression to find in the message, or a function
+                that receives the error and returns whether it matches.
         """
         try:
             yield
@@ -425,12 +425,12 @@ class TestCase(absltest.TestCase):
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
-        """Fails unless a string begins with another one."""
+        """Fails unless a string starts with another one."""
         if not actual.startswith(expected_start):
             self.fail(f"{actual!r} does not start with {expected_start!r}{_after(msg)}")
 
     def assertItemsEqual(self, first: Any, second: Any, msg: str | None = None) -> None:
-        """Fails unless two collections have the same elements; calls `assertCountEqual`."""
+        """Calls `assertCountEqual`."""
         self.assertCountEqual(first, second, msg)
 
     def assertRaisesRegexp(self, *args: Any, **kwargs: Any) -> Any:

@@ -14,17 +14,17 @@ def assert_equal_graph_def(
     checkpoint_v2: bool = False,
     hash_table_shared_name: bool = False,
 ) -> None:
-    """Fails unless two graphs have the same nodes, in whatever order.
+    """Fails unless two graphs have the same nodes, in any order.
 
     Args:
-        actual: The one graph.
-        expected: The other one.
+        actual: The actual graph.
+        expected: The expected graph.
         checkpoint_v2: Has no effect.
         hash_table_shared_name: Has no effect.
 
     Raises:
-        AssertionError: If they have other nodes.
-        TypeError: If one is not a graph.
+        AssertionError: If the nodes differ.
+        TypeError: If an argument is not a `GraphDef`.
     """
     for name, graph in (("actual", actual), ("expected", expected)):
         if not isinstance(graph, GraphDef):

@@ -25,14 +25,14 @@ _ONE_TASK: Final = (
 
 
 class ClusterSpec:
-    """The addresses of the tasks of some jobs.
+    """The addresses of the tasks of each job.
 
     Args:
-        cluster: For each job its addresses: a list, or a dict by the numbers of tasks. Or another
+        cluster: The addresses of each job: a list, or a dict by task number. Or another
             `ClusterSpec`.
 
     Raises:
-        TypeError: If it is none of these.
+        TypeError: If `cluster` is something else.
     """
 
     def __init__(self, cluster: "Mapping[str, Any] | ClusterSpec") -> None:
@@ -59,7 +59,7 @@ class ClusterSpec:
         return f"ClusterSpec({{{jobs}}})"
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """Returns for each job its addresses: a list; a dict if numbers are omitted."""
+        """Returns the addresses of each job: a list, or a dict if numbers are missing."""
         return {
             job: self.job_tasks(job) if set(tasks) == set(range(len(tasks))) else dict(tasks)
             for job, tasks in self._jobs.items()
@@ -74,7 +74,7 @@ class ClusterSpec:
         """Returns the number of tasks of a job.
 
         Raises:
-            ValueError: If there is no such job.
+            ValueError: If the job does not exist.
         """
         return len(self._job(job_name))
 
@@ -82,7 +82,7 @@ class ClusterSpec:
         """Returns the numbers of the tasks of a job, in order.
 
         Raises:
-            ValueError: If there is no such job.
+            ValueError: If the job does not exist.
         """
         return sorted(self._job(job_name))
 
@@ -90,7 +90,7 @@ class ClusterSpec:
         """Returns the address of a task.
 
         Raises:
-            ValueError: If there is no such job or task.
+            ValueError: If the job does not exist or task.
         """
         tasks = self._job(job_name)
         if task_index not in tasks:
@@ -98,10 +98,10 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[Any]:
-        """Returns the addresses of a job, None where a number is omitted.
+        """Returns the addresses of a job, with None for missing numbers.
 
         Raises:
-            ValueError: If there is no such job.
+            ValueError: If the job does not exist.
         """
         tasks = self._job(job_name)
         return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]
@@ -136,20 +136,20 @@ def _tasks(job: str, tasks: Any) -> dict[int, str]:
 
 
 class Server:
-    """Represents this process in a cluster that has no other. Its `target` is one for sessions.
+    """Represents this process in a cluster with only one process. Pass its `target` to sessions.
 
-    Each session has its own variables and queues, also of the same target.
+    Each session has its own variables and queues, even with the same target.
 
     Args:
-        server_or_cluster_def: The cluster: a `ClusterSpec`, or the argument of one.
-        job_name: The job of this process; not needed if there is one.
-        task_index: The task of this process; not needed if there is one.
-        protocol: Accepted for compatibility; not used.
-        config: The options of the target's sessions; their own options take precedence.
-        start: Accepted for compatibility; not used.
+        server_or_cluster_def: The cluster: a `ClusterSpec`, or its argument.
+        job_name: The job of this process. Not needed if there is only one.
+        task_index: The task of this process. Not needed if there is only one.
+        protocol: Accepted for compatibility, but not used.
+        config: The options of sessions with this target. Options of a session take precedence.
+        start: Accepted for compatibility, but not used.
 
     Raises:
-        ValueError: If the cluster has no such task, or several tasks.
+        ValueError: If the task does not exist, or the cluster has several tasks.
     """
 
     def __init__(
@@ -177,23 +177,23 @@ class Server:
 
     @staticmethod
     def create_local_server(config: ConfigProto | None = None, start: bool = True) -> "Server":
-        """Makes a server for a cluster of this process.
+        """Creates a server for a cluster of this process.
 
         Args:
-            config: The options of the sessions of the target.
-            start: Accepted for compatibility; not used.
+            config: The options of sessions with this target.
+            start: Accepted for compatibility, but not used.
         """
         return Server({"local": ["localhost:0"]}, config=config, start=start)
 
     @property
     def target(self) -> str:
-        """The target that `tf.Session` takes to run here."""
+        """The target to pass to `tf.Session`."""
         return self._target
 
     def start(self) -> None:
-        """Does nothing: there is nothing to start."""
+        """Does nothing, because there is nothing to start."""
 
     def join(self) -> None:
-        """Waits forever, because a server does not end by itself; Ctrl-C ends the wait."""
+        """Waits forever, because a server does not end by itself. Ctrl-C ends the wait."""
         with RegisteredWait(lambda: "a server to end (it never does)"):
             threading.Event().wait()

@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class StepContext:
-    """The argument of a step function: the session, with and without the hooks."""
+    """The argument of a step function: the session with and without hooks."""
 
     def __init__(self, session: Session, run_with_hooks_fn: Callable[..., Any]) -> None:
         self._session = session
@@ -54,7 +54,7 @@ class StepContext:
         return self._run_with_hooks_fn(*args, **kwargs)
 
     def request_stop(self) -> NoReturn:
-        """Ends the training: leaves the step function and the `with` block of the session."""
+        """Stops the training. It leaves the step function and the `with` block of the session."""
         raise StopIteration("step_fn has requested the iterations to stop.")
 
 
@@ -116,15 +116,15 @@ class _MonitoredSession:
         Args:
             fetches: The fetches.
             feed_dict: The feeds.
-            options: Options of the run, to which hooks may add.
+            options: The options of the run, to which hooks may add.
             run_metadata: See `Session.run`.
 
         Returns:
             The values, in the structure of `fetches`.
 
         Raises:
-            RuntimeError: If the session is closed, a hook has requested the end before, or two feed
-                the same tensor.
+            RuntimeError: If the session is closed, a hook has already requested a stop, or two
+                hooks feed the same tensor.
         """
         return self._retrying(lambda sess: sess.run(fetches, feed_dict, options, run_metadata))
 
@@ -242,16 +242,17 @@ class _MonitoredSession:
 
 
 class MonitoredSession(_MonitoredSession):
-    """A session that initializes, restores, runs hooks, starts queue runners and ends cleanly.
+    """A session that initializes or restores variables, and runs hooks and queue runners.
 
-    If it is preempted (AbortedError, UnavailableError) it is recreated from the last checkpoint.
+    If it is preempted (AbortedError, UnavailableError), it is recreated from the last checkpoint.
     The end of the input (OutOfRangeError) ends the `with` block without an error. The graph is
     finalized while the session is open.
 
     Args:
-        session_creator: Makes the sessions; None for a `ChiefSessionCreator`.
-        hooks: Take part in each run.
-        stop_grace_period_secs: The time that threads have to end when it is closed.
+        session_creator: Creates the sessions. Defaults to a `ChiefSessionCreator`.
+        hooks: The hooks, which are called in each run.
+        stop_grace_period_secs: The time that threads have to end when the session is closed, in
+            seconds.
     """
 
     def __init__(
@@ -269,12 +270,13 @@ class SingularMonitoredSession(_MonitoredSession):
     """A monitored session that is not recreated, and whose `raw_session` returns its session.
 
     Args:
-        hooks: Take part in each run.
-        scaffold: The parts of the graph that a session needs; None for a new `Scaffold`.
-        master: Target of the session.
-        config: Options of the session.
+        hooks: The hooks, which are called in each run.
+        scaffold: The parts of the graph that a session needs. Defaults to a new `Scaffold`.
+        master: The target of the session.
+        config: The options of the session.
         checkpoint_dir: The directory whose newest checkpoint is restored, if there is one.
-        stop_grace_period_secs: The time that threads have to end when it is closed.
+        stop_grace_period_secs: The time that threads have to end when the session is closed, in
+            seconds.
         checkpoint_filename_with_path: The checkpoint to restore, instead of a directory.
     """
 
@@ -294,7 +296,7 @@ class SingularMonitoredSession(_MonitoredSession):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Session | None:
-        """Returns the session itself, which calls no hooks; None once it is closed."""
+        """Returns the session itself, without hooks, or None after it is closed."""
         return self._tf_sess()
 
 
@@ -315,27 +317,29 @@ def MonitoredTrainingSession(
     save_checkpoint_steps: int | None = _USE_DEFAULT,
     summary_dir: str | None = None,
 ) -> MonitoredSession:
-    """Makes a monitored session with the hooks of a usual training.
+    """Creates a monitored session with the usual hooks for training.
 
     Args:
-        master: Target of the session.
+        master: The target of the session.
         is_chief: Whether it initializes variables, saves checkpoints and writes summaries.
-        checkpoint_dir: The directory to restore checkpoints from and to save them to; None for no
-            checkpoints.
-        scaffold: The parts of the graph that a session needs; None for a new `Scaffold`.
-        hooks: Take part in each run.
-        chief_only_hooks: The same, if `is_chief`.
-        save_checkpoint_secs: Seconds between checkpoints, 600 if neither this nor the steps are
-            given; None or 0 for none.
-        save_summaries_steps: Steps between summaries, 100 if neither this nor the seconds are
-            given; None or 0 for none.
-        save_summaries_secs: Seconds between summaries; None or 0 for none.
-        config: Options of the session.
-        stop_grace_period_secs: The time that threads have to end when it is closed.
-        log_step_count_steps: Steps between two notes of the steps per second; None or 0 for none.
-        max_wait_secs: The longest time that a worker which is not the chief waits for it.
-        save_checkpoint_steps: Steps between checkpoints; None or 0 for none.
-        summary_dir: The directory of summaries; None for `checkpoint_dir`.
+        checkpoint_dir: The directory to restore checkpoints from and save them to. By default,
+            there are no checkpoints.
+        scaffold: The parts of the graph that a session needs. Defaults to a new `Scaffold`.
+        hooks: The hooks, which are called in each run.
+        chief_only_hooks: Additional hooks if `is_chief` is True.
+        save_checkpoint_secs: The time between checkpoints, in seconds. Defaults to 600 if
+            `save_checkpoint_steps` is not given either. None or 0 disables it.
+        save_summaries_steps: The number of steps between summaries. Defaults to 100 if
+            `save_summaries_secs` is not given either. None or 0 disables it.
+        save_summaries_secs: The time between summaries, in seconds. None or 0 disables it.
+        config: The options of the session.
+        stop_grace_period_secs: The time that threads have to end when the session is closed, in
+            seconds.
+        log_step_count_steps: The number of steps between log messages with the steps per second.
+            None or 0 disables them.
+        max_wait_secs: The maximum time that a worker waits for the chief, in seconds.
+        save_checkpoint_steps: The number of steps between checkpoints. None or 0 disables it.
+        summary_dir: The directory of summaries. Defaults to `checkpoint_dir`.
 
     Returns:
         The session.

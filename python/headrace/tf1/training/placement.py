@@ -31,14 +31,14 @@ def replica_device_setter(
     """Returns a function for `tf.device`: variables go to parameter servers, the rest to a worker.
 
     Args:
-        ps_tasks: The number of parameter servers; with 0 there is no function.
+        ps_tasks: The number of parameter servers. If it is 0, the result is None.
         ps_device: The device of parameter servers.
         worker_device: The device of workers.
-        merge_devices: Accepted for TensorFlow's sake: devices are always merged.
-        cluster: The cluster, which has a job of the name in `ps_device`.
-        ps_ops: Types of operations that go to parameter servers; None for variables.
-        ps_strategy: Returns the number of the server for an operation; None for one after the
-            other.
+        merge_devices: Accepted for compatibility: devices are always merged.
+        cluster: The cluster. It has a job with the name in `ps_device`.
+        ps_ops: The types of operations on parameter servers. Defaults to variables.
+        ps_strategy: Returns the server number for an operation. By default, servers are used in
+            turn.
 
     Raises:
         TypeError: If `ps_strategy` is not a function.

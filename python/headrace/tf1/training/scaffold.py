@@ -36,20 +36,21 @@ _log = logging.getLogger(__name__)
 class Scaffold:
     """The parts of a graph that a monitored session needs.
 
-    `finalize` makes those that are not given.
+    `finalize` creates the missing parts.
 
     Args:
-        init_op: Initializes the variables; by default all global ones.
+        init_op: Initializes the variables. Defaults to all global variables.
         init_feed_dict: The feeds of `init_op`.
         init_fn: Called with the scaffold and the session after `init_op`.
-        ready_op: Names the variables without a value: a string vector, empty if all is ready.
-        ready_for_local_init_op: The same, of what `local_init_op` needs.
-        local_init_op: Run in each new session, restored ones too; by default it initializes the
-            local variables and lookup tables.
-        summary_op: The summaries to write; by default all merged.
-        saver: Saves and restores checkpoints; by default the one of the collection
-            `GraphKeys.SAVERS`, or a new one.
-        copy_from_scaffold: A scaffold whose parts replace those not given here.
+        ready_op: Returns the names of the variables without a value, a string vector. It is empty
+            if the session is ready.
+        ready_for_local_init_op: Like `ready_op`, but for the variables that `local_init_op` needs.
+        local_init_op: Runs in each new session, even if it is restored. By default, it initializes
+            the local variables and lookup tables.
+        summary_op: The summaries to write. By default, all summaries are merged.
+        saver: Saves and restores checkpoints. Defaults to the saver in the collection
+            `GraphKeys.SAVERS`, or a new saver.
+        copy_from_scaffold: A scaffold that provides the parts not given here.
         local_init_feed_dict: The feeds of `local_init_op`.
 
     Raises:
@@ -95,7 +96,7 @@ class Scaffold:
         self._user_init_fn(self, session)
 
     def finalize(self) -> "Scaffold":
-        """Makes the parts that are not given, then finalizes the default graph.
+        """Creates the missing parts, then finalizes the default graph.
 
         Raises:
             RuntimeError: If the collection of a part has several items.
@@ -127,7 +128,7 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Session], object] | None:
-        """The function called after `init_op`, with the session alone."""
+        """The function that is called with the session after `init_op`."""
         return self._init_fn
 
     @property
@@ -137,17 +138,17 @@ class Scaffold:
 
     @property
     def ready_op(self) -> Any:
-        """Names the variables without a value."""
+        """Returns the names of the variables without a value."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """Names the variables without a value that `local_init_op` needs."""
+        """Returns the names of the variables without a value that `local_init_op` needs."""
         return self._ready_for_local_init_op
 
     @property
     def local_init_op(self) -> Any:
-        """Run in each new session."""
+        """Runs in each new session."""
         return self._local_init_op
 
     @property
@@ -157,12 +158,12 @@ class Scaffold:
 
     @property
     def summary_op(self) -> Any:
-        """The summaries to write; None if there are none."""
+        """The summaries to write, or None if there are none."""
         return self._summary_op
 
     @property
     def saver(self) -> Any:
-        """Saves and restores checkpoints; None before `finalize` if none was given."""
+        """Saves and restores checkpoints. None before `finalize` if no saver was passed."""
         return self._saver
 
     @property
@@ -174,12 +175,12 @@ class Scaffold:
     def get_or_default(
         arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
     ) -> Any:
-        """Returns the item of a collection; makes one and adds it, if there is none.
+        """Returns the item of a collection. If there is none, creates and adds it.
 
         Args:
-            arg_name: The name of the item in the error.
+            arg_name: The name of the item in error messages.
             collection_key: The collection of the default graph.
-            default_constructor: Makes the item; may return None, which is not added.
+            default_constructor: Creates the item. It can return None, which is not added.
 
         Raises:
             RuntimeError: If the collection has several items.

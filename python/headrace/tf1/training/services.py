@@ -28,7 +28,7 @@ class ServedTraining:
         session: The session.
         coord: The coordinator that stops the threads.
         step: The global step. None if there is none.
-        writer: The event file. None for none.
+        writer: The event file, or None.
     """
 
     session: Session
@@ -38,7 +38,7 @@ class ServedTraining:
 
 
 def summary_thread(training: ServedTraining, summary_op: Any, seconds: float) -> LooperThread:
-    """Makes the thread that writes summaries.
+    """Creates the thread that writes summaries.
 
     Args:
         training: The training to serve.
@@ -59,7 +59,7 @@ def summary_thread(training: ServedTraining, summary_op: Any, seconds: float) ->
 
 
 def step_counter_thread(training: ServedTraining, seconds: float) -> LooperThread:
-    """Makes the thread that measures the steps per second, for the log and for TensorBoard.
+    """Creates the thread that measures the steps per second, for the log and for TensorBoard.
 
     Args:
         training: The training to serve, which must have a global step.
@@ -85,7 +85,7 @@ def step_counter_thread(training: ServedTraining, seconds: float) -> LooperThrea
 def checkpoint_thread(
     training: ServedTraining, saver: Saver, path: str, seconds: float
 ) -> LooperThread:
-    """Makes the thread that saves checkpoints.
+    """Creates the thread that saves checkpoints.
 
     Args:
         training: The training to serve.

@@ -17,20 +17,20 @@ _HALF_AN_HOUR: Final = 30 * 60
 
 
 class SessionCreator(ABC):
-    """The base class of objects that make sessions."""
+    """The base class of objects that create sessions."""
 
     @abstractmethod
     def create_session(self) -> Session:
-        """Makes a session whose variables have values."""
+        """Creates a session whose variables have values."""
 
 
 class ChiefSessionCreator(SessionCreator):
-    """Makes sessions and gives values to their variables.
+    """Creates sessions and initializes or restores their variables.
 
     Args:
-        scaffold: The parts of the graph that a session needs; None for a new `Scaffold`.
-        master: Target of the sessions.
-        config: Options of the sessions.
+        scaffold: The parts of the graph that a session needs. Defaults to a new `Scaffold`.
+        master: The target of the sessions.
+        config: The options of the sessions.
         checkpoint_dir: The directory whose newest checkpoint is restored, if there is one.
         checkpoint_filename_with_path: The checkpoint to restore, instead of a directory.
     """
@@ -51,7 +51,7 @@ class ChiefSessionCreator(SessionCreator):
         self._config = config
 
     def create_session(self) -> Session:
-        """Finalizes the graph and makes a session, restored or initialized."""
+        """Finalizes the graph and creates a session, which is restored or initialized."""
         scaffold = self._scaffold.finalize()
         if self._session_manager is None:
             self._session_manager = _manager(scaffold)
@@ -68,13 +68,13 @@ class ChiefSessionCreator(SessionCreator):
 
 
 class WorkerSessionCreator(SessionCreator):
-    """Makes sessions that wait until a chief has given values to the variables.
+    """Creates sessions that wait until the chief has initialized the variables.
 
     Args:
-        scaffold: The parts of the graph that a session needs; None for a new `Scaffold`.
-        master: Target of the sessions.
-        config: Options of the sessions.
-        max_wait_secs: The longest time to wait.
+        scaffold: The parts of the graph that a session needs. Defaults to a new `Scaffold`.
+        master: The target of the sessions.
+        config: The options of the sessions.
+        max_wait_secs: The maximum time to wait, in seconds.
     """
 
     def __init__(

@@ -23,22 +23,22 @@ _log = logging.getLogger(__name__)
 
 
 class SessionManager:
-    """Makes sessions whose variables have values.
+    """Creates sessions whose variables have values.
 
     Args:
-        local_init_op: Run in each new session, restored ones too.
-        ready_op: Names the variables without a value: a string vector, empty if all is ready. Or an
-            operation that fails if one has none, such as that of `assert_variables_initialized`.
-            None if a session is always ready.
-        ready_for_local_init_op: The same, of what `local_init_op` needs.
-        graph: The graph of the sessions; None for the default graph.
-        recovery_wait_secs: The time to wait before looking again for a checkpoint, or for variables
-            that another process initializes.
+        local_init_op: Runs in each new session, even if it is restored.
+        ready_op: Returns the names of the variables without a value, a string vector. It is empty
+            if the session is ready. Or an operation that fails if a variable has no value, such as
+            from `assert_variables_initialized`. None if a session is always ready.
+        ready_for_local_init_op: Like `ready_op`, but for the variables that `local_init_op` needs.
+        graph: The graph of the sessions. Defaults to the default graph.
+        recovery_wait_secs: The time between two checks for a checkpoint, or for variables that
+            another process initializes, in seconds.
         local_init_run_options: Options for running `local_init_op`.
         local_init_feed_dict: The feeds of `local_init_op`.
 
     Raises:
-        ValueError: If there is a `ready_for_local_init_op` without a `local_init_op`.
+        ValueError: If there is a `ready_for_local_init_op`, but no `local_init_op`.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class SessionManager:
         init_feed_dict: Mapping[Any, Any] | None = None,
         init_fn: Callable[[Session], object] | None = None,
     ) -> Session:
-        """Makes a session and restores its variables; without a checkpoint it initializes them.
+        """Creates a session and restores or, without a checkpoint, initializes its variables.
 
         Args:
-            master: Target of the session.
-            init_op: Run if there is no checkpoint.
-            saver: Restores the checkpoint; None for no checkpoint.
+            master: The target of the session.
+            init_op: Runs if there is no checkpoint.
+            saver: Restores the checkpoint. By default, there is no checkpoint.
             checkpoint_dir: The directory whose newest checkpoint is restored.
             checkpoint_filename_with_path: The checkpoint to restore, instead of a directory.
             wait_for_checkpoint: Whether to wait for a checkpoint in the directory.
-            max_wait_secs: The longest time to wait.
-            config: Options of the session.
+            max_wait_secs: The maximum time to wait, in seconds.
+            config: The options of the session.
             init_feed_dict: The feeds of `init_op`.
             init_fn: Called with the session after `init_op`.
 
@@ -95,7 +95,7 @@ class SessionManager:
             The session.
 
         Raises:
-            RuntimeError: If the variables have no values then.
+            RuntimeError: If the variables still have no values.
             ValueError: If both a directory and a checkpoint are given.
         """
         sess, is_restored = self._restored(
@@ -138,16 +138,16 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
-        """Makes a session and restores its variables, if there is a checkpoint.
+        """Creates a session and restores its variables, if there is a checkpoint.
 
         Args:
-            master: As for `prepare_session`, like all others.
-            saver: See there.
-            checkpoint_dir: See there.
-            checkpoint_filename_with_path: See there.
-            wait_for_checkpoint: See there.
-            max_wait_secs: See there.
-            config: See there.
+            master: See `prepare_session`.
+            saver: See `prepare_session`.
+            checkpoint_dir: See `prepare_session`.
+            checkpoint_filename_with_path: See `prepare_session`.
+            wait_for_checkpoint: See `prepare_session`.
+            max_wait_secs: See `prepare_session`.
+            config: See `prepare_session`.
 
         Returns:
             The session, and whether all its variables have values.
@@ -185,21 +185,21 @@ class SessionManager:
     def wait_for_session(
         self, master: str, config: ConfigProto | None = None, max_wait_secs: float = math.inf
     ) -> Session:
-        """Makes a session and waits until all its variables have values.
+        """Creates a session and waits until all its variables have values.
 
-        Each session here has its own variables, which no other process initializes. So the wait
-        ends only if there are no variables except those that `local_init_op` initializes.
+        In headrace, each session has its own variables, which no other process initializes. So the
+        wait ends only if there are no variables other than those that `local_init_op` initializes.
 
         Args:
-            master: Target of the session.
-            config: Options of the session.
-            max_wait_secs: The longest time to wait.
+            master: The target of the session.
+            config: The options of the session.
+            max_wait_secs: The maximum time to wait, in seconds.
 
         Returns:
             The session.
 
         Raises:
-            DeadlineExceededError: If the time is over.
+            DeadlineExceededError: If the time has expired.
         """
         deadline = time.monotonic() + max_wait_secs
         while True:

@@ -9,14 +9,14 @@ __all__ = ["SecondOrStepTimer"]
 
 
 class SecondOrStepTimer:
-    """Triggers an action at the first step, and then at regular intervals.
+    """Triggers an action at the first step and then at regular intervals.
 
     Args:
         every_secs: The interval in seconds.
         every_steps: The interval in steps.
 
     Raises:
-        ValueError: Unless exactly one of them is given.
+        ValueError: If not exactly one of them is given.
     """
 
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
@@ -29,12 +29,12 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Makes the next step the first one."""
+        """Resets the timer, so that the next step is the first one."""
         self._last_step: int | None = None
         self._last_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Returns whether the action is due at a step; never twice at the same step."""
+        """Returns whether the action is due at a step. It is never due twice at the same step."""
         if self._last_step is None or self._last_time is None:
             return True
         if step == self._last_step:
@@ -47,7 +47,7 @@ class SecondOrStepTimer:
         """Records that the action was done at a step.
 
         Returns:
-            The seconds and the steps since the last time; (None, None) at the first.
+            The seconds and the steps since the last time, or (None, None) at the first time.
         """
         now = time.monotonic()
         since: tuple[float | None, int | None] = (None, None)
@@ -57,5 +57,5 @@ class SecondOrStepTimer:
         return since
 
     def last_triggered_step(self) -> int | None:
-        """Returns the step at which the action was done last; None if never."""
+        """Returns the step of the last action, or None."""
         return self._last_step

@@ -44,36 +44,36 @@ _log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """Prepares a session, serves the training with threads, and ends all of them.
+    """Prepares a session, runs the service threads of a training, and ends them.
 
-    The graph is finalized. `USE_DEFAULT` means the item of the graph's collection, or for one
-    that is made and added to it; None for nothing.
+    The graph is finalized. `USE_DEFAULT` means the item in the collection of the graph, or a new
+    item that is added to it. None means that there is no item.
 
     Args:
-        graph: The graph; None for the default graph.
-        ready_op: Names the variables without a value.
-        ready_for_local_init_op: The same, of what `local_init_op` needs.
+        graph: The graph. Defaults to the default graph.
+        ready_op: Returns the names of the variables without a value.
+        ready_for_local_init_op: Like `ready_op`, but for the variables that `local_init_op` needs.
         is_chief: Whether it initializes variables, saves checkpoints and writes summaries.
-        init_op: Initializes the variables; by default all global ones.
+        init_op: Initializes the variables. Defaults to all global variables.
         init_feed_dict: The feeds of `init_op`.
-        local_init_op: Run in each new session, restored ones too; by default it initializes the
-            local variables and lookup tables.
-        logdir: The directory of checkpoints and event files; None or "" for none of both.
-        summary_op: The summaries to write; by default all merged.
+        local_init_op: Runs in each new session, even if it is restored. By default, it initializes
+            the local variables and lookup tables.
+        logdir: The directory of checkpoints and event files. None or "" disables both.
+        summary_op: The summaries to write. By default, all summaries are merged.
         saver: Saves and restores checkpoints.
         global_step: The tensor that counts steps.
-        save_summaries_secs: Seconds between summaries; 0 for none.
-        save_model_secs: Seconds between checkpoints; 0 for none.
-        recovery_wait_secs: Seconds between two looks whether the model is ready.
-        stop_grace_secs: The time that threads have to end.
-        checkpoint_basename: The prefix of the checkpoints' names.
-        session_manager: Makes the sessions.
-        summary_writer: Writes the events; by default one for `logdir`.
+        save_summaries_secs: The time between summaries, in seconds. 0 disables them.
+        save_model_secs: The time between checkpoints, in seconds. 0 disables them.
+        recovery_wait_secs: The time between two checks whether the model is ready, in seconds.
+        stop_grace_secs: The time that threads have to end, in seconds.
+        checkpoint_basename: The prefix of the names of checkpoints.
+        session_manager: Creates the sessions.
+        summary_writer: Writes the events. Defaults to a new writer for `logdir`.
         init_fn: Called with the session after `init_op`.
         local_init_run_options: Options for running `local_init_op`.
 
     Raises:
-        ValueError: If it is not the chief and a variable has no device.
+        ValueError: If this is not the chief and a variable has no device.
     """
 
     # An int, as in TensorFlow: programs pass 0.
@@ -188,7 +188,7 @@ class Supervisor:
 
     @property
     def is_chief(self) -> bool:
-        """True if it initializes variables, saves checkpoints and writes summaries."""
+        """Whether the supervisor initializes variables, saves checkpoints and writes summaries."""
         return self._is_chief
 
     @property
@@ -213,17 +213,17 @@ class Supervisor:
 
     @property
     def ready_op(self) -> Any:
-        """Names the variables without a value."""
+        """Returns the names of the variables without a value."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """Names the variables without a value that `local_init_op` needs."""
+        """Returns the names of the variables without a value that `local_init_op` needs."""
         return self._ready_for_local_init_op
 
     @property
     def summary_writer(self) -> FileWriter | None:
-        """Writes the events; None if nothing does."""
+        """Writes the events. None if there is no writer."""
         return self._summary_writer
 
     @property
@@ -233,29 +233,29 @@ class Supervisor:
 
     @property
     def save_summaries_secs(self) -> float | None:
-        """Seconds between summaries; None if it is not the chief."""
+        """The time between summaries, in seconds. None if this is not the chief."""
         return self._save_summaries_secs
 
     @property
     def global_step(self) -> Any:
-        """The tensor that counts steps; None if there is none."""
+        """The tensor that counts steps, or None if there is none."""
         return self._global_step
 
     @property
     def saver(self) -> Any:
-        """Saves and restores checkpoints; None if there is nothing to save."""
+        """Saves and restores checkpoints. None if there is nothing to save."""
         return self._saver
 
     @property
     def save_model_secs(self) -> float | None:
-        """Seconds between checkpoints; None if it is not the chief."""
+        """The time between checkpoints, in seconds. None if this is not the chief."""
         return self._save_model_secs
 
     @property
     def save_path(self) -> str | None:
-        """The common beginning of the checkpoints' names.
+        """The common prefix of the names of checkpoints.
 
-        None if there is no directory for them.
+        None if there is no `logdir`.
         """
         return self._save_path
 
@@ -266,10 +266,10 @@ class Supervisor:
             sess: The session.
 
         Returns:
-            The threads; None if there is no `logdir`.
+            The threads, or None if there is no `logdir`.
 
         Raises:
-            RuntimeError: If it is not the chief.
+            RuntimeError: If this is not the chief.
         """
         if not self._is_chief:
             raise RuntimeError(
@@ -312,19 +312,19 @@ class Supervisor:
         """Makes a session whose variables have values, and starts the queue runners.
 
         Args:
-            master: Target of the session.
-            config: Options of the session.
+            master: The target of the session.
+            config: The options of the session.
             wait_for_checkpoint: Whether to wait for a checkpoint.
-            max_wait_secs: The longest time to wait.
-            start_standard_services: Whether to start the services, if it is the chief, and the
-                queue runners.
+            max_wait_secs: The maximum time to wait, in seconds.
+            start_standard_services: Whether to start the queue runners, and the services if this is
+                the chief.
 
         Returns:
             The session.
 
         Raises:
-            DeadlineExceededError: If it is not the chief, and the time is over.
-            RuntimeError: If the variables have no values then.
+            DeadlineExceededError: If this is not the chief and the time has expired.
+            RuntimeError: If the variables still have no values.
         """
         self._coord.clear_stop()
         if self._summary_writer is not None:
@@ -367,7 +367,7 @@ class Supervisor:
 
         Args:
             sess: The session.
-            queue_runners: The runners; None for those of the graph.
+            queue_runners: The runners. Defaults to the runners of the graph.
 
         Returns:
             The threads.
@@ -389,10 +389,10 @@ class Supervisor:
         """Starts a thread that calls a function at intervals; see `LooperThread`.
 
         Args:
-            timer_interval_secs: The interval; None for no pause.
+            timer_interval_secs: The interval in seconds, or None for no pause.
             target: The function.
-            args: Its positional arguments.
-            kwargs: Its keyword arguments.
+            args: The positional arguments.
+            kwargs: The keyword arguments.
         """
         looper = LooperThread(self._coord, timer_interval_secs, target, args, kwargs)
         looper.start()
@@ -404,16 +404,16 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stops the threads and waits for their end. Does not close the session.
+        """Stops the threads and waits until they end. Does not close the session.
 
         Args:
-            threads: Threads to wait for besides those of the services and queue runners.
-            close_summary_writer: Whether the event file ends.
-            ignore_live_threads: Whether threads may continue after the grace period.
+            threads: Threads to wait for, in addition to the services and queue runners.
+            close_summary_writer: Whether to close the event file.
+            ignore_live_threads: Whether threads are allowed to continue after the grace period.
 
         Raises:
             BaseException: The error that ended a thread.
-            RuntimeError: If threads still run after the grace period.
+            RuntimeError: If threads are still running after the grace period.
         """
         self._coord.request_stop()
         try:
@@ -437,7 +437,7 @@ class Supervisor:
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> AbstractContextManager[None]:
-        """Gives a context whose errors request a stop; see `Coordinator.stop_on_exception`."""
+        """Returns a context whose errors request a stop; see `Coordinator.stop_on_exception`."""
         return self._coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
@@ -452,7 +452,7 @@ class Supervisor:
         Args:
             sess: The session.
             summary: The result of running a summary operation.
-            global_step: Its step; None for the session's.
+            global_step: The step of the summary. Defaults to the step of the session.
 
         Raises:
             RuntimeError: If there is no summary writer.
@@ -471,15 +471,15 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Session]:
-        """Gives a session, and stops the threads and closes it at the end of the `with` block.
+        """Yields a session, which is closed after the `with` block, as are its threads.
 
         The end of the input (OutOfRangeError) ends the block without an error.
 
         Args:
-            master: Target of the session.
-            config: Options of the session.
+            master: The target of the session.
+            config: The options of the session.
             start_standard_services: Whether to start the services and the queue runners.
-            close_summary_writer: Whether the event file ends.
+            close_summary_writer: Whether to close the event file.
 
         Raises:
             BaseException: The first error of the block or of a thread.
@@ -529,16 +529,16 @@ def basic_train_loop(
     kwargs: Mapping[str, Any] | None = None,
     master: str = "",
 ) -> None:
-    """Calls a function repeatedly until the supervisor is to stop.
+    """Calls a function repeatedly until the supervisor should stop.
 
     After an AbortedError it continues with a new session.
 
     Args:
-        supervisor: Gives the session.
-        train_step_fn: Called with the session, `args` and `kwargs`.
+        supervisor: The supervisor that provides the session.
+        train_step_fn: The function. It is called with the session, `args` and `kwargs`.
         args: Positional arguments.
         kwargs: Keyword arguments.
-        master: Target of the session.
+        master: The target of the session.
 
     Raises:
         BaseException: The first other error of the function or of a thread.

@@ -20,21 +20,22 @@ def decode_raw(
     """Decodes numbers from the bytes of strings.
 
     Args:
-        input_bytes: Strings of any shape: of one length, unless `fixed_length` is given.
-        out_type: Type of the numbers.
-        little_endian: Order of the bytes of one number.
-        fixed_length: The number of bytes to decode of each string: longer ones are cut,
-            shorter ones are padded with zeros. None to decode all bytes.
+        input_bytes: Strings of any shape. They must have the same length, unless `fixed_length` is
+            given.
+        out_type: The type of the numbers.
+        little_endian: Whether the bytes of a number are in little-endian order.
+        fixed_length: The number of bytes to decode from each string. Longer strings are truncated,
+            and shorter ones are padded with zeros. By default, all bytes are decoded.
         name: Name of the operation.
 
     Returns:
         The numbers, in a new last dimension.
 
     Raises:
-        InvalidArgumentError: When run: the strings differ in length and `fixed_length` is None, or
-            a length is not a multiple of the size of a number.
-        TypeError: If there is no such type of numbers.
-        ValueError: If `fixed_length` is known, and is not a multiple of the size of a number.
+        InvalidArgumentError: When run, if the strings differ in length and `fixed_length` is None,
+            or a length is not a multiple of the size of a number.
+        TypeError: If the type does not exist.
+        ValueError: If `fixed_length` is known and not a multiple of the size of a number.
     """
     if fixed_length is None:
         return ops.decode_raw(input_bytes, out_type, little_endian, name)

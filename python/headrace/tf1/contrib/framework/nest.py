@@ -39,8 +39,8 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """Returns the leaves of a structure in order.
 
     Args:
-        structure: The structure; a leaf gives a list of itself.
-        expand_composites: Accepted for compatibility; not used.
+        structure: The structure. A leaf returns a list that contains it.
+        expand_composites: Accepted for compatibility, but not used.
 
     Raises:
         TypeError: If the keys of a dict cannot be sorted.
@@ -55,12 +55,12 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
     Args:
         structure: The form.
-        flat_sequence: The leaves, in the order in which `flatten` gives them.
-        expand_composites: Accepted for compatibility; not used.
+        flat_sequence: The leaves, in the order of `flatten`.
+        expand_composites: Accepted for compatibility, but not used.
 
     Raises:
         TypeError: If `flat_sequence` is a leaf.
-        ValueError: If there are more or fewer leaves than in the form.
+        ValueError: If the number of leaves does not match the form.
     """
     if not is_nested(flat_sequence):
         raise TypeError(f"flat_sequence must be a sequence, got {type(flat_sequence).__name__}.")
@@ -75,19 +75,19 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Calls a function for each leaf, or for the leaves of several structures at a place.
+    """Calls a function for each leaf, or for corresponding leaves of several structures.
 
     Args:
-        func: Called with a leaf of each structure.
+        func: Called with one leaf of each structure.
         *structure: Structures of the same form.
         **kwargs: `check_types`: whether the types of lists, tuples and dicts must be the same.
 
     Returns:
-        A structure of the function's results, of the form of the first.
+        The results of the function, in the form of the first structure.
 
     Raises:
         TypeError: If `func` is not a function, or types differ.
-        ValueError: If there is no structure, or their forms differ.
+        ValueError: If there is no structure, or the forms differ.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
@@ -109,10 +109,10 @@ def assert_same_structure(
     """Checks that two structures have the same form.
 
     Args:
-        nest1: One.
-        nest2: The other.
+        nest1: The first structure.
+        nest2: The second structure.
         check_types: Whether the types of lists, tuples and dicts must be the same.
-        expand_composites: Accepted for compatibility; not used.
+        expand_composites: Accepted for compatibility, but not used.
 
     Raises:
         TypeError: If types differ.
@@ -148,16 +148,16 @@ def assert_same_structure(
 def assert_shallow_structure(
     shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Checks that a structure has the form of another at least, and may go deeper.
+    """Checks that a structure has at least the form of another one. It can be nested more deeply.
 
     Args:
         shallow_tree: The form.
-        input_tree: The structure that may be deeper.
+        input_tree: The structure that can be nested more deeply.
         check_types: Whether the types of lists, tuples and dicts must be the same.
-        expand_composites: Accepted for compatibility; not used.
+        expand_composites: Accepted for compatibility, but not used.
 
     Raises:
-        TypeError: If there is a leaf in place of a structure, or types differ.
+        TypeError: If there is a leaf instead of a structure, or types differ.
         ValueError: If numbers of items or keys differ.
     """
     if not is_nested(shallow_tree):
@@ -189,7 +189,7 @@ def assert_shallow_structure(
 def flatten_up_to(
     shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> list[Any]:
-    """Returns the parts of a structure at the leaves of another; see `assert_shallow_structure`."""
+    """Returns the parts of a structure at the leaves of another one."""
     assert_shallow_structure(shallow_tree, input_tree, check_types)
     return list(_flatten_up_to(shallow_tree, input_tree))
 
@@ -202,13 +202,13 @@ def yield_flattened_up_to(shallow_tree: Any, input_tree: Any) -> Iterator[Any]:
 def map_structure_up_to(
     shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any
 ) -> Any:
-    """Calls a function with the parts of structures at the leaves of another.
+    """Calls a function with the parts of structures at the leaves of another one.
 
     Args:
         shallow_tree: The form.
         func: The function.
-        *inputs: Structures that may go deeper.
-        **kwargs: `check_types`, as above.
+        *inputs: Structures that can be nested more deeply.
+        **kwargs: See `map_structure`.
 
     Raises:
         ValueError: If there are no inputs, or forms differ.
@@ -221,11 +221,11 @@ def map_structure_up_to(
 
 
 def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Returns a dict in which each leaf of a key has the leaf of its value.
+    """Returns a dict that maps each leaf of a key to the corresponding leaf of its value.
 
     Raises:
-        TypeError: If it is not a dict.
-        ValueError: If keys occur twice, or a key has another form than its value.
+        TypeError: If the argument is not a dict.
+        ValueError: If a key occurs twice, or a key and its value have different forms.
     """
     if not isinstance(dictionary, Mapping):
         raise TypeError("input must be a dictionary")
@@ -246,12 +246,12 @@ def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
 def flatten_with_joined_string_paths(
     structure: Any, separator: str = "/", expand_composites: bool = False
 ) -> list[tuple[str, Any]]:
-    """Returns the leaves in order, each with its place, such as "a/0/b".
+    """Returns the leaves in order, each with its path, such as "a/0/b".
 
     Args:
         structure: The structure.
-        separator: The text between the parts of a place.
-        expand_composites: Accepted for compatibility; not used.
+        separator: The text between the parts of a path.
+        expand_composites: Accepted for compatibility, but not used.
     """
     return [(separator.join(map(str, path)), leaf) for path, leaf in _with_paths(structure, ())]
 

@@ -32,27 +32,28 @@ def generator_input_fn(
     num_threads: int = 1,
     pad_value: float | None = None,
 ) -> Callable[[], Any]:
-    """Returns a function that makes batches of a generator's rows.
+    """Returns a function that creates batches from the rows of a generator.
 
     Args:
-        x: A generator function. Each call yields the rows of an epoch, dicts of arrays.
-        target_key: The key of the labels, or a list of keys; None for none.
-        batch_size: Rows of a batch; the last one may be smaller.
-        num_epochs: The number of epochs; None for no limit.
-        shuffle: Whether rows come in a random order.
+        x: A generator function. Each call yields the rows of one epoch as dicts of arrays.
+        target_key: The key of the labels, or a list of keys. By default, there are no labels.
+        batch_size: The number of rows in a batch. The last batch can be smaller.
+        num_epochs: The number of epochs. If None, there is no limit.
+        shuffle: Whether rows are in random order.
         queue_capacity: The number of rows that the queue holds.
-        num_threads: Threads that fill the queue.
-        pad_value: With a value the last axes of rows may differ in size: rows that are taken
-            together are padded with it. Further padding within a batch is 0.
+        num_threads: The number of threads that fill the queue.
+        pad_value: If given, the last axes of rows can differ in size. Rows that are taken together
+            are padded with this value. Further padding within a batch is 0.
 
     Returns:
-        A function. Each call adds a pipeline to the default graph, with a queue runner, and returns
-        a batch: the features, a dict; with labels a pair of both, where a single label is a tensor.
+        A function. Each call adds a pipeline with a queue runner to the default graph and returns a
+        batch: a dict of features, or, with labels, a pair of features and labels. A single label is
+        a tensor.
 
     Raises:
-        KeyError: If there is no such label.
-        NotImplementedError: If padded rows are to be shuffled.
-        TypeError: If `x` is not a generator function of dicts, or `target_key` is something else.
+        KeyError: If the label does not exist.
+        NotImplementedError: If both `pad_value` and `shuffle` are used.
+        TypeError: If `x` is not a generator function of dicts, or `target_key` has the wrong type.
     """
     if not isinstance(x, FunctionType):
         raise TypeError(f"x must be generator function; got {type(x).__name__}")

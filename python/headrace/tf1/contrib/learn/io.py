@@ -51,19 +51,20 @@ def read_batch_examples(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Makes batches of the records of files. Adds queue runners to the graph.
+    """Creates batches of the records of files. Adds queue runners to the graph.
 
     Args:
-        file_pattern: Names of files or patterns of names: one, or a list.
-        batch_size: Records of a batch.
+        file_pattern: A file name or pattern, or a list of them.
+        batch_size: The number of records in a batch.
         reader: A function that returns a reader.
-        randomize_input: Whether files and records come in random order.
-        num_epochs: The number of epochs, that is, of times that each file is read; None for no
+        randomize_input: Whether files and records are in random order.
+        num_epochs: The number of epochs, that is, how often each file is read. Defaults to no
             limit. The last batch may be smaller.
         queue_capacity: The number of records that the queue holds.
         num_threads: The number of files to read at the same time.
         read_batch_size: The number of records to read at a time.
-        parse_fn: Called with a record before the queue; None to batch the records.
+        parse_fn: Called with a record before it enters the queue. By default, records are not
+            parsed.
         name: Name scope of the operations.
         seed: The seed of the order.
 
@@ -71,7 +72,7 @@ def read_batch_examples(
         A batch: a string vector, or the batched results of `parse_fn`.
 
     Raises:
-        ValueError: If there are no files, or numbers do not fit.
+        ValueError: If there are no files, or a number is out of range.
     """
     return read_keyed_batch_examples(
         *(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity),
@@ -92,26 +93,26 @@ def read_keyed_batch_examples(
     name: str | None = None,
     seed: int | None = None,
 ) -> tuple[Tensor, Any]:
-    """Makes batches of the records of files, with their keys; see `read_batch_examples`.
+    """Creates batches of the records of files, with their keys; see `read_batch_examples`.
 
     Args:
-        file_pattern: As for `read_batch_examples`, like all others.
-        batch_size: See there.
-        reader: See there.
-        randomize_input: See there.
-        num_epochs: See there.
-        queue_capacity: See there.
-        num_threads: See there.
-        read_batch_size: See there.
-        parse_fn: See there.
-        name: See there.
-        seed: See there.
+        file_pattern: See `read_batch_examples`.
+        batch_size: See `read_batch_examples`.
+        reader: See `read_batch_examples`.
+        randomize_input: See `read_batch_examples`.
+        num_epochs: See `read_batch_examples`.
+        queue_capacity: See `read_batch_examples`.
+        num_threads: See `read_batch_examples`.
+        read_batch_size: See `read_batch_examples`.
+        parse_fn: See `read_batch_examples`.
+        name: See `read_batch_examples`.
+        seed: See `read_batch_examples`.
 
     Returns:
         The keys of the records of a batch, a string vector, and the batch.
 
     Raises:
-        ValueError: As `read_batch_examples`.
+        ValueError: See `read_batch_examples`.
     """
     files = _files(file_pattern)
     if batch_size is None or not 0 < batch_size < queue_capacity:
@@ -154,24 +155,24 @@ def read_batch_features(
     reader_num_threads: int = 1,
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Makes batches of the features of `tf.train.Example` records.
+    """Creates batches of the features of `tf.train.Example` records.
 
     Args:
-        file_pattern: As for `read_batch_examples`, like all others.
-        batch_size: See there.
+        file_pattern: See `read_batch_examples`.
+        batch_size: See `read_batch_examples`.
         features: The features, as for `tf.parse_example`.
-        reader: See there.
-        randomize_input: See there.
-        num_epochs: See there.
-        queue_capacity: See there.
+        reader: See `read_batch_examples`.
+        randomize_input: See `read_batch_examples`.
+        num_epochs: See `read_batch_examples`.
+        queue_capacity: See `read_batch_examples`.
         reader_num_threads: The number of files to read at the same time.
-        name: See there.
+        name: See `read_batch_examples`.
 
     Returns:
         A batch: the tensors of the features by their names.
 
     Raises:
-        ValueError: As `read_batch_examples`.
+        ValueError: See `read_batch_examples`.
     """
     with name_scope(name, "read_batch_features"):
         records = read_batch_examples(
@@ -192,23 +193,23 @@ def read_batch_record_features(
     reader_num_threads: int = 1,
     name: str | None = "dequeue_record_examples",
 ) -> dict[str, Any]:
-    """Makes batches of the features of TFRecord files; see `read_batch_features`.
+    """Creates batches of the features of TFRecord files; see `read_batch_features`.
 
     Args:
-        file_pattern: As for `read_batch_examples`, like all others.
-        batch_size: See there.
+        file_pattern: See `read_batch_examples`.
+        batch_size: See `read_batch_examples`.
         features: The features, as for `tf.parse_example`.
-        randomize_input: See there.
-        num_epochs: See there.
-        queue_capacity: See there.
+        randomize_input: See `read_batch_examples`.
+        num_epochs: See `read_batch_examples`.
+        queue_capacity: See `read_batch_examples`.
         reader_num_threads: The number of files to read at the same time.
-        name: See there.
+        name: See `read_batch_examples`.
 
     Returns:
         A batch: the tensors of the features by their names.
 
     Raises:
-        ValueError: As `read_batch_examples`.
+        ValueError: See `read_batch_examples`.
     """
     return read_batch_features(
         file_pattern,
@@ -237,28 +238,29 @@ def read_keyed_batch_features(
     parse_fn: Callable[[Tensor], Any] | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
-    """Makes batches of features with the records' keys, parsed ahead into a second queue.
+    """Creates batches of features with the keys of the records, parsed ahead into a second queue.
 
     Args:
-        file_pattern: As for `read_batch_examples`, like all others.
-        batch_size: See there.
+        file_pattern: See `read_batch_examples`.
+        batch_size: See `read_batch_examples`.
         features: The features, as for `tf.parse_example`.
-        reader: See there.
-        randomize_input: See there.
-        num_epochs: See there.
-        queue_capacity: See there.
+        reader: See `read_batch_examples`.
+        randomize_input: See `read_batch_examples`.
+        num_epochs: See `read_batch_examples`.
+        queue_capacity: See `read_batch_examples`.
         reader_num_threads: The number of files to read at the same time.
         feature_queue_capacity: The number of parsed batches that the second queue holds.
-        num_enqueue_threads: Threads that parse. With more than one, batches change their order.
-        parse_fn: Called with a record; returns the bytes of the `tf.train.Example` to parse.
-        name: See there.
+        num_enqueue_threads: The number of threads that parse. With more than one, the order of
+            batches is not kept.
+        parse_fn: Called with a record. Returns the bytes of the `tf.train.Example` to parse.
+        name: See `read_batch_examples`.
 
     Returns:
         The keys of the records of a batch, a string vector, and the tensors of the features by
         their names.
 
     Raises:
-        ValueError: As `read_batch_examples`.
+        ValueError: See `read_batch_examples`.
     """
     with name_scope(name, "read_batch_features"):
         keys, records = read_keyed_batch_examples(
@@ -293,7 +295,7 @@ def read_keyed_batch_features_shared_queue(
     parse_fn: Callable[[Tensor], Any] | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
-    """Calls `read_keyed_batch_features`: the workers of one process share its file names."""
+    """Calls `read_keyed_batch_features`. Workers of one process share the file names."""
     return read_keyed_batch_features(
         *(file_pattern, batch_size, features, reader, randomize_input, num_epochs),
         *(queue_capacity, reader_num_threads, feature_queue_capacity, num_queue_runners),
@@ -312,13 +314,14 @@ def queue_parsed_features(
 
     Args:
         parsed_features: Tensors and sparse tensors by their names, as from `tf.parse_example`.
-        keys: The keys of their records; None for none.
+        keys: The keys of the records (optional).
         feature_queue_capacity: The number of batches that the queue holds.
-        num_enqueue_threads: Threads that fill it. With more than one, batches change their order.
+        num_enqueue_threads: The number of threads that fill it. With more than one, the order of
+            batches is not kept.
         name: Name scope of the operations.
 
     Returns:
-        The keys or None, and the features, both from the queue.
+        The keys or None, and the features, from the queue.
     """
     with name_scope(name, "queue_parsed_features"):
         names = sorted(parsed_features)

@@ -26,16 +26,16 @@ def run_n(
     restore_checkpoint_path: str | None = None,
     n: int = 1,
 ) -> list[dict[str, Any]]:
-    """Fetches a number of times, in a new session with variables set and queue runners started.
+    """Fetches values several times in a new session, which is initialized and runs queue runners.
 
     Args:
         output_dict: The fetches.
         feed_dict: The feeds of each run.
-        restore_checkpoint_path: A checkpoint whose variables are restored; None for none.
+        restore_checkpoint_path: A checkpoint to restore variables from (optional).
         n: The number of runs.
 
     Returns:
-        The values of each run. The list is shorter if the input ends before.
+        The values of each run. The list is shorter if the input ends early.
 
     Raises:
         ValueError: If there is nothing to fetch.

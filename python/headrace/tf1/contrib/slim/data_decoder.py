@@ -13,14 +13,14 @@ __all__ = ["DataDecoder"]
 
 
 class DataDecoder(ABC):
-    """The base of decoders, which turn a record into items."""
+    """The base class of decoders, which convert a record to items."""
 
     @abstractmethod
     def decode(self, data: Any, items: Sequence[str]) -> list[Any]:
-        """Returns the tensors of items of a record.
+        """Returns the tensors of the items of a record.
 
         Args:
-            data: The record, in whatever form the decoder takes it.
+            data: The record, in the form that the decoder accepts.
             items: Names of the items.
         """
 

@@ -12,11 +12,11 @@ __all__ = ["DataProvider"]
 
 
 class DataProvider:
-    """Provides the tensors of one example by the names of its items.
+    """Provides the tensors of one example, by item name.
 
     Args:
         items_to_tensors: The tensors.
-        num_samples: The number of examples; None if unknown.
+        num_samples: The number of examples, or None if unknown.
     """
 
     def __init__(self, items_to_tensors: Mapping[str, Any], num_samples: int | None) -> None:
@@ -27,7 +27,7 @@ class DataProvider:
         """Returns the tensors of items, in their order.
 
         Raises:
-            ValueError: If `items` is not a list or tuple, or there is no such item.
+            ValueError: If `items` is not a list or tuple, or the item does not exist.
         """
         if not isinstance(items, (list, tuple)):
             raise ValueError("items must be a list or tuple")

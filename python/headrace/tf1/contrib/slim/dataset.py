@@ -15,9 +15,9 @@ class Dataset:
     """A data set: files, their reader and decoder, and metadata. All arguments are attributes.
 
     Args:
-        data_sources: Its files: names or patterns of names.
+        data_sources: The files: names or patterns.
         reader: The class of readers, such as `tf.TFRecordReader`.
-        decoder: The decoder from records to items: has `list_items` and `decode`.
+        decoder: Decodes records to items. It has the methods `list_items` and `decode`.
         num_samples: The number of examples.
         items_to_descriptions: A description of each item, in words.
         **kwargs: Anything else, such as `num_classes`.

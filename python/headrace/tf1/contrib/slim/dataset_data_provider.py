@@ -21,13 +21,13 @@ class DatasetDataProvider(DataProvider):
         dataset: The data set.
         num_readers: The number of files to read at the same time.
         reader_kwargs: Arguments for each reader.
-        shuffle: Whether files and records come in random order.
-        num_epochs: The number of epochs, that is, of times that each file is read; None for no
+        shuffle: Whether files and records are in random order.
+        num_epochs: The number of epochs, that is, how often each file is read. Defaults to no
             limit.
         common_queue_capacity: The number of records that the queue holds.
-        common_queue_min: The number of records that stay in the queue, so that they stay well
-            mixed.
-        record_key: Name of the item that is the record's key.
+        common_queue_min: The minimum number of records that stay in the queue, which keeps them
+            well shuffled.
+        record_key: The name of the item that holds the key of the record.
         seed: The seed of the order.
         scope: Name scope of the operations.
 

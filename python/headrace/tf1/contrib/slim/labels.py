@@ -21,8 +21,8 @@ def one_hot_encoding(
     """Returns one-hot rows of labels, float32.
 
     Args:
-        labels: int32 or int64, (number,) or a scalar.
-        num_classes: Length of the rows.
+        labels: int32 or int64, (n,) or a scalar.
+        num_classes: The length of the rows.
         on_value: The value at the label's index.
         off_value: The value elsewhere.
         outputs_collections: A collection that the result is added to.

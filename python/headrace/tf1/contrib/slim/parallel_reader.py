@@ -20,16 +20,16 @@ __all__ = ["ParallelReader", "get_data_files", "parallel_read", "single_pass_rea
 
 
 class ParallelReader:
-    """Several readers of one kind, whose records go through one queue.
+    """Several readers of the same kind, which share one queue of records.
 
     Args:
         reader_class: The class of the readers.
         common_queue: The queue of keys and records.
         num_readers: The number of readers.
-        reader_kwargs: Arguments for each.
+        reader_kwargs: Arguments for each reader.
 
     Raises:
-        TypeError: If the queue has other components than a key and a record.
+        TypeError: If the components of the queue are not a key and a record.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ParallelReader:
 
         Args:
             queue: The names of the files.
-            name: Accepted for compatibility; not used.
+            name: Accepted for compatibility, but not used.
 
         Returns:
             The key and the record of the next example: string scalars.
@@ -77,16 +77,17 @@ def parallel_read(
     """Reads files with several readers at the same time.
 
     Args:
-        data_sources: Names of files, or patterns of names: one, or a list of some.
+        data_sources: A file name or pattern, or a list of them.
         reader_class: The class of the readers.
-        num_epochs: The number of epochs, that is, of times that each file is read; None for no
+        num_epochs: The number of epochs, that is, how often each file is read. Defaults to no
             limit.
         num_readers: The number of readers.
-        reader_kwargs: Arguments for each.
-        shuffle: Whether files and records come in random order.
-        dtypes: Types of the key and the record; None for strings.
+        reader_kwargs: Arguments for each reader.
+        shuffle: Whether files and records are in random order.
+        dtypes: The types of the key and the record. Defaults to strings.
         capacity: The number of records that the queue holds.
-        min_after_dequeue: The number of records that stay in the queue, if `shuffle`.
+        min_after_dequeue: The minimum number of records that stay in the queue, if `shuffle` is
+            True.
         seed: The seed of the order.
         scope: Name scope of the operations.
 
@@ -123,9 +124,9 @@ def single_pass_read(
     """Reads each file once, in order, with one reader.
 
     Args:
-        data_sources: As for `parallel_read`.
+        data_sources: See `parallel_read`.
         reader_class: The class of the reader.
-        reader_kwargs: Its arguments.
+        reader_kwargs: The arguments of the reader.
         scope: Name scope of the operations.
 
     Returns:
@@ -143,13 +144,13 @@ def single_pass_read(
 
 
 def get_data_files(data_sources: Any) -> list[str]:
-    """Returns names of files.
+    """Returns the names of the files.
 
     Args:
-        data_sources: Names of files, or patterns of names: one, or a list of some.
+        data_sources: A file name or pattern, or a list of them.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If there are no files.
     """
     if isinstance(data_sources, (list, tuple)):
         files = [file for source in data_sources for file in get_data_files(source)]

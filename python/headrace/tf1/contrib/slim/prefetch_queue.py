@@ -25,18 +25,18 @@ def prefetch_queue(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """Returns a queue that a runner fills with tensors, so that they are computed ahead.
+    """Returns a queue that a runner fills with tensors, so that they are computed in advance.
 
     Args:
-        tensors: A list of tensors, or a dict; `dequeue` gives the same.
+        tensors: A list or dict of tensors. `dequeue` returns the same structure.
         capacity: The number of batches that the queue holds.
-        num_threads: Threads that compute them.
-        dynamic_pad: Whether shapes may be known in part.
+        num_threads: The number of threads that compute them.
+        dynamic_pad: Whether shapes can be partially known.
         shared_name: Name of the queue in the session.
         name: Name scope of the operations.
 
     Raises:
-        ValueError: If a shape is not fully known, unless `dynamic_pad`.
+        ValueError: If a shape is not fully known and `dynamic_pad` is False.
     """
     names = None
     if isinstance(tensors, Mapping):

@@ -27,14 +27,14 @@ class NestedQueueRunnerError(Exception):
 def QueueRunners(session: Session) -> Iterator[None]:
     """Starts the queue runners of the default graph, and stops them after the `with` block.
 
-    Afterwards it raises the error that ended a runner, unless its input had just ended. If threads
+    At the end, it raises the error that ended a runner, unless the input simply ended. If threads
     do not stop within two minutes, it closes the session.
 
     Args:
-        session: The session that they run in.
+        session: The session to run in.
 
     Raises:
-        NestedQueueRunnerError: If it is called inside such a block, in any thread.
+        NestedQueueRunnerError: If another block is active, in any thread.
     """
     if not _lock.acquire(blocking=False):
         raise NestedQueueRunnerError("QueueRunners cannot be nested")

@@ -34,10 +34,10 @@ __all__ = [
 
 
 class ItemHandler(ABC):
-    """The base of handlers, which turn features into an item.
+    """The base class of handlers, which convert features to an item.
 
     Args:
-        keys: The name of a feature, or a list of some.
+        keys: The name of a feature, or a list of names.
     """
 
     def __init__(self, keys: str | Sequence[str]) -> None:
@@ -62,7 +62,7 @@ class ItemHandlerCallback(ItemHandler):
 
     Args:
         keys: Names of features.
-        func: Called with the dict of their tensors; returns the item.
+        func: Called with a dict of the tensors. Returns the item.
     """
 
     def __init__(self, keys: str | Sequence[str], func: Callable[[Mapping[str, Any]], Any]) -> None:
@@ -75,14 +75,14 @@ class ItemHandlerCallback(ItemHandler):
 
 
 class BoundingBox(ItemHandler):
-    """A handler of bounding boxes, from a feature for each side.
+    """A handler for bounding boxes, with one feature per side.
 
     Args:
-        keys: Names of the sides; None for "ymin", "xmin", "ymax", "xmax".
+        keys: The names of the sides. Defaults to "ymin", "xmin", "ymax" and "xmax".
         prefix: The text before each name.
 
     Raises:
-        ValueError: If there are not four.
+        ValueError: If there are not four keys.
     """
 
     def __init__(self, keys: Sequence[str] | None = None, prefix: str = "") -> None:
@@ -92,19 +92,19 @@ class BoundingBox(ItemHandler):
         super().__init__([f"{prefix}{side}" for side in sides])
 
     def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
-        """Returns float32 boxes, (number, 4), in the order of the sides."""
+        """Returns float32 boxes, (n, 4), in the order of the sides."""
         sides = [keys_to_tensors[key] for key in self._keys]
         values = [side.values if isinstance(side, _Sparse) else side for side in sides]
         return ops.transpose(ops.stack(values))
 
 
 class Tensor(ItemHandler):
-    """A handler of a feature as a dense tensor.
+    """A handler for a feature that becomes a dense tensor.
 
     Args:
         tensor_key: Name of the feature.
-        shape_keys: Names of the features that are its shape.
-        shape: Its shape.
+        shape_keys: The names of the features that contain the shape.
+        shape: The shape.
         default_value: The value of missing elements of a sparse feature.
 
     Raises:
@@ -142,11 +142,11 @@ class LookupTensor(Tensor):
     """A handler that looks up a feature's values in a table.
 
     Args:
-        tensor_key: As for `Tensor`.
+        tensor_key: See `Tensor`.
         table: The table, of `tf.contrib.lookup`.
-        shape_keys: As for `Tensor`.
-        shape: As for `Tensor`.
-        default_value: The value of missing elements of a sparse feature, which is looked up, too.
+        shape_keys: See `Tensor`.
+        shape: See `Tensor`.
+        default_value: The value of missing elements of a sparse feature, which is also looked up.
     """
 
     def __init__(
@@ -166,14 +166,14 @@ class LookupTensor(Tensor):
 
 
 class BackupHandler(ItemHandler):
-    """A handler that uses another handler, or a backup if that one's item is empty.
+    """A handler that uses another handler, or a backup handler if the item is empty.
 
     Args:
-        handler: The first one.
-        backup: The other one.
+        handler: The first handler.
+        backup: The backup handler.
 
     Raises:
-        ValueError: If one is not a handler.
+        ValueError: If an argument is not a handler.
     """
 
     def __init__(self, handler: ItemHandler, backup: ItemHandler) -> None:
@@ -184,7 +184,7 @@ class BackupHandler(ItemHandler):
         super().__init__([*handler.keys, *backup.keys])
 
     def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
-        """Returns the item. Both must have one type."""
+        """Returns the item. The items of both handlers must have the same type."""
         item = self._handler.tensors_to_item(keys_to_tensors)
         return cond(
             ops.equal(ops.reduce_prod(ops.shape(item)), 0),
@@ -194,14 +194,14 @@ class BackupHandler(ItemHandler):
 
 
 class SparseTensor(ItemHandler):
-    """A handler of a sparse tensor from two features.
+    """A handler for a sparse tensor from two features.
 
     Args:
-        indices_key: Name of the indices; None for "indices".
-        values_key: Name of the values; None for "values".
-        shape: Its shape.
-        densify: Whether the item is dense.
-        default_value: The value of missing elements, if it is dense.
+        indices_key: Name of the indices. Defaults to "indices".
+        values_key: Name of the values. Defaults to "values".
+        shape: The shape.
+        densify: Whether the item is converted to a dense tensor.
+        default_value: The value of missing elements in a dense tensor.
     """
 
     def __init__(
@@ -233,16 +233,17 @@ class Image(ItemHandler):
     """A handler that decodes an image.
 
     Args:
-        image_key: Name of the bytes; None for "image/encoded".
-        format_key: Name of their format; None for "image/format". "raw" and "RAW" are not decoded.
-        shape: The shape of the image; needed for "raw".
+        image_key: The name of the feature with the bytes. Defaults to "image/encoded".
+        format_key: The name of the feature with the format. Defaults to "image/format". "raw" and
+            "RAW" are not decoded.
+        shape: The shape of the image, required for "raw".
         channels: The number of channels.
         dtype: The type of the image.
         repeated: Must be False.
-        dct_method: As for `tf.image.decode_jpeg`.
+        dct_method: See `tf.image.decode_jpeg`.
 
     Raises:
-        ValueError: If `repeated`.
+        ValueError: If `repeated` is True.
     """
 
     def __init__(
@@ -310,11 +311,11 @@ class TFExampleDecoder(DataDecoder):
         return list(self._items_to_handlers)
 
     def decode(self, serialized_example: Any, items: Sequence[str] | None = None) -> list[Any]:
-        """Returns items of a record.
+        """Returns the items of a record.
 
         Args:
             serialized_example: The record, a string scalar.
-            items: Names of the items; None for all.
+            items: Names of the items. Defaults to all items.
         """
         example = parse_single_example(serialized_example, self._keys_to_features)
         for key in sorted(self._keys_to_features):

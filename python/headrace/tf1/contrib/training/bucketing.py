@@ -45,31 +45,33 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Makes batches whose examples are of one bucket. Adds queue runners to the graph.
+    """Creates batches whose examples are all from one bucket. Adds queue runners to the graph.
 
     Args:
         tensors: One example: a list or dict of tensors and sparse tensors.
-        which_bucket: Its bucket, an int32 scalar from 0. Examples of other buckets are dropped.
-        batch_size: Examples of a batch: a number or an int32 scalar, or a list of one for each
-            bucket.
+        which_bucket: The bucket of the example, an int32 scalar from 0. Examples of other buckets
+            are dropped.
+        batch_size: The number of examples in a batch: an int, an int32 scalar, or a list with one
+            per bucket.
         num_buckets: The number of buckets.
-        num_threads: Threads that compute examples.
-        capacity: The number of batches that wait, and of examples in each bucket.
-        bucket_capacities: The number of examples that wait in each bucket.
-        shapes: The shapes of an example's tensors; by default the static ones.
-        dynamic_pad: Whether shapes may be known in part; examples of a batch are padded.
+        num_threads: The number of threads that compute examples.
+        capacity: The maximum number of waiting batches, and of waiting examples in each bucket.
+        bucket_capacities: The maximum number of waiting examples in each bucket.
+        shapes: The shapes of the tensors of an example. Defaults to the static shapes.
+        dynamic_pad: Whether shapes can be partially known. The examples of a batch are then padded.
         allow_smaller_final_batch: Whether the last batch of a bucket may be smaller.
-        keep_input: A bool, or a scalar tensor that says whether the example is kept.
-        shared_name: As for `FIFOQueue`, of the common queue; the queues of the buckets have its
-            number after it.
+        keep_input: A bool, or a bool scalar tensor: whether the example is kept.
+        shared_name: The shared name of the common queue; see `FIFOQueue`. The names of the bucket
+            queues end with the bucket number.
         name: Name scope of the operations.
 
     Returns:
-        The bucket of the batch, an int32 scalar, and the batch: a list, or a dict for a dict.
+        The bucket of the batch, an int32 scalar, and the batch: a list, or a dict if `tensors` is a
+        dict.
 
     Raises:
-        ValueError: If there are no buckets or no tensors, if lists have another length than
-            `num_buckets`, or shapes are not known.
+        ValueError: If there are no buckets or no tensors, a list does not have `num_buckets`
+            elements, or shapes are unknown.
     """
     keys, [row] = as_rows([tensors])
     is_one_size = not isinstance(batch_size, (list, tuple))
@@ -188,29 +190,30 @@ def bucket_by_sequence_length(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Makes batches of examples of similar lengths; see `bucket`.
+    """Creates batches of examples of similar length; see `bucket`.
 
     Args:
         input_length: The length of the example, an int32 scalar.
-        tensors: As for `bucket`, like all below.
-        batch_size: See there.
-        bucket_boundaries: The beginnings of all buckets but the first: increasing lengths.
-        num_threads: See there.
-        capacity: See there.
-        bucket_capacities: See there.
-        shapes: See there.
-        dynamic_pad: See there.
-        allow_smaller_final_batch: See there.
-        keep_input: See there.
-        shared_name: See there.
-        name: See there.
+        tensors: See `bucket`.
+        batch_size: See `bucket`.
+        bucket_boundaries: The start of each bucket except the first, in increasing order.
+        num_threads: See `bucket`.
+        capacity: See `bucket`.
+        bucket_capacities: See `bucket`.
+        shapes: See `bucket`.
+        dynamic_pad: See `bucket`.
+        allow_smaller_final_batch: See `bucket`.
+        keep_input: See `bucket`.
+        shared_name: See `bucket`.
+        name: See `bucket`.
 
     Returns:
-        The lengths of the batch, an int32 vector, and the batch as `tensors` was given.
+        The lengths of the examples, an int32 vector, and the batch in the structure of `tensors`.
 
     Raises:
         TypeError: If `bucket_boundaries` is not a list of integers.
-        ValueError: If it is empty or does not increase, or numbers do not fit.
+        ValueError: If `bucket_boundaries` is empty or does not increase, or a number is out of
+            range.
     """
     if not isinstance(bucket_boundaries, (list, tuple)):
         raise TypeError(

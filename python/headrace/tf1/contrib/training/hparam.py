@@ -21,9 +21,9 @@ _BOOLS: Final = {"true": True, "True": True, "false": False, "False": False}
 
 
 class HParams:
-    """Hyperparameters, each an attribute.
+    """Hyperparameters, which are available as attributes.
 
-    The type of a value, and whether it is a list, cannot change later.
+    The type of a value cannot change later, nor whether it is a list.
 
     Args:
         hparam_def: Not supported.
@@ -31,7 +31,7 @@ class HParams:
         **kwargs: The hyperparameters.
 
     Raises:
-        ValueError: If a name is that of a method or a list is empty.
+        ValueError: If a name is the name of a method, or a list is empty.
     """
 
     def __init__(
@@ -50,11 +50,12 @@ class HParams:
         """Adds a hyperparameter.
 
         Args:
-            name: Its name.
-            value: Its value, or a list of values of one type.
+            name: The name.
+            value: The value, or a list of values of the same type.
 
         Raises:
-            ValueError: If the name is taken, or that of a method, or the list is empty.
+            ValueError: If the name is already used or is the name of a method, or the list is
+                empty.
         """
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
@@ -68,12 +69,14 @@ class HParams:
         """Replaces the value of a hyperparameter.
 
         Args:
-            name: Its name.
-            value: A value of its type: ints become floats, all else must fit. A list for a list.
+            name: The name.
+            value: A value of the same type. Ints are converted to floats if necessary. A list must
+                be replaced with a list.
 
         Raises:
-            KeyError: If there is none of that name.
-            ValueError: If the value has another type, or is a list where there was none.
+            KeyError: If the name does not exist.
+            ValueError: If the value has another type, or only one of the old and the new value is a
+                list.
         """
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list) != is_list:
@@ -85,13 +88,13 @@ class HParams:
         setattr(self, name, new)
 
     def del_hparam(self, name: str) -> None:
-        """Removes a hyperparameter; does nothing if there is none of that name."""
+        """Removes a hyperparameter. Does nothing if the name does not exist."""
         if name in self._hparam_types:
             delattr(self, name)
             del self._hparam_types[name]
 
     def parse(self, values: str) -> HParams:
-        """Replaces values by those of a line such as `rate=0.1,layers=[3,4],name=a`.
+        """Replaces values with the values in a line such as `rate=0.1,layers=[3,4],name=a`.
 
         Args:
             values: The line.
@@ -100,13 +103,14 @@ class HParams:
             This object.
 
         Raises:
-            ValueError: If the line has another form or an unknown name, or a value does not fit.
+            ValueError: If the line is malformed or has an unknown name, or a value has the wrong
+                type.
         """
         types = {name: kind for name, (kind, _) in self._hparam_types.items()}
         return self.override_from_dict(parse_values(values, types))
 
     def override_from_dict(self, values_dict: Mapping[str, Any]) -> HParams:
-        """Replaces values by those of a dict; see `set_hparam`.
+        """Replaces values with the values of a dict; see `set_hparam`.
 
         Returns:
             This object.
@@ -129,18 +133,18 @@ class HParams:
         separators: tuple[str, str] | None = None,
         sort_keys: bool = False,
     ) -> str:
-        """Returns the hyperparameters as JSON, without those that can be called.
+        """Returns the hyperparameters as JSON, without callables.
 
         Args:
-            indent: As for `json.dumps`.
-            separators: As for `json.dumps`.
-            sort_keys: As for `json.dumps`.
+            indent: See `json.dumps`.
+            separators: See `json.dumps`.
+            sort_keys: See `json.dumps`.
         """
         plain = _without_callables(self.values())
         return json.dumps(plain, indent=indent, separators=separators, sort_keys=sort_keys)
 
     def parse_json(self, values_json: str) -> HParams:
-        """Replaces values by those of a JSON object; see `set_hparam`.
+        """Replaces values with the values of a JSON object; see `set_hparam`.
 
         Returns:
             This object.
@@ -148,14 +152,14 @@ class HParams:
         return self.override_from_dict(json.loads(values_json))
 
     def values(self) -> dict[str, Any]:
-        """Returns the hyperparameters by name: a new dict."""
+        """Returns the hyperparameters by name, in a new dict."""
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Returns a hyperparameter, or `default` if there is none of that name.
+        """Returns a hyperparameter, or `default` if the name does not exist.
 
         Raises:
-            ValueError: If there is one, and the default has another type.
+            ValueError: If the hyperparameter and the default have different types.
         """
         if key not in self._hparam_types:
             return default
@@ -190,14 +194,14 @@ def parse_values(
     Args:
         values: The line.
         type_map: The type of each name.
-        ignore_unknown: Whether names without a type are omitted rather than an error.
+        ignore_unknown: If True, names without a type are ignored. If False, they are an error.
 
     Returns:
-        The values by name, lists for those in brackets.
+        The values by name. Values in brackets are lists.
 
     Raises:
-        ValueError: If it is no such line, a name comes twice or has no type, or a value does not
-            fit its type.
+        ValueError: If the line is malformed, a name occurs twice or has no type, or a value has the
+            wrong type.
     """
     results: dict[str, Any] = {}
     position = 0

@@ -24,18 +24,19 @@ def resample_at_rate(
 ) -> list[Tensor]:
     """Repeats or drops each example of a batch at random.
 
-    The number of copies of an example has a Poisson distribution with its rate as mean.
+    The number of copies of an example has a Poisson distribution whose mean is its rate.
 
     Args:
         inputs: Tensors of a batch, (batch, …).
         rates: The mean number of copies of each example, a float vector.
         scope: Name of the scope.
-        seed: With the graph's seed, determines the draws.
-        back_prop: Has no effect: there are no gradients.
+        seed: The seed of the operation. Together with the seed of the graph, it determines the
+            random numbers.
+        back_prop: Has no effect, because there are no gradients.
 
     Returns:
-        The tensors of the copies, (copies, …): first one of each example that has any, then their
-        second copies, and so on. There may be none.
+        The tensors of the copies, (copies, …): the first copies of all examples, then their second
+        copies, and so on. There may be no copies.
     """
     with name_scope(scope, "resample_at_rate", list(inputs)):
         means = ops.convert_to_tensor(rates, name="rates")
@@ -75,10 +76,11 @@ def weighted_resample(
         inputs: Tensors of a batch, (batch, …).
         weights: The weight of each example, a float32 vector.
         overall_rate: The mean number of copies of all examples.
-        scope: Name of the scope and of the variables' scope.
-        mean_decay: The share of the old estimate in a new one, after the first batches.
-        warmup: The number of batches whose mean is taken as it is before that.
-        seed: With the graph's seed, determines the draws.
+        scope: The name of the scope and of the variable scope.
+        mean_decay: The weight of the old estimate in the new one, after the first batches.
+        warmup: The number of first batches, for which the plain mean is used.
+        seed: The seed of the operation. Together with the seed of the graph, it determines the
+            random numbers.
 
     Returns:
         The tensors of the copies, as from `resample_at_rate`, and the rate of each copy.

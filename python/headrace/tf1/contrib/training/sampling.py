@@ -30,17 +30,18 @@ def rejection_sample(
     runtime_checks: bool = False,
     name: str | None = None,
 ) -> list[Any]:
-    """Makes batches of examples, each kept with its own probability.
+    """Creates batches of examples, each kept with its own probability.
 
     Args:
-        tensors: One example; many along the first axis if `enqueue_many`.
-        accept_prob_fn: Called with the tensors of one example; returns the probability with which
-            it is kept, a float32 scalar from 0 to 1.
-        batch_size: Examples of a batch.
-        queue_threads: Threads that fill the queue.
-        enqueue_many: Whether the tensors are of many examples.
-        prebatch_capacity: The number of examples that wait before the choice, if `enqueue_many`.
-        prebatch_threads: Threads that compute those.
+        tensors: One example, or several along the first axis if `enqueue_many` is True.
+        accept_prob_fn: Called with the tensors of one example. Returns the probability of keeping
+            it, a float32 scalar from 0 to 1.
+        batch_size: The number of examples in a batch.
+        queue_threads: The number of threads that fill the queue.
+        enqueue_many: Whether the tensors contain several examples.
+        prebatch_capacity: The number of examples that wait for selection, if `enqueue_many` is
+            True.
+        prebatch_threads: The number of threads that compute these examples.
         runtime_checks: Whether each probability is checked.
         name: Name scope of the operations.
 
@@ -74,25 +75,27 @@ def stratified_sample(
     threads_per_queue: int = 1,
     name: str | None = None,
 ) -> tuple[list[Any], Any]:
-    """Makes batches in which classes have given probabilities. Other examples are dropped.
+    """Creates batches in which classes have the given probabilities. Surplus examples are dropped.
 
     Args:
-        tensors: One example; many along the first axis if `enqueue_many`.
-        labels: Its class, an integer scalar from 0; or those of many.
-        target_probs: The probability of each class in batches: a vector whose sum is 1.
-        batch_size: Examples of a batch.
-        init_probs: The probability of each class in the input; None to estimate it from the input.
-        enqueue_many: Whether the tensors are of many examples.
-        queue_capacity: The number of examples that wait before the choice, if `enqueue_many`.
-        threads_per_queue: Threads that fill each queue.
+        tensors: One example, or several along the first axis if `enqueue_many` is True.
+        labels: The class of the example, an integer scalar from 0, or a vector of classes for
+            several examples.
+        target_probs: The probability of each class in batches: a vector that sums to 1.
+        batch_size: The number of examples in a batch.
+        init_probs: The probability of each class in the input. By default, it is estimated from the
+            input.
+        enqueue_many: Whether the tensors contain several examples.
+        queue_capacity: The number of examples that wait for selection, if `enqueue_many` is True.
+        threads_per_queue: The number of threads that fill each queue.
         name: Name scope of the operations.
 
     Returns:
-        The tensors of a batch, and its classes, of the dtype of `labels`.
+        The tensors of a batch, and its classes, with the dtype of `labels`.
 
     Raises:
         TypeError: If the labels are not integers.
-        ValueError: If probabilities do not fit.
+        ValueError: If the probabilities are invalid.
     """
     target = _checked("target_probs", target_probs)
     with name_scope(name, "stratified_sample", [*tensors, labels]):

@@ -43,41 +43,41 @@ def batch_sequences_with_states(
     make_keys_unique_seed: int | None = None,
     name: str | None = None,
 ) -> NextQueuedSequenceBatch:
-    """Cuts sequences into segments of one length, in batches. Adds a queue runner to the graph.
+    """Cuts sequences into batches of segments of one length. Adds a queue runner to the graph.
 
-    A batch has a segment of each of `batch_size` sequences. The next one has those that follow,
-    once `save_state` has run for each state.
+    A batch has one segment from each of `batch_size` sequences. The next batch has the following
+    segments, once `save_state` has run for each state.
 
     Args:
-        input_key: The key of a sequence, a scalar string. Two sequences that are held at the same
-            time must have different ones.
-        input_sequences: A sequence, by name: tensors, dense or sparse, with a row for each step.
-            The shape of a dense row is known.
-        input_context: The values of the whole sequence, by name: dense tensors of known shapes,
-            or sparse ones.
-        input_length: The number of steps that are not padding, a scalar int32; with `pad` None
-            means all that are given.
-        initial_states: The states that first segments begin with, by name: of known shapes.
+        input_key: The key of a sequence, a scalar string. Sequences that are held at the same time
+            must have different keys.
+        input_sequences: The components of a sequence, by name: dense or sparse tensors with one row
+            per step. The shape of a dense row must be known.
+        input_context: The values for the whole sequence, by name: dense tensors of known shape, or
+            sparse tensors.
+        input_length: The number of steps that are not padding, a scalar int32. It is required
+            unless `pad` is True; by default, all steps count.
+        initial_states: The states at the start of a sequence, by name. Their shapes must be known.
         num_unroll: Steps of a segment.
-        batch_size: Segments of a batch, an integer or a scalar int32.
-        num_threads: Threads that compute sequences.
-        capacity: The number of sequences held.
-        allow_small_batch: Whether batches get smaller when no more sequences come.
-        pad: Whether sequences are padded to a multiple of `num_unroll`, with 0, False or "".
-            Otherwise they must have such a length.
+        batch_size: The number of segments in a batch, an integer or a scalar int32.
+        num_threads: The number of threads that compute sequences.
+        capacity: The number of sequences that are held at the same time.
+        allow_small_batch: Whether batches can be smaller at the end of the input.
+        pad: Whether sequences are padded to a multiple of `num_unroll`, with 0, False or "". If
+            False, their length must be such a multiple.
         make_keys_unique: Whether a random number is appended to each key.
         make_keys_unique_seed: The seed of these numbers.
         name: Name of the scope.
 
     Returns:
-        The batch. Sparse tensors come back as (batch size, `num_unroll`, ...), those of the context
-        as (batch size, ...).
+        The batch. Sparse tensors have the shape (batch size, `num_unroll`, ...), or (batch size,
+        ...) in the context.
 
     Raises:
-        InvalidArgumentError: When run: a sequence has no steps, or, without `pad`, another number
-            of them; or its tensors have different numbers.
+        InvalidArgumentError: When run, if a sequence has no steps, its length is not a multiple of
+            `num_unroll` and `pad` is False, or its tensors have different lengths.
         TypeError: If an argument has another type.
-        ValueError: If shapes are not known, or there are no sequences or states.
+        ValueError: If shapes are unknown, or there are no sequences or states.
     """
     values = [*input_sequences.values(), *input_context.values(), *initial_states.values()]
     with name_scope(name, "batch_sequences_with_states", values):

@@ -34,10 +34,10 @@ _Tensors = dict[str, Tensor]
 
 
 class NextQueuedSequenceBatch:
-    """A batch of segments, one of each of several sequences. `SequenceQueueingStateSaver` makes it.
+    """A batch of segments of different sequences. `SequenceQueueingStateSaver` creates it.
 
     Args:
-        state_saver: The state saver that it is from.
+        state_saver: The state saver of the batch.
     """
 
     def __init__(self, state_saver: SequenceQueueingStateSaver) -> None:
@@ -65,7 +65,7 @@ class NextQueuedSequenceBatch:
 
     @property
     def length(self) -> Tensor:
-        """The number of steps of each segment without padding.
+        """The number of steps in each segment, without padding.
 
         A vector of int32, 0 to `num_unroll`.
         """
@@ -88,7 +88,7 @@ class NextQueuedSequenceBatch:
 
     @property
     def next_key(self) -> Tensor:
-        """The key of the next segment of each sequence; "STOP:key" where there is none."""
+        """The key of the next segment of each sequence; "STOP:key" if there is none."""
         return self._next_key
 
     @property
@@ -103,42 +103,42 @@ class NextQueuedSequenceBatch:
 
     @property
     def context(self) -> dict[str, Any]:
-        """The components of whole sequences, by name, a new dict: a row for each segment."""
+        """The components of the whole sequences by name, in a new dict: one row per segment."""
         return dict(self._context)
 
     @property
     def sequences(self) -> dict[str, Any]:
-        """The segments by name, a new dict: tensors (batch size, `num_unroll`, ...)."""
+        """The segments by name, in a new dict: tensors of shape (batch size, `num_unroll`, ...)."""
         return dict(self._sequences)
 
     def state(self, state_name: str) -> Tensor:
-        """Returns the states that the segments begin with.
+        """Returns the states at the start of the segments.
 
         Args:
             state_name: The name of the state.
 
         Returns:
-            A tensor with a row for each segment: the initial state for the first one of a sequence,
-            for others the state saved with the segment before.
+            A tensor with one row per segment. It is the initial state for the first segment of a
+            sequence, and the state saved with the previous segment for the others.
 
         Raises:
-            KeyError: If there is no such state.
+            KeyError: If the state does not exist.
         """
         return self._states[state_name]
 
     def save_state(self, state_name: str, value: TensorLike, name: str | None = None) -> Operation:
         """Adds an operation that saves the states for the next segments.
 
-        It must run with each batch and for each state: the next segments wait for it.
+        It must run for each batch and each state, because the next segments wait for it.
 
         Args:
             state_name: The name of the state.
-            value: The states, of the shape of `state(state_name)`.
+            value: The states, in the shape of `state(state_name)`.
             name: Name of the scope.
 
         Raises:
-            InvalidArgumentError: When run: the shapes differ.
-            KeyError: If there is no such state.
+            InvalidArgumentError: When run, if the shapes differ.
+            KeyError: If the state does not exist.
             ValueError: If the static shapes differ.
         """
         if state_name not in self._states:
@@ -164,30 +164,31 @@ class NextQueuedSequenceBatch:
 
 
 class SequenceQueueingStateSaver:
-    """Cuts sequences into segments of one length, and returns them in batches.
+    """Cuts sequences into segments of the same length, and returns them in batches.
 
-    A batch has a segment of each of `batch_size` sequences. The sequences that came first are
-    returned first, so that the segments of a sequence follow each other. A runner runs
+    A batch has one segment from each of `batch_size` sequences. Sequences are returned in order of
+    arrival, and the segments of a sequence follow each other. A queue runner must run
     `prefetch_op`.
 
     Args:
-        batch_size: Segments of a batch, an integer or a scalar int32.
+        batch_size: The number of segments in a batch, an integer or a scalar int32.
         num_unroll: Steps of a segment.
-        input_length: The number of steps of the sequence that are not padding, a scalar int32.
-        input_key: The key of the sequence, a scalar string. Two that are held at the same time
-            must differ.
-        input_sequences: The sequence, by name: tensors with as many rows as it has steps, padding
-            included. That is a multiple of `num_unroll`. The shape of a row is known.
-        input_context: The values of the whole sequence, by name: tensors of known shapes.
-        initial_states: The states that the first segment begins with, by name: of known shapes.
-        capacity: The number of sequences held; None for any number.
-        allow_small_batch: Whether batches get smaller when no more sequences come.
+        input_length: The number of steps in the sequence that are not padding, a scalar int32.
+        input_key: The key of the sequence, a scalar string. Sequences that are held at the same
+            time must have different keys.
+        input_sequences: The components of the sequence, by name: tensors with one row per step,
+            including padding. The number of rows is a multiple of `num_unroll`. The shape of a row
+            must be known.
+        input_context: The values for the whole sequence, by name: tensors of known shape.
+        initial_states: The states at the start of a sequence, by name. Their shapes must be known.
+        capacity: The number of sequences that are held at the same time. Defaults to no limit.
+        allow_small_batch: Whether batches can be smaller at the end of the input.
         name: Name of the scope.
 
     Raises:
         TypeError: If an argument has another type.
-        ValueError: If a shape is not known, a name has a colon, there are no sequences or states,
-            or `capacity` is less than `batch_size`.
+        ValueError: If a shape is unknown, a name has a colon, there are no sequences or states, or
+            `capacity` is less than `batch_size`.
     """
 
     def __init__(
@@ -235,7 +236,7 @@ class SequenceQueueingStateSaver:
 
     @property
     def name(self) -> str:
-        """The scope of its operations."""
+        """The scope of the operations."""
         return self._scope
 
     @property
@@ -245,12 +246,12 @@ class SequenceQueueingStateSaver:
 
     @property
     def batch_size(self) -> TensorLike:
-        """Segments of a batch."""
+        """The number of segments in a batch."""
         return self._batch_size
 
     @property
     def num_unroll(self) -> int:
-        """Steps of a segment."""
+        """The number of steps in a segment."""
         return self._num_unroll
 
     @property
@@ -263,7 +264,7 @@ class SequenceQueueingStateSaver:
 
     @property
     def next_batch(self) -> NextQueuedSequenceBatch:
-        """The next batch of segments; always the same object."""
+        """The next batch of segments. It is always the same object."""
         _ = self.prefetch_op
         if self._next_batch is None:
             with name_scope(None), name_scope(self._scope):
@@ -271,11 +272,11 @@ class SequenceQueueingStateSaver:
         return self._next_batch
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Adds an operation that ends the input: no more sequences come.
+        """Adds an operation that ends the input: no more sequences are accepted.
 
         Args:
-            cancel_pending_enqueues: Whether sequences that have begun are dropped. Otherwise they
-                are returned to their ends.
+            cancel_pending_enqueues: Whether unfinished sequences are dropped. If False, their
+                remaining segments are still returned.
             name: Name of the scope.
         """
         with name_scope(name, "SQSSClose", [self._prefetch_op]) as scope:

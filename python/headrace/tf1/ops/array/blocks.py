@@ -25,7 +25,7 @@ def depth_to_space(
 
     Args:
         input: Images, (batch, height, width, channels), or with channels second for "NCHW".
-        block_size: Height and width of a block, 2 or more.
+        block_size: The height and width of a block, at least 2.
         data_format: "NHWC" or "NCHW".
         name: Name of the operation.
 
@@ -33,7 +33,7 @@ def depth_to_space(
         Images `block_size` times as high and as wide, with fewer channels.
 
     Raises:
-        ValueError: If the channels do not make whole blocks.
+        ValueError: If the number of channels is not a multiple of the number of pixels in a block.
     """
     order = _order_of("DepthToSpace", block_size, data_format)
     block = int(block_size)
@@ -66,15 +66,15 @@ def space_to_depth(
 
     Args:
         input: Images, (batch, height, width, channels), or with channels second for "NCHW".
-        block_size: Height and width of a block, 2 or more.
+        block_size: The height and width of a block, at least 2.
         data_format: "NHWC" or "NCHW".
         name: Name of the operation.
 
     Returns:
-        Images with more channels, and a pixel for each block.
+        Images with more channels and one pixel per block.
 
     Raises:
-        ValueError: If height or width do not make whole blocks.
+        ValueError: If the height or width is not a multiple of `block_size`.
     """
     order = _order_of("SpaceToDepth", block_size, data_format)
     block = int(block_size)

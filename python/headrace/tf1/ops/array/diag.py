@@ -38,8 +38,8 @@ def diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor with the given elements on its diagonal and zeros elsewhere.
 
     Args:
-        diagonal: The elements, numbers of rank 1 or more; a tensor of shape `[a, b]` gives one of
-            shape `[a, b, a, b]`.
+        diagonal: The elements, numbers of rank 1 or more. A tensor of shape `[a, b]` results in a
+            tensor of shape `[a, b, a, b]`.
         name: Name of the operation.
     """
 
@@ -62,14 +62,14 @@ def diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the elements on the diagonal of a tensor.
 
     Args:
-        input: Numbers, of a shape whose second half equals the first.
+        input: Numbers. The second half of the shape must equal the first half.
         name: Name of the operation.
 
     Returns:
-        A tensor of the first half of that shape.
+        A tensor whose shape is the first half of this shape.
 
     Raises:
-        ValueError: If the shape has an odd number of axes, or halves that differ.
+        ValueError: If the number of axes is odd, or the halves of the shape differ.
     """
 
     def infer(tensor: Tensor) -> Outputs:
@@ -105,12 +105,13 @@ def matrix_diag(
     """Returns matrices with the given elements on one or several diagonals.
 
     Args:
-        diagonal: The elements: for one diagonal a vector, or a batch of vectors; for several a
-            matrix, or a batch of matrices, the uppermost diagonal first, each from its beginning.
-        k: The number of the diagonal: 0 for the main one, more for those above. Two numbers, the
-            lowest and the highest, for several.
-        num_rows: Height of the matrices; -1 for the smallest possible.
-        num_cols: Width of the matrices; -1 for the smallest possible.
+        diagonal: The elements. For one diagonal, a vector or a batch of vectors. For several
+            diagonals, a matrix or a batch of matrices, the uppermost diagonal first, each from its
+            start.
+        k: The number of the diagonal: 0 for the main diagonal, positive above it, negative below
+            it. For several diagonals, the lowest and the highest number.
+        num_rows: The height of the matrices. -1 means the smallest possible.
+        num_cols: The width of the matrices. -1 means the smallest possible.
         padding_value: The value of the other elements.
         name: Name of the operation.
     """
@@ -190,16 +191,16 @@ def matrix_diag_part(
 
     Args:
         input: The matrices, in the last two axes.
-        k: The number of the diagonal, or the lowest and the highest of several, as for
-            `matrix_diag`.
+        k: The number of the diagonal, or the lowest and the highest number; see `matrix_diag`.
         padding_value: The value that fills up diagonals shorter than the longest one.
         name: Name of the operation.
 
     Returns:
-        Each diagonal from its beginning; several are in a new axis, the uppermost first.
+        The elements of each diagonal, from its start. Several diagonals are along a new axis, the
+        uppermost first.
 
     Raises:
-        ValueError: If a matrix has no such diagonal.
+        ValueError: If a matrix does not have the diagonal.
     """
 
     def infer(matrices: Tensor, which: Tensor, _padding: Tensor) -> Outputs:
@@ -240,17 +241,16 @@ def matrix_diag_part(
 def matrix_set_diag(
     input: TensorLike, diagonal: TensorLike, k: TensorLike = 0, name: str | None = None
 ) -> Tensor:
-    """Returns matrices with other elements on one or several diagonals.
+    """Returns matrices with new elements on one or several diagonals.
 
     Args:
         input: The matrices, in the last two axes.
-        diagonal: The elements, as `matrix_diag_part` returns them.
-        k: The number of the diagonal, or the lowest and the highest of several, as for
-            `matrix_diag`.
+        diagonal: The elements, in the form that `matrix_diag_part` returns.
+        k: The number of the diagonal, or the lowest and the highest number; see `matrix_diag`.
         name: Name of the operation.
 
     Raises:
-        ValueError: If a matrix has no such diagonal, or the elements do not fit.
+        ValueError: If a matrix does not have the diagonal, or the elements do not match it.
     """
 
     def infer(matrices: Tensor, values: Tensor, which: Tensor) -> Outputs:
@@ -301,12 +301,14 @@ def matrix_set_diag(
 def matrix_band_part(
     input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns matrices with zeros in place of the elements far from the diagonal.
+    """Returns matrices with zeros instead of the elements far from the diagonal.
 
     Args:
         input: The matrices, in the last two axes.
-        num_lower: The number of diagonals below the main one to keep; negative for all.
-        num_upper: The number of diagonals above it to keep; negative for all.
+        num_lower: The number of diagonals to keep below the main diagonal. A negative number keeps
+            all.
+        num_upper: The number of diagonals to keep above the main diagonal. A negative number keeps
+            all.
         name: Name of the operation.
     """
 

@@ -20,8 +20,8 @@ def keep_rows(tensor: TensorLike, keep: TensorLike, name: str | None = None) -> 
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run: there are not as many bools as rows.
-        ValueError: If that is known before, or the ranks do not fit.
+        InvalidArgumentError: When run, if the numbers of bools and rows differ.
+        ValueError: If the numbers are known to differ, or the ranks are wrong.
 
     Source: `tf.dynamic_partition` as batching functions of TensorFlow 1.15 use it.
     """

@@ -34,17 +34,17 @@ def dynamic_partition(
 
     Args:
         data: The tensor.
-        partitions: For each slice the number of its part, int32; its shape is that of the first
-            axes of `data`.
+        partitions: The number of the part for each slice, int32. Its shape matches the first axes
+            of `data`.
         num_partitions: The number of parts.
         name: Name of the operation.
 
     Returns:
-        The parts, each with the slices in their order. A run with a number that is not in
-        [0, num_partitions) ends with InvalidArgumentError.
+        The parts, each with its slices in the original order.
 
     Raises:
-        ValueError: If there is no part, or the shapes do not fit.
+        InvalidArgumentError: When run, if a number is not in [0, num_partitions).
+        ValueError: If there are no parts, or the shapes do not match.
     """
     if num_partitions > _MOST_PARTS:
         raise ValueError(
@@ -89,16 +89,17 @@ def dynamic_stitch(
 
     Args:
         indices: A list of int32 tensors: the index of each slice in the result.
-        data: A list of as many tensors; the shape of each begins with that of its indices.
+        data: A list of the same length. The shape of each tensor starts with the shape of its
+            indices.
         name: Name of the operation.
 
     Returns:
-        A tensor of the length that the largest index needs. If several slices have one index, the
-        last one is taken; places without a slice are zero. A run with a negative index ends with
-        InvalidArgumentError.
+        A tensor as long as the largest index requires. If several slices have the same index, the
+        last one is used. Missing slices are zero.
 
     Raises:
-        ValueError: If the lists are empty or differ in length, or shapes do not fit.
+        InvalidArgumentError: When run, if an index is negative.
+        ValueError: If the lists are empty or differ in length, or shapes do not match.
     """
     indices, data = list(indices), list(data)
     if not indices:
@@ -155,12 +156,14 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the inverse of a permutation.
 
     Args:
-        x: The permutation, an integer vector: each number from 0 to its length - 1 once.
+        x: The permutation, an integer vector with each number from 0 to its length - 1 once.
         name: Name of the operation.
 
     Returns:
-        A vector of the same type. A run with anything but a permutation ends with
-        InvalidArgumentError.
+        A vector of the same type.
+
+    Raises:
+        InvalidArgumentError: When run, if the input is not a permutation.
     """
 
     def infer(tensor: Tensor) -> Outputs:

@@ -21,21 +21,21 @@ def reverse_sequence(
     batch_axis: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Reverses the first elements of each sequence, up to its length; the others stay.
+    """Reverses the first elements of each sequence, up to its length. The others do not move.
 
     Args:
         input: The sequences.
         seq_lengths: The number of elements of each sequence to reverse, an integer vector.
-        seq_axis: The axis along which the elements of a sequence are.
-        batch_axis: The axis along which the sequences are.
+        seq_axis: The axis of the elements of a sequence.
+        batch_axis: The axis of the sequences.
         name: Name of the operation.
 
     Returns:
-        A tensor of the same shape. A run with a length that is negative or too large ends with
-        InvalidArgumentError.
+        A tensor of the same shape.
 
     Raises:
-        ValueError: If there is no such axis, both are one, or the shapes do not fit.
+        InvalidArgumentError: When run, if a length is negative or too large.
+        ValueError: If an axis does not exist, both are the same, or the shapes do not match.
     """
 
     def infer(tensor: Tensor, lengths: Tensor) -> Outputs:

@@ -23,29 +23,29 @@ __all__ = ["TensorArray"]
 
 
 class TensorArray:
-    """An array of tensors of one type, which belongs to one run.
+    """An array of tensors of the same type, which belongs to one run.
 
     Each element is written once. Methods that write return a new object, whose `flow` depends on
-    the writes so far: use that object from then on. An array may be a loop's variable.
+    the writes so far. Always continue with this object. An array can be a loop variable.
 
     Args:
-        dtype: Type of the elements.
+        dtype: The type of the elements.
         size: int32 scalar, the number of elements. Required unless `handle` is given.
-        dynamic_size: Whether writing past the end makes the array longer. None for False.
-        clear_after_read: Whether reading an element frees it, so that it can be read once. None for
-            True.
+        dynamic_size: Whether writing past the end extends the array. Defaults to False.
+        clear_after_read: Whether reading an element frees it, so that it can be read only once.
+            Defaults to True.
         tensor_array_name: Not used.
-        handle: The handle of another object for the same array; None to make an array.
-        flow: The flow to continue with; None for the array's first one.
-        infer_shape: Whether all elements have one shape, which is inferred from the writes.
-        element_shape: The static shape of each element; None if unknown.
+        handle: The handle of another object for the same array. By default, a new array is created.
+        flow: The flow to continue with. Defaults to the first flow of the array.
+        infer_shape: Whether all elements have the same shape, which is inferred from the writes.
+        element_shape: The static shape of each element, or None if unknown.
         colocate_with_first_write_call: Not used.
         name: Name of the operation.
 
     Raises:
         TypeError: If `handle` is not a tensor.
-        ValueError: If neither or both of `size` and `handle` are given, or arguments for a new
-            array together with a handle.
+        ValueError: If neither or both of `size` and `handle` are given, or a handle is combined
+            with arguments for a new array.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class TensorArray:
 
     @property
     def handle(self) -> Tensor:
-        """int64, (): the number of the array in its run; meaningless outside the run."""
+        """int64, (): the number of the array in its run. It is meaningless outside the run."""
         return self._handle
 
     @property
@@ -119,7 +119,7 @@ class TensorArray:
 
     @property
     def dynamic_size(self) -> bool:
-        """True if writing past the end makes it longer."""
+        """Whether writing past the end extends the array."""
         return self._dynamic_size
 
     @property
@@ -139,7 +139,7 @@ class TensorArray:
         return self.with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> NoReturn:
-        """Refuses: there are no gradients.
+        """Not supported, because there are no gradients.
 
         Raises:
             NotImplementedError: Always.
@@ -149,7 +149,7 @@ class TensorArray:
         )
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
-        """Returns an element. A run fails if it was not written, or was read and cleared."""
+        """Returns an element. The run fails if it was not written, or was read and cleared."""
         inputs = [Input("index", index, dtype=dtypes.int32)]
         return self._act(
             "TensorArrayReadV3", inputs, [(self._dtype, self._known[0])], name
@@ -159,7 +159,7 @@ class TensorArray:
         """Writes an element and returns the array afterwards.
 
         Raises:
-            ValueError: If the shape of `value` differs from that of other elements.
+            ValueError: If the shape of `value` differs from the shape of other elements.
         """
         with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
             tensor = self._converted(value)
@@ -176,7 +176,7 @@ class TensorArray:
             return stacked
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """Returns the elements at some indices (int32, (n,)), stacked along a new first axis."""
+        """Returns the elements at some indices, int32, (n,), stacked along a new first axis."""
         shape = TensorShape([None]).concatenate(self._known[0])
         inputs = [Input("indices", indices, dtype=dtypes.int32)]
         attrs = {"element_shape": self._known[0]}
@@ -205,7 +205,7 @@ class TensorArray:
     def scatter(
         self, indices: TensorLike, value: TensorLike, name: str | None = None
     ) -> TensorArray:
-        """Writes the rows of a value at some indices, int32, (n,)."""
+        """Writes the rows of a value at the given indices, int32, (n,)."""
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             tensor = self._converted(value)
             indices = convert_to_tensor(indices, dtype=dtypes.int32, name="indices")

@@ -38,8 +38,8 @@ class UniqueWithCounts(NamedTuple):
     """The result of `unique_with_counts`.
 
     Attributes:
-        y: The elements that differ, each once, in the order in which they come first.
-        idx: For each element of the argument its index in `y`.
+        y: The distinct elements, in the order of their first occurrence.
+        idx: The index in `y` of each element of the argument.
         count: The number of occurrences of each element of `y`.
     """
 
@@ -65,7 +65,7 @@ def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = 
 
     Args:
         x: The vector.
-        out_idx: Type of the indices: int32 or int64.
+        out_idx: The type of the indices: int32 or int64.
         name: Name of the operation.
     """
     return Unique(*_find_unique("Unique", x, out_idx, name, 2))
@@ -78,7 +78,7 @@ def unique_with_counts(
 
     Args:
         x: The vector.
-        out_idx: Type of the indices and counts: int32 or int64.
+        out_idx: The type of the indices and counts: int32 or int64.
         name: Name of the operation.
     """
     return UniqueWithCounts(*_find_unique("UniqueWithCounts", x, out_idx, name, 3))
@@ -92,7 +92,7 @@ def setdiff1d(
     Args:
         x: The vector.
         y: The elements to omit, a vector.
-        index_dtype: Type of the indices: int32 or int64.
+        index_dtype: The type of the indices: int32 or int64.
         name: Name of the operation.
     """
     kind = type_attr("out_idx", index_dtype, INDEX_TYPES)

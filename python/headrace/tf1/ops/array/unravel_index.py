@@ -18,16 +18,18 @@ __all__ = ["unravel_index"]
 
 
 def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the indices along each axis for indices of a flat tensor.
+    """Converts flat indices to one index per axis.
 
     Args:
         indices: The positions, an integer scalar or vector.
-        dims: The shape, of the same type.
+        dims: The shape of the tensor, with the same type.
         name: Name of the operation.
 
     Returns:
-        A row for each axis: (axes, indices), or a vector for a scalar. A run with an index out of
-        range ends with InvalidArgumentError.
+        One row per axis: (axes, indices), or a vector if `indices` is a scalar.
+
+    Raises:
+        InvalidArgumentError: When run, if an index is out of range.
     """
 
     def infer(indices: Tensor, sizes: Tensor) -> Outputs:

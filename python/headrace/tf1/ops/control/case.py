@@ -32,22 +32,22 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """Returns the result of the first function whose condition holds in a run.
+    """Returns the result of the first function whose condition is true.
 
     Args:
-        pred_fn_pairs: Bool scalars, each with a function, tried in this order. Those of a dict that
-            is not ordered are tried in the order of their names.
-        default: The function to call if no condition holds; None makes that an error of the run.
-        exclusive: Whether it is an error of the run if several conditions hold.
-        strict: Whether a list of one stays a list.
+        pred_fn_pairs: Pairs of a bool scalar and a function, tried in this order. The conditions of
+            an unordered dict are tried in the order of their names.
+        default: The function to call if no condition is true. If None, this is an error in the run.
+        exclusive: If True, it is an error in the run if several conditions are true.
+        strict: If True, a list with one element is returned as a list. If False, as its element.
         name: Name of the scope.
 
     Returns:
-        The results of the functions, as from `cond`.
+        The results of the function; see `cond`.
 
     Raises:
         TypeError: If an argument is of the wrong type.
-        ValueError: If there are no conditions, or, as for `cond`, if the functions' results differ.
+        ValueError: If there are no conditions, or the results of the functions differ; see `cond`.
     """
     pairs = _checked(pred_fn_pairs)
     if default is not None and not callable(default):

@@ -31,17 +31,19 @@ def map_fn(
 ) -> Any:
     """Applies a function to each row of tensors and stacks the results.
 
-    The function is called once, while the graph is built. Rows are computed in order. If its
-    operations are native, have no effects and take long enough, several threads compute rows.
+    The function is called once, while the graph is built. Rows are computed in order. If the
+    operations are native, have no side effects and take long enough, several threads compute rows.
 
     Args:
-        fn: Takes a row of each tensor, in the structure of `elems`.
-        elems: A tensor of one or more dimensions, or a structure of tensors with as many rows each.
-        dtype: The types of the results of `fn`, in its structure; None for those of `elems`.
-        parallel_iterations: The most rows at a time; None for 10.
+        fn: Called with one row of each tensor, in the structure of `elems`.
+        elems: A tensor with at least one dimension, or a structure of tensors with equal numbers of
+            rows.
+        dtype: The types of the results of `fn`, in their structure. Defaults to the types of
+            `elems`.
+        parallel_iterations: The maximum number of rows at the same time. Defaults to 10.
         back_prop: Not used.
         swap_memory: Not used.
-        infer_shape: Whether the results of all rows have the static shape of one.
+        infer_shape: Whether the results for all rows have the same static shape.
         name: Name of the scope.
 
     Returns:
@@ -89,19 +91,21 @@ def scan(
     """Folds the rows of tensors and returns the accumulated value after each row.
 
     Args:
-        fn: Takes what was accumulated and a row of each tensor; returns what is accumulated then.
-        elems: A tensor of one or more dimensions, or a structure of tensors with as many rows each.
-        initializer: The first accumulated value; None for the first row, with which `fn` is not
+        fn: Called with the accumulated value and one row of each tensor. Returns the new
+            accumulated value.
+        elems: A tensor with at least one dimension, or a structure of tensors with equal numbers of
+            rows.
+        initializer: The initial accumulated value. Defaults to the first row, for which `fn` is not
             called.
-        parallel_iterations: Checked and not used.
+        parallel_iterations: Checked, but not used.
         back_prop: Not used.
         swap_memory: Not used.
-        infer_shape: Whether all results have the static shape of one.
-        reverse: Whether to begin with the last row.
+        infer_shape: Whether all results have the same static shape.
+        reverse: Whether to start with the last row.
         name: Name of the scope.
 
     Returns:
-        The accumulated values, with one more leading axis: at each row the result of `fn` for it.
+        The accumulated values, with one more leading axis: the result of `fn` for each row.
 
     Raises:
         TypeError: If `fn` is not a function, or types differ between two rows.
@@ -128,14 +132,16 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Combines the rows of tensors, from the first one on.
+    """Combines the rows of tensors, starting with the first.
 
     Args:
-        fn: Takes what was accumulated and a row of each tensor; returns what is accumulated then.
-        elems: A tensor of one or more dimensions, or a structure of tensors with as many rows each.
-        initializer: The first accumulated value; None for the first row, with which `fn` is not
+        fn: Called with the accumulated value and one row of each tensor. Returns the new
+            accumulated value.
+        elems: A tensor with at least one dimension, or a structure of tensors with equal numbers of
+            rows.
+        initializer: The initial accumulated value. Defaults to the first row, for which `fn` is not
             called.
-        parallel_iterations: Checked and not used.
+        parallel_iterations: Checked, but not used.
         back_prop: Not used.
         swap_memory: Not used.
         name: Name of the scope.
@@ -159,7 +165,7 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Combines the rows of tensors, from the last one on; see `foldl`."""
+    """Combines the rows of tensors, starting with the last; see `foldl`."""
     return _fold(fn, elems, initializer, parallel_iterations, True, name, "foldr")
 
 

@@ -27,14 +27,16 @@ def print_values(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor unchanged; prints other tensors to stderr whenever a run computes it.
+    """Returns a tensor unchanged, and prints other tensors to stderr whenever it is computed.
 
     Args:
         input: The tensor to return.
         data: A list of the tensors to print.
         message: The text to print before them.
-        first_n: The number of times to print, over all sessions; None or negative for always.
-        summarize: The number of elements of each to print; None for 3, negative for all.
+        first_n: The number of times to print, over all sessions. None or a negative number means
+            always.
+        summarize: The number of elements of each tensor to print. Defaults to 3. A negative number
+            prints all.
         name: Name of the operation.
 
     Raises:
@@ -75,8 +77,8 @@ def print_text(
     Args:
         text: A scalar string.
         output_stream: "stdout", "stderr", "log(info)", "log(warning)", "log(error)", or
-            "file://PATH", to whose end it is written.
-        end: The text to print after it.
+            "file://PATH", which appends to a file.
+        end: The text to print at the end.
         name: Name of the operation.
 
     Raises:

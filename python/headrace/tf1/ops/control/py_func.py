@@ -56,22 +56,21 @@ def py_func(
 ) -> Operation | Tensor | list[Tensor]:
     """Adds an operation that calls a Python function.
 
-    The function runs in the thread of the run that needs its results, with the interpreter's lock,
-    and possibly in several threads at once.
+    The function runs in the thread of the run that needs its results. It holds the GIL, and several
+    threads can call it at the same time.
 
     Args:
-        func: Takes one NumPy array (scalar, bytes) for each input, which it may change. Returns one
-            value for each type in `output_types`, as a list or tuple if there are several.
+        func: Called with one NumPy array, scalar or bytes per input, which it can modify. Returns
+            one value for each type in `output_types`, as a list or tuple if there are several.
         inputs: The tensors to call it with.
-        output_types: The types it returns: one, or a list of them. A result must have its type
-            already: a Python int is int64 and a Python float float64.
-        stateful: Whether calls with the same inputs may differ.
+        output_types: The type of the result, or a list of types. Results are not converted: a
+            Python int is int64, and a Python float is float64.
+        stateful: Whether the results can differ for the same inputs.
         name: Name of the operation.
 
     Returns:
-        A tensor; a list of tensors if `output_types` is a list; the operation if it is an empty
-        list. Their shapes are unknown. A run in which the results do not fit `output_types` ends
-        with InvalidArgumentError; an exception of the function ends the run as well.
+        A tensor, a list of tensors if `output_types` is a list, or the operation if it is an empty
+        list. The shapes are unknown. An exception in the function ends the run.
 
     Raises:
         TypeError: If `func` cannot be called.
@@ -102,9 +101,10 @@ def py_func(
 
 
 def kernel_of_token(token: str) -> Callable[..., Any] | None:
-    """Returns the kernel that calls the function of an operation with that token.
+    """Returns the kernel that calls the function of the operation with a token.
 
-    None if this process does not have it any more: only graphs keep functions alive.
+    Returns None if this process no longer has the function, because only graphs keep functions
+    alive.
     """
     return _kernels.get(token)
 

@@ -33,7 +33,7 @@ class Repetition:
     """A loop that is being built.
 
     Args:
-        scope: Name of the scope of the repeated operations, with "/" at its end; None for a new
+        scope: Name of the scope of the repeated operations, with "/" at its end. Defaults to a new
             one.
     """
 
@@ -51,8 +51,8 @@ class Repetition:
         """Adds a value that each iteration passes to the next one. Returns its tensor in the loop.
 
         Args:
-            first: Its value in the first iteration.
-            shape: Its static shape in all of them.
+            first: The value in the first iteration.
+            shape: The static shape in all of them.
             name: Name of the tensor that represents it.
         """
         inside = self._variable(first, shape, name)
@@ -96,7 +96,7 @@ class Repetition:
             condition: Whether there is another iteration.
             results: The next carried values, then the values to collect.
             shapes: The static shapes of the outputs.
-            attrs: Its attributes.
+            attrs: The attributes.
 
         Returns:
             Its outputs: the last carried values, then the collected values, stacked.
@@ -123,7 +123,7 @@ class Repetition:
 
         Args:
             outputs: The outputs.
-            first: Number of the first one among all values that TensorFlow's loop carries.
+            first: The number of the first one among all values that TensorFlow's loop carries.
         """
         names = (f"Exit_{number}" if number else "Exit" for number in count(first))
         with name_scope(self._scope):

@@ -23,11 +23,11 @@ def is_nested(value: object) -> bool:
 
 
 def flatten(structure: object, expands: bool = True) -> list[Any]:
-    """Returns the leaves of a structure, those of dicts in the order of their keys.
+    """Returns the leaves of a structure. The leaves of dicts are in the order of the keys.
 
     Args:
         structure: The structure.
-        expands: Whether a sparse tensor and an array of tensors are replaced by their tensors.
+        expands: Whether a sparse tensor or a tensor array is replaced by its tensors.
     """
     return list(_leaves(structure, expands))
 

@@ -51,8 +51,8 @@ def switch(
 ) -> Switch:
     """Passes a value to one of two outputs.
 
-    The other output has no value in that run, and operations that need it do not run. `merge` joins
-    both outputs again.
+    The other output has no value in this run, and operations that need it do not run. `merge` joins
+    the outputs again.
 
     Args:
         data: The value. It must not be sparse.

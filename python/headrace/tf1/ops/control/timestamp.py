@@ -17,7 +17,7 @@ __all__ = ["timestamp"]
 
 
 def timestamp(name: str | None = None) -> Tensor:
-    """Returns the time at which it runs, in seconds since 1970: a scalar float64."""
+    """Returns the time of the run, in seconds since 1970: a scalar float64."""
 
     def kernel() -> Array:
         return np.array(time.time())

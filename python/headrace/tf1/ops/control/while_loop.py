@@ -32,34 +32,36 @@ def while_loop(
     return_same_structure: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Repeats a part of the graph while a condition holds.
+    """Repeats a part of the graph while a condition is true.
 
     Both functions are called once, while the graph is built. A run repeats the operations that the
-    results of `body` need, one iteration after the other, without Python unless they call a Python
-    function. Events that end a run, such as Ctrl-C, end a loop between two iterations.
+    results of `body` need, one iteration after the other. It does not use Python unless they call a
+    Python function. Events that end a run, such as Ctrl-C, end the loop between two iterations.
 
     Args:
-        cond: Takes the loop's variables and returns a bool scalar: whether to continue.
-        body: Takes the loop's variables and returns their next values, in the same structure.
-        loop_vars: The first values: a list or tuple of tensors, sparse tensors, arrays of tensors,
-            and structures of them.
-        shape_invariants: The static shapes that hold in all iterations, in the same structure; None
-            for the shapes of the first values.
-        parallel_iterations: Checked and not used: iterations run one after the other.
+        cond: Called with the loop variables. Returns a bool scalar: whether to continue.
+        body: Called with the loop variables. Returns their next values, in the same structure.
+        loop_vars: The initial values: a list or tuple of tensors, sparse tensors, tensor arrays, or
+            structures of them.
+        shape_invariants: The static shapes that are valid in all iterations, in the same structure.
+            Defaults to the shapes of the initial values.
+        parallel_iterations: Checked, but not used: iterations run one after the other.
         back_prop: Not used.
         swap_memory: Not used.
-        maximum_iterations: An integer scalar: the most iterations; None for any number.
-        return_same_structure: Whether a list of one stays a list.
+        maximum_iterations: The maximum number of iterations, an integer scalar. Defaults to no
+            limit.
+        return_same_structure: If True, a list with one element is returned as a list. If False, as
+            its element.
         name: Name of the scope.
 
     Returns:
-        The last values, in the structure that `body` returns; a single one without its list, unless
-        `return_same_structure`.
+        The last values, in the structure that `body` returns. A single value is not in a list,
+        unless `return_same_structure` is True.
 
     Raises:
         TypeError: If `cond` or `body` is not a function, `parallel_iterations` is not a positive
-            integer, or the type of a value differs after an iteration.
-        ValueError: If there are no variables, structures differ, or a shape differs after an
+            integer, or the type of a value changes in an iteration.
+        ValueError: If there are no variables, structures differ, or a shape changes in an
             iteration.
     """
     with name_scope(name, "while", loop_vars) as scope:

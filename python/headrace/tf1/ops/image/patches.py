@@ -35,20 +35,19 @@ def extract_image_patches(
 
     Args:
         images: Numbers, (batch, height, width, channels).
-        ksizes: Size of a patch, `[1, rows, columns, 1]`.
-        strides: The distance of the centres of two patches, `[1, rows, columns, 1]`.
-        rates: The distance of the pixels of a patch, `[1, rows, columns, 1]`.
-        padding: "VALID" for patches inside of the image, "SAME" for a patch around each pixel at
-            the strides, with zeros outside of the image.
+        ksizes: The size of a patch, `[1, rows, columns, 1]`.
+        strides: The distance between the centres of two patches, `[1, rows, columns, 1]`.
+        rates: The distance between the pixels of a patch, `[1, rows, columns, 1]`.
+        padding: "VALID" for patches inside the image. "SAME" for a patch around each pixel at the
+            strides, with zeros outside the image.
         name: Name of the operation.
 
     Returns:
-        A tensor of (batch, patches above each other, patches beside each other,
-        rows · columns · channels).
+        A tensor of shape (batch, rows of patches, columns of patches, rows · columns · channels).
 
     Raises:
         TypeError: If an argument is not a list of integers.
-        ValueError: If a list has not the form given above, or there is no such padding.
+        ValueError: If a list does not have the form above, or the padding does not exist.
     """
     arguments = {"ksizes": ksizes, "strides": strides, "rates": rates}
     sizes, steps, gaps = (_pair(what, value) for what, value in arguments.items())

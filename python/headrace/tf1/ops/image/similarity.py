@@ -56,19 +56,19 @@ def ssim(
 
     Args:
         img1: Images, (…, height, width, channels).
-        img2: Images of the same size; axes before it are broadcast.
-        max_val: The largest value that a pixel can have minus the smallest.
-        filter_size: The side of the window in which pixels are compared.
-        filter_sigma: The width of the Gaussian that weighs them.
-        k1: The constant of the comparison of luminance.
-        k2: The constant of the comparison of contrast.
+        img2: Images of the same size. Leading axes are broadcast.
+        max_val: The difference between the largest and the smallest possible pixel value.
+        filter_size: The height and width of the window in which pixels are compared.
+        filter_sigma: The standard deviation of the Gaussian weights in the window.
+        k1: The constant for the comparison of luminance.
+        k2: The constant for the comparison of contrast.
 
     Returns:
-        A float32 for each image, 1 for equal ones. A run whose images are smaller than the window
-        ends with InvalidArgumentError.
+        A float32 for each image. It is 1 if the images are equal.
 
     Raises:
-        ValueError: If the shapes do not fit, or have fewer than three axes.
+        InvalidArgumentError: When run, if the images are smaller than the window.
+        ValueError: If the shapes do not match, or have fewer than three axes.
     """
     window = _Filter(int(filter_size), float(filter_sigma), float(k1), float(k2))
     return _prepared("SSIM", (img1, img2), max_val, window, ())
@@ -88,20 +88,20 @@ def ssim_multiscale(
 
     Args:
         img1: Images, (…, height, width, channels).
-        img2: Images of the same size; axes before it are broadcast.
-        max_val: The largest value that a pixel can have minus the smallest.
-        power_factors: The weight of each scale, the largest image first.
-        filter_size: The side of the window in which pixels are compared.
-        filter_sigma: The width of the Gaussian that weighs them.
-        k1: The constant of the comparison of luminance.
-        k2: The constant of the comparison of contrast.
+        img2: Images of the same size. Leading axes are broadcast.
+        max_val: The difference between the largest and the smallest possible pixel value.
+        power_factors: The weight of each scale, starting with the full size.
+        filter_size: The height and width of the window in which pixels are compared.
+        filter_sigma: The standard deviation of the Gaussian weights in the window.
+        k1: The constant for the comparison of luminance.
+        k2: The constant for the comparison of contrast.
 
     Returns:
-        A float32 for each image, from 0 to 1. A run in which an image becomes smaller than the
-        window ends with InvalidArgumentError.
+        A float32 for each image, from 0 to 1.
 
     Raises:
-        ValueError: If the shapes do not fit, or have fewer than three axes.
+        InvalidArgumentError: When run, if an image becomes smaller than the window.
+        ValueError: If the shapes do not match, or have fewer than three axes.
     """
     window = _Filter(int(filter_size), float(filter_sigma), float(k1), float(k2))
     powers = [float(power) for power in power_factors]

@@ -37,21 +37,22 @@ def non_max_suppression(
     score_threshold: TensorLike = -math.inf,
     name: str | None = None,
 ) -> Tensor:
-    """Selects boxes with high scores, and none that overlaps a box selected before.
+    """Selects boxes with high scores, but none that overlaps a box already selected.
 
     Args:
-        boxes: (boxes, 4), float16 or float32: two opposite corners of each, as y1, x1, y2, x2.
+        boxes: float16 or float32, (boxes, 4): two opposite corners of each box, as y1, x1, y2, x2.
         scores: The score of each box.
-        max_output_size: The largest number of boxes to choose, an int32 scalar.
-        iou_threshold: Two boxes overlap if their intersection divided by their union is larger.
-        score_threshold: Boxes with lower scores are not chosen.
+        max_output_size: The maximum number of boxes to select, an int32 scalar.
+        iou_threshold: Two boxes overlap if their intersection divided by their union exceeds this
+            threshold.
+        score_threshold: Boxes with lower scores are not selected.
         name: Name of the scope.
 
     Returns:
-        The numbers of the boxes, int32, the highest score first.
+        The indices of the boxes, int32, with the highest score first.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     with name_scope(name, "non_max_suppression"):
         threshold = convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold")
@@ -71,20 +72,21 @@ def non_max_suppression_padded(
     """Selects boxes as `non_max_suppression` does, with a result of known length.
 
     Args:
-        boxes: (boxes, 4), float16 or float32: two opposite corners of each, as y1, x1, y2, x2.
+        boxes: float16 or float32, (boxes, 4): two opposite corners of each box, as y1, x1, y2, x2.
         scores: The score of each box.
-        max_output_size: The largest number of boxes to choose, an int32 scalar.
-        iou_threshold: Boxes overlap whose intersection divided by their union is larger.
-        score_threshold: Boxes with lower scores are not chosen.
-        pad_to_max_output_size: Whether zeros follow the numbers, up to `max_output_size`.
+        max_output_size: The maximum number of boxes to select, an int32 scalar.
+        iou_threshold: Two boxes overlap if their intersection divided by their union exceeds this
+            threshold.
+        score_threshold: Boxes with lower scores are not selected.
+        pad_to_max_output_size: Whether to pad the indices with zeros to `max_output_size`.
         name: Name of the scope.
 
     Returns:
-        The numbers of the boxes, int32, the highest score first; and how many they are, an int32
+        The indices of the boxes, int32, with the highest score first, and their number, an int32
         scalar.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     with name_scope(name, "non_max_suppression_padded"):
         threshold = convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold")
@@ -189,21 +191,21 @@ def non_max_suppression_overlaps(
     score_threshold: TensorLike = -math.inf,
     name: str | None = None,
 ) -> Tensor:
-    """Selects boxes as `non_max_suppression` does, by a table of their overlaps.
+    """Selects boxes as `non_max_suppression` does, using a table of their overlaps.
 
     Args:
-        overlaps: The overlap of each two boxes, (boxes, boxes), float32.
+        overlaps: float32, (boxes, boxes): the overlap of each pair of boxes.
         scores: The score of each box, float32.
-        max_output_size: The largest number of boxes to choose, an int32 scalar.
-        overlap_threshold: Two boxes overlap if their entry in the table is larger.
-        score_threshold: Boxes with lower scores are not chosen.
+        max_output_size: The maximum number of boxes to select, an int32 scalar.
+        overlap_threshold: Two boxes overlap if their entry in the table exceeds this threshold.
+        score_threshold: Boxes with lower scores are not selected.
         name: Name of the scope.
 
     Returns:
-        The numbers of the boxes, int32, the highest score first.
+        The indices of the boxes, int32, with the highest score first.
 
     Raises:
-        ValueError: If shapes do not fit.
+        ValueError: If shapes do not match.
     """
     with name_scope(name, "non_max_suppression_overlaps"):
         threshold = convert_to_tensor(overlap_threshold, dtypes.float32, name="overlap_threshold")

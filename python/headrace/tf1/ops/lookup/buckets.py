@@ -51,13 +51,13 @@ FastHashSpec = HasherSpec("fasthash", None)
 
 
 class StrongHashSpec(HasherSpec):
-    """A keyed hash function: without its two integers nobody can make keys collide.
+    """A keyed hash function. Without the two integers, nobody can create keys that collide.
 
     Args:
         key: The two integers.
 
     Raises:
-        ValueError: If there are not two.
+        ValueError: If there are not two integers.
     """
 
     __slots__ = ()
@@ -70,18 +70,18 @@ class StrongHashSpec(HasherSpec):
 
 
 class IdTableWithHashBuckets:
-    """A table of numbers for keys; unknown keys get a number after these, by their hash.
+    """A table that maps keys to numbers. Unknown keys are hashed to the numbers after these.
 
     Args:
-        table: Numbers from 0 for keys, of int64; None for buckets alone.
+        table: A table from keys to int64 numbers from 0. If None, there are only buckets.
         num_oov_buckets: The number of buckets.
-        hasher_spec: The hash function of keys; strings alone, integers become their decimal digits.
-        name: Name of the scope; None for that of the table.
-        key_dtype: Type of the keys that are looked up; None for that of the table.
+        hasher_spec: The hash function for strings. Integers are converted to decimal digits.
+        name: The name of the scope. Defaults to the name of the table.
+        key_dtype: The type of the keys to look up. Defaults to the type in the table.
 
     Raises:
-        TypeError: If keys or values have a type that cannot be.
-        ValueError: If there is neither a table nor a bucket.
+        TypeError: If the type of the keys or values is not supported.
+        ValueError: If there are neither a table nor buckets.
     """
 
     def __init__(
@@ -127,22 +127,22 @@ class IdTableWithHashBuckets:
 
     @property
     def key_dtype(self) -> DType:
-        """Type of the keys."""
+        """The type of the keys."""
         return self._key_dtype
 
     @property
     def value_dtype(self) -> DType:
-        """Type of the values, int64."""
+        """The type of the values, int64."""
         return int64
 
     @property
     def resource_handle(self) -> Tensor | None:
-        """The tensor that represents the table; None if there are buckets alone."""
+        """The tensor that represents the table, or None if there are only buckets."""
         return None if self._table is None else self._table.resource_handle
 
     @property
     def initializer(self) -> Operation:
-        """The operation that fills the table; one that does nothing if there is none."""
+        """The operation that fills the table. It does nothing if there is no table."""
         if self._init_op is None:
             with name_scope(None, "init"):
                 self._init_op = no_op()
@@ -154,7 +154,7 @@ class IdTableWithHashBuckets:
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds operations that count the entries and the buckets: a scalar int64.
+        """Adds operations that count the entries and buckets, a scalar int64.
 
         Args:
             name: Name of the scope.
@@ -172,10 +172,10 @@ class IdTableWithHashBuckets:
             name: Name of the scope.
 
         Returns:
-            An int64 tensor like `keys`, sparse if they are.
+            An int64 tensor in the shape of `keys`. It is sparse if `keys` is.
 
         Raises:
-            FailedPreconditionError: When run: the table has not been filled.
+            FailedPreconditionError: When run, if the table has not been filled.
             TypeError: If the keys have another type.
         """
         values = convert_to_tensor(keys.values if isinstance(keys, SparseTensor) else keys)
@@ -226,14 +226,14 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
     """A table that an initializer fills, with buckets for keys that are not in it.
 
     Args:
-        initializer: Numbers from 0 for keys, of int64.
+        initializer: Maps keys to int64 numbers from 0.
         num_oov_buckets: The number of buckets, at least one.
-        lookup_key_dtype: Type of the keys that are looked up; None for those of the table.
+        lookup_key_dtype: The type of the keys to look up. Defaults to the type in the table.
         name: Name of the table's operation.
 
     Raises:
-        TypeError: If keys or values have a type that cannot be.
-        ValueError: If there is no bucket.
+        TypeError: If the type of the keys or values is not supported.
+        ValueError: If there are no buckets.
     """
 
     def __init__(

@@ -46,12 +46,12 @@ class KeyValueTensorInitializer:
     Args:
         keys: A vector.
         values: A vector of the same length.
-        key_dtype: Type of the keys; None for their own.
-        value_dtype: Type of the values; None for their own.
+        key_dtype: The type of the keys. Defaults to their own type.
+        value_dtype: The type of the values. Defaults to their own type.
         name: Name of the scope.
 
     Raises:
-        TypeError: If keys or values cannot have that type.
+        TypeError: If keys or values cannot have their type.
     """
 
     shared_name = ""
@@ -70,12 +70,12 @@ class KeyValueTensorInitializer:
 
     @property
     def key_dtype(self) -> DType:
-        """Type of the keys."""
+        """The type of the keys."""
         return self._keys.dtype.base_dtype
 
     @property
     def value_dtype(self) -> DType:
-        """Type of the values."""
+        """The type of the values."""
         return self._values.dtype.base_dtype
 
     def initialize(self, table: StaticHashTable) -> Operation:
@@ -85,10 +85,10 @@ class KeyValueTensorInitializer:
             table: The table.
 
         Raises:
-            FailedPreconditionError: When run: a key comes twice with different values, or the table
-                was filled with more or less entries.
+            FailedPreconditionError: When run, if a key occurs twice with different values, or the
+                table was filled with a different number of entries.
             TypeError: If the table has keys or values of other types.
-            ValueError: If there are not as many values as keys.
+            ValueError: If the numbers of keys and values differ.
         """
         _check_types(table, self.key_dtype, self.value_dtype)
 
@@ -114,16 +114,16 @@ class TextFileInitializer:
 
     Args:
         filename: The file: a scalar string, a path or a URL. Lines end in `\n` or `\r\n`.
-        key_dtype: Type of the keys.
-        key_index: The part of a line that is the key: a column, or see `TextFileIndex`.
-        value_dtype: Type of the values.
-        value_index: The part of a line that is the value, as `key_index`.
-        vocab_size: The number of lines to read; None for all.
-        delimiter: The separator of columns: one character.
+        key_dtype: The type of the keys.
+        key_index: The part of a line that is the key: a column number or a `TextFileIndex`.
+        value_dtype: The type of the values.
+        value_index: The part of a line that is the value; see `key_index`.
+        vocab_size: The number of lines to read. Defaults to all lines.
+        delimiter: The separator of columns, one character.
         name: Name of the scope.
 
     Raises:
-        ValueError: If an index is below -2, or a line or its number has another type.
+        ValueError: If an index is below -2, or a type does not match a line or its number.
     """
 
     def __init__(
@@ -160,17 +160,17 @@ class TextFileInitializer:
 
     @property
     def key_dtype(self) -> DType:
-        """Type of the keys."""
+        """The type of the keys."""
         return self._key_dtype
 
     @property
     def value_dtype(self) -> DType:
-        """Type of the values."""
+        """The type of the values."""
         return self._value_dtype
 
     @property
     def shared_name(self) -> str:
-        """The shared name: tables of one file with the same keys and values are one table."""
+        """The shared name. Tables of one file with equal keys and values share their content."""
         if self._path is None:
             return ""
         path = self._path.decode() if isinstance(self._path, bytes) else self._path
@@ -184,10 +184,10 @@ class TextFileInitializer:
             table: The table.
 
         Raises:
-            FailedPreconditionError: When run: as for `KeyValueTensorInitializer`.
-            InvalidArgumentError: When run: a line is empty or lacks a column, a number is invalid,
-                or there are fewer lines than `vocab_size`.
-            NotFoundError: When run: there is no such file.
+            FailedPreconditionError: When run; see `KeyValueTensorInitializer`.
+            InvalidArgumentError: When run, if a line is empty or lacks a column, a number is
+                invalid, or there are fewer lines than `vocab_size`.
+            NotFoundError: When run, if the file does not exist.
             TypeError: If the table has keys or values of other types.
         """
         _check_types(table, self._key_dtype, self._value_dtype)
@@ -203,14 +203,14 @@ class TextFileInitializer:
 
 
 class TextFileStringTableInitializer(TextFileInitializer):
-    """Fills a table with a text for each number: by default each line, by its number.
+    """Fills a table from numbers to strings: by default, from line numbers to lines.
 
     Args:
-        filename: As for `TextFileInitializer`.
+        filename: See `TextFileInitializer`.
         key_column_index: The part of a line that is the number.
-        value_column_index: The part of it that is the text.
-        vocab_size: As for `TextFileInitializer`.
-        delimiter: As for `TextFileInitializer`.
+        value_column_index: The part of a line that is the string.
+        vocab_size: See `TextFileInitializer`.
+        delimiter: See `TextFileInitializer`.
         name: Name of the scope.
     """
 
@@ -236,16 +236,16 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
-    """Fills a table with a number for each text: by default the number of its line.
+    """Fills a table from strings to numbers: by default, from lines to line numbers.
 
     Args:
-        filename: As for `TextFileInitializer`.
-        key_column_index: The part of a line that is the text.
-        value_column_index: The part of it that is the number.
-        vocab_size: As for `TextFileInitializer`.
-        delimiter: As for `TextFileInitializer`.
+        filename: See `TextFileInitializer`.
+        key_column_index: The part of a line that is the string.
+        value_column_index: The part of a line that is the number.
+        vocab_size: See `TextFileInitializer`.
+        delimiter: See `TextFileInitializer`.
         name: Name of the scope.
-        key_dtype: Type of the keys.
+        key_dtype: The type of the keys.
     """
 
     def __init__(

@@ -28,20 +28,19 @@ _SCALAR = TensorShape([])
 
 
 class MutableHashTable:
-    """A table that is empty at first; operations add and remove entries while the program runs.
+    """A table that is initially empty. Operations add and remove entries while the program runs.
 
     Args:
-        key_dtype: Type of the keys: string, int32 or int64.
-        value_dtype: Type of the values.
-        default_value: The value of keys that are not in it: a scalar, or a tensor of the shape of
-            all values.
-        shared_name: Tables of one session with the same name are one table; None for a separate
-            table.
-        name: Name of the operation, which is that of the table in checkpoints.
-        checkpoint: Whether a `Saver` for all that can be saved saves its entries.
+        key_dtype: The type of the keys: string, int32 or int64.
+        value_dtype: The type of the values.
+        default_value: The value of missing keys: a scalar, or a tensor in the shape of the values.
+        shared_name: Tables with the same name share their content in a session. By default, the
+            table is separate.
+        name: The name of the operation. It is also the name of the table in checkpoints.
+        checkpoint: Whether a `Saver` without `var_list` saves the entries.
 
     Raises:
-        InvalidArgumentError: When first run: there are no tables with such keys.
+        InvalidArgumentError: When first run, if the types of the keys and values are not supported.
         TypeError: If the default value has another type than the values.
     """
 
@@ -103,19 +102,19 @@ class MutableHashTable:
         return self._ref.op.name
 
     def exported(self) -> tuple[Tensor, Tensor]:
-        """Returns the keys and the values, in the form for checkpoints."""
+        """Returns the keys and values in the form for checkpoints."""
         if self._exported is None:
             self._exported = self.export()
         return self._exported
 
     @property
     def key_dtype(self) -> DType:
-        """Type of the keys."""
+        """The type of the keys."""
         return self._key_dtype
 
     @property
     def value_dtype(self) -> DType:
-        """Type of the values."""
+        """The type of the values."""
         return self._value_dtype
 
     @property
@@ -124,7 +123,7 @@ class MutableHashTable:
         return self._default.shape
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the entries: a scalar int64."""
+        """Adds an operation that counts the entries, a scalar int64."""
         with name_scope(name, f"{self._stem}_Size", [self._ref]), colocate_with(self._ref):
             op = apply_op("LookupTableSizeV2", [self._handle()], lambda _: [(int64, _SCALAR)])
         return op.outputs[0]
@@ -133,13 +132,14 @@ class MutableHashTable:
         """Adds an operation that sets the values of keys, replacing existing ones.
 
         Args:
-            keys: The keys, of any shape. If a key comes several times, its last value counts.
-            values: The values: of the shape of `keys` and then that of a value.
+            keys: The keys, of any shape. If a key occurs several times, its last value is used.
+            values: The values. Their shape is the shape of `keys`, followed by the shape of a
+                value.
             name: Name of the scope.
 
         Raises:
-            InvalidArgumentError: When run: the shapes do not fit.
-            TypeError: If a type does not fit.
+            InvalidArgumentError: When run, if the shapes do not match.
+            TypeError: If a type does not match.
         """
         with name_scope(name, f"{self._stem}_lookup_table_insert", [self._ref, keys, values]):
             key_tensor = convert_to_tensor(keys, self._key_dtype, name="keys")
@@ -176,8 +176,8 @@ class MutableHashTable:
             name: Name of the scope.
 
         Returns:
-            The values: of the shape of `keys` and then that of a value; the default value for keys
-            that are not there.
+            The values, with the default value for missing keys. Their shape is the shape of `keys`,
+            followed by the shape of a value.
 
         Raises:
             TypeError: If the keys have another type.
@@ -201,7 +201,7 @@ class MutableHashTable:
             name: Name of the scope.
 
         Returns:
-            A vector of keys; the values, one row for each.
+            A vector of keys, and the values with one row per key.
         """
         with (
             name_scope(name, f"{self._stem}_lookup_table_export_values", [self._ref]),

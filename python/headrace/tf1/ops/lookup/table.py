@@ -41,11 +41,11 @@ class LookupInterface(Protocol):
 
     @property
     def key_dtype(self) -> DType:
-        """Type of the keys."""
+        """The type of the keys."""
 
     @property
     def value_dtype(self) -> DType:
-        """Type of the values."""
+        """The type of the values."""
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class LookupInterface(Protocol):
         """The operation that fills the table."""
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the entries: a scalar int64."""
+        """Adds an operation that counts the entries, a scalar int64."""
 
     def lookup(self, keys: TensorLike | SparseTensor, name: str | None = None) -> Any:
         """Adds operations that return the value of each key."""
@@ -67,36 +67,36 @@ class Initializer(Protocol):
 
     @property
     def key_dtype(self) -> DType:
-        """Type of the keys."""
+        """The type of the keys."""
 
     @property
     def value_dtype(self) -> DType:
-        """Type of the values."""
+        """The type of the values."""
 
     @property
     def shared_name(self) -> str:
-        """The shared name of tables of one session with the same content; "" for none."""
+        """The shared name of tables with the same content, or "" if there is none."""
 
     def initialize(self, table: StaticHashTable) -> Operation:
         """Adds the operation that fills a table."""
 
 
 class StaticHashTable:
-    """A table that its initializer fills, once in each session.
+    """A table that its initializer fills once in each session.
 
     Args:
         initializer: The initializer that fills the table.
-        default_value: The value of keys that are not in it, a scalar.
-        shared_name: Tables of one session with the same name are one table; None for the
-            initializer's.
+        default_value: The value of missing keys, a scalar.
+        shared_name: Tables with the same name share their content in a session. Defaults to the
+            shared name of the initializer.
         name: Name of the operation.
 
     Attributes:
-        default_value: The value of keys that are not in it, a tensor.
+        default_value: The value of missing keys, a tensor.
 
     Raises:
         TypeError: If the default value has another type than the values.
-        ValueError: If it is not a scalar.
+        ValueError: If the default value is not a scalar.
     """
 
     def __init__(
@@ -144,12 +144,12 @@ class StaticHashTable:
 
     @property
     def key_dtype(self) -> DType:
-        """Type of the keys."""
+        """The type of the keys."""
         return self._key_dtype
 
     @property
     def value_dtype(self) -> DType:
-        """Type of the values."""
+        """The type of the values."""
         return self._value_dtype
 
     @property
@@ -163,7 +163,7 @@ class StaticHashTable:
         return self._init_op
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the entries: a scalar int64, 0 before the table is filled.
+        """Adds an operation that counts the entries, a scalar int64: 0 before the table is filled.
 
         Args:
             name: Name of the scope.
@@ -181,10 +181,11 @@ class StaticHashTable:
             name: Name of the scope.
 
         Returns:
-            A tensor like `keys`, sparse if they are; the default value for keys that are not there.
+            A tensor in the shape of `keys`, with the default value for missing keys. It is sparse
+            if `keys` is.
 
         Raises:
-            FailedPreconditionError: When run: the table has not been filled.
+            FailedPreconditionError: When run, if the table has not been filled.
             TypeError: If the keys have another type.
         """
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -214,7 +215,7 @@ class StaticHashTable:
             name: Name of the scope.
 
         Raises:
-            FailedPreconditionError: When run: the table has not been filled.
+            FailedPreconditionError: When run, if the table has not been filled.
         """
         with name_scope(name, f"{self.name}_export_values", [self._ref]):
             table = Input("table_handle", self._ref, resource)

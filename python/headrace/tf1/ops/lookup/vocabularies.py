@@ -45,23 +45,23 @@ def index_table_from_file(
     value_column_index: int = TextFileIndex.LINE_NUMBER,
     delimiter: str = "\t",
 ) -> StaticHashTable | IdTableWithHashBuckets:
-    """Returns a table from the lines of a file to their numbers.
+    """Returns a table that maps the lines of a file to their line numbers.
 
     Args:
         vocabulary_file: The file.
-        num_oov_buckets: The number of ids after these for words that are not in the file.
-        vocab_size: The number of lines to read; None for all.
-        default_value: The number of words that are not in the file, if there are no buckets.
-        hasher_spec: The hash function that finds the bucket of such a word.
-        key_dtype: Type of the words: string, or integers.
+        num_oov_buckets: The number of additional ids for words that are not in the file.
+        vocab_size: The number of lines to read. Defaults to all lines.
+        default_value: The id of words that are not in the file, if there are no buckets.
+        hasher_spec: The hash function that selects the bucket of such a word.
+        key_dtype: The type of the words: string or an integer type.
         name: Name of the scope.
         key_column_index: The part of a line that is the word; see `TextFileInitializer`.
-        value_column_index: The part of it that is the number.
+        value_column_index: The part of a line that is the number.
         delimiter: The separator of columns.
 
     Raises:
         TypeError: If keys are neither strings nor integers.
-        ValueError: If there is no file, or a number is too small.
+        ValueError: If there is no file name, or a number is too small.
     """
     path = _checked_file(vocabulary_file)
     _check_buckets(num_oov_buckets)
@@ -97,19 +97,19 @@ def index_table_from_tensor(
     dtype: DTypeLike = string,
     name: str | None = None,
 ) -> StaticHashTable | IdTableWithHashBuckets:
-    """Returns a table from the elements of a vector to their indices.
+    """Returns a table that maps the elements of a vector to their indices.
 
     Args:
         vocabulary_list: The words, a vector.
-        num_oov_buckets: The number of ids after these for words that are not in it.
-        default_value: The number of words that are not in it, if there are no buckets.
-        hasher_spec: The hash function that finds the bucket of such a word.
-        dtype: Type of the words: string, or integers.
+        num_oov_buckets: The number of additional ids for words that are not in the vector.
+        default_value: The id of words that are not in the vector, if there are no buckets.
+        hasher_spec: The hash function that selects the bucket of such a word.
+        dtype: The type of the words: string or an integer type.
         name: Name of the scope.
 
     Raises:
         TypeError: If words are neither strings nor integers.
-        ValueError: If there are no words, they have another type, or a number is too small.
+        ValueError: If there are no words, their type is not supported, or a number is too small.
     """
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` must be specified.")
@@ -145,19 +145,19 @@ def index_to_string_table_from_file(
     value_column_index: int = TextFileIndex.WHOLE_LINE,
     delimiter: str = "\t",
 ) -> StaticHashTable:
-    """Returns a table from the numbers of a file's lines to the lines.
+    """Returns a table that maps line numbers of a file to lines.
 
     Args:
         vocabulary_file: The file.
-        vocab_size: The number of lines to read; None for all.
-        default_value: The text of other numbers.
+        vocab_size: The number of lines to read. Defaults to all lines.
+        default_value: The string for other numbers.
         name: Name of the scope.
         key_column_index: The part of a line that is the number; see `TextFileInitializer`.
-        value_column_index: The part of it that is the text.
+        value_column_index: The part of a line that is the string.
         delimiter: The separator of columns.
 
     Raises:
-        ValueError: If there is no file, or `vocab_size` is less than 1.
+        ValueError: If there is no file name, or `vocab_size` is less than 1.
     """
     path = _checked_file(vocabulary_file)
     if vocab_size is not None and vocab_size < 1:
@@ -177,11 +177,11 @@ def index_to_string_table_from_file(
 def index_to_string_table_from_tensor(
     vocabulary_list: TensorLike | None, default_value: str = "UNK", name: str | None = None
 ) -> StaticHashTable:
-    """Returns a table from indices of a vector to its elements.
+    """Returns a table that maps indices of a vector to its elements.
 
     Args:
         vocabulary_list: The words, a vector of strings.
-        default_value: The text of other places.
+        default_value: The string for other indices.
         name: Name of the scope.
 
     Raises:
@@ -204,7 +204,7 @@ def string_to_index(
     Args:
         tensor: The strings, dense or sparse.
         mapping: The vector.
-        default_value: The number of strings that are not in it.
+        default_value: The index of strings that are not in the vector.
         name: Name of the scope.
     """
     table = index_table_from_tensor(mapping, default_value=default_value, name=name)
@@ -217,9 +217,9 @@ def index_to_string(
     """Returns the string at each index of a vector; see `index_to_string_table_from_tensor`.
 
     Args:
-        tensor: The places, int64, dense or sparse.
+        tensor: The indices, int64, dense or sparse.
         mapping: The vector of strings.
-        default_value: The text of other places.
+        default_value: The string for other indices.
         name: Name of the scope.
     """
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)

@@ -23,12 +23,12 @@ NO_LABEL: Final = -(2**63)
 def matches_at_k(
     labels: Tensor, predictions: Tensor, class_id: int | None = None, name: str | None = None
 ) -> list[Tensor]:
-    """Counts the right and wrong predictions and the missed labels of each example.
+    """Counts the correct and wrong predictions and the missed labels of each example.
 
     Args:
-        labels: The labels of each example along the last axis, filled up with `NO_LABEL`.
+        labels: The labels of each example along the last axis, padded with `NO_LABEL`.
         predictions: The predicted classes of each example, along the last axis.
-        class_id: The only class to look at; None for all.
+        class_id: The only class to consider. Defaults to all classes.
         name: Name of the operation.
     """
 

@@ -20,7 +20,7 @@ def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 
 def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the bits that are set in one of two integers."""
+    """Returns the bits that are set in at least one of two integers."""
     return binary("BitwiseOr", x, y, name, allowed=INTEGERS)
 
 
@@ -35,12 +35,12 @@ def invert(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Shifts integers to the left; the shift is clipped to 0 up to their number of bits - 1."""
+    """Shifts integers to the left. The shift is clipped to 0 up to their number of bits - 1."""
     return binary("LeftShift", x, y, name, allowed=INTEGERS)
 
 
 def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Shifts integers to the right as `left_shift` does; negative ones stay negative."""
+    """Shifts integers to the right; see `left_shift`. Negative integers stay negative."""
     return binary("RightShift", x, y, name, allowed=INTEGERS)
 
 

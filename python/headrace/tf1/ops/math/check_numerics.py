@@ -19,16 +19,18 @@ __all__ = ["assert_all_finite", "check_numerics"]
 
 
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
-    """Returns a tensor of floats unchanged, after a check that all are finite.
+    """Returns a floating-point tensor unchanged after checking that all elements are finite.
 
     Args:
         tensor: The tensor.
-        message: The beginning of the error's message.
+        message: The start of the error message.
         name: Name of the operation.
 
     Returns:
-        The same values. A run in which one is infinite or not a number ends with
-        InvalidArgumentError.
+        The same values.
+
+    Raises:
+        InvalidArgumentError: When run, if an element is infinite or NaN.
     """
 
     def kernel(x: Array) -> Array:
@@ -45,16 +47,18 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
 
 
 def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Tensor:
-    """Returns a tensor of floats that waits for a check that all are finite.
+    """Returns a floating-point tensor that waits for a check that all elements are finite.
 
     Args:
         x: The tensor.
-        message: The beginning of the error's message.
+        message: The start of the error message.
         name: Name of the operation.
 
     Returns:
-        The same values. A run in which one is infinite or not a number ends with
-        InvalidArgumentError.
+        The same values.
+
+    Raises:
+        InvalidArgumentError: When run, if an element is infinite or NaN.
     """
     with name_scope(name, "VerifyFinite", [x]):
         tensor = convert_to_tensor(x, name="x")

@@ -61,16 +61,16 @@ def exponential_decay(
     Args:
         learning_rate: The rate at step 0, a float scalar.
         global_step: The step, an integer scalar.
-        decay_steps: The number of steps in which the rate is multiplied by `decay_rate`.
+        decay_steps: The number of steps after which the rate is multiplied by `decay_rate`.
         decay_rate: The factor.
-        staircase: Whether the rate only changes every `decay_steps` steps.
+        staircase: Whether the rate changes only every `decay_steps` steps.
         name: Name of the scope.
 
     Returns:
         The rate, a scalar of the type of `learning_rate`.
 
     Raises:
-        ValueError: If there is no step.
+        ValueError: If `global_step` is None.
     """
     with _scope(name, "ExponentialDecay", learning_rate, global_step) as (scope, rate, step, like):
         share = step / like(decay_steps)
@@ -89,15 +89,15 @@ def natural_exp_decay(
     """Returns `learning_rate * exp(-decay_rate * global_step / decay_steps)`.
 
     Args:
-        learning_rate: As for `exponential_decay`, like all others.
-        global_step: See there.
-        decay_steps: The number of steps in which the rate is divided by `exp(decay_rate)`.
+        learning_rate: See `exponential_decay`.
+        global_step: See `exponential_decay`.
+        decay_steps: The number of steps after which the rate is divided by `exp(decay_rate)`.
         decay_rate: The exponent.
-        staircase: See there.
-        name: See there.
+        staircase: See `exponential_decay`.
+        name: See `exponential_decay`.
 
     Raises:
-        ValueError: If there is no step.
+        ValueError: If `global_step` is None.
     """
     base = exp(-convert_to_tensor(decay_rate))
     return exponential_decay(learning_rate, global_step, decay_steps, base, staircase, name)
@@ -114,15 +114,15 @@ def inverse_time_decay(
     """Returns `learning_rate / (1 + decay_rate * global_step / decay_steps)`.
 
     Args:
-        learning_rate: As for `exponential_decay`, like all others.
-        global_step: See there.
-        decay_steps: The number of steps in which the divisor grows by `decay_rate`.
+        learning_rate: See `exponential_decay`.
+        global_step: See `exponential_decay`.
+        decay_steps: The number of steps after which the divisor grows by `decay_rate`.
         decay_rate: The growth of the divisor.
-        staircase: See there.
-        name: See there.
+        staircase: See `exponential_decay`.
+        name: See `exponential_decay`.
 
     Raises:
-        ValueError: If there is no step.
+        ValueError: If `global_step` is None.
     """
     with _scope(name, "InverseTimeDecay", learning_rate, global_step) as (scope, rate, step, like):
         share = step / like(decay_steps)
@@ -140,16 +140,18 @@ def piecewise_constant(
 
     Args:
         x: The step, a scalar.
-        boundaries: The last step of each interval but the last, increasing, of the type of `x`.
-        values: The value of each interval: one more than boundaries, all of one type.
+        boundaries: The last step of each interval except the last interval, in increasing order,
+            with the type of `x`.
+        values: The value of each interval, all of the same type. There is one more value than
+            boundaries.
         name: Name of the scope.
 
     Returns:
-        A scalar of the type of the values. A run in which the boundaries do not increase ends with
-        InvalidArgumentError.
+        A scalar with the type of the values.
 
     Raises:
-        ValueError: If types or numbers do not fit.
+        InvalidArgumentError: When run, if the boundaries do not increase.
+        ValueError: If the types differ, or the numbers of values and boundaries do not match.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError(
@@ -193,16 +195,16 @@ def polynomial_decay(
     """Returns a rate that falls to `end_learning_rate` within `decay_steps` steps.
 
     Args:
-        learning_rate: As for `exponential_decay`, like all others.
-        global_step: See there.
-        decay_steps: The step at which the end is reached.
-        end_learning_rate: The rate from then on.
-        power: The power of the curve: 1 for a line.
-        cycle: Whether the end moves to the next multiple of `decay_steps` when it is passed.
-        name: See there.
+        learning_rate: See `exponential_decay`.
+        global_step: See `exponential_decay`.
+        decay_steps: The step at which the rate reaches its end.
+        end_learning_rate: The rate after that.
+        power: The power of the curve. 1 is a straight line.
+        cycle: Whether the end moves to the next multiple of `decay_steps` after it is passed.
+        name: See `exponential_decay`.
 
     Raises:
-        ValueError: If there is no step.
+        ValueError: If `global_step` is None.
     """
     with _scope(name, "PolynomialDecay", learning_rate, global_step) as (scope, rate, step, like):
         last, end = like(decay_steps), like(end_learning_rate)
@@ -222,14 +224,14 @@ def cosine_decay(
     """Returns a rate that falls along half a cosine within `decay_steps` steps.
 
     Args:
-        learning_rate: As for `exponential_decay`, like all others.
-        global_step: See there.
-        decay_steps: The step at which the end is reached.
-        alpha: The rate from then on, as a share of `learning_rate`.
-        name: See there.
+        learning_rate: See `exponential_decay`.
+        global_step: See `exponential_decay`.
+        decay_steps: The step at which the rate reaches its end.
+        alpha: The rate after that, as a fraction of `learning_rate`.
+        name: See `exponential_decay`.
 
     Raises:
-        ValueError: If there is no step.
+        ValueError: If `global_step` is None.
     """
     with _scope(name, "CosineDecay", learning_rate, global_step) as (_, rate, step, like):
         last = like(decay_steps)
@@ -245,19 +247,20 @@ def cosine_decay_restarts(
     alpha: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a rate that falls along half a cosine, again and again.
+    """Returns a rate that falls along half a cosine and then restarts.
 
     Args:
-        learning_rate: As for `exponential_decay`, like all others.
-        global_step: See there.
+        learning_rate: See `exponential_decay`.
+        global_step: See `exponential_decay`.
         first_decay_steps: The number of steps to the first restart.
-        t_mul: The number of steps of a period, as a multiple of those of the period before.
-        m_mul: The first rate of a period, as a multiple of that of the period before.
-        alpha: The last rate of a period, as a share of `learning_rate`.
-        name: See there.
+        t_mul: The length of a period, as a multiple of the previous period.
+        m_mul: The initial rate of a period, as a multiple of the initial rate of the previous
+            period.
+        alpha: The last rate of a period, as a fraction of `learning_rate`.
+        name: See `exponential_decay`.
 
     Raises:
-        ValueError: If there is no step.
+        ValueError: If `global_step` is None.
     """
     with _scope(name, "SGDRDecay", learning_rate, global_step) as (_, rate, step, like):
         growth, one = like(t_mul), like(1)
@@ -288,16 +291,16 @@ def linear_cosine_decay(
     """Returns a rate that falls along the product of a line and a cosine.
 
     Args:
-        learning_rate: As for `exponential_decay`, like all others.
-        global_step: See there.
-        decay_steps: The step at which the end is reached.
-        num_periods: The number of periods of the cosine until then.
-        alpha: Is added to the line, from 1 to 0.
-        beta: Is added to the product. The result is multiplied by `learning_rate`.
-        name: See there.
+        learning_rate: See `exponential_decay`.
+        global_step: See `exponential_decay`.
+        decay_steps: The step at which the rate reaches its end.
+        num_periods: The number of periods of the cosine until the end.
+        alpha: A number that is added to the line, which falls from 1 to 0.
+        beta: A number that is added to the product. The result is multiplied by `learning_rate`.
+        name: See `exponential_decay`.
 
     Raises:
-        ValueError: If there is no step.
+        ValueError: If `global_step` is None.
     """
     with _scope(name, "LinearCosineDecay", learning_rate, global_step) as (scope, rate, step, like):
         share = minimum(step, like(decay_steps)) / like(decay_steps)
@@ -320,18 +323,18 @@ def noisy_linear_cosine_decay(
     """Returns the rate of `linear_cosine_decay` with noise on its line.
 
     Args:
-        learning_rate: As for `linear_cosine_decay`, like all others.
-        global_step: See there.
-        decay_steps: See there.
+        learning_rate: See `linear_cosine_decay`.
+        global_step: See `linear_cosine_decay`.
+        decay_steps: See `linear_cosine_decay`.
         initial_variance: The variance of the noise at step 0. Each run draws new noise.
         variance_decay: The variance at a step is divided by `(1 + step) ** variance_decay`.
-        num_periods: See there.
-        alpha: See there.
-        beta: See there.
-        name: See there.
+        num_periods: See `linear_cosine_decay`.
+        alpha: See `linear_cosine_decay`.
+        beta: See `linear_cosine_decay`.
+        name: See `linear_cosine_decay`.
 
     Raises:
-        ValueError: If there is no step.
+        ValueError: If `global_step` is None.
     """
     with _scope(name, "NoisyLinearCosineDecay", learning_rate, global_step) as (
         scope,

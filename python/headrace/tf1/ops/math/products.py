@@ -30,7 +30,7 @@ __all__ = ["cross", "tensordot"]
 
 
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the cross product of vectors of length 3, which are along the last axis.
+    """Returns the cross product of vectors of length 3 along the last axis.
 
     Args:
         a: Real numbers.
@@ -69,20 +69,20 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
 def tensordot(
     a: TensorLike, b: TensorLike, axes: int | TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the sum of products over some axes of two tensors.
+    """Returns the sum of products over the given axes of two tensors.
 
     Args:
         a: The first tensor, of a known rank.
         b: The second tensor, of the same type and a known rank.
-        axes: The number of last axes of `a` and first axes of `b` to sum over; or two lists of
-            axes, or two axes.
+        axes: The number of last axes of `a` and first axes of `b` to sum over. Or two axes, or two
+            lists of axes.
         name: Name of the scope.
 
     Returns:
-        A tensor with the other axes of `a` and then those of `b`.
+        A tensor with the remaining axes of `a`, followed by the remaining axes of `b`.
 
     Raises:
-        ValueError: If the axes do not fit, or a rank is not known.
+        ValueError: If the axes do not match, or a rank is unknown.
     """
     with name_scope(name, "Tensordot", [a, b, axes]) as scope:
         first = convert_to_tensor(a, name="a")

@@ -42,16 +42,18 @@ __all__ = [
 
 
 class Segments(Protocol):
-    """A function that reduces the rows of a tensor with equal numbers to one row.
+    """A function that reduces the rows of a tensor with the same number to one row.
 
     Args:
         data: The rows, along the first axis.
-        segment_ids: The number of each row, an integer vector in ascending order.
+        segment_ids: The segment number of each row, an integer vector in ascending order.
         name: Name of the operation.
 
     Returns:
-        A row for each number from 0 to the last one. A run whose numbers are negative or in another
-        order ends with InvalidArgumentError.
+        One row for each number from 0 to the last number.
+
+    Raises:
+        InvalidArgumentError: When run, if a number is negative, or the numbers are not in order.
     """
 
     def __call__(
@@ -61,17 +63,20 @@ class Segments(Protocol):
 
 
 class UnsortedSegments(Protocol):
-    """A function that reduces the slices of a tensor with equal numbers, in any order, to one.
+    """A function that reduces the slices with the same number, in any order, to one slice.
 
     Args:
         data: The slices.
-        segment_ids: For each slice its number, integers; their shape is that of the first axes of
+        segment_ids: The segment number of each slice, integers. The shape matches the first axes of
             `data`. Slices with negative numbers are omitted.
         num_segments: The number of segments.
         name: Name of the operation.
 
     Returns:
-        A slice for each number. A run with a number out of range ends with InvalidArgumentError.
+        One slice per number.
+
+    Raises:
+        InvalidArgumentError: When run, if a number is out of range.
     """
 
     def __call__(
@@ -243,11 +248,11 @@ unsorted_segment_min = _unsorted(
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the mean of the slices with equal numbers, 0 without any.
+    """Returns the mean of the slices with the same number, or 0 if there are none.
 
     Args:
-        data: The slices, of a float type.
-        segment_ids: For each slice its number, integers; their shape is that of the first axes of
+        data: The slices, of a floating-point type.
+        segment_ids: The segment number of each slice, integers. The shape matches the first axes of
             `data`. Slices with negative numbers are omitted.
         num_segments: The number of segments.
         name: Name of the scope.
@@ -261,11 +266,11 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the sum of the slices with equal numbers, divided by the square root of their count.
+    """Returns the sum of the slices with the same number over the square root of their count.
 
     Args:
-        data: The slices, of a float type.
-        segment_ids: For each slice its number, integers; their shape is that of the first axes of
+        data: The slices, of a floating-point type.
+        segment_ids: The segment number of each slice, integers. The shape matches the first axes of
             `data`. Slices with negative numbers are omitted.
         num_segments: The number of segments.
         name: Name of the scope.

@@ -33,17 +33,17 @@ def sparse_segment_sum(
     Args:
         data: Rows of real numbers, along the first axis.
         indices: The rows to select, an integer vector.
-        segment_ids: The segment of each of them, as many integers in ascending order.
-        num_segments: The number of segments; None for all up to the last one.
+        segment_ids: The segment of each selected row, an integer vector in ascending order.
+        num_segments: The number of segments. Defaults to the last segment plus one.
         name: Name of the operation.
 
     Returns:
-        A row for each segment, 0 without any.
+        One row per segment, or 0 if a segment has no rows.
 
     Raises:
-        InvalidArgumentError: When run: a row or a segment is out of range, or the segments are not
-            in order.
-        ValueError: If ranks or lengths do not fit.
+        InvalidArgumentError: When run, if a row or a segment is out of range, or the segments are
+            not in order.
+        ValueError: If ranks or lengths do not match.
     """
     return _combined("SparseSegmentSum", data, indices, segment_ids, num_segments, REALS, name)
 
@@ -60,17 +60,17 @@ def sparse_segment_mean(
     Args:
         data: Rows of floats, along the first axis.
         indices: The rows to select, an integer vector.
-        segment_ids: The segment of each of them, as many integers in ascending order.
-        num_segments: The number of segments; None for all up to the last one.
+        segment_ids: The segment of each selected row, an integer vector in ascending order.
+        num_segments: The number of segments. Defaults to the last segment plus one.
         name: Name of the operation.
 
     Returns:
-        A row for each segment, 0 without any.
+        One row per segment, or 0 if a segment has no rows.
 
     Raises:
-        InvalidArgumentError: When run: a row or a segment is out of range, or the segments are not
-            in order.
-        ValueError: If ranks or lengths do not fit.
+        InvalidArgumentError: When run, if a row or a segment is out of range, or the segments are
+            not in order.
+        ValueError: If ranks or lengths do not match.
     """
     return _combined("SparseSegmentMean", data, indices, segment_ids, num_segments, FLOATS, name)
 
@@ -82,22 +82,22 @@ def sparse_segment_sqrt_n(
     num_segments: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the sum of the selected rows of each segment, over the square root of their count.
+    """Returns the sum of the rows of each segment, divided by the square root of their count.
 
     Args:
         data: Rows of floats, along the first axis.
         indices: The rows to select, an integer vector.
-        segment_ids: The segment of each of them, as many integers in ascending order.
-        num_segments: The number of segments; None for all up to the last one.
+        segment_ids: The segment of each selected row, an integer vector in ascending order.
+        num_segments: The number of segments. Defaults to the last segment plus one.
         name: Name of the operation.
 
     Returns:
-        A row for each segment, 0 without any.
+        One row per segment, or 0 if a segment has no rows.
 
     Raises:
-        InvalidArgumentError: When run: a row or a segment is out of range, or the segments are not
-            in order.
-        ValueError: If ranks or lengths do not fit.
+        InvalidArgumentError: When run, if a row or a segment is out of range, or the segments are
+            not in order.
+        ValueError: If ranks or lengths do not match.
     """
     return _combined("SparseSegmentSqrtN", data, indices, segment_ids, num_segments, FLOATS, name)
 

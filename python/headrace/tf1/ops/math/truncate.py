@@ -24,7 +24,7 @@ _REMAINDERS = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.float32, dtype
 def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns `x / y`, rounded towards 0.
 
-    A run that divides an integer by 0 ends with InvalidArgumentError.
+    Dividing an integer by 0 ends the run with InvalidArgumentError.
     """
     return binary("TruncateDiv", x, y, name, allowed=_QUOTIENTS)
 
@@ -32,7 +32,7 @@ def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns the remainder of `truncatediv`, with the sign of `x`.
 
-    A run that divides an integer by 0 ends with InvalidArgumentError.
+    Dividing an integer by 0 ends the run with InvalidArgumentError.
     """
     return binary("TruncateMod", x, y, name, allowed=_REMAINDERS)
 

@@ -31,10 +31,10 @@ def aligned(
     Args:
         predictions: The predictions.
         labels: The labels.
-        weights: The weights; None for none.
+        weights: The weights, or None.
 
     Returns:
-        Predictions and labels of one rank, and weights of that rank or none.
+        Predictions and labels of the same rank, and weights of this rank or None.
 
     Raises:
         ValueError: If the shapes of labels and predictions cannot be the same.
@@ -85,15 +85,15 @@ def broadcast_weights(weights: TensorLike, values: Tensor) -> Tensor:
     """Returns weights in the shape of their values.
 
     Args:
-        weights: A scalar, or a tensor of the rank of `values` whose sizes are those of `values`
-            or 1.
-        values: The tensor that the weights are for.
+        weights: A scalar, or a tensor of the same rank as `values`, with the same sizes or 1.
+        values: The tensor to weight.
 
     Returns:
-        A weight for each value. A run in which they do not fit ends with InvalidArgumentError.
+        One weight per value.
 
     Raises:
-        ValueError: If the static shapes do not fit.
+        InvalidArgumentError: When run, if the shapes do not match.
+        ValueError: If the static shapes do not match.
     """
     with name_scope(None, "broadcast_weights", [weights, values]) as scope:
         tensor = checked_weights(weights, values)
@@ -104,14 +104,14 @@ def broadcast_weights(weights: TensorLike, values: Tensor) -> Tensor:
 
 
 def checked_weights(weights: TensorLike, values: Tensor) -> Tensor:
-    """Returns weights, after a check that they fit their values.
+    """Returns weights after checking that their shape matches the values.
 
     Args:
-        weights: As for `broadcast_weights`.
-        values: The tensor that the weights are for.
+        weights: See `broadcast_weights`.
+        values: The tensor to weight.
 
     Raises:
-        ValueError: If the static shapes do not fit.
+        ValueError: If the static shapes do not match.
     """
     tensor = convert_to_tensor(weights, name="weights")
     return tensor if _fit(tensor.shape, values.shape) else check_in_run(tensor, shape(values))

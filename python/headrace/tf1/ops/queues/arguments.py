@@ -28,8 +28,8 @@ def as_integer(value: SupportsInt | None, argument: str, default: int) -> int:
     """Returns a number as an integer; a float is truncated.
 
     Args:
-        value: The value; None for `default`.
-        argument: Its name in messages.
+        value: The value, or None for `default`.
+        argument: The name in messages.
         default: The meaning of None.
 
     Raises:

@@ -25,9 +25,9 @@ class TakenFromBarrier(NamedTuple):
     """The result of `Barrier.take_many`.
 
     Attributes:
-        indices: The number of the insertion that brought each key, from -2**63: a vector of int64.
+        indices: The number of the insertion that added each key, from -2**63: a vector of int64.
         keys: The keys: a vector of strings.
-        values: One tensor for each component, whose rows are those of the elements.
+        values: One tensor per component, with one row per element.
     """
 
     indices: Tensor
@@ -36,21 +36,21 @@ class TakenFromBarrier(NamedTuple):
 
 
 class Barrier:
-    """Elements with keys, whose components are inserted one by one, in any order.
+    """A buffer of elements with keys, whose components are inserted one by one, in any order.
 
-    An element that has all its components can be taken. Elements whose keys were inserted first are
-    taken first.
+    You can take an element once all its components are inserted. Elements are taken in the order in
+    which their keys were inserted first.
 
     Args:
         types: The type of each component.
-        shapes: The fully defined shape of each component; None for scalars.
-        shared_name: Barriers of one session with the same name are one barrier; None for a separate
-            barrier.
+        shapes: The fully defined shape of each component. Defaults to scalars.
+        shared_name: Barriers with the same name share their content in a session. By default, the
+            barrier is separate.
         name: Name of the operation.
 
     Raises:
-        ValueError: If a shape is not fully defined or has no elements, or there is another number
-            of shapes than of types.
+        ValueError: If a shape is not fully defined or has no elements, or the numbers of shapes and
+            types differ.
     """
 
     def __init__(
@@ -103,21 +103,21 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
     ) -> Operation:
-        """Adds an operation that inserts one component of the elements of some keys.
+        """Adds an operation that inserts one component of the elements with the given keys.
 
         Args:
             component_index: The index of the component, from 0.
-            keys: The keys: a vector of strings. A key that is new begins an element; one whose
-                element was complete begins another one.
-            values: The components: a row for each key.
+            keys: The keys, a vector of strings. A new key starts an element, and so does a key
+                whose element is already complete.
+            values: The components, one row per key.
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run: the barrier is closed, and a key is new.
-            InvalidArgumentError: When run: there is no such component, an element has it already,
-                or its type or shape is another one. Components before that one are in.
-            TypeError: If `component_index` is not an integer or `keys` are not strings.
-            ValueError: If `keys` are not a vector, or there are not as many values.
+            CancelledError: When run, if the barrier is closed and a key is new.
+            InvalidArgumentError: When run, if the component does not exist, an element already has
+                it, or its type or shape is wrong. Components before the failing one are inserted.
+            TypeError: If `component_index` is not an integer, or `keys` are not strings.
+            ValueError: If `keys` is not a vector, or the numbers of keys and values differ.
         """
         if not isinstance(component_index, int):
             raise TypeError(f"Expected int for argument 'component_index' not {component_index!r}.")
@@ -145,13 +145,13 @@ class Barrier:
 
         Args:
             num_elements: The number of elements, a scalar int32.
-            allow_small_batch: Whether it may take fewer once the barrier is closed.
-            timeout: Has no effect, as in TensorFlow; only True and False are accepted.
+            allow_small_batch: Whether to take fewer elements once the barrier is closed.
+            timeout: Has no effect, as in TensorFlow. Only True and False are accepted.
             name: Name of the operation.
 
         Raises:
-            OutOfRangeError: When run: the barrier is closed, and too few will come; with
-                `allow_small_batch`, none is ready.
+            OutOfRangeError: When run, if the barrier is closed and cannot provide enough elements,
+                or, with `allow_small_batch`, any element.
             TypeError: If an argument has another type.
         """
         if not isinstance(allow_small_batch, bool):
@@ -182,16 +182,16 @@ class Barrier:
         return TakenFromBarrier(indices, keys, values)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Adds an operation that closes the barrier, which then refuses new keys.
+        """Adds an operation that closes the barrier. It then rejects new keys.
 
         Args:
-            cancel_pending_enqueues: Whether elements that are not complete are dropped. Otherwise
-                they may still be completed.
+            cancel_pending_enqueues: Whether incomplete elements are dropped. If False, they can
+                still be completed.
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run: the barrier is closed already, unless this call is the first
-                to drop elements.
+            CancelledError: When run, if the barrier is already closed, unless this call is the
+                first to drop elements.
             TypeError: If `cancel_pending_enqueues` is not a bool.
         """
         if not isinstance(cancel_pending_enqueues, bool):
@@ -203,12 +203,12 @@ class Barrier:
         return self._add("BarrierClose", [], lambda _: [], name, attrs)
 
     def ready_size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the elements that are complete: a scalar int32."""
+        """Adds an operation that counts the complete elements, a scalar int32."""
         op = self._add("BarrierReadySize", [], lambda _: [(int32, _SCALAR)], name)
         return op.outputs[0]
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the elements that have begun: a scalar int32."""
+        """Adds an operation that counts the incomplete elements, a scalar int32."""
         op = self._add("BarrierIncompleteSize", [], lambda _: [(int32, _SCALAR)], name)
         return op.outputs[0]
 

@@ -33,17 +33,18 @@ class FIFOQueue(QueueBase):
     """A first-in, first-out queue.
 
     Args:
-        capacity: The number of elements that it holds; None or negative for any number.
-        dtypes: The type of the component, or a list of one for each.
-        shapes: None for components of any shape; one shape; or a list of one fully defined shape
-            for each component. `dequeue_many` needs them.
-        names: Names of the components: elements are dicts then.
-        shared_name: Queues of one session that give the same name are one queue.
+        capacity: The maximum number of elements. None or a negative number means no limit.
+        dtypes: The type of the component, or a list with one type per component.
+        shapes: The shape of the component, or a list with one fully defined shape per component. By
+            default, components can have any shape. `dequeue_many` requires shapes.
+        names: The names of the components. If given, elements are dicts.
+        shared_name: Queues with the same name share their elements in a session.
         name: Name of the operation.
 
     Raises:
-        TypeError: If `capacity` is not a number, `shapes` not a list or `shared_name` not a string.
-        ValueError: If the numbers of types, shapes and names differ or a shape is not fully
+        TypeError: If `capacity` is not a number, `shapes` is not a list, or `shared_name` is not a
+            string.
+        ValueError: If the numbers of types, shapes and names differ, or a shape is not fully
             defined.
     """
 
@@ -67,23 +68,23 @@ class RandomShuffleQueue(QueueBase):
     """A queue whose elements are dequeued in random order.
 
     Args:
-        capacity: As for `FIFOQueue`.
-        min_after_dequeue: The number of elements that stay in the queue while it is open: the more,
-            the better they are shuffled. 0 to `capacity` - 1.
-        dtypes: As for `FIFOQueue`.
-        shapes: As for `FIFOQueue`.
-        names: As for `FIFOQueue`.
-        seed: Makes the order repeatable, together with the graph's seed, where the number of
-            elements at each draw is the same.
-        shared_name: As for `FIFOQueue`.
+        capacity: See `FIFOQueue`.
+        min_after_dequeue: The minimum number of elements that stay in the queue while it is open,
+            from 0 to `capacity` - 1. More elements are shuffled better.
+        dtypes: See `FIFOQueue`.
+        shapes: See `FIFOQueue`.
+        names: See `FIFOQueue`.
+        seed: The seed of the order. Together with the seed of the graph, it makes the order
+            repeatable, if the number of elements at each draw is the same.
+        shared_name: See `FIFOQueue`.
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run: if `min_after_dequeue` is not in its range.
-        TypeError: As for `FIFOQueue`.
-        ValueError: As for `FIFOQueue`.
+        InvalidArgumentError: When run, if `min_after_dequeue` is out of range.
+        TypeError: See `FIFOQueue`.
+        ValueError: See `FIFOQueue`.
 
-    Source: `tf.RandomShuffleQueue` of TensorFlow 1.15, whose order it gives for the same seeds.
+    Source: `tf.RandomShuffleQueue` of TensorFlow 1.15. The same seeds result in the same order.
     """
 
     def __init__(
@@ -120,21 +121,21 @@ class RandomShuffleQueue(QueueBase):
 
 
 class PaddingFIFOQueue(QueueBase):
-    """A FIFO queue of elements of different sizes; batches are padded to their largest element.
+    """A FIFO queue for elements of different sizes. Batches are padded to their largest element.
 
     Args:
-        capacity: As for `FIFOQueue`.
-        dtypes: As for `FIFOQueue`.
-        shapes: A list of one shape for each component, of known rank; the unknown dimensions, None,
-            are those that are padded, with 0, "" or False.
-        names: As for `FIFOQueue`.
-        shared_name: As for `FIFOQueue`.
+        capacity: See `FIFOQueue`.
+        dtypes: See `FIFOQueue`.
+        shapes: A list with one shape of known rank per component. Unknown dimensions (None) are
+            padded with 0, "" or False.
+        names: See `FIFOQueue`.
+        shared_name: See `FIFOQueue`.
         name: Name of the operation.
 
     Raises:
-        TypeError: As for `FIFOQueue`.
-        ValueError: If `shapes` is not a list of shapes, or a rank is not known, or their number is
-            not that of the types.
+        TypeError: See `FIFOQueue`.
+        ValueError: If `shapes` is not a list of shapes, a rank is unknown, or the numbers of shapes
+            and types differ.
     """
 
     def __init__(
@@ -160,16 +161,16 @@ class PriorityQueue(QueueBase):
     dequeued in no particular order.
 
     Args:
-        capacity: As for `FIFOQueue`.
-        types: Types of the components after the priority.
-        shapes: Shapes of the components after the priority; a list.
-        names: Names of all components, the priority first.
-        shared_name: As for `FIFOQueue`.
+        capacity: See `FIFOQueue`.
+        types: The types of the components after the priority.
+        shapes: The shapes of the components after the priority, as a list.
+        names: The names of all components, including the priority, which is first.
+        shared_name: See `FIFOQueue`.
         name: Name of the operation.
 
     Raises:
-        TypeError: As for `FIFOQueue`, and if `shapes` is None.
-        ValueError: As for `FIFOQueue`.
+        TypeError: See `FIFOQueue`. Or if `shapes` is None.
+        ValueError: See `FIFOQueue`.
     """
 
     def __init__(

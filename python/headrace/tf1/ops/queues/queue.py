@@ -30,13 +30,13 @@ Components: TypeAlias = "FileNames | Mapping[str, Any]"
 class QueueBase:
     """The operations that all kinds of queues have.
 
-    An element is a tuple of components; each component has a type and, if the queue was made with
-    shapes, a shape.
+    An element is a tuple of components. Each component has a type and, if the queue was created
+    with shapes, a shape.
 
     Args:
-        dtypes: One type a component.
-        shapes: One shape a component, or None.
-        names: One name a component, or None.
+        dtypes: The type of each component.
+        shapes: The shape of each component, or None.
+        names: The name of each component, or None.
         queue_ref: The tensor that represents the queue.
     """
 
@@ -74,18 +74,18 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
-        """Makes a queue that represents one of several queues, selected in each run.
+        """Creates a queue that represents one of several queues, selected in each run.
 
         Args:
-            index: Position in `queues`; an integer or a scalar integer tensor.
+            index: The position in `queues`, an integer or a scalar integer tensor.
             queues: Queues with the same component types and names.
 
         Returns:
-            A queue of those types and names, with the common part of their shapes.
+            A queue with these types and names, and the common part of their shapes.
 
         Raises:
-            InvalidArgumentError: When an operation of the result is run: there is no queue of that
-                index.
+            InvalidArgumentError: When an operation of the result is run, if the index is out of
+                range.
             TypeError: If `queues` is not a list of queues, or their types or names differ.
             ValueError: If `index` is known not to be a scalar.
         """
@@ -106,11 +106,11 @@ class QueueBase:
 
     @property
     def runners(self) -> list[Any]:
-        """The queue runners that were made for the queue: a new list."""
+        """The queue runners of the queue, in a new list."""
         return list(self._queue_ref.op.owner._runners)
 
     def add_runner(self, runner: object) -> None:
-        """Records a queue runner that was made for the queue. The runner calls this itself."""
+        """Records a queue runner of the queue. The runner calls this method itself."""
         self._queue_ref.op.owner._runners.append(runner)
 
     @property
@@ -120,31 +120,32 @@ class QueueBase:
 
     @property
     def dtypes(self) -> list[Any]:
-        """One type a component, as they were given: a new list."""
+        """The types of the components as passed by the caller, in a new list."""
         return list(self._dtypes)
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """One shape a component: a new list."""
+        """The shapes of the components, in a new list."""
         return list(self._shapes)
 
     @property
     def names(self) -> list[str] | None:
-        """One name a component, in a new list; or None."""
+        """The names of the components in a new list, or None."""
         return None if self._names is None else list(self._names)
 
     def enqueue(self, vals: Components, name: str | None = None) -> Operation:
         """Adds an operation that adds one element. It waits while the queue is full.
 
         Args:
-            vals: A list or tuple of components; a dict if the queue has names; anything else is
-                the only component. A component of strings may be a `pathlib.Path`, or a list.
+            vals: A list or tuple of components, or a dict if the queue has names. Anything else is
+                the only component. A string component can be a `pathlib.Path` or a list of paths.
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run: the queue is closed, or closed with cancelling while it waits.
+            CancelledError: When run, if the queue is closed, or another operation closes it and
+                cancels enqueues.
             TypeError: If a component cannot be converted to its type.
-            ValueError: If the components do not fit the queue.
+            ValueError: If the components do not match the queue.
         """
         with name_scope(name, f"{self._stem}_enqueue", self._scope_values(vals)) as scope:
             components = self._convert(vals)
@@ -160,13 +161,13 @@ class QueueBase:
         """Adds an operation that adds the rows of its components as elements, in order.
 
         Args:
-            vals: As for `enqueue`; each component has one row for each element.
+            vals: See `enqueue`. Each component has one row per element.
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run, as for `enqueue`; the rows added until then stay in the queue.
+            CancelledError: When run; see `enqueue`. Rows that were already added stay in the queue.
             TypeError: If a component cannot be converted to its type.
-            ValueError: If the components do not fit the queue, or each other in number of rows.
+            ValueError: If the components do not match the queue, or their numbers of rows differ.
         """
         with name_scope(name, f"{self._stem}_EnqueueMany", self._scope_values(vals)) as scope:
             components = self._convert(vals)
@@ -183,11 +184,11 @@ class QueueBase:
             name: Name of the operation.
 
         Returns:
-            A tensor if there is one component, a list if there are several, a dict of name to
-            tensor if the queue has names.
+            A tensor if there is one component, a list if there are several, or a dict if the queue
+            has names.
 
         Raises:
-            OutOfRangeError: When run: the queue is closed and empty.
+            OutOfRangeError: When run, if the queue is closed and empty.
         """
         op = self._add_op(
             "QueueDequeueV2",
@@ -202,41 +203,44 @@ class QueueBase:
         """Adds an operation that takes `n` elements, as they arrive, and stacks them.
 
         Args:
-            n: The number of elements; an integer or a scalar integer tensor. May exceed the
+            n: The number of elements, an integer or a scalar integer tensor. It can exceed the
                 capacity.
             name: Name of the operation.
 
         Returns:
-            As `dequeue`, with a new first dimension of size `n`.
+            The same as from `dequeue`, with a new first dimension of size `n`.
 
         Raises:
-            OutOfRangeError: When run: the queue is closed and has fewer; they stay in it.
-            InvalidArgumentError: When run: `n` is negative, or the queue was made without shapes.
+            OutOfRangeError: When run, if the queue is closed and has fewer elements. They stay in
+                the queue.
+            InvalidArgumentError: When run, if `n` is negative, or the queue was created without
+                shapes.
             ValueError: If `n` is known to be negative.
         """
         return self._dequeue_batch("DequeueMany", n, name)
 
     def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
-        """Adds an operation as `dequeue_many` does, which takes fewer once the queue is closed.
+        """Adds an operation like `dequeue_many`, but takes fewer once the queue is closed.
 
-        While the queue is open it waits for all `n`.
+        While the queue is open, it waits for `n` elements.
 
         Raises:
-            OutOfRangeError: When run: the queue is closed and empty.
-            InvalidArgumentError: When run: as for `dequeue_many`.
+            OutOfRangeError: When run, if the queue is closed and empty.
+            InvalidArgumentError: When run; see `dequeue_many`.
         """
         return self._dequeue_batch("DequeueUpTo", n, name)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Adds an operation that closes the queue: nothing can be enqueued any more.
+        """Adds an operation that closes the queue. Nothing can be enqueued after that.
 
         Args:
-            cancel_pending_enqueues: Whether enqueues that wait are cancelled; otherwise the close
+            cancel_pending_enqueues: Whether to cancel waiting enqueues. If False, the operation
                 waits for them.
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run: the queue is closed already, and nothing is to be cancelled.
+            CancelledError: When run, if the queue is already closed and `cancel_pending_enqueues`
+                is False.
             TypeError: If `cancel_pending_enqueues` is not a bool.
         """
         if not isinstance(cancel_pending_enqueues, (bool, np.bool_)):
@@ -251,7 +255,7 @@ class QueueBase:
         )
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns whether the queue is closed: a scalar bool."""
+        """Adds an operation that returns whether the queue is closed, a scalar bool."""
         op = self._add_op(
             "QueueIsClosedV2",
             name or f"{self._stem}_Is_Closed",
@@ -261,7 +265,7 @@ class QueueBase:
         return op.outputs[0]
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the elements in the queue: a scalar int32."""
+        """Adds an operation that counts the elements in the queue, a scalar int32."""
         op = self._add_op(
             "QueueSizeV2",
             name or f"{self._stem}_Size",

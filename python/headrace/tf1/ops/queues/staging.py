@@ -27,23 +27,24 @@ _Values: TypeAlias = "Tensor | Sequence[Tensor] | Mapping[str, Tensor]"
 
 
 class StagingArea:
-    """A buffer of the session, first in, first out, between parts of a program.
+    """A first-in, first-out buffer of the session, between parts of a program.
 
-    Unlike a queue it has no end: it cannot be closed. A put waits while the element does not fit
-    in, a get until there is one. Both end with the session, with the time limit of the run, or with
-    Ctrl-C, and lose no element.
+    Unlike a queue, it cannot be closed. `put` waits until there is room for the element, and `get`
+    waits until there is an element. Both end with the session, with the time limit of the run, or
+    with Ctrl-C, without losing elements.
 
     Args:
         dtypes: The type of each tensor of an element.
-        shapes: The shape of each; None if they are not known.
-        names: The name of each; then elements are dicts.
-        shared_name: Operations of the same shared name work on the same area; None for a new one.
-        capacity: The most elements; 0 for any number.
-        memory_limit: The most bytes that all elements have together; 0 for any number.
+        shapes: The shape of each tensor, or None if the shapes are unknown.
+        names: The name of each tensor. If given, elements are dicts.
+        shared_name: Areas with the same name share their elements in a session. By default, the
+            area is separate.
+        capacity: The maximum number of elements. 0 means no limit.
+        memory_limit: The maximum number of bytes of all elements together. 0 means no limit.
 
     Raises:
-        ValueError: If there is another number of shapes or names than of types, or `shared_name` is
-            no string.
+        ValueError: If the numbers of shapes, names and types differ, or `shared_name` is not a
+            string.
     """
 
     def __init__(
@@ -82,40 +83,40 @@ class StagingArea:
 
     @property
     def dtypes(self) -> list[DTypeLike]:
-        """The type of each tensor of an element: a new list."""
+        """The type of each tensor of an element, in a new list."""
         return list(self._dtypes)
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """The shape of each tensor of an element: a new list."""
+        """The shape of each tensor of an element, in a new list."""
         return list(self._shapes)
 
     @property
     def names(self) -> list[str] | None:
-        """The name of each tensor of an element: a new list; None if they have none."""
+        """The name of each tensor of an element in a new list, or None."""
         return None if self._names is None else list(self._names)
 
     @property
     def capacity(self) -> int:
-        """The most elements; 0 for any number."""
+        """The maximum number of elements. 0 means no limit."""
         return self._capacity
 
     @property
     def memory_limit(self) -> int:
-        """The most bytes that all elements have together; 0 for any number."""
+        """The maximum number of bytes of all elements together. 0 means no limit."""
         return self._memory_limit
 
     def put(self, values: _Values, name: str | None = None) -> Operation:
-        """Adds an operation that puts an element in. It waits while that does not fit in.
+        """Adds an operation that adds an element. It waits until there is room.
 
         Args:
-            values: The tensors of the element: a list, the only one, or a dict by name.
+            values: The tensors of the element: a list, a dict by name, or a single tensor.
             name: Name of the operation.
 
         Raises:
-            ResourceExhaustedError: When run: the element has more bytes than `memory_limit`.
-            ValueError: If a tensor has another type or shape, there are too many, or a dict is
-                given and the area has no names, or the other way round.
+            ResourceExhaustedError: When run, if the element has more bytes than `memory_limit`.
+            ValueError: If a tensor has another type or shape, or there are too many. Or if there is
+                a dict but the area has no names, or vice versa.
         """
         listed = values if isinstance(values, (list, tuple, Mapping)) else [values]
         scope_values = list(listed.values() if isinstance(listed, Mapping) else listed)
@@ -128,31 +129,31 @@ class StagingArea:
             )
 
     def get(self, name: str | None = None) -> Any:
-        """Adds an operation that takes the first element out. It waits until there is one.
+        """Adds an operation that removes and returns the first element, and waits for one.
 
         Returns:
-            The tensors of the element in a list; in a dict if they have names.
+            The tensors of the element in a list, or in a dict if they have names.
         """
         return self._take("Unstage", [], name or f"{self._name}_get")
 
     def peek(self, index: TensorLike, name: str | None = None) -> Any:
-        """Adds an operation that copies an element. It waits until there is one at that position.
+        """Adds an operation that copies an element. It waits until the position has an element.
 
         Args:
             index: The position, an integer from 0.
             name: Name of the operation.
 
         Returns:
-            As for `get`.
+            See `get`.
 
         Raises:
-            InvalidArgumentError: When run: the index is negative. TensorFlow waits without end.
+            InvalidArgumentError: When run, if the index is negative. TensorFlow would wait forever.
         """
         inputs = [Input("index", index, int32)]
         return self._take("StagePeek", inputs, name or f"{self._name}_peek")
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the elements: a scalar int32."""
+        """Adds an operation that counts the elements, a scalar int32."""
         outputs = [(int32, TensorShape([]))]
         name, attrs = name or f"{self._name}_size", self._attrs("StageSize", self._types)
         return apply_op("StageSize", [], lambda: outputs, name=name, attrs=attrs).outputs[0]

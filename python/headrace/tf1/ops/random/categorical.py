@@ -24,23 +24,24 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draws classes; each row has its own probabilities.
+    """Draws random classes. Each row has its own probabilities.
 
     Args:
-        logits: Logarithms of the probabilities up to a constant for each row: (rows, classes).
+        logits: The logarithms of the probabilities, up to a constant for each row: (rows, classes).
             Classes whose logit is not finite are never drawn.
         num_samples: The number of classes to draw for each row, a scalar int32.
-        dtype: int32, or int64, the meaning of None.
-        seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
+        dtype: int32 or int64. Defaults to int64.
+        seed: The seed of the operation. Together with the seed of the graph, it determines the
+            sequence; see `headrace.graph.get_seed`.
         name: Name of the scope.
 
     Returns:
         The numbers of the classes: (rows, samples).
 
     Raises:
-        InvalidArgumentError: When run: there are no classes, or `num_samples` is negative.
-        TypeError: If logits are not real numbers.
-        ValueError: If a shape or `dtype` does not fit.
+        InvalidArgumentError: When run, if there are no classes, or `num_samples` is negative.
+        TypeError: If `logits` are not real numbers.
+        ValueError: If a shape or `dtype` is wrong.
     """
     return _drawn("categorical", logits, num_samples, dtype, seed, name)
 
@@ -52,7 +53,7 @@ def multinomial(
     output_dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draws classes; the old name of `categorical`."""
+    """Draws random classes. This is the old name of `categorical`."""
     return _drawn("multinomial", logits, num_samples, output_dtype, seed, name)
 
 

@@ -23,16 +23,16 @@ def read_file(filename: FileNames, name: str | None = None) -> Tensor:
     """Reads a file.
 
     Args:
-        filename: Its name, a scalar string or a `pathlib.Path`.
+        filename: The name of the file, a scalar string or a `pathlib.Path`.
         name: Name of the operation.
 
     Returns:
-        Its contents, a scalar string.
+        The contents of the file, a scalar string.
 
     Raises:
-        FailedPreconditionError: When run: it is a directory.
-        NotFoundError: When run: there is no such file.
-        PermissionDeniedError: When run: it may not be read.
+        FailedPreconditionError: When run, if the name is a directory.
+        NotFoundError: When run, if the file does not exist.
+        PermissionDeniedError: When run, if the file cannot be read.
         ValueError: If the name is not a scalar.
     """
 
@@ -45,13 +45,13 @@ def read_file(filename: FileNames, name: str | None = None) -> Tensor:
 
 
 def write_file(filename: FileNames, contents: TensorLike, name: str | None = None) -> Operation:
-    """Writes a file, and makes its directories where they are missing.
+    """Writes a file, and creates missing directories.
 
-    The contents are written to a temporary file, which is then renamed: nobody sees a half-written
-    file.
+    The contents are written to a temporary file, which is then renamed. Other programs never see a
+    partly written file.
 
     Args:
-        filename: Its name, a scalar string or a `pathlib.Path`.
+        filename: The name of the file, a scalar string or a `pathlib.Path`.
         contents: The text to write, a scalar string.
         name: Name of the operation.
 
@@ -59,8 +59,8 @@ def write_file(filename: FileNames, contents: TensorLike, name: str | None = Non
         The operation.
 
     Raises:
-        FailedPreconditionError: When run: it is a directory, or its parent is not one.
-        PermissionDeniedError: When run: it may not be written.
+        FailedPreconditionError: When run, if the name is a directory, or its parent is not one.
+        PermissionDeniedError: When run, if the file cannot be written.
         ValueError: If an argument is not a scalar.
     """
 
@@ -80,19 +80,19 @@ def matching_files(pattern: FileNames, name: str | None = None) -> Tensor:
     """Finds the files and directories whose names match patterns.
 
     Args:
-        pattern: Names with `*`, `?`, `[a-z]` and `[!a-z]` in them, which match parts of a name
-            without a `/`; a backslash escapes the next character. A scalar string or a vector, a
+        pattern: Patterns with `*`, `?`, `[a-z]` and `[!a-z]`, which match parts of a name without
+            `/`. A backslash escapes the next character. A scalar string or a vector, a
             `pathlib.Path` or a list of them.
         name: Name of the operation.
 
     Returns:
-        The names, a sorted string vector; those that several patterns match, several times. A name
-        without a directory starts with `./`, if its pattern is one.
+        The names, a sorted string vector. A name occurs once for each pattern that matches it. A
+        name without a directory starts with `./`, if it is from a pattern.
 
     Raises:
-        ResourceExhaustedError: When run: too many files are open to look into a directory.
-        UnknownError: When run: a directory cannot be read, for another reason than that it does
-            not exist or access is denied. In those two cases nothing in it matches.
+        ResourceExhaustedError: When run, if too many files are open to list a directory.
+        UnknownError: When run, if a directory cannot be read for any reason other than that it does
+            not exist or access is denied. In these two cases, nothing in it matches.
         ValueError: If `pattern` has more than one dimension.
     """
 

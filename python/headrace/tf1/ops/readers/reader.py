@@ -35,8 +35,8 @@ class ReadResult(NamedTuple):
     """The result of a read.
 
     Attributes:
-        key: Names the record: file and position in it. A string scalar.
-        value: The record. A string scalar.
+        key: The file of the record and the position in it, a string scalar.
+        value: The record, a string scalar.
     """
 
     key: Tensor
@@ -47,8 +47,8 @@ class ReadUpToResult(NamedTuple):
     """The result of a read of several records.
 
     Attributes:
-        keys: Names the records: file and position in it. A string vector.
-        values: The records. A string vector of the same length.
+        keys: The file of each record and the position in it, a string vector.
+        values: The records, a string vector of the same length.
     """
 
     keys: Tensor
@@ -58,12 +58,12 @@ class ReadUpToResult(NamedTuple):
 class ReaderBase:
     """The operations that all readers have.
 
-    A reader has one file open at a time. Only one operation on a reader runs at a time; the others
-    wait for it, also while a read waits for a file name.
+    A reader has one file open at a time. Operations on a reader run one at a time, even while a
+    read waits for a file name.
 
     Args:
         reader_ref: The tensor that represents the reader.
-        supports_serialize: Whether its state can be saved.
+        supports_serialize: Whether the state can be saved.
     """
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
@@ -77,13 +77,14 @@ class ReaderBase:
 
     @property
     def supports_serialize(self) -> bool:
-        """True if its state can be saved."""
+        """Whether the state can be saved."""
         return self._supports_serialize
 
     def read(self, queue: QueueBase | Tensor, name: str | None = None) -> ReadResult:
         """Adds an operation that reads the next record.
 
-        When a file has ended, the next name is taken from the queue; it waits for one.
+        At the end of a file, the next name is taken from the queue. If there is none, the operation
+        waits.
 
         Args:
             queue: A queue of one string component, the file names.
@@ -93,10 +94,12 @@ class ReaderBase:
             The record's key and the record, string scalars.
 
         Raises:
-            DataLossError: When run: the file is damaged. Reading continues failing until `reset`.
-            FailedPreconditionError: When run: it is a directory. The next read takes the next file.
-            NotFoundError: When run: there is no such file. The next read takes the next file.
-            OutOfRangeError: When run: there are no more records and the queue is closed.
+            DataLossError: When run, if the file is damaged. Reading fails until `reset`.
+            FailedPreconditionError: When run, if the name is a directory. The next read continues
+                with the next file.
+            NotFoundError: When run, if the file does not exist. The next read continues with the
+                next file.
+            OutOfRangeError: When run, if there are no more records and the queue is closed.
         """
         op = self._add_op("ReaderReadV2", [_queue_input(queue)], [(string, _SCALAR)] * 2, name)
         return ReadResult(*op.outputs)
@@ -108,48 +111,48 @@ class ReaderBase:
 
         Args:
             queue: A queue of one string component, the file names.
-            num_records: The number of records; fewer come at the end of a file and before damage. A
-                scalar int64, 0 or more.
+            num_records: The maximum number of records, a scalar int64 of at least 0. Fewer are
+                returned at the end of a file and before damage.
             name: Name of the operation.
 
         Returns:
             The records' keys and the records, string vectors.
 
         Raises:
-            OpError: As `read`.
+            OpError: See `read`.
         """
         inputs = [_queue_input(queue), Input("num_records", num_records, dtype=int64)]
         op = self._add_op("ReaderReadUpToV2", inputs, [(string, _VECTOR)] * 2, name)
         return ReadUpToResult(*op.outputs)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the records read: a scalar int64."""
+        """Adds an operation that counts the records read, a scalar int64."""
         outputs = [(int64, _SCALAR)]
         return self._add_op("ReaderNumRecordsProducedV2", [], outputs, name).outputs[0]
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """Adds an operation that counts the files read to their end: a scalar int64.
+        """Adds an operation that counts the files read completely, a scalar int64.
 
-        A file has ended when a read finds no more records in it: the read after that of the last
+        A file is complete when a read finds no more records, that is, at the read after the last
         record.
         """
         outputs = [(int64, _SCALAR)]
         return self._add_op("ReaderNumWorkUnitsCompletedV2", [], outputs, name).outputs[0]
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns the state of the reader: a scalar string.
+        """Adds an operation that returns the state of the reader, a scalar string.
 
-        It has the counts, the current file and the position in it, but not the rest of the queue of
-        file names. `WholeFileReader` and `IdentityReader` have TensorFlow's format; the other
+        The state contains the counts, the current file and the position in it, but not the queue of
+        file names. `WholeFileReader` and `IdentityReader` use TensorFlow's format. The other
         readers of TensorFlow have no state.
         """
         outputs = [(string, _SCALAR)]
         return self._add_op("ReaderSerializeStateV2", [], outputs, name).outputs[0]
 
     def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
-        """Adds an operation that sets the reader to the state of another one of its kind.
+        """Adds an operation that sets the reader to the state of another reader of the same kind.
 
-        The other one may have been in another session or process. The file is opened again, at the
+        The other reader can be from another session or process. The file is opened again at the
         next record.
 
         Args:
@@ -157,18 +160,17 @@ class ReaderBase:
             name: Name of the operation.
 
         Returns:
-            The operation. If it fails, the reader is as after `reset`.
+            The operation. If it fails, the reader is reset.
 
         Raises:
-            InvalidArgumentError: When run: it is not a state, contradicts itself, or the file has
-                become shorter.
-            NotFoundError: When run: there is no such file any more.
+            InvalidArgumentError: When run, if `state` is invalid, or the file has become shorter.
+            NotFoundError: When run, if the file no longer exists.
             ValueError: If `state` is not a scalar.
         """
         return self._add_op("ReaderRestoreStateV2", [Input("state", state, dtype=string)], [], name)
 
     def reset(self, name: str | None = None) -> Operation:
-        """Adds an operation that forgets the current file and sets the counts to 0."""
+        """Adds an operation that closes the current file and sets the counts to 0."""
         return self._add_op("ReaderResetV2", [], [], name)
 
     def _add_op(
@@ -190,8 +192,8 @@ class ReaderBase:
 class TextLineReader(ReaderBase):
     r"""Reads the lines of text files, of any encoding and length.
 
-    A line ends at a line feed or at the end of the file; one carriage return at its end is removed.
-    A key is `FILE:LINE`; the first line is 1, skipped or not.
+    A line ends at a line feed or at the end of the file. A carriage return before the line feed is
+    removed. A key is `FILE:LINE`. The first line is 1, even if it is skipped.
 
     Args:
         skip_header_lines: The number of lines to skip at the start of each file.
@@ -204,7 +206,7 @@ class TextLineReader(ReaderBase):
 
 
 class WholeFileReader(ReaderBase):
-    """Reads each file as one record, also an empty one. A key is the file's name.
+    """Reads each file as one record, even if it is empty. A key is the name of the file.
 
     Args:
         name: Name of the operation.
@@ -215,19 +217,20 @@ class WholeFileReader(ReaderBase):
 
 
 class FixedLengthRecordReader(ReaderBase):
-    """Reads records of one length.
+    """Reads records of a fixed length.
 
-    Record `k` starts at byte `header_bytes + k * hop_bytes`. A rest at the end of a file that is
-    too short for a record and the footer is ignored. A key is `FILE:K`.
+    Record `k` starts at byte `header_bytes + k * hop_bytes`. Remaining bytes at the end of a file
+    are ignored if they are too short for a record and the footer. A key is `FILE:K`.
 
     Args:
-        record_bytes: Length of a record.
-        header_bytes: The number of bytes before the records. A read of a shorter file fails with
-            OutOfRangeError, which a queue runner takes for the end of the input.
+        record_bytes: The length of a record.
+        header_bytes: The number of bytes before the records. Reading a shorter file fails with
+            OutOfRangeError, which a queue runner treats as the end of the input.
         footer_bytes: The number of bytes after the records.
-        hop_bytes: From the start of a record to that of the next; None or 0 for `record_bytes`.
+        hop_bytes: The number of bytes from the start of a record to the start of the next. None or
+            0 means `record_bytes`.
         name: Name of the operation.
-        encoding: "GZIP" or "ZLIB" for compressed files; any other string means no compression.
+        encoding: "GZIP" or "ZLIB" for compressed files. Any other string means no compression.
     """
 
     def __init__(
@@ -252,14 +255,15 @@ class FixedLengthRecordReader(ReaderBase):
 class TFRecordReader(ReaderBase):
     """Reads the records of TFRecord files and checks every checksum.
 
-    A key is `FILE:OFFSET`, the offset in bytes of the record's start, in the uncompressed file.
+    A key is `FILE:OFFSET`, with the start of the record in bytes of the uncompressed file.
 
     Args:
         name: Name of the operation.
-        options: Compression of the files: a `TFRecordOptions`, or what its first argument may be.
+        options: The compression of the files: a `TFRecordOptions`, or a value that its first
+            argument accepts.
 
     Raises:
-        ValueError: If there is no such compression.
+        ValueError: If the compression does not exist.
     """
 
     def __init__(
@@ -270,7 +274,7 @@ class TFRecordReader(ReaderBase):
 
 
 class IdentityReader(ReaderBase):
-    """Returns the strings in the queue as records; opens no files. Key and value are the same.
+    """Returns the strings in the queue as records, as both key and value. Opens no files.
 
     Args:
         name: Name of the operation.
@@ -281,7 +285,7 @@ class IdentityReader(ReaderBase):
 
 
 class LMDBReader(ReaderBase):
-    """Represents TensorFlow's reader of LMDB files, which headrace does not support.
+    """TensorFlow's reader for LMDB files, which headrace does not support.
 
     Raises:
         UnimplementedError: Always.

@@ -21,23 +21,23 @@ __all__ = ["RecordInput"]
 
 
 class RecordInput:
-    """Reads TFRecord files epoch after epoch, without end, and gives out their records in batches.
+    """Reads TFRecord files for an unlimited number of epochs and returns their records in batches.
 
-    Files come in a random order, another one in each epoch, and records are drawn from a buffer.
-    Both follow from the seed and are the same each time. An epoch is given out whole before the
-    next one begins. A run reads for its batch in its own thread, without Python's lock; files
-    are looked up when the first one does.
+    Each epoch has a new random order of files, and records are drawn from a buffer. Both depend
+    only on the seed and are the same each time. An epoch is complete before the next one starts. A
+    run reads its batch in its own thread, without the GIL. Files are looked up in the first run.
 
     Args:
-        file_pattern: A pattern, several with commas between, or a path.
-        batch_size: Records of a batch.
-        buffer_size: From how many records one is drawn, until the last ones of an epoch.
+        file_pattern: A path, a pattern, or several patterns separated by commas.
+        batch_size: The number of records in a batch.
+        buffer_size: The size of the buffer that records are drawn from.
         parallelism: The number of files to read in turn.
-        shift_ratio: By which part of the files each order is rotated, from 0 to less than 1.
+        shift_ratio: The fraction of the files by which each order is rotated, from 0 to less than
+            1.
         seed: The seed of the orders.
         name: Name of the operation.
-        batches: None, or how many batches of `batch_size` records a run returns.
-        compression_type: None, or a `TFRecordCompressionType`, or its name.
+        batches: The number of batches that a run returns. By default, a single batch.
+        compression_type: None, a `TFRecordCompressionType`, or its name.
     """
 
     def __init__(
@@ -70,14 +70,15 @@ class RecordInput:
         """Adds the operation that returns records.
 
         Returns:
-            A vector of `batch_size` strings, of no known static shape, as in TensorFlow; with
-            `batches` a list of as many lists of scalars.
+            A vector of `batch_size` strings, with unknown static shape, as in TensorFlow. With
+            `batches`, a list of that many lists of scalars.
 
         Raises:
-            DataLossError: When run: a file is damaged. Records before the damage come first.
-            InvalidArgumentError: When run: a number is out of range.
-            NotFoundError: When run: no file matches.
-            OutOfRangeError: When run: the files have no records.
+            DataLossError: When run, if a file is damaged. Records before the damage are returned
+                first.
+            InvalidArgumentError: When run, if a number is out of range.
+            NotFoundError: When run, if no file matches.
+            OutOfRangeError: When run, if the files have no records.
         """
         outputs = [(string, unknown_shape())]
         op = apply_op("RecordInput", [], lambda: outputs, name=self._name, attrs=self._attrs)

@@ -32,13 +32,15 @@ def decode_json_example(json_examples: TensorLike, name: str | None = None) -> T
     """Converts `Example`s from JSON to serialized protocol buffers.
 
     Args:
-        json_examples: Strings of any shape, each the JSON of one `Example` by the rules of
+        json_examples: Strings of any shape. Each is the JSON of one `Example`, in the format of
             protocol buffers: `{"features": {"feature": {"a": {"int64List": {"value": [1]}}}}}`.
         name: Name of the operation.
 
     Returns:
-        Strings of the same shape, for `parse_example`. A run with anything else than such JSON ends
-        with InvalidArgumentError.
+        Strings of the same shape, for `parse_example`.
+
+    Raises:
+        InvalidArgumentError: When run, if a string is not such JSON.
     """
     inputs = [Input("json_examples", json_examples, dtypes.string)]
     op = apply_op("DecodeJSONExample", inputs, like, name=name, kernel=_decode_all)

@@ -34,23 +34,23 @@ def decode_padded_raw(
     little_endian: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Decodes numbers from the first bytes of strings; shorter strings are padded with zeros.
+    """Decodes numbers from the first bytes of strings. Shorter strings are padded with zeros.
 
     Args:
         input_bytes: Strings of any lengths and any shape.
-        fixed_length: The number of bytes to decode of each, a scalar int32.
-        out_type: Type of the numbers: float16/32/64, int8/16/32/64, uint8/16.
-        little_endian: Order of the bytes of one number.
+        fixed_length: The number of bytes to decode from each string, a scalar int32.
+        out_type: The type of the numbers: float16/32/64, int8/16/32/64, uint8/16.
+        little_endian: Whether the bytes of a number are in little-endian order.
         name: Name of the operation.
 
     Returns:
         The numbers, in a new last dimension: shape `input_bytes.shape + [fixed_length / size]`.
 
     Raises:
-        InvalidArgumentError: When run: the length is not a positive multiple of the size of a
+        InvalidArgumentError: When run, if the length is not a positive multiple of the size of a
             number.
-        TypeError: If there is no such type of numbers.
-        ValueError: If the length is known, and is not a multiple of the size of a number.
+        TypeError: If the type does not exist.
+        ValueError: If the length is known and not a multiple of the size of a number.
     """
     dtype = type_attr("out_type", out_type, _TYPES)
     is_little = bool_attr("little_endian", little_endian)

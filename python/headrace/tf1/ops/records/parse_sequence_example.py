@@ -38,14 +38,15 @@ def parse_single_sequence_example(
         name: Name of the operation.
 
     Returns:
-        The values of the context, as `parse_single_example` returns it, and of the lists: for
-        a `FixedLenSequenceFeature` a tensor with a row for each feature in the list, none if it is
-        missing and may be; for a `VarLenFeature` a `SparseTensor` of rank 2, with such rows.
+        The values of the context, in the form of `parse_single_example`, and the values of the
+        lists. A `FixedLenSequenceFeature` returns a tensor with one row for each feature in the
+        list, and no rows if the list is missing and this is allowed. A `VarLenFeature` returns a
+        `SparseTensor` of rank 2 with the same rows.
 
     Raises:
-        InvalidArgumentError: When run: the bytes are not a `SequenceExample`, or a feature or list
-            is missing or of another type or number of values.
-        ValueError: If nothing is asked for, a feature is incomplete or of another kind, or
+        InvalidArgumentError: When run, if the bytes are not a `SequenceExample`, or a feature or
+            list is missing, or has the wrong type or number of values.
+        ValueError: If no features are requested, a feature is incomplete or not supported, or
             `serialized` is not a scalar.
     """
     if not (context_features or sequence_features):
@@ -72,21 +73,21 @@ def parse_sequence_example(
     """Parses a vector of serialized `SequenceExample`s. Only the requested features are decoded.
 
     Args:
-        serialized: Strings, (batch,); a scalar is parsed by itself.
-        context_features: As for `parse_single_sequence_example`.
-        sequence_features: See there.
-        example_names: A name for each example, in errors; or None.
+        serialized: Strings, (batch,). A scalar is parsed as a single example.
+        context_features: See `parse_single_sequence_example`.
+        sequence_features: See `parse_single_sequence_example`.
+        example_names: The name of each example in errors, or None.
         name: Name of the operation.
 
     Returns:
-        The values of the contexts and of the lists, by name, each with one more dimension in
-        front than `parse_single_sequence_example` gives; and the number of rows that each
-        `FixedLenSequenceFeature` has in each example, int64, (batch,). Shorter lists are
-        padded with zeros or empty strings to the longest list of the batch.
+        The values of the contexts and of the lists, by name, each with one more leading dimension
+        than from `parse_single_sequence_example`. Also the number of rows of each
+        `FixedLenSequenceFeature` in each example, int64, (batch,). Shorter lists are padded with
+        zeros or empty strings to the longest list of the batch.
 
     Raises:
-        InvalidArgumentError: When run: as `parse_single_sequence_example`.
-        ValueError: If nothing is asked for, a feature is incomplete or of another kind, or
+        InvalidArgumentError: When run; see `parse_single_sequence_example`.
+        ValueError: If no features are requested, a feature is incomplete or not supported, or
             `serialized` has more dimensions.
     """
     if not (context_features or sequence_features):

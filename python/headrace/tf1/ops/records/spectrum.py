@@ -32,17 +32,17 @@ def audio_spectrogram(
 
     Args:
         input: The samples, float32 (samples, channels).
-        window_size: Samples of a window, at least 2. It is weighted with a Hann window and padded
-            to a power of two.
-        stride: Samples from one window to the next.
-        magnitude_squared: Whether to return squares.
+        window_size: The number of samples in a window, at least 2. A window is weighted with a Hann
+            window and padded to a power of two.
+        stride: The number of samples from one window to the next.
+        magnitude_squared: Whether to return squared magnitudes.
         name: Name of the operation.
 
     Returns:
         float32 (channels, windows, frequencies), from 0 to half of the sample rate.
 
     Raises:
-        InvalidArgumentError: When run: `window_size` or `stride` is too small.
+        InvalidArgumentError: When run, if `window_size` or `stride` is too small.
         ValueError: If `input` has another rank.
     """
     length = 1 << (window_size - 1).bit_length() if window_size > 0 else 0
@@ -90,10 +90,10 @@ def mfcc(
     Args:
         spectrogram: The result of `audio_spectrogram` with `magnitude_squared`: float32 (channels,
             windows, frequencies).
-        sample_rate: Samples a second, a scalar int32.
-        upper_frequency_limit: The highest frequency that counts, in Hz.
-        lower_frequency_limit: The lowest one.
-        filterbank_channel_count: The number of bands between them.
+        sample_rate: The sample rate in samples per second, a scalar int32.
+        upper_frequency_limit: The highest frequency, in Hz.
+        lower_frequency_limit: The lowest frequency, in Hz.
+        filterbank_channel_count: The number of bands between the lowest and the highest frequency.
         dct_coefficient_count: The number of coefficients to return.
         name: Name of the operation.
 
@@ -101,7 +101,7 @@ def mfcc(
         float32 (channels, windows, coefficients).
 
     Raises:
-        InvalidArgumentError: When run: a number is out of range.
+        InvalidArgumentError: When run, if a number is out of range.
         ValueError: If `spectrogram` has another rank.
     """
 

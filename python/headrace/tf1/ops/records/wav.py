@@ -30,8 +30,8 @@ class DecodedWav(NamedTuple):
     """The result of `decode_wav`.
 
     Attributes:
-        audio: The samples, from -1 to 1: float32 (samples, channels).
-        sample_rate: Samples a second: a scalar int32.
+        audio: The samples, float32 (samples, channels), from -1 to 1.
+        sample_rate: The sample rate in samples per second, a scalar int32.
     """
 
     audio: Tensor
@@ -48,18 +48,18 @@ def decode_wav(
 
     Args:
         contents: The file, a scalar string.
-        desired_channels: The number of channels to return; -1 for the file's number. Further ones
-            are copies of the last.
-        desired_samples: The number of samples to return; -1 for the file's number. Further ones are
-            0.
+        desired_channels: The number of channels to return. -1 means all channels of the file.
+            Additional channels are copies of the last one.
+        desired_samples: The number of samples to return. -1 means all samples of the file.
+            Additional samples are 0.
         name: Name of the operation.
 
     Returns:
-        The samples and their rate.
+        The samples and the sample rate.
 
     Raises:
-        InvalidArgumentError: When run: it is not a WAV file, is damaged, or has another number of
-            bits than 16 a sample.
+        InvalidArgumentError: When run, if the contents are not a WAV file, are damaged, or do not
+            have 16 bits per sample.
         ValueError: If `contents` is not a scalar.
     """
 
@@ -87,16 +87,17 @@ def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = No
     """Encodes sound as a WAV file.
 
     Args:
-        audio: The samples, from -1 to 1; others are clipped: float32 (samples, channels).
-        sample_rate: Samples a second, a scalar int32.
+        audio: The samples, float32 (samples, channels), from -1 to 1. Samples outside this range
+            are clipped.
+        sample_rate: The sample rate in samples per second, a scalar int32.
         name: Name of the operation.
 
     Returns:
         The file, a scalar string.
 
     Raises:
-        InvalidArgumentError: When run: there are no channels, or more than 65,535.
-        ValueError: If the shapes do not fit.
+        InvalidArgumentError: When run, if there are no channels, or more than 65,535.
+        ValueError: If the shapes do not match.
     """
 
     def infer(audio: Tensor, rate: Tensor) -> Outputs:

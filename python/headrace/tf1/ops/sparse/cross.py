@@ -25,16 +25,16 @@ def sparse_cross(inputs: Sequence[SparseTensor | Tensor], name: str | None = Non
     """Returns all combinations of the features of each row, as strings joined by "_X_".
 
     Args:
-        inputs: A list of matrices of strings or integers with as many rows, sparse or dense. Sparse
-            ones come first in the result, and the last one changes fastest.
+        inputs: A list of matrices of strings or integers with the same number of rows, sparse or
+            dense. Sparse matrices come first in the result, and the last matrix changes fastest.
         name: Name of the operation.
 
     Returns:
-        Strings, (rows, the most combinations of a row): those of each row, one after the other.
+        Strings, (rows, maximum number of combinations): the combinations of each row.
 
     Raises:
-        InvalidArgumentError: When run: the numbers of rows differ, or they are not matrices.
-        TypeError: If they are not a list of tensors.
+        InvalidArgumentError: When run, if the numbers of rows differ, or an input is not a matrix.
+        TypeError: If `inputs` is not a list of tensors.
     """
     return _crossed(inputs, False, 0, None, name)
 
@@ -48,19 +48,19 @@ def sparse_cross_hashed(
     """Returns all combinations of the features of each row, as hashes.
 
     Args:
-        inputs: A list of matrices of strings or integers with as many rows, sparse or dense. Sparse
-            ones come first, and the last one changes fastest.
-        num_buckets: The number of different hashes; 0 for as many as there are integers of at least
-            0.
-        hash_key: The start value of the hash of each combination; None for TensorFlow's.
+        inputs: A list of matrices of strings or integers with the same number of rows, sparse or
+            dense. Sparse matrices come first in the result, and the last matrix changes fastest.
+        num_buckets: The number of different hashes. 0 uses all non-negative int64 numbers.
+        hash_key: The start value of the hash of each combination. Defaults to the value in
+            TensorFlow.
         name: Name of the operation.
 
     Returns:
-        int64, (rows, the most combinations of a row): those of each row, one after the other.
+        int64, (rows, maximum number of combinations): the combinations of each row.
 
     Raises:
-        InvalidArgumentError: When run: the numbers of rows differ, or they are not matrices.
-        TypeError: If they are not a list of tensors, or the numbers are not integers.
+        InvalidArgumentError: When run, if the numbers of rows differ, or an input is not a matrix.
+        TypeError: If `inputs` is not a list of tensors, or a number is not an integer.
         ValueError: If the number of buckets is negative.
     """
     return _crossed(inputs, True, num_buckets, hash_key, name)

@@ -31,9 +31,9 @@ def edit_distance(
 
     Args:
         hypothesis: Sequences along the last axis.
-        truth: As many sequences, of the same type.
-        normalize: Whether to divide by the length of the true sequence. For an empty one the
-            result is infinite, or 0 if the other is empty, too.
+        truth: The same number of sequences, of the same type.
+        normalize: Whether to divide by the length of the true sequence. If it is empty, the result
+            is infinite, or 0 if both are empty.
         name: Name of the operation.
 
     Returns:
@@ -61,7 +61,7 @@ def distance_of_parts(
 
     Args:
         *parts: Indices, values and shape of the hypothesis, and those of the truth.
-        normalize: As for `edit_distance`.
+        normalize: See `edit_distance`.
         name: Name of the operation.
     """
 

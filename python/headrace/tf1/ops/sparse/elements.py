@@ -25,11 +25,11 @@ def sparse_retain(
 
     Args:
         sp_input: The sparse tensor, with n elements.
-        to_retain: Bools, (n,): which elements to keep.
+        to_retain: Bools, (n,): whether to keep each element.
 
     Raises:
-        TypeError: If it is not a sparse tensor.
-        ValueError: If there are not as many bools as elements, as far as that is known.
+        TypeError: If `sp_input` is not a sparse tensor.
+        ValueError: If the numbers of bools and elements are known to differ.
     """
     sp_input = as_sparse_tensor(sp_input)
     kept = convert_to_tensor(to_retain)

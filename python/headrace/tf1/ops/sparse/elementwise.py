@@ -40,23 +40,22 @@ def sparse_add(
     b: TensorLike | SparseTensor | SparseTensorValue,
     threshold: TensorLike = 0,
 ) -> SparseTensor | Tensor:
-    """Adds two tensors of one shape and type, of which one may be dense.
+    """Adds two tensors of the same shape and type. One of them can be dense.
 
     Args:
-        a: The first one.
-        b: The second one.
-        threshold: For two sparse tensors: the least absolute value, a scalar, of the sums of
-            elements that both have; other sums are omitted, and NaN. Elements that only one has
-            all stay.
+        a: The first tensor.
+        b: The second tensor.
+        threshold: For two sparse tensors, a scalar: sums of elements with a smaller absolute value
+            are omitted, as are NaNs. Elements that only one tensor has are always kept.
 
     Returns:
-        A sparse tensor, or a dense one if one is dense. The elements of sparse tensors have to be
-        in order; a sum with a dense one takes any.
+        A sparse tensor, or a dense tensor if an input is dense. If both are sparse, their elements
+        must be in order.
 
     Raises:
-        InvalidArgumentError: When run: the shapes differ.
+        InvalidArgumentError: When run, if the shapes differ.
         TypeError: If both are dense, or types differ.
-        ValueError: If both are sparse and the shapes differ, as far as they are known.
+        ValueError: If both are sparse and their shapes are known to differ.
     """
     kinds = (SparseTensor, SparseTensorValue)
     if isinstance(a, kinds) and isinstance(b, kinds):
@@ -78,18 +77,18 @@ def sparse_maximum(
     sp_b: SparseTensor | SparseTensorValue,
     name: str | None = None,
 ) -> SparseTensor:
-    """Returns the larger elements of two sparse tensors of one shape and type.
+    """Returns the larger elements of two sparse tensors of the same shape and type.
 
-    An element that only one of them has is compared with 0. Elements have to be in order.
+    An element that only one tensor has is compared with 0. Elements must be in order.
 
     Args:
-        sp_a: The first one.
-        sp_b: The second one.
+        sp_a: The first tensor.
+        sp_b: The second tensor.
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run: the shapes differ.
-        TypeError: If they are not sparse tensors of real numbers, or their types differ.
+        InvalidArgumentError: When run, if the shapes differ.
+        TypeError: If the inputs are not sparse tensors of real numbers, or their types differ.
     """
     return _extreme("SparseSparseMaximum", sp_a, sp_b, name)
 
@@ -99,18 +98,18 @@ def sparse_minimum(
     sp_b: SparseTensor | SparseTensorValue,
     name: str | None = None,
 ) -> SparseTensor:
-    """Returns the smaller elements of two sparse tensors of one shape and type.
+    """Returns the smaller elements of two sparse tensors of the same shape and type.
 
-    An element that only one of them has is compared with 0. Elements have to be in order.
+    An element that only one tensor has is compared with 0. Elements must be in order.
 
     Args:
-        sp_a: The first one.
-        sp_b: The second one.
+        sp_a: The first tensor.
+        sp_b: The second tensor.
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run: the shapes differ.
-        TypeError: If they are not sparse tensors of real numbers, or their types differ.
+        InvalidArgumentError: When run, if the shapes differ.
+        TypeError: If the inputs are not sparse tensors of real numbers, or their types differ.
     """
     return _extreme("SparseSparseMinimum", sp_a, sp_b, name)
 

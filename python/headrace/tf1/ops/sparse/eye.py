@@ -33,14 +33,14 @@ def sparse_eye(
     """Returns a sparse matrix with ones on the diagonal.
 
     Args:
-        num_rows: Number of rows, an integer scalar.
-        num_columns: Number of columns; None for as many as rows.
-        dtype: Type of the elements: numbers or bool.
+        num_rows: The number of rows, an integer scalar.
+        num_columns: The number of columns. Defaults to `num_rows`.
+        dtype: The type of the elements: numbers or bool.
         name: Name of the scope.
 
     Raises:
         TypeError: If a number of rows or columns is not an integer, or the type is string.
-        ValueError: If one is negative.
+        ValueError: If a number is negative.
     """
     with name_scope(name, "eye", [num_rows, num_columns]):
         rows = _as_int64("num_rows", num_rows)

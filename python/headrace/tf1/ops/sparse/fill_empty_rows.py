@@ -19,21 +19,21 @@ __all__ = ["sparse_fill_empty_rows"]
 def sparse_fill_empty_rows(
     sp_input: SparseTensor | SparseTensorValue, default_value: TensorLike, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
-    """Adds an element at the beginning of each empty row of the first axis.
+    """Adds an element at the start of each empty row of the first axis.
 
     Args:
-        sp_input: The sparse tensor, of any rank but 0.
-        default_value: The element to put there, a scalar of its type.
+        sp_input: The sparse tensor, of rank 1 or more.
+        default_value: The element to add, a scalar of the same type.
         name: Name of the scope.
 
     Returns:
-        The sparse tensor with its elements in the order of its rows, and a bool for each row:
+        The sparse tensor, with its elements in the order of the rows, and a bool for each row:
         whether it was empty.
 
     Raises:
-        InvalidArgumentError: When run: a row is out of range.
-        TypeError: If it is not a sparse tensor, or the default is of another type.
-        ValueError: If the default is not a scalar, or there is no axis.
+        InvalidArgumentError: When run, if a row is out of range.
+        TypeError: If `sp_input` is not a sparse tensor, or the default has another type.
+        ValueError: If the default is not a scalar, or `sp_input` is.
     """
     sparse = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseFillEmptyRows", [sparse.indices]):

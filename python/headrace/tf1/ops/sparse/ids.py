@@ -33,16 +33,16 @@ def sparse_merge(
     """Returns a sparse tensor whose indices in the last dimension are the ids.
 
     Args:
-        sp_ids: The ids, integers, with as many elements as the values; or a list of them, for
-            several last dimensions.
+        sp_ids: The ids: integers, as many as values. Or a list of ids, for several last dimensions.
         sp_values: The values.
-        vocab_size: The number of ids: the size of the last dimension; a list for a list.
-        already_sorted: Whether the result is in order without being sorted.
+        vocab_size: The number of ids, which is the size of the last dimension. A list if `sp_ids`
+            is a list.
+        already_sorted: Whether the result is already in order and does not need to be sorted.
         name: Name of the scope.
 
     Raises:
         TypeError: If the ids are not sparse tensors, or only one of ids and sizes is a list.
-        ValueError: If there are not as many sizes as ids.
+        ValueError: If the numbers of ids and sizes differ.
     """
     ids, sizes = _of_each(sp_ids, vocab_size)
     values = as_sparse_tensor(sp_values)
@@ -57,7 +57,7 @@ def sparse_merge(
 def sparse_to_indicator(
     sp_input: SparseTensor | SparseTensorValue, vocab_size: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns bools that tell for each row which ids it has.
+    """Returns bools that indicate which ids each row has.
 
     Args:
         sp_input: The ids, integers of at least 0, of any rank.
@@ -65,7 +65,7 @@ def sparse_to_indicator(
         name: Name of the scope.
 
     Returns:
-        Bools of the shape of `sp_input`, but with `vocab_size` as the last dimension.
+        Bools in the shape of `sp_input`, but with `vocab_size` as the last dimension.
 
     Raises:
         TypeError: If `sp_input` is not a sparse tensor.

@@ -32,14 +32,16 @@ def sparse_concat(
 
     Args:
         axis: The axis, in [-rank, rank).
-        sp_inputs: A list of sparse tensors of one type and rank. One alone is returned.
-        expand_nonconcat_dims: Whether sizes of other axes may differ: the result has the largest.
+        sp_inputs: A list of sparse tensors of the same type and rank. A single tensor is returned
+            as it is.
+        expand_nonconcat_dims: Whether the sizes of other axes can differ. The result then has the
+            largest size.
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run: there is no such axis, or ranks or sizes differ.
-        TypeError: If they are not a list of sparse tensors, or the axis is not an integer.
-        ValueError: If there are none, or ranks differ as far as they are known.
+        InvalidArgumentError: When run, if the axis does not exist, or ranks or sizes differ.
+        TypeError: If `sp_inputs` is not a list of sparse tensors, or the axis is not an integer.
+        ValueError: If the list is empty, or ranks are known to differ.
     """
     if not isinstance(sp_inputs, (list, tuple)):
         raise TypeError("Inputs must be a list or tuple.")

@@ -35,17 +35,17 @@ __all__ = ["sparse_expand_dims", "sparse_reset_shape", "sparse_transpose"]
 def sparse_reset_shape(
     sp_input: SparseTensor | SparseTensorValue, new_shape: TensorLike | None = None
 ) -> SparseTensor:
-    """Returns a sparse tensor with its elements in a larger shape, or the smallest that holds them.
+    """Returns a sparse tensor with the same elements in a larger or in the smallest shape.
 
     Args:
         sp_input: The sparse tensor.
-        new_shape: Integers, (rank,): no size smaller than before. None for the smallest shape in
-            which all elements have a place, zeros without elements.
+        new_shape: Integers, (rank,), at least as large as before. By default, the smallest shape
+            that contains all elements, or zeros if there are no elements.
 
     Raises:
-        TypeError: If it is not a sparse tensor.
-        ValueError: If the new shape has another rank or a smaller size, as far as that is known.
-            What is not known is an `InvalidArgumentError` of the run.
+        TypeError: If `sp_input` is not a sparse tensor.
+        ValueError: If the new shape is known to have another rank or a smaller size. Otherwise, the
+            run raises `InvalidArgumentError`.
     """
     sp_input = as_sparse_tensor(sp_input)
     indices, values = identity(sp_input.indices), identity(sp_input.values)
@@ -76,18 +76,19 @@ def sparse_transpose(
     perm: TensorLike | None = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """Returns a sparse tensor with its dimensions in another order.
+    """Returns a sparse tensor with its dimensions in a different order.
 
     Args:
         sp_input: The sparse tensor.
-        perm: Integers, (rank,): which dimension each of the result is; None for all in reverse.
+        perm: Integers, (rank,): the old dimension for each new dimension. By default, the
+            dimensions are reversed.
         name: Name of the scope.
 
     Returns:
         A sparse tensor with its elements in order.
 
     Raises:
-        TypeError: If it is not a sparse tensor.
+        TypeError: If `sp_input` is not a sparse tensor.
     """
     sp_input = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseTranspose", [sp_input.indices]):
@@ -116,14 +117,15 @@ def sparse_expand_dims(
 
     Args:
         sp_input: The sparse tensor.
-        axis: The position of the new dimension in the result, in [-rank - 1, rank]; None for the
+        axis: The position of the new dimension in the result, in [-rank - 1, rank]. Defaults to the
             end.
         name: Name of the scope.
 
     Raises:
-        TypeError: If it is not a sparse tensor, or the axis is neither an integer nor a tensor.
-        ValueError: If it is out of range, as far as that is known. What is not known is an
-            `InvalidArgumentError` of the run.
+        TypeError: If `sp_input` is not a sparse tensor, or the axis is neither an integer nor a
+            tensor.
+        ValueError: If the axis is known to be out of range. Otherwise, the run raises
+            `InvalidArgumentError`.
     """
     sp_input = as_sparse_tensor(sp_input)
     dim = -1 if axis is None else axis

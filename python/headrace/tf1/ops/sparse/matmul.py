@@ -29,22 +29,22 @@ def sparse_tensor_dense_matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the product of a sparse and a dense matrix of one type.
+    """Returns the product of a sparse and a dense matrix of the same type.
 
     Args:
-        sp_a: The first factor. It may be dense if the second one is sparse.
+        sp_a: The first factor. It can be dense if the second factor is sparse.
         b: The second factor.
-        adjoint_a: Whether the first one is conjugated and transposed first.
-        adjoint_b: Whether the second one is.
+        adjoint_a: If True, the first factor is conjugated and transposed first.
+        adjoint_b: If True, the second factor is conjugated and transposed first.
         name: Name of the scope.
 
     Returns:
         A dense matrix.
 
     Raises:
-        InvalidArgumentError: When run: the sizes do not fit, or an index is out of range.
-        TypeError: If none is sparse, or the types differ.
-        ValueError: If they are not matrices or the sizes do not fit, as far as that is known.
+        InvalidArgumentError: When run, if the sizes do not match, or an index is out of range.
+        TypeError: If neither factor is sparse, or the types differ.
+        ValueError: If a factor is known not to be a matrix, or the sizes are known not to match.
     """
     if isinstance(b, (SparseTensor, SparseTensorValue)):
         # The adjoint of a b is the adjoint of b times the adjoint of a.

@@ -19,12 +19,13 @@ __all__ = ["sparse_placeholder"]
 def sparse_placeholder(
     dtype: DTypeLike, shape: ShapeLike | Tensor = None, name: str | None = None
 ) -> SparseTensor:
-    """Creates a sparse tensor whose value each run must feed.
+    """Creates a sparse tensor whose value must be fed in each run.
 
     Args:
-        dtype: Type of the elements.
-        shape: The shape of the whole, or an integer vector with it; None for any.
-        name: Name of its parts: `name/values`, `name/indices` and `name/shape`.
+        dtype: The type of the elements.
+        shape: The shape of the tensor, or an integer vector with the shape. By default, any shape
+            is allowed.
+        name: The prefix of the names of its parts: `name/values`, `name/indices` and `name/shape`.
     """
 
     def part(suffix: str) -> str | None:

@@ -43,7 +43,7 @@ class RaggedTensorValue(NamedTuple):
     """The value of a ragged tensor, as fetched from a session.
 
     Attributes:
-        values: The rows, one after the other: an array, or a `RaggedTensorValue`.
+        values: The concatenated rows: an array or a `RaggedTensorValue`.
         row_splits: int64: the start of each row, and the end of the last one.
     """
 
@@ -70,7 +70,7 @@ class RaggedTensorValue(NamedTuple):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the elements."""
+        """The type of the elements."""
         dtype: np.dtype[Any] = self.flat_values.dtype
         return dtype
 
@@ -93,11 +93,11 @@ class RaggedTensorValue(NamedTuple):
 class RaggedTensor:
     """A tensor whose rows differ in length.
 
-    `from_row_splits` makes one. A fetch of it is a `RaggedTensorValue`. `to_tensor` and `to_sparse`
-    make tensors of it that other operations take.
+    Create it with `from_row_splits`. If you fetch it, the result is a `RaggedTensorValue`.
+    `to_tensor` and `to_sparse` convert it to tensors that other operations accept.
 
     Args:
-        values: The rows, one after the other.
+        values: The concatenated rows.
         row_splits: int64: the start of each row, and the end of the last one.
     """
 
@@ -109,15 +109,15 @@ class RaggedTensor:
     def from_row_splits(
         cls, values: TensorLike | RaggedTensor, row_splits: TensorLike, name: str | None = None
     ) -> RaggedTensor:
-        """Makes a ragged tensor.
+        """Creates a ragged tensor.
 
         Args:
-            values: The rows, one after the other.
+            values: The concatenated rows.
             row_splits: The start of each row, and the end of the last one: an integer vector.
             name: Name of the scope.
 
         Raises:
-            ValueError: If the splits are not a vector.
+            ValueError: If `row_splits` is not a vector.
         """
         with name_scope(name, "RaggedFromRowSplits", [row_splits]):
             splits = convert_to_tensor(row_splits, dtype=dtypes.int64, name="row_splits")
@@ -127,7 +127,7 @@ class RaggedTensor:
 
     @classmethod
     def from_sparse(cls, st_input: SparseTensor, name: str | None = None) -> RaggedTensor:
-        """Makes a ragged tensor of a sparse matrix whose rows have no gaps.
+        """Creates a ragged tensor from a sparse matrix whose rows have no gaps.
 
         Args:
             st_input: The matrix, with its elements in order.
@@ -142,7 +142,7 @@ class RaggedTensor:
 
     @property
     def values(self) -> _Values:
-        """The rows, one after the other."""
+        """The concatenated rows."""
         return self._values
 
     @property
@@ -170,17 +170,17 @@ class RaggedTensor:
 
     @property
     def dtype(self) -> DType:
-        """Type of the elements."""
+        """The type of the elements."""
         return self.flat_values.dtype
 
     @property
     def graph(self) -> Graph:
-        """The graph it belongs to."""
+        """The graph that the tensor belongs to."""
         return cast(Graph, self._row_splits.graph)
 
     @property
     def shape(self) -> TensorShape:
-        """The known part of the shape; the length of rows is not known."""
+        """The known part of the shape. The length of rows is unknown."""
         num_splits = self._row_splits.shape[0].value
         rows = TensorShape([None if num_splits is None else num_splits - 1, None])
         return rows.concatenate(self._values.shape[1:])
@@ -210,26 +210,26 @@ class RaggedTensor:
             return self._row_splits[1:] - self._row_splits[:-1]
 
     def value_rowids(self, name: str | None = None) -> Tensor:
-        """Returns the number of the row to which each of the `values` belongs, int64."""
+        """Returns the row index of each element of `values`, int64."""
         with name_scope(name, "RaggedValueRowIds", [self._row_splits]):
             return where(self._mask())[:, 0]
 
     def with_values(self, new_values: _Values) -> RaggedTensor:
-        """Returns a ragged tensor with the same rows of other values."""
+        """Returns a ragged tensor with the same rows, but other values."""
         return RaggedTensor(new_values, self._row_splits)
 
     def with_flat_values(self, new_values: _Values) -> RaggedTensor:
-        """Returns a ragged tensor with the same innermost rows of other elements."""
+        """Returns a ragged tensor with the same innermost rows, but other elements."""
         inner = self._values
         if isinstance(inner, RaggedTensor):
             return self.with_values(inner.with_flat_values(new_values))
         return self.with_values(new_values)
 
     def to_tensor(self, default_value: TensorLike | None = None, name: str | None = None) -> Tensor:
-        """Returns a dense tensor, in which all rows are as long as the longest one.
+        """Returns a dense tensor, in which all rows are as long as the longest row.
 
         Args:
-            default_value: The element to pad rows with, a scalar; None for 0, "" or False.
+            default_value: The element to pad rows with, a scalar. Defaults to 0, "" or False.
             name: Name of the scope.
         """
         with name_scope(name, "RaggedToTensor", [self._row_splits]):
@@ -257,14 +257,14 @@ class RaggedTensor:
     def eval(
         self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None
     ) -> RaggedTensorValue:
-        """Computes it. Blocks until it is done.
+        """Computes the value of the tensor. Blocks until it is done.
 
         Args:
             feed_dict: Values for tensors, as in `Session.run`.
-            session: The session to use; None for the default session.
+            session: The session to use. Defaults to the default session.
 
         Raises:
-            ValueError: If there is no session or the session has another graph.
+            ValueError: If there is no session, or the session has another graph.
         """
         value: RaggedTensorValue = session_for_tensor(self.graph, session).run(self, feed_dict)
         return value

@@ -34,19 +34,19 @@ def sparse_reduce_sum(
     axis: TensorLike | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """Returns the sums of the elements of a sparse tensor over some axes, as a dense tensor.
+    """Returns the sums of the elements of a sparse tensor over the given axes, as a dense tensor.
 
     Args:
         sp_input: The sparse tensor.
-        axis: An int32 axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
+        axis: An int32 axis, or a list or vector of axes. Defaults to all axes.
+        keepdims: If True, reduced axes are kept with size 1.
 
     Returns:
-        A tensor of the same type, with 0 where there are no elements.
+        A tensor of the same type. The result is 0 if there are no elements.
 
     Raises:
-        InvalidArgumentError: When run: there is no such axis, or an index is out of range.
-        TypeError: If it is not a sparse tensor of numbers.
+        InvalidArgumentError: When run, if the axis does not exist, or an index is out of range.
+        TypeError: If `sp_input` is not a sparse tensor of numbers.
     """
     return _dense("SparseReduceSum", sp_input, axis, keepdims, NUMBERS)
 
@@ -56,20 +56,20 @@ def sparse_reduce_max(
     axis: TensorLike | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """Returns the largest elements of a sparse tensor over some axes, as a dense tensor.
+    """Returns the largest elements of a sparse tensor over the given axes, as a dense tensor.
 
     Args:
         sp_input: The sparse tensor.
-        axis: An int32 axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
+        axis: An int32 axis, or a list or vector of axes. Defaults to all axes.
+        keepdims: If True, reduced axes are kept with size 1.
 
     Returns:
-        A tensor of the same type, with 0 where there are no elements. Missing elements are not
-        compared.
+        A tensor of the same type. The result is 0 if there are no elements. Missing elements are
+        not compared.
 
     Raises:
-        InvalidArgumentError: When run: there is no such axis, or an index is out of range.
-        TypeError: If it is not a sparse tensor of real numbers.
+        InvalidArgumentError: When run, if the axis does not exist, or an index is out of range.
+        TypeError: If `sp_input` is not a sparse tensor of real numbers.
     """
     return _dense("SparseReduceMax", sp_input, axis, keepdims, REALS)
 
@@ -79,16 +79,16 @@ def sparse_reduce_sum_sparse(
     axis: TensorLike | None = None,
     keepdims: bool = False,
 ) -> SparseTensor:
-    """Returns the sums of the elements of a sparse tensor over some axes, as a sparse tensor.
+    """Returns the sums of the elements of a sparse tensor over the given axes, as a sparse tensor.
 
     Args:
         sp_input: The sparse tensor.
-        axis: An int32 axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
+        axis: An int32 axis, or a list or vector of axes. Defaults to all axes.
+        keepdims: If True, reduced axes are kept with size 1.
 
     Raises:
-        InvalidArgumentError: When run: there is no such axis.
-        TypeError: If it is not a sparse tensor of numbers.
+        InvalidArgumentError: When run, if the axis does not exist.
+        TypeError: If `sp_input` is not a sparse tensor of numbers.
     """
     return _sparse("SparseReduceSumSparse", sp_input, axis, keepdims, NUMBERS)
 
@@ -98,16 +98,16 @@ def sparse_reduce_max_sparse(
     axis: TensorLike | None = None,
     keepdims: bool = False,
 ) -> SparseTensor:
-    """Returns the largest elements of a sparse tensor over some axes, as a sparse tensor.
+    """Returns the largest elements of a sparse tensor over the given axes, as a sparse tensor.
 
     Args:
         sp_input: The sparse tensor.
-        axis: An int32 axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
+        axis: An int32 axis, or a list or vector of axes. Defaults to all axes.
+        keepdims: If True, reduced axes are kept with size 1.
 
     Raises:
-        InvalidArgumentError: When run: there is no such axis.
-        TypeError: If it is not a sparse tensor of real numbers.
+        InvalidArgumentError: When run, if the axis does not exist.
+        TypeError: If `sp_input` is not a sparse tensor of real numbers.
     """
     return _sparse("SparseReduceMaxSparse", sp_input, axis, keepdims, REALS)
 

@@ -18,11 +18,11 @@ def sparse_reorder(
     """Returns a sparse tensor with its elements sorted by their indices.
 
     Args:
-        sp_input: The sparse tensor. Its indices are not compared with its shape.
+        sp_input: The sparse tensor. Its indices are not checked against its shape.
         name: Name of the operation.
 
     Raises:
-        TypeError: If it is not a sparse tensor.
+        TypeError: If `sp_input` is not a sparse tensor.
     """
     sp_input = as_sparse_tensor(sp_input)
     inputs = [

@@ -24,17 +24,17 @@ __all__ = ["sparse_reshape"]
 def sparse_reshape(
     sp_input: SparseTensor | SparseTensorValue, shape: TensorLike, name: str | None = None
 ) -> SparseTensor:
-    """Returns a sparse tensor with its elements in another shape, in the order that they have.
+    """Returns a sparse tensor with its elements in another shape, in the same order.
 
     Args:
         sp_input: The sparse tensor.
-        shape: Integers, (new rank,), with the same product; at most one of them may be -1.
+        shape: Integers, (new rank,), with the same product. At most one of them can be -1.
         name: Name of the scope.
 
     Raises:
-        InvalidArgumentError: When run: as ValueError.
-        TypeError: If it is not a sparse tensor.
-        ValueError: If the product is another one, or two sizes are -1, as far as that is known.
+        InvalidArgumentError: When run, if the ValueError was not detected earlier.
+        TypeError: If `sp_input` is not a sparse tensor.
+        ValueError: If the product is known to differ, or two sizes are -1.
     """
     sparse = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseReshape", [sparse.indices]) as scope:

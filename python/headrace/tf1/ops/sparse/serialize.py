@@ -22,18 +22,18 @@ def serialize_sparse(
     out_type: DTypeLike = dtypes.string,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a sparse tensor as three strings: its indices, values and shape.
+    """Serializes a sparse tensor to three strings: its indices, values and shape.
 
     Args:
         sp_input: The sparse tensor.
-        out_type: string.
+        out_type: Must be string.
         name: Name of the operation.
 
     Returns:
         Strings, (3,): serialized `TensorProto`s.
 
     Raises:
-        TypeError: If it is not a sparse tensor, or `out_type` is another type.
+        TypeError: If `sp_input` is not a sparse tensor, or `out_type` is another type.
     """
     return _serialize("SerializeSparse", sp_input, TensorShape([_NUM_PARTS]), out_type, name)
 
@@ -43,19 +43,20 @@ def serialize_many_sparse(
     out_type: DTypeLike = dtypes.string,
     name: str | None = None,
 ) -> Tensor:
-    """Returns each row of a sparse tensor as three strings.
+    """Serializes each row of a sparse tensor to three strings.
 
     Args:
         sp_input: The sparse tensor, of at least two dimensions.
-        out_type: string.
+        out_type: Must be string.
         name: Name of the operation.
 
     Returns:
         Strings, (rows, 3): see `serialize_sparse`.
 
     Raises:
-        InvalidArgumentError: When run: it has one dimension, or indices that are out of range.
-        TypeError: If it is not a sparse tensor, or `out_type` is another type.
+        InvalidArgumentError: When run, if the tensor has only one dimension, or an index is out of
+            range.
+        TypeError: If `sp_input` is not a sparse tensor, or `out_type` is another type.
     """
     shape = TensorShape([None, _NUM_PARTS])
     return _serialize("SerializeManySparse", sp_input, shape, out_type, name)
@@ -67,21 +68,22 @@ def deserialize_many_sparse(
     rank: int | None = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """Stacks sparse tensors that were serialized.
+    """Deserializes and stacks sparse tensors.
 
     Args:
-        serialized_sparse: Strings, (number, 3), of `serialize_sparse` or `serialize_many_sparse`.
-        dtype: Type of their elements.
-        rank: The number of dimensions of the result; None if unknown.
+        serialized_sparse: Strings, (n, 3), from `serialize_sparse` or `serialize_many_sparse`.
+        dtype: The type of the elements.
+        rank: The number of dimensions of the result, or None if unknown.
         name: Name of the operation.
 
     Returns:
-        A sparse tensor with one more dimension in front, as large as the largest of them in each
-        other one.
+        A sparse tensor with a new leading dimension. The other dimensions have the largest size of
+        all tensors.
 
     Raises:
-        InvalidArgumentError: When run: there are none, they are damaged, or differ in type or rank.
-        ValueError: If there are not three columns.
+        InvalidArgumentError: When run, if there are no tensors, a tensor is damaged, or types or
+            ranks differ.
+        ValueError: If `serialized_sparse` does not have three columns.
     """
     kind = as_dtype(dtype)
 

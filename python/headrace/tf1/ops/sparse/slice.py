@@ -23,17 +23,17 @@ def sparse_slice(
     size: TensorLike,
     name: str | None = None,
 ) -> SparseTensor:
-    """Returns the elements of a sparse tensor that lie between two corners.
+    """Returns a slice of a sparse tensor.
 
     Args:
         sp_input: The sparse tensor.
-        start: int64, (rank,): the beginning of the slice.
-        size: int64, (rank,): its sizes. The slice ends at the end of the tensor at the latest.
+        start: int64, (rank,): the start of the slice.
+        size: int64, (rank,): the size of the slice. It is cut off at the end of the tensor.
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run: a size is negative, or there is not one for each axis.
-        TypeError: If it is not a sparse tensor, or start or size are not integers.
+        InvalidArgumentError: When run, if a size is negative, or there is not one size per axis.
+        TypeError: If `sp_input` is not a sparse tensor, or `start` or `size` are not integers.
     """
     sparse = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseSlice", [sparse.indices]) as scope:
@@ -59,15 +59,15 @@ def sparse_split(
 
     Args:
         sp_input: The sparse tensor.
-        num_split: Number of pieces, at most the size of the axis.
+        num_split: The number of pieces, at most the size of the axis.
         axis: The axis, an int64 scalar in [-rank, rank).
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run: there is no such axis, it is too small, or an index is out
-            of range.
-        TypeError: If it is not a sparse tensor, or the number or the axis are not integers.
-        ValueError: If the number is less than 1.
+        InvalidArgumentError: When run, if the axis does not exist or is too small, or an index is
+            out of range.
+        TypeError: If `sp_input` is not a sparse tensor, or `num_split` or `axis` is not an integer.
+        ValueError: If `num_split` is less than 1.
     """
     sparse = as_sparse_tensor(sp_input)
     count = int_attr("num_split", num_split)

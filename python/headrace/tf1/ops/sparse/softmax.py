@@ -26,15 +26,15 @@ def sparse_softmax(
 ) -> SparseTensor:
     """Returns the softmax over the elements of each row of the last axis.
 
-    Missing elements do not count, and stay missing.
+    Missing elements do not count and stay missing.
 
     Args:
-        sp_input: The sparse tensor, of at least two axes and of a float type.
+        sp_input: The sparse tensor, with at least two axes and a floating-point type.
         name: Name of the scope.
 
     Raises:
-        InvalidArgumentError: When run: it has less than two axes.
-        TypeError: If it is not a sparse tensor of floats.
+        InvalidArgumentError: When run, if the tensor has less than two axes.
+        TypeError: If `sp_input` is not a sparse tensor of floats.
     """
     sparse = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseSoftmax", [sparse.indices]):

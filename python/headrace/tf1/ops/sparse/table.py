@@ -40,7 +40,7 @@ class SparseTable:
             Its handle: a scalar int64.
 
         Raises:
-            InvalidArgumentError: When run: the parts of the tensor do not fit each other.
+            InvalidArgumentError: When run, if the parts of the tensor do not match each other.
         """
         return self._store("AddSparseToTensorsMap", sparse, [], TensorShape([]))
 
@@ -55,8 +55,8 @@ class SparseTable:
             The handles of the rows that are kept: a vector of int64.
 
         Raises:
-            InvalidArgumentError: When run: the parts of the tensor do not fit each other, or it has
-                no rows, or not as many as `keep` has bools.
+            InvalidArgumentError: When run, if the parts of the tensor do not match each other, or it
+                has no rows, or not as many as `keep` has bools.
         """
         inputs = [] if keep is None else [keep]
         return self._store("AddManySparseToTensorsMap", sparse, inputs, TensorShape([None]))
@@ -66,14 +66,14 @@ class SparseTable:
 
         Args:
             handles: A vector of int64.
-            dtype: Type of their elements.
-            rank: The number of dimensions of each; None if unknown.
+            dtype: The type of their elements.
+            rank: The number of dimensions of each, or None if unknown.
 
         Returns:
             A sparse tensor with a new first dimension, as large as the largest in each other one.
 
         Raises:
-            InvalidArgumentError: When run: there are no handles, or one is not in the table, or
+            InvalidArgumentError: When run, if there are no handles, or one is not in the table, or
                 the ranks differ.
         """
         batch_rank = None if rank is None else rank + 1

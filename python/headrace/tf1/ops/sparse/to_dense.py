@@ -24,15 +24,15 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a dense tensor with some elements set.
+    """Returns a dense tensor with the given elements.
 
     Args:
-        sparse_indices: The positions of the elements: a scalar, a vector, or a matrix with a row
-            each.
+        sparse_indices: The positions of the elements: a scalar, a vector, or a matrix with one row
+            per element.
         output_shape: The shape of the result, an integer vector.
-        sparse_values: The elements; a scalar for all.
-        default_value: The value elsewhere.
-        validate_indices: Whether indices must be in order and must not repeat.
+        sparse_values: The elements, or a scalar for all elements.
+        default_value: The value of the other elements.
+        validate_indices: Whether to check that indices are in order and do not repeat.
         name: Name of the operation.
     """
     inputs = [
@@ -57,16 +57,16 @@ def sparse_tensor_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the dense tensor that a sparse one represents.
+    """Converts a sparse tensor to a dense tensor.
 
     Args:
         sp_input: The sparse tensor.
-        default_value: The value of missing elements; None for zero.
-        validate_indices: Whether indices must be in order and must not repeat.
+        default_value: The value of missing elements. Defaults to zero.
+        validate_indices: Whether to check that indices are in order and do not repeat.
         name: Name of the operation.
 
     Raises:
-        TypeError: If it is not a sparse tensor.
+        TypeError: If `sp_input` is not a sparse tensor.
     """
     sp_input = as_sparse_tensor(sp_input)
     if default_value is None:

@@ -27,20 +27,20 @@ def string_format(
     summarize: int = 3,
     name: str | None = None,
 ) -> Tensor:
-    """Writes tensors into a text.
+    """Inserts tensors into a text.
 
     Args:
         template: The text, with a placeholder for each tensor.
-        inputs: The tensors, a list, or the only one.
-        placeholder: The text that a tensor replaces.
-        summarize: The number of elements to write at either end of each axis; -1 for all.
+        inputs: A list of tensors, or a single tensor.
+        placeholder: The text that is replaced with a tensor.
+        summarize: The number of elements to write at each end of each axis. -1 writes all.
         name: Name of the operation.
 
     Returns:
         A scalar string.
 
     Raises:
-        ValueError: If there is another number of placeholders than of tensors.
+        ValueError: If the numbers of placeholders and tensors differ.
     """
     is_single = isinstance(inputs, (Tensor, np.ndarray)) or not isinstance(inputs, Sequence)
     tensors: list[Any] = [inputs] if is_single else list(cast("Sequence[Any]", inputs))

@@ -30,18 +30,18 @@ def reduce_join(
     separator: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Joins the strings along some axes.
+    """Joins strings along axes.
 
     Args:
         inputs: The strings.
-        axis: The axis, or the axes: strings are joined along the first one first, then along the
-            second one. None for all axes, from the last to the first.
-        keepdims: Whether joined axes stay, with size 1.
-        separator: The string between two strings.
+        axis: The axis or axes. Strings are joined along the first axis first, then along the
+            second, and so on. Defaults to all axes, from the last to the first.
+        keepdims: If True, joined axes are kept with size 1.
+        separator: The string between two joined strings.
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is no such axis.
+        ValueError: If the axis does not exist.
     """
     keep = bool(keepdims)
     with name_scope(name, "ReduceJoin", [inputs]) as scope:

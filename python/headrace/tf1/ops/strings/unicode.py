@@ -65,18 +65,18 @@ def unicode_decode(
 
     Args:
         input: Strings of a known rank.
-        input_encoding: Their encoding, such as "UTF-8" or "UTF-16-BE".
-        errors: "replace" to put `replacement_char` for bytes that are no character, "ignore" to
-            leave them out, "strict" to end the run with InvalidArgumentError.
+        input_encoding: The encoding of the strings, such as "UTF-8" or "UTF-16-BE".
+        errors: What to do with invalid bytes: "replace" inserts `replacement_char`, "ignore" omits
+            them, and "strict" ends the run with InvalidArgumentError.
         replacement_char: A code point.
-        replace_control_characters: Whether that is also done for the characters below U+0020.
+        replace_control_characters: Whether to replace characters below U+0020 as well.
         name: Name of the scope.
 
     Returns:
-        int32: a vector for a scalar, else a `RaggedTensor` with a row for each string.
+        int32: a vector for a scalar, and a `RaggedTensor` with one row per string otherwise.
 
     Raises:
-        ValueError: If the rank is not known, or an argument is another one.
+        ValueError: If the rank is unknown, or an argument is invalid.
     """
     rules = input_encoding, errors, replacement_char, replace_control_characters
     with name_scope(name, "UnicodeDecode", [_flat(input)]):
@@ -92,21 +92,21 @@ def unicode_decode_with_offsets(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor | RaggedTensor, Tensor | RaggedTensor]:
-    """Returns the code points of the characters of strings, and where they are.
+    """Returns the code points of the characters of strings, and their positions.
 
     Args:
-        input: As for `unicode_decode`, like all others.
-        input_encoding: See there.
-        errors: See there.
-        replacement_char: See there.
-        replace_control_characters: See there.
-        name: See there.
+        input: See `unicode_decode`.
+        input_encoding: See `unicode_decode`.
+        errors: See `unicode_decode`.
+        replacement_char: See `unicode_decode`.
+        replace_control_characters: See `unicode_decode`.
+        name: See `unicode_decode`.
 
     Returns:
-        The code points, and the position of the first byte of each character in its string, int64.
+        The code points, and the byte position of each character in its string, int64.
 
     Raises:
-        ValueError: As `unicode_decode`.
+        ValueError: See `unicode_decode`.
     """
     rules = input_encoding, errors, replacement_char, replace_control_characters
     with name_scope(name, "UnicodeDecodeWithOffsets", [_flat(input)]):
@@ -124,18 +124,18 @@ def unicode_split(
     """Returns the characters of strings as strings.
 
     Args:
-        input: As for `unicode_decode`, like all others.
-        input_encoding: Their encoding, and that of the characters: "UTF-8", "UTF-16-BE" or
+        input: See `unicode_decode`.
+        input_encoding: The encoding of the strings and of the characters: "UTF-8", "UTF-16-BE" or
             "UTF-32-BE".
-        errors: See there.
-        replacement_char: See there.
-        name: See there.
+        errors: See `unicode_decode`.
+        replacement_char: See `unicode_decode`.
+        name: See `unicode_decode`.
 
     Returns:
-        A vector for a scalar, else a `RaggedTensor` with a row for each string.
+        A vector for a scalar, and a `RaggedTensor` with one row per string otherwise.
 
     Raises:
-        ValueError: As `unicode_decode`.
+        ValueError: See `unicode_decode`.
     """
     with name_scope(name, "UnicodeSplit", [_flat(input)]):
         points = unicode_decode(input, input_encoding, errors, replacement_char)
@@ -149,20 +149,20 @@ def unicode_split_with_offsets(
     replacement_char: int = 0xFFFD,
     name: str | None = None,
 ) -> tuple[Tensor | RaggedTensor, Tensor | RaggedTensor]:
-    """Returns the characters of strings as strings, and where they are.
+    """Returns the characters of strings as strings, and their positions.
 
     Args:
-        input: As for `unicode_split`, like all others.
-        input_encoding: See there.
-        errors: See there.
-        replacement_char: See there.
-        name: See there.
+        input: See `unicode_split`.
+        input_encoding: See `unicode_split`.
+        errors: See `unicode_split`.
+        replacement_char: See `unicode_split`.
+        name: See `unicode_split`.
 
     Returns:
-        The characters, and the position of the first byte of each in its string, int64.
+        The characters, and the byte position of each character in its string, int64.
 
     Raises:
-        ValueError: As `unicode_decode`.
+        ValueError: See `unicode_decode`.
     """
     with name_scope(name, "UnicodeSplitWithOffsets", [_flat(input)]):
         points, offsets = unicode_decode_with_offsets(
@@ -178,12 +178,12 @@ def unicode_encode(
     replacement_char: int = 0xFFFD,
     name: str | None = None,
 ) -> Tensor | RaggedTensor:
-    """Makes strings of code points.
+    """Converts code points to strings.
 
     Args:
         input: int32 code points, (..., characters), or a `RaggedTensor`.
         output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-        errors: As for `unicode_decode`, for numbers that are no code point of a character.
+        errors: See `unicode_decode`; here for numbers that are not a code point of a character.
         replacement_char: A code point.
         name: Name of the scope.
 
@@ -191,7 +191,7 @@ def unicode_encode(
         The strings, without the last dimension.
 
     Raises:
-        ValueError: If the rank is 0 or not known, or an argument is another one.
+        ValueError: If the rank is 0 or unknown, or an argument is invalid.
     """
     with name_scope(name, "UnicodeEncode", [_flat(input)]):
         return _encoded(input, (output_encoding, errors, replacement_char))
@@ -210,15 +210,15 @@ def unicode_transcode(
 
     Args:
         input: The strings.
-        input_encoding: Their encoding, such as "UTF-8" or "ISO-8859-1".
+        input_encoding: The encoding of the strings, such as "UTF-8" or "ISO-8859-1".
         output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-        errors: As for `unicode_decode`.
+        errors: See `unicode_decode`.
         replacement_char: A code point.
-        replace_control_characters: As for `unicode_decode`.
+        replace_control_characters: See `unicode_decode`.
         name: Name of the operation.
 
     Raises:
-        ValueError: If an argument is another one.
+        ValueError: If an argument is invalid.
     """
     options = _Options(errors, replacement_char, replace_control_characters)
     decode, encoding = _decoder(input_encoding), _check_output(output_encoding)
@@ -245,8 +245,8 @@ def unicode_script(input: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        int32, of the same shape: 0 for characters of all scripts, 25 for Latin; -1 for numbers that
-        are no code point.
+        int32, of the same shape: for example, 0 for characters common to all scripts, 25 for Latin,
+        and -1 for invalid code points.
     """
 
     def kernel(points: Array) -> Array:
@@ -348,10 +348,10 @@ def decode_rows(
 
     Args:
         strings: A vector.
-        input_encoding: As for `unicode_decode`.
-        errors: See there.
-        replacement_char: See there.
-        replace_control_characters: See there.
+        input_encoding: See `unicode_decode`.
+        errors: See `unicode_decode`.
+        replacement_char: See `unicode_decode`.
+        replace_control_characters: See `unicode_decode`.
         has_offsets: Whether to return offsets.
         name: Name of the operation.
     """
@@ -421,9 +421,9 @@ def encode_rows(
     Args:
         points: The code points, a vector.
         splits: The splits of the rows.
-        output_encoding: As for `unicode_encode`.
-        errors: See there.
-        replacement_char: See there.
+        output_encoding: See `unicode_encode`.
+        errors: See `unicode_encode`.
+        replacement_char: See `unicode_encode`.
         name: Name of the operation.
     """
     codec = _check_output(output_encoding)

@@ -20,20 +20,20 @@ def histogram(
     collections: Sequence[str] | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """Makes a histogram summary of the values of a tensor.
+    """Creates a histogram summary of the values of a tensor.
 
     Args:
-        name: As for `scalar`.
+        name: See `scalar`.
         values: Numbers, of any shape.
-        collections: As for `scalar`.
-        family: As for `scalar`.
+        collections: See `scalar`.
+        family: See `scalar`.
 
     Returns:
-        As `scalar`.
+        See `scalar`.
 
     Raises:
-        InvalidArgumentError: When run: a value is not finite.
-        TypeError: If they are not numbers.
+        InvalidArgumentError: When run, if a value is not finite.
+        TypeError: If `values` are not numbers.
     """
     inputs = Input("values", values, allowed=SUMMARIZABLE)
     return summarize("HistogramSummary", "tag", name, inputs, collections, family)

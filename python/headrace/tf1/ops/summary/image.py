@@ -26,27 +26,27 @@ def image(
     collections: Sequence[str] | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """Makes a summary of images, as PNG files.
+    """Creates a summary of images, as PNG files.
 
-    Bytes are shown as they are. Floats are scaled, in each image alone: from 0 to 255, so that its
-    largest value is 255; with negative values so that 0 is 128 and the value furthest from it 1 or
-    255. A pixel with a channel that is not finite is red.
+    uint8 images are not scaled. Float images are scaled separately. Without negative values, the
+    largest value becomes 255. With negative values, 0 becomes 128, and the value furthest from it 1
+    or 255. A pixel with a channel that is not finite is red.
 
     Args:
-        name: As for `scalar`. The images' tags are `name/image/0`, `name/image/1` and so on; with
-            `max_outputs=1` the one is `name/image`.
-        tensor: uint8 or floats, (batch, height, width, channels): 1 channel for grey, 3 for RGB,
-            4 with alpha.
-        max_outputs: The most images to take, the first of the batch.
-        collections: As for `scalar`.
-        family: As for `scalar`.
+        name: See `scalar`. The tags of the images are `name/image/0`, `name/image/1` and so on, or
+            `name/image` if `max_outputs` is 1.
+        tensor: uint8 or floats, (batch, height, width, channels): 1 channel is grey, 3 are RGB, and
+            4 are RGBA.
+        max_outputs: The maximum number of images, from the start of the batch.
+        collections: See `scalar`.
+        family: See `scalar`.
 
     Returns:
-        As `scalar`.
+        See `scalar`.
 
     Raises:
-        InvalidArgumentError: When run: `tensor` is of another shape.
-        TypeError: If it is of another type.
+        InvalidArgumentError: When run, if `tensor` has the wrong shape.
+        TypeError: If `tensor` has the wrong type.
         ValueError: If `max_outputs` is less than 1.
     """
     if max_outputs < 1:

@@ -21,15 +21,16 @@ def merge(
 
     Args:
         inputs: Serialized summaries.
-        collections: The collections to add the result to; None for none.
+        collections: The collections to add the result to (optional).
         name: Name of the operation.
 
     Returns:
-        A scalar string: a serialized `Summary` with the values of all.
+        A scalar string: a serialized `Summary` with all values.
 
     Raises:
-        InvalidArgumentError: When run: two have the same tag, or one is not a summary.
-        ValueError: If there are none.
+        InvalidArgumentError: When run, if two summaries have the same tag, or an input is not a
+            summary.
+        ValueError: If there are no inputs.
     """
     if not inputs:
         raise ValueError(
@@ -50,11 +51,11 @@ def merge_all(
 
     Args:
         key: Name of the collection.
-        scope: Only those whose name matches this regular expression.
+        scope: A regular expression that the names must match.
         name: Name of the operation.
 
     Returns:
-        As `merge`; None if there are no summaries.
+        See `merge`. None if there are no summaries.
     """
     summaries = get_collection(key, scope=scope)
     return merge(summaries, name=name) if summaries else None

@@ -20,20 +20,20 @@ def scalar(
     collections: Sequence[str] | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """Makes a summary of one number.
+    """Creates a summary of one number.
 
     Args:
-        name: Its tag, together with the name scope. Invalid characters become "_".
+        name: The tag, to which the name scope is added. Invalid characters are replaced with "_".
         tensor: A scalar number.
-        collections: The collections to add the summary to; None for `GraphKeys.SUMMARIES`.
-        family: Goes before the tag; TensorBoard groups by it.
+        collections: The collections to add the summary to. Defaults to `GraphKeys.SUMMARIES`.
+        family: A prefix of the tag, which TensorBoard uses to group summaries.
 
     Returns:
         A scalar string: a serialized `Summary`, for `FileWriter.add_summary`.
 
     Raises:
-        InvalidArgumentError: When run: `tensor` is not a scalar.
-        TypeError: If it is not a number.
+        InvalidArgumentError: When run, if `tensor` is not a scalar.
+        TypeError: If `tensor` is not a number.
     """
     values = Input("values", tensor, allowed=SUMMARIZABLE)
     return summarize("ScalarSummary", "tags", name, values, collections, family)

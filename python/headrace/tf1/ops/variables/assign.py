@@ -32,18 +32,18 @@ def assign(
 
     Args:
         ref: The variable.
-        value: The new value; must convert to a tensor of its type.
-        validate_shape: Whether the value must have the variable's shape; None for True.
-        use_locking: Accepted for TensorFlow's sake: updates never overlap.
+        value: The new value. It must be convertible to a tensor of the same type.
+        validate_shape: Whether the value must have the variable's shape. Defaults to True.
+        use_locking: Accepted for compatibility: updates never overlap.
         name: Name of the operation.
 
     Returns:
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        InvalidArgumentError: When run: the value has another shape, and `validate_shape`.
-        TypeError: If `ref` is not a variable or the value cannot be converted.
-        ValueError: If the static shapes differ, and `validate_shape`.
+        InvalidArgumentError: When run, if the value has another shape and `validate_shape` is True.
+        TypeError: If `ref` is not a variable, or the value cannot be converted.
+        ValueError: If the static shapes differ and `validate_shape` is True.
     """
     is_checked = validate_shape is None or bool(validate_shape)
 
@@ -66,15 +66,15 @@ def assign_add(
     Args:
         ref: The variable.
         value: The value to add, of the variable's type and shape.
-        use_locking: Accepted for compatibility; not used.
+        use_locking: Accepted for compatibility, but not used.
         name: Name of the operation.
 
     Returns:
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        FailedPreconditionError: When run: the variable has no value.
-        TypeError: If `ref` is not a variable or the value cannot be converted.
+        FailedPreconditionError: When run, if the variable has no value.
+        TypeError: If `ref` is not a variable, or the value cannot be converted.
         ValueError: If the static shapes differ.
     """
     return _update("AssignAdd", ref, value, use_locking, name)
@@ -86,12 +86,12 @@ def assign_sub(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Adds an operation that subtracts from a variable; otherwise like `assign_add`."""
+    """Adds an operation that subtracts from a variable. See `assign_add` for the arguments."""
     return _update("AssignSub", ref, value, use_locking, name)
 
 
 def count_up_to(ref: Tensor | SupportsTensor, limit: int, name: str | None = None) -> Tensor:
-    """Adds an operation that adds one to a variable and returns the value before that.
+    """Adds an operation that adds one to a variable and returns the previous value.
 
     Args:
         ref: A scalar variable of int32 or int64.
@@ -99,8 +99,8 @@ def count_up_to(ref: Tensor | SupportsTensor, limit: int, name: str | None = Non
         name: Name of the operation.
 
     Raises:
-        OutOfRangeError: When run: the value is `limit` already; it stays.
-        TypeError: If `ref` is no such variable or `limit` no integer.
+        OutOfRangeError: When run, if the value is already `limit`. It does not change.
+        TypeError: If `ref` is not such a variable, or `limit` is not an integer.
     """
     try:
         attrs = {"limit": int(limit)}
@@ -110,7 +110,7 @@ def count_up_to(ref: Tensor | SupportsTensor, limit: int, name: str | None = Non
 
 
 def is_variable_initialized(ref: Tensor | SupportsTensor, name: str | None = None) -> Tensor:
-    """Adds an operation that says whether a variable has a value: a bool scalar.
+    """Adds an operation that returns whether a variable has a value, a bool scalar.
 
     Raises:
         TypeError: If `ref` is not a variable.
@@ -158,13 +158,13 @@ def apply_to_variable(
     """Adds an operation on a variable, and returns its output.
 
     Args:
-        op_type: Type of the operation.
+        op_type: The type of the operation.
         ref: The variable.
         inputs: The inputs after the variable.
         infer: Takes all input tensors and returns dtype and static shape of each output.
         attrs: Attributes; those for type variables are added.
         name: Name of the operation.
-        allowed: The types that the variable may have; None for all.
+        allowed: The types that the variable may have. Defaults to all types.
 
     Raises:
         TypeError: If `ref` is not a variable.

@@ -25,10 +25,10 @@ def global_step(sess: Any, global_step_tensor: Tensor | SupportsTensor | str) ->
 
     Args:
         sess: The session.
-        global_step_tensor: The variable, a tensor of it, or the name of one.
+        global_step_tensor: The variable, its tensor, or its name.
 
     Raises:
-        TypeError: If it is not an integer.
+        TypeError: If the value is not an integer.
     """
     step = sess.run(global_step_tensor)
     try:
@@ -41,14 +41,14 @@ def get_global_step(graph: Graph | None = None) -> Any:
     """Returns the variable that counts the steps.
 
     Args:
-        graph: The graph to look in; None for the default graph.
+        graph: The graph to search. Defaults to the default graph.
 
     Returns:
-        The one item of the collection `GraphKeys.GLOBAL_STEP`, or else the tensor named
-        "global_step:0". None if there is neither, or several of the first.
+        The only item of the collection `GraphKeys.GLOBAL_STEP`, or the tensor named "global_step:0"
+        if the collection is empty. None if neither exists, or the collection has several items.
 
     Raises:
-        TypeError: If it is not an integer scalar.
+        TypeError: If the result is not an integer scalar.
     """
     graph = get_default_graph() if graph is None else graph
     members = graph.get_collection(GraphKeys.GLOBAL_STEP)
@@ -64,13 +64,13 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Makes the variable that counts the steps: an int64 scalar, 0 at first.
+    """Creates the variable that counts the steps: an int64 scalar, initially 0.
 
     Args:
-        graph: The graph to make it in; None for the default graph.
+        graph: The graph of the variable. Defaults to the default graph.
 
     Raises:
-        ValueError: If there is one already.
+        ValueError: If the variable already exists.
     """
     graph = get_default_graph() if graph is None else graph
     if get_global_step(graph) is not None:
@@ -87,13 +87,13 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Returns the variable that counts the steps. It is made if there is none."""
+    """Returns the variable that counts the steps. It is created if it does not exist."""
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
 
 
 def assert_global_step(global_step_tensor: object) -> None:
-    """Raises TypeError unless it can count steps: a variable or tensor, an integer scalar."""
+    """Raises TypeError if the argument is not an integer scalar variable or tensor."""
     if not isinstance(global_step_tensor, (Variable, Tensor)):
         raise TypeError(
             f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor}.'

@@ -43,42 +43,41 @@ __all__ = [
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables that are saved: those of `GraphKeys.GLOBAL_VARIABLES`.
+    """Returns the variables in `GraphKeys.GLOBAL_VARIABLES`, which are saved.
 
     Args:
-        scope: A regular expression that the beginning of a variable's name must match; None for
-            all. The functions below take the same.
+        scope: A regular expression for the start of the names. Defaults to all variables.
     """
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables that are not saved: those of `GraphKeys.LOCAL_VARIABLES`."""
+    """Returns the variables in `GraphKeys.LOCAL_VARIABLES`, which are not saved."""
     return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables to train: those of `GraphKeys.TRAINABLE_VARIABLES`."""
+    """Returns the variables in `GraphKeys.TRAINABLE_VARIABLES`, which can be trained."""
     return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables that the user has added to `GraphKeys.MODEL_VARIABLES`."""
+    """Returns the variables that the user added to `GraphKeys.MODEL_VARIABLES`."""
     return get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables that the user has added to `GraphKeys.MOVING_AVERAGE_VARIABLES`."""
+    """Returns the variables that the user added to `GraphKeys.MOVING_AVERAGE_VARIABLES`."""
     return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """Adds an operation that runs the initializers of some variables, in any order."""
+    """Adds an operation that runs the initializers of the given variables, in any order."""
     return group(*[variable.initializer for variable in var_list], name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """Adds an operation that initializes all global variables there are now."""
+    """Adds an operation that initializes all global variables that exist now."""
     return variables_initializer(global_variables())
 
 
@@ -90,14 +89,14 @@ def local_variables_initializer() -> Operation:
 def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """Adds an operation that names the variables without a value.
+    """Adds an operation that returns the names of the variables without a value.
 
     Args:
-        var_list: The variables to look at; None for all global and local ones there are now.
+        var_list: The variables to check. Defaults to all global and local variables that exist now.
         name: Name of the operation.
 
     Returns:
-        Their names: a string vector.
+        The names, a string vector.
     """
     variables = global_variables() + local_variables() if var_list is None else list(var_list)
     with name_scope(name):
@@ -117,14 +116,14 @@ def report_uninitialized_variables(
 
 
 def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Tensor | None:
-    """Adds an operation whose run fails if a variable has no value.
+    """Adds an operation that fails if a variable has no value.
 
     Args:
-        var_list: The variables; None for all global and local ones there are now.
+        var_list: The variables. Defaults to all global and local variables that exist now.
 
     Returns:
-        The ranks of their values: an int32 vector, or a scalar for one variable. None if there are
-        no variables. A run ends with FailedPreconditionError if one has no value.
+        The ranks of the values, an int32 vector, or a scalar for one variable. None if there are no
+        variables. If a variable has no value, the run ends with FailedPreconditionError.
     """
     variables = global_variables() + local_variables() if var_list is None else list(var_list)
     if not variables:

@@ -58,7 +58,7 @@ class _Initializer(ABC):
 
         Args:
             shape: The shape, which must be fully known.
-            dtype: The dtype. None for the dtype passed to the initializer.
+            dtype: The dtype. Defaults to the dtype passed to the initializer.
             partition_info: Accepted for compatibility. Not used.
         """
         return self._make(shape, self.dtype if dtype is None else as_dtype(dtype))
@@ -68,7 +68,7 @@ class _Initializer(ABC):
 
 
 class zeros_initializer(_Initializer):
-    """Makes zeros; empty strings or False for those types."""
+    """Initializes with zeros, or with empty strings or False for these types."""
 
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(dtype)
@@ -78,7 +78,7 @@ class zeros_initializer(_Initializer):
 
 
 class ones_initializer(_Initializer):
-    """Makes ones; True for bool."""
+    """Initializes with ones, or with True for bool."""
 
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(dtype)
@@ -88,18 +88,18 @@ class ones_initializer(_Initializer):
 
 
 class constant_initializer(_Initializer):
-    """Makes a given value.
+    """Initializes with a given value.
 
     Args:
-        value: A number, a list of them or an array. If it has too few elements for a shape, the
-            last one is repeated.
-        dtype: Their type if a call names none.
-        verify_shape: Whether the value must have the shape already.
+        value: A number, a list of numbers or an array. If there are too few elements, the last one
+            is repeated.
+        dtype: The type, unless a call sets one.
+        verify_shape: Whether the value must already have the shape.
 
     Raises:
-        TypeError: If `value` is something else; when called, if it has another shape and that is to
-            be verified.
-        ValueError: When called: the value has too many elements.
+        TypeError: If `value` has the wrong type. When called, if `verify_shape` is True and the
+            shape is different.
+        ValueError: When called, if the value has too many elements.
     """
 
     def __init__(
@@ -135,13 +135,15 @@ class constant_initializer(_Initializer):
 
 
 class random_uniform_initializer(_Initializer):
-    """Makes random numbers of a uniform distribution; see `tf.random_uniform`.
+    """Initializes with uniform random numbers; see `tf.random_uniform`.
 
     Args:
         minval: The smallest value.
-        maxval: The upper bound, not included; None for 1. Integers need one.
-        seed: Determines the sequence, with the graph's seed.
-        dtype: Their type if a call names none.
+        maxval: The upper bound, which is excluded. It defaults to 1 for floats and is required for
+            integers.
+        seed: The seed of the operation. Together with the seed of the graph, it determines the
+            sequence.
+        dtype: The type, unless a call sets one.
     """
 
     def __init__(
@@ -159,16 +161,17 @@ class random_uniform_initializer(_Initializer):
 
 
 class random_normal_initializer(_Initializer):
-    """Makes random numbers of a normal distribution; see `tf.random_normal`.
+    """Initializes with normally distributed random numbers; see `tf.random_normal`.
 
     Args:
         mean: The mean.
         stddev: The standard deviation.
-        seed: Determines the sequence, with the graph's seed.
-        dtype: Their type if a call names none, a floating one.
+        seed: The seed of the operation. Together with the seed of the graph, it determines the
+            sequence.
+        dtype: The type, unless a call sets one. It must be a floating-point type.
 
     Raises:
-        ValueError: If the type is not a floating one.
+        ValueError: If the type is not a floating-point type.
     """
 
     _draw = staticmethod(random_normal)
@@ -189,24 +192,26 @@ class random_normal_initializer(_Initializer):
 
 
 class truncated_normal_initializer(random_normal_initializer):
-    """Makes numbers of a truncated normal distribution; see `random_normal_initializer`."""
+    """Initializes with truncated normal random numbers; see `random_normal_initializer`."""
 
     _draw = staticmethod(truncated_normal)
 
 
 class variance_scaling_initializer(_Initializer):
-    """Makes random numbers whose variance depends on the number of inputs or outputs of a layer.
+    """Initializes with random numbers whose variance depends on the size of a layer.
 
     Args:
-        scale: Multiplies the variance; positive.
+        scale: A positive factor for the variance.
         mode: The divisor of the variance: "fan_in", "fan_out" or "fan_avg". For a weight of shape
-            (..., inputs, outputs), each is multiplied by the sizes of the dimensions before them.
+            (..., inputs, outputs), inputs and outputs are multiplied by the sizes of the leading
+            dimensions.
         distribution: "uniform", "truncated_normal" (also called "normal") or "untruncated_normal".
-        seed: Determines the sequence, with the graph's seed.
-        dtype: Their type if a call names none, a floating one.
+        seed: The seed of the operation. Together with the seed of the graph, it determines the
+            sequence.
+        dtype: The type, unless a call sets one. It must be a floating-point type.
 
     Raises:
-        ValueError: If an argument is not one of these.
+        ValueError: If an argument is invalid.
     """
 
     def __init__(
@@ -251,14 +256,15 @@ class variance_scaling_initializer(_Initializer):
 
 
 class glorot_uniform_initializer(variance_scaling_initializer):
-    """Makes uniform random numbers that keep the scale of gradients about the same in all layers.
+    """Initializes with uniform random numbers that keep gradients similar in all layers.
 
     Args:
-        seed: Determines the sequence, with the graph's seed.
-        dtype: Their type if a call names none, a floating one.
+        seed: The seed of the operation. Together with the seed of the graph, it determines the
+            sequence.
+        dtype: The type, unless a call sets one. It must be a floating-point type.
 
     Raises:
-        ValueError: If the type is not a floating one.
+        ValueError: If the type is not a floating-point type.
     """
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
@@ -266,7 +272,7 @@ class glorot_uniform_initializer(variance_scaling_initializer):
 
 
 class glorot_normal_initializer(variance_scaling_initializer):
-    """The `glorot_uniform_initializer` with a truncated normal distribution."""
+    """Like `glorot_uniform_initializer`, but with a truncated normal distribution."""
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)

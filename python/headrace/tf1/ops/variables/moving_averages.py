@@ -54,14 +54,14 @@ def assign_moving_average(
 ) -> Tensor:
     """Adds an operation that moves a variable towards a value.
 
-    Its new value is `variable * decay + value * (1 - decay)`.
+    The new value is `variable * decay + value * (1 - decay)`.
 
     Args:
         variable: The variable.
         value: The value, of the variable's type and shape.
-        decay: The share of the old value, a float scalar.
-        zero_debias: Whether the variable began with 0 and its values are corrected for that: after
-            the first update it is the value. Two more variables keep what that needs.
+        decay: The weight of the old value, a float scalar.
+        zero_debias: Whether to correct for an initial value of 0, so that the variable equals the
+            value after the first update. This requires two more variables.
         name: Name of the operation.
 
     Returns:
@@ -86,14 +86,16 @@ def weighted_moving_average(
 ) -> Tensor:
     """Adds an operation that updates a weighted average, and returns it.
 
-    The average is the moving average of `value * weight`, divided by that of `weight`.
+    The average is the moving average of `value * weight`, divided by the moving average of
+    `weight`.
 
     Args:
         value: Numbers.
-        decay: The share of the old average, a float scalar.
-        weight: Their weights, which can be multiplied with them.
-        truediv: Whether integers are divided as floats.
-        collections: Collections of its two variables; None for `[GraphKeys.GLOBAL_VARIABLES]`.
+        decay: The weight of the old average, a float scalar.
+        weight: The weights, which must be broadcastable to the numbers.
+        truediv: Whether integers are converted to floats for the division.
+        collections: The collections of its two variables. Defaults to
+            `[GraphKeys.GLOBAL_VARIABLES]`.
         name: Name of the variable scope.
 
     Returns:
@@ -119,15 +121,16 @@ def weighted_moving_average(
 
 
 class ExponentialMovingAverage:
-    """Keeps moving averages of variables, in variables of its own.
+    """Keeps moving averages of variables in separate variables.
 
     Args:
-        decay: The share of the old average in an update, a float scalar: near 1, such as 0.999.
-        num_updates: The number of updates so far, such as the global step. The share is then at
-            most `(1 + num_updates) / (10 + num_updates)`, so that the first averages move faster.
-        zero_debias: Whether averages of tensors that are not variables, which begin with 0, are
-            corrected for that.
-        name: Ends the names of the averages.
+        decay: The weight of the old average in an update, a float scalar near 1, such as 0.999.
+        num_updates: The number of updates so far, such as the global step. If given, the weight is
+            at most `(1 + num_updates) / (10 + num_updates)`, so that the first averages move
+            faster.
+        zero_debias: Whether to correct averages of tensors that are not variables for their initial
+            value of 0.
+        name: The suffix of the names of the averages.
     """
 
     def __init__(
@@ -145,21 +148,22 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
-        """Ends the names of the averages."""
+        """The suffix of the names of the averages."""
         return self._name
 
     def apply(self, var_list: Iterable[Variable | Tensor] | None = None) -> Operation:
-        """Adds an operation that updates the averages; makes those that do not exist.
+        """Adds an operation that updates the averages, and creates missing averages.
 
-        The average of a variable begins with its initial value, that of another tensor with 0.
-        Variables are added to `GraphKeys.MOVING_AVERAGE_VARIABLES`, and averages to
+        The average of a variable starts with its initial value. The average of another tensor
+        starts with 0. Variables are added to `GraphKeys.MOVING_AVERAGE_VARIABLES`, and averages to
         `GraphKeys.GLOBAL_VARIABLES`.
 
         Args:
-            var_list: Float variables, or tensors with a known shape; None for all trainable ones.
+            var_list: Float variables, or tensors with a known shape. Defaults to all trainable
+                variables.
 
         Raises:
-            TypeError: If one is of another type.
+            TypeError: If one has another type.
         """
         items = trainable_variables() if var_list is None else list(var_list)
         for item in items:
@@ -184,11 +188,11 @@ class ExponentialMovingAverage:
             return group(*updates, name=scope)
 
     def average(self, var: Variable | Tensor) -> Variable | None:
-        """Returns the variable that keeps an average; None if there is none."""
+        """Returns the variable of an average, or None if there is none."""
         return self._averages.get(var)
 
     def average_name(self, var: Variable | Tensor) -> str:
-        """Returns the name of an average, also before `apply` makes it.
+        """Returns the name of an average, even before `apply` creates it.
 
         `tf.train.Saver({ema.average_name(v): v})` restores a variable from its average.
         """
@@ -204,9 +208,9 @@ class ExponentialMovingAverage:
         """Returns the variables to restore by the names in a checkpoint, for `tf.train.Saver`.
 
         Args:
-            moving_avg_variables: The variables that are restored from their averages; None for
-                those of `GraphKeys.MOVING_AVERAGE_VARIABLES` and the trainable ones. All other
-                global variables have their own names.
+            moving_avg_variables: The variables that are restored from their averages. Defaults to
+                the variables in `GraphKeys.MOVING_AVERAGE_VARIABLES` and the trainable variables.
+                All other global variables keep their own names.
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]

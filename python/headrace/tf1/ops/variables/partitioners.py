@@ -27,7 +27,7 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> _Partitioner:
     """Returns a function that splits a variable into a number of parts.
 
     Args:
-        num_shards: The number of parts; a shorter axis has one for each row.
+        num_shards: The number of parts. A shorter axis is split into single rows.
         axis: The axis to split.
     """
 
@@ -44,17 +44,17 @@ def variable_axis_size_partitioner(
     bytes_per_string_element: int = 16,
     max_shards: int | None = None,
 ) -> _Partitioner:
-    """Returns a function that splits a variable into parts of at most a size.
+    """Returns a function that splits a variable into parts of a maximum size.
 
     Args:
-        max_shard_bytes: The largest size of a part; a row that is larger is one.
+        max_shard_bytes: The maximum size of a part. A larger row is a part of its own.
         axis: The axis to split.
         bytes_per_string_element: The size of a string.
-        max_shards: The largest number of parts; None for any.
+        max_shards: The maximum number of parts. Defaults to no limit.
 
     Raises:
-        ValueError: If one of the numbers is not positive. The function raises it if it is not given
-            a `TensorShape` that is known, and a `DType`.
+        ValueError: If a number is not positive. The function raises it if its arguments are not a
+            known `TensorShape` and a `DType`.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(
@@ -87,12 +87,12 @@ def min_max_variable_partitioner(
     min_slice_size: int = 256 << 10,
     bytes_per_string_element: int = 16,
 ) -> _Partitioner:
-    """Returns a function that splits a variable into parts of at least a size.
+    """Returns a function that splits a variable into parts of a minimum size.
 
     Args:
-        max_partitions: The largest number of parts.
+        max_partitions: The maximum number of parts.
         axis: The axis to split.
-        min_slice_size: The smallest size of a part in bytes.
+        min_slice_size: The minimum size of a part in bytes.
         bytes_per_string_element: The size of a string.
 
     Returns:

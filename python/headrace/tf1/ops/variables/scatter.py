@@ -58,20 +58,21 @@ def scatter_update(
 
     Args:
         ref: The variable.
-        indices: The numbers of the rows, integers of any shape. Of several for one row the last
-            stays.
-        updates: The rows: of the shape of `indices` and then that of a row; or a scalar.
-        use_locking: Accepted for TensorFlow's sake: updates never overlap.
+        indices: The row indices, integers of any shape. If an index is repeated, the last row is
+            used.
+        updates: The rows, or a scalar. Their shape is the shape of `indices`, followed by the shape
+            of a row.
+        use_locking: Accepted for compatibility: updates never overlap.
         name: Name of the operation.
 
     Returns:
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        FailedPreconditionError: When run: the variable has no value.
-        InvalidArgumentError: When run: there is no such row, or the shapes do not fit.
-        TypeError: If `ref` is not a variable or a type does not fit.
-        ValueError: If the static shapes do not fit.
+        FailedPreconditionError: When run, if the variable has no value.
+        InvalidArgumentError: When run, if a row does not exist, or the shapes do not match.
+        TypeError: If `ref` is not a variable, or a type does not match.
+        ValueError: If the static shapes do not match.
     """
     return _scatter("ScatterUpdate", ref, indices, updates, use_locking, name)
 
@@ -83,7 +84,7 @@ def scatter_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Adds to rows; like `scatter_update`, but an index that occurs twice adds twice."""
+    """Adds to rows. It is like `scatter_update`, but an index that occurs twice adds twice."""
     return _scatter("ScatterAdd", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -94,7 +95,7 @@ def scatter_sub(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Subtracts from rows; otherwise like `scatter_add`."""
+    """Subtracts from rows. Otherwise, it is like `scatter_add`."""
     return _scatter("ScatterSub", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -105,7 +106,7 @@ def scatter_mul(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Multiplies rows; otherwise like `scatter_add`."""
+    """Multiplies rows. Otherwise, it is like `scatter_add`."""
     return _scatter("ScatterMul", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -116,9 +117,10 @@ def scatter_div(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Divides rows; otherwise like `scatter_add`. Integers are rounded towards 0.
+    """Divides rows. Otherwise, it is like `scatter_add`. Integers are rounded towards 0.
 
-    A run that divides an integer by 0 ends with InvalidArgumentError. TensorFlow's process ends.
+    Dividing an integer by 0 ends the run with InvalidArgumentError. In TensorFlow, it crashes the
+    process.
     """
     return _scatter("ScatterDiv", ref, indices, updates, use_locking, name, _NUMBERS)
 
@@ -130,7 +132,7 @@ def scatter_min(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Sets elements to the smaller of old and given value; otherwise like `scatter_add`."""
+    """Sets elements to the smaller of the old and the new value; see `scatter_add`."""
     return _scatter("ScatterMin", ref, indices, updates, use_locking, name, _ORDERED)
 
 
@@ -141,7 +143,7 @@ def scatter_max(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Sets elements to the larger of old and given value; otherwise like `scatter_add`."""
+    """Sets elements to the larger of the old and the new value; see `scatter_add`."""
     return _scatter("ScatterMax", ref, indices, updates, use_locking, name, _ORDERED)
 
 
@@ -156,19 +158,19 @@ def scatter_nd_update(
 
     Args:
         ref: The variable.
-        indices: The positions of the slices: tuples of integers along the last axis.
-        updates: The slices, one for each tuple.
-        use_locking: Accepted for compatibility; not used.
+        indices: The positions of the slices: index tuples along the last axis.
+        updates: The slices, one per tuple.
+        use_locking: Accepted for compatibility, but not used.
         name: Name of the operation.
 
     Returns:
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        FailedPreconditionError: When run: the variable has no value.
-        InvalidArgumentError: When run: there is no such index, or the shapes do not fit.
-        TypeError: If `ref` is not a variable or a type does not fit.
-        ValueError: If `indices` or `updates` are scalars.
+        FailedPreconditionError: When run, if the variable has no value.
+        InvalidArgumentError: When run, if an index is out of range, or the shapes do not match.
+        TypeError: If `ref` is not a variable, or a type does not match.
+        ValueError: If `indices` or `updates` is a scalar.
     """
     return _scatter("ScatterNdUpdate", ref, indices, updates, use_locking, name, is_nd=True)
 
@@ -180,7 +182,7 @@ def scatter_nd_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Adds to slices; otherwise like `scatter_nd_update`."""
+    """Adds to slices. Otherwise, it is like `scatter_nd_update`."""
     return _scatter("ScatterNdAdd", ref, indices, updates, use_locking, name, _NUMBERS, is_nd=True)
 
 
@@ -191,7 +193,7 @@ def scatter_nd_sub(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Subtracts from slices; otherwise like `scatter_nd_update`."""
+    """Subtracts from slices. Otherwise, it is like `scatter_nd_update`."""
     return _scatter("ScatterNdSub", ref, indices, updates, use_locking, name, _NUMBERS, is_nd=True)
 
 
@@ -202,20 +204,22 @@ def batch_scatter_update(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Adds operations that replace slices of each row of a variable, or of each row of its rows.
+    """Adds operations that replace slices of each row of a variable.
 
     Args:
         ref: The variable.
-        indices: The numbers of the slices: of its leading axes, and one for the slices.
-        updates: The slices: of the shape of `indices` and then that of a slice.
-        use_locking: Accepted for compatibility; not used.
+        indices: The slice indices, with the leading axes of the variable and one axis for the
+            slices.
+        updates: The slices. Their shape is the shape of `indices`, followed by the shape of a
+            slice.
+        use_locking: Accepted for compatibility, but not used.
         name: Name of the scope.
 
     Returns:
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        ValueError: If the rank of `indices` is not known.
+        ValueError: If the rank of `indices` is unknown.
     """
     indices = convert_to_tensor(indices, name="indices")
     rank = indices.shape.rank

@@ -34,17 +34,19 @@ class VariableScope:
     """The settings of `get_variable` inside a `with variable_scope(...)` block.
 
     Args:
-        reuse: True: variables must be there already. False: they must not. `AUTO_REUSE`: either.
-        name: Begins their names.
-        initializer: Makes their initial values unless a call says otherwise.
-        regularizer: Makes losses of them unless a call says otherwise.
-        name_scope: The name scope of the operations in the block that made this scope.
-        dtype: Their type unless a call says otherwise.
-        constraint: Their constraint unless a call says otherwise.
+        reuse: True: variables must already exist. False: they must not exist. `AUTO_REUSE`: both
+            are allowed.
+        name: The prefix of the names of variables.
+        initializer: Creates initial values, unless a call passes another initializer.
+        regularizer: Creates losses of variables, unless a call passes another regularizer.
+        name_scope: The name scope of the operations in the block that created this scope.
+        dtype: The type of variables, unless a call passes another one.
+        constraint: The constraint of variables, unless a call passes another one.
 
     Attributes:
-        name: Begins the names of variables.
-        original_name_scope: The name scope of the block that made this scope, with "/" at its end.
+        name: The prefix of the names of variables.
+        original_name_scope: The name scope of the block that created this scope, with "/" at the
+            end.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class VariableScope:
 
     @property
     def reuse(self) -> Reuse:
-        """True if variables must be there (True), must not be (False), or either (AUTO_REUSE)."""
+        """Whether variables must exist (True), must not (False), or may exist (AUTO_REUSE)."""
         return self._reuse
 
     @property
@@ -107,7 +109,7 @@ class VariableScope:
         self._dtype = as_dtype(dtype)
 
     def get_collection(self, name: str) -> list[Any]:
-        """Returns those items of a collection whose names begin with that of this scope."""
+        """Returns the items of a collection whose names start with the name of this scope."""
         return get_collection(name, f"{self.name}/" if self.name else "")
 
     def global_variables(self) -> list[Any]:
@@ -209,31 +211,31 @@ def variable_scope(
     constraint: Callable[..., Any] | None = None,
     auxiliary_name_scope: bool = True,
 ) -> Iterator[VariableScope]:
-    """Adds a prefix to the names of variables that `get_variable` finds or makes.
+    """Adds a prefix to the names of variables that `get_variable` returns or creates.
 
-    A name scope of the same name, made unique, is entered too. Settings that are not given are
-    inherited from the scope around it, or from the scope that is entered again.
+    It also enters a name scope of the same name, which is made unique. Other settings are inherited
+    from the surrounding scope, or from the scope that is entered again.
 
     Args:
-        name_or_scope: The name, which is added to that of the scope around, or a scope to enter
-            again, whose name stays.
-        default_name: Used, made unique, when `name_or_scope` is None.
-        values: The inputs of the operations made inside: their graph becomes the default.
-        initializer: Makes initial values; see `get_variable`.
-        regularizer: Makes a loss of each new variable.
-        reuse: True: variables must exist already, also in scopes inside. `AUTO_REUSE`: they are
-            made if they do not exist. None or False: as in the scope around it.
-        dtype: Type of variables.
-        constraint: Constraint of variables.
-        auxiliary_name_scope: Whether a name scope is entered.
+        name_or_scope: A name, which is appended to the name of the surrounding scope. Or a scope to
+            enter again, which keeps its name.
+        default_name: The name if `name_or_scope` is None. It is made unique.
+        values: The inputs of the operations inside the scope. Their graph becomes the default
+            graph.
+        initializer: Creates initial values; see `get_variable`.
+        regularizer: Creates a loss of each new variable.
+        reuse: True: variables must already exist, also in nested scopes. `AUTO_REUSE`: missing
+            variables are created. None or False: as in the surrounding scope.
+        dtype: The type of variables.
+        constraint: The constraint of variables.
+        auxiliary_name_scope: Whether to enter a name scope.
 
     Yields:
         The scope.
 
     Raises:
-        TypeError: If the scope is neither a string nor a scope, or there is no name at all.
-        ValueError: If a name is not valid, `reuse` is something else, or `reuse` is given without
-            a name or scope.
+        TypeError: If `name_or_scope` is neither a string nor a scope, or there is no name.
+        ValueError: If a name or `reuse` is invalid, or there is `reuse` but no name or scope.
     """
     _check_scope_arguments(name_or_scope, default_name, reuse, auxiliary_name_scope)
     graph = graph_of(() if values is None else values)
@@ -270,28 +272,28 @@ def get_variable(
     validate_shape: bool = True,
     constraint: Callable[..., Any] | None = None,
 ) -> Variable:
-    """Returns the variable of a name, which is made if it does not exist; see `variable_scope`.
+    """Returns the variable with a name, and creates it if it does not exist; see `variable_scope`.
 
     Args:
-        name: Its name, to which that of the variable scope is added; name scopes do not count.
-        shape: Its shape. Not to be given if `initializer` is a value or takes no shape.
-        dtype: Its type; None for that of the scope, by default float32.
-        initializer: A value; or a function `f(shape, dtype=...)`, such as
-            `zeros_initializer()`, or without arguments. None for the scope's, or else zeros, for
-            floats `glorot_uniform_initializer()`.
-        regularizer: A function of the variable: a loss for
-            `GraphKeys.REGULARIZATION_LOSSES`, or None. None for the scope's.
-        trainable: As for `Variable`.
-        collections: As for `Variable`.
-        validate_shape: As for `Variable`.
-        constraint: As for `Variable`; None for the scope's.
+        name: The name, without the name of the variable scope. Name scopes have no effect.
+        shape: The shape. Omit it if `initializer` is a value or does not accept a shape.
+        dtype: The type. Defaults to the type of the scope, which defaults to float32.
+        initializer: A value, a function `f(shape, dtype=...)` such as `zeros_initializer()`, or a
+            function without arguments. Defaults to the initializer of the scope. If it has none,
+            the default is `glorot_uniform_initializer()` for floats and zeros for other types.
+        regularizer: A function that receives the variable and returns a loss for
+            `GraphKeys.REGULARIZATION_LOSSES`, or None. Defaults to the regularizer of the scope.
+        trainable: See `Variable`.
+        collections: See `Variable`.
+        validate_shape: See `Variable`.
+        constraint: See `Variable`. Defaults to the constraint of the scope.
 
     Returns:
-        The variable: a new one, or the same one that an earlier call with the name has returned.
+        The variable: a new one, or the one that an earlier call with this name returned.
 
     Raises:
-        ValueError: If it exists and must not, or does not exist and must; if it has another shape
-            or type than asked for; if its shape or initial value is not known.
+        ValueError: If the variable exists but must not, or must exist but does not. If it has
+            another shape or type than requested, or its shape or initial value is unknown.
     """
     if not isinstance(name, str) or not name:
         raise ValueError(f"tf.get_variable: name is {name!r}, expected a non-empty string.")
@@ -335,9 +337,9 @@ def get_local_variable(
     validate_shape: bool = True,
     constraint: Callable[..., Any] | None = None,
 ) -> Variable:
-    """Does the same as `get_variable` for a local variable, neither trained nor saved.
+    """Like `get_variable`, but for a local variable, which is neither trained nor saved.
 
-    It is added to `GraphKeys.LOCAL_VARIABLES` besides `collections`.
+    It is added to `GraphKeys.LOCAL_VARIABLES` in addition to `collections`.
     """
     return get_variable(
         name,
@@ -353,7 +355,7 @@ def get_local_variable(
 
 
 def no_regularizer(_tensor: object) -> None:
-    """A regularizer without a loss: for a variable in a scope that has another regularizer."""
+    """A regularizer without a loss, for a variable in a scope that has another regularizer."""
 
 
 def _name_scope(graph: Graph, name: str | None, is_entered: bool) -> AbstractContextManager[str]:

@@ -68,12 +68,12 @@ class VariableStore:
         """Returns the variable of a name. If it does not exist, it is made if that is allowed.
 
         Args:
-            name: Its full name.
+            name: The full name.
             reuse: True: it must exist. False: it must not. `AUTO_REUSE`: either.
             shape: The shape with which its shape must be compatible; fully known if a function
                 makes the initial value.
-            dtype: Its type, unless `initializer` is a value.
-            initializer: The initial value or a function that makes it; None for the type's default.
+            dtype: The type, unless `initializer` is a value.
+            initializer: The initial value or a function that creates it. None means the default of the type.
             regularizer: Makes a loss of a new variable.
             arguments: More arguments for a new `Variable`.
 

@@ -63,27 +63,27 @@ _OPERATORS: Final = (
 
 
 class Variable:
-    """A tensor whose value each session keeps between its runs.
+    """A tensor whose value is kept between the runs of a session.
 
-    It has no value in a session until its initializer has run there. Used as a tensor or in an
-    expression it means its value.
+    It has no value in a session until its initializer has run there. In an expression, it stands
+    for its value.
 
     Args:
-        initial_value: The value that its initializer assigns: anything that converts to a tensor,
-            or a function that returns that. May use other variables, in any order.
-        trainable: Whether it is also added to `GraphKeys.TRAINABLE_VARIABLES`.
-        collections: Keys of the collections it is added to; None for
+        initial_value: The value that its initializer assigns: anything that can be converted to a
+            tensor, or a function that returns it. It can use other variables, in any order.
+        trainable: Whether the variable is also added to `GraphKeys.TRAINABLE_VARIABLES`.
+        collections: The keys of the collections that the variable is added to. Defaults to
             `[GraphKeys.GLOBAL_VARIABLES]`.
-        validate_shape: Whether its shape is always that of the initial value.
-        dtype: Type of the elements; None for that of the initial value.
-        shape: Its static shape; None for that of the initial value.
-        constraint: A function, kept as the attribute of that name.
-        name: Its name; made unique.
+        validate_shape: Whether the variable always keeps the shape of the initial value.
+        dtype: The type of the elements. Defaults to the type of the initial value.
+        shape: The static shape. Defaults to the shape of the initial value.
+        constraint: A function, which is kept as the attribute `constraint`.
+        name: The name, which is made unique.
 
     Raises:
         TypeError: If the initial value cannot have the type.
-        ValueError: If the initial value is None, or its shape is not known and `validate_shape`; if
-            `collections` is not a list or `constraint` no function.
+        ValueError: If the initial value is None, or its shape is unknown and `validate_shape` is
+            True. Or if `collections` is not a list, or `constraint` is not a function.
     """
 
     # Turns `ndarray + variable` into `variable.__radd__(ndarray)`.
@@ -147,73 +147,73 @@ class Variable:
 
     @property
     def name(self) -> str:
-        """The name of the tensor that represents it: `v:0`."""
+        """The name of the tensor that represents the variable, such as `v:0`."""
         return self._ref.name
 
     @property
     def op(self) -> Operation:
-        """The operation that represents it."""
+        """The operation that represents the variable."""
         return self._ref.op
 
     @property
     def graph(self) -> Graph:
-        """The graph it belongs to."""
+        """The graph that the variable belongs to."""
         return cast(Graph, self._ref.graph)
 
     @property
     def dtype(self) -> DType:
-        """Type of its elements, a reference type."""
+        """The type of the elements, a reference type."""
         return self._ref.dtype
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape of its value."""
+        """The static shape of the value."""
         return self._ref.shape
 
     @property
     def device(self) -> str:
-        """The device that was requested for its operation."""
+        """The device that was requested for the operation."""
         return self._ref.device
 
     @property
     def trainable(self) -> bool:
-        """True if it was made for training."""
+        """Whether the variable was created for training."""
         return self._trainable
 
     @property
     def constraint(self) -> Callable[..., Any] | None:
-        """The function it was given as constraint, for the code that trains it."""
+        """The constraint that was passed to the constructor, for code that trains the variable."""
         return self._constraint
 
     @property
     def initial_value(self) -> Tensor:
-        """The tensor that it was given as initial value."""
+        """The initial value that was passed to the constructor."""
         return self._initial_value
 
     @property
     def initializer(self) -> Operation:
-        """The operation that gives it its first value."""
+        """The operation that assigns the initial value."""
         return self._initializer
 
     def get_shape(self) -> TensorShape:
-        """Returns the static shape of its value."""
+        """Returns the static shape of the value."""
         return self._ref.shape
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds what the caller knows to the static shape."""
+        """Merges a shape into the static shape."""
         self._ref.set_shape(shape)
         self._snapshot.set_shape(shape)
 
     def value(self) -> Tensor:
-        """Returns the tensor that reads it."""
+        """Returns the tensor that reads the variable."""
         return self._snapshot
 
     def read_value(self) -> Tensor:
-        """Adds another operation that reads it, subject to the control dependencies of now."""
+        """Adds another operation that reads the variable, with the current control dependencies."""
         return _read(self._ref)
 
     def initialized_value(self) -> Tensor:
-        """Adds an operation that reads it, or computes its initial value if it has none yet."""
+        """Adds an operation that reads the variable, or its initial value if it has none."""
         return initialized_value(self._ref, self._initializer.inputs[1])
 
     def assign(
@@ -223,10 +223,10 @@ class Variable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Adds an operation that replaces its value; see `tf.assign`.
+        """Adds an operation that replaces the value; see `tf.assign`.
 
         Returns:
-            The new value, or the operation if `read_value` is false.
+            The new value, or the operation if `read_value` is False.
         """
         tensor = assign(self, value, use_locking=use_locking, name=name)
         return tensor if read_value else tensor.op
@@ -324,11 +324,11 @@ class Variable:
         return count_up_to(self, limit)
 
     def load(self, value: npt.ArrayLike, session: Any = None) -> None:
-        """Replaces its value in a session; adds nothing to the graph.
+        """Replaces the value in a session, without adding to the graph.
 
         Args:
-            value: An array of its shape.
-            session: The session; None for the default session.
+            value: An array of the same shape.
+            session: The session. Defaults to the default session.
 
         Raises:
             ValueError: If there is no session, or the value has another shape.
@@ -342,7 +342,7 @@ class Variable:
         session.run(self._initializer, {self._initializer.inputs[1]: value})
 
     def eval(self, session: Any = None) -> Any:
-        """Returns its value in a session; None for the default session."""
+        """Returns the value in a session, by default in the default session."""
         return self._snapshot.eval(session=session)
 
     def _as_graph_element(self) -> Tensor:

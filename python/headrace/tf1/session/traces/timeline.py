@@ -27,7 +27,7 @@ class _Op(NamedTuple):
 
 
 class Timeline:
-    """Makes a trace of step statistics.
+    """Creates a trace from step statistics.
 
     Args:
         step_stats: `run_metadata.step_stats` of a run with `RunOptions(trace_level=...)`.

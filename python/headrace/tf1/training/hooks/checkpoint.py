@@ -29,10 +29,10 @@ _log = logging.getLogger(__name__)
 
 
 class CheckpointSaverListener:
-    """The base class of listeners that are called at each checkpoint; its methods do nothing."""
+    """The base class of listeners that are called at each checkpoint. Its methods do nothing."""
 
     def begin(self) -> None:
-        """Called once, before the session is made."""
+        """Called once, before the session is created."""
 
     def before_save(self, session: Session, global_step_value: int) -> None:
         """Called before a checkpoint is written.
@@ -43,14 +43,14 @@ class CheckpointSaverListener:
         """
 
     def after_save(self, session: Session, global_step_value: int) -> bool | None:
-        """Called when a checkpoint was written.
+        """Called after a checkpoint is written.
 
         Args:
             session: The session.
             global_step_value: The global step.
 
         Returns:
-            True to end the training.
+            True to stop the training.
         """
         return None
 
@@ -64,21 +64,21 @@ class CheckpointSaverListener:
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves a checkpoint at the beginning, at intervals, and at the end.
+    """Saves a checkpoint at the start, at intervals, and at the end.
 
     Args:
         checkpoint_dir: The directory.
         save_secs: The interval in seconds.
         save_steps: The interval in steps.
         saver: Saves the checkpoints.
-        checkpoint_basename: The prefix of the files' names.
-        scaffold: Its `saver` saves, if there is no `saver`. If there is neither, the saver of the
-            collection `GraphKeys.SAVERS`.
+        checkpoint_basename: The prefix of the file names.
+        scaffold: The scaffold whose saver is used if there is no `saver`. If there is neither, the
+            saver in the collection `GraphKeys.SAVERS` is used.
         listeners: `CheckpointSaverListener`s to call at each checkpoint.
-        save_graph_def: Whether the graph is written as text too, once, to `graph.pbtxt`.
+        save_graph_def: Whether to write the graph as text, once, to `graph.pbtxt`.
 
     Raises:
-        ValueError: Unless exactly one interval is given, or if both `saver` and `scaffold` are.
+        ValueError: If there is not exactly one interval, or both `saver` and `scaffold` are given.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class CheckpointSaverHook(SessionRunHook):
                 run_context.request_stop()
 
     def end(self, session: Session) -> None:
-        """Saves the last checkpoint, unless its step is saved already."""
+        """Saves the last checkpoint, unless its step is already saved."""
         step = int(session.run(self._step))
         if step != self._clock.last_triggered_step():
             self._save(session, step)

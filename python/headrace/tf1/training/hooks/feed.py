@@ -12,7 +12,7 @@ __all__ = ["FeedFnHook"]
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds each run with the values that a function returns.
+    """Feeds the values that a function returns to each run.
 
     Args:
         feed_fn: Returns the feeds of one run.
@@ -22,5 +22,5 @@ class FeedFnHook(SessionRunHook):
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Asks the function for the feeds."""
+        """Calls the function to get the feeds."""
         return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())

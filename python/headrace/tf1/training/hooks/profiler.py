@@ -24,20 +24,20 @@ __all__ = ["ProfilerHook"]
 
 
 class ProfilerHook(SessionRunHook):
-    """Writes the begin and the end of each operation of some steps.
+    """Writes the start and end of each operation, for some of the steps.
 
-    It goes to `timeline-STEP.json`, for Chrome's tracing, and to an event, for TensorBoard. The
-    first run finds out the step; the second is the first that can be traced.
+    The trace is written to `timeline-STEP.json`, for Chrome's tracing, and to an event, for
+    TensorBoard. The first run reads the step, so the second run is the first that can be traced.
 
     Args:
-        save_steps: Every so many steps.
-        save_secs: Every so many seconds.
+        save_steps: The interval in steps.
+        save_secs: The interval in seconds.
         output_dir: The directory of the files.
         show_dataflow: Whether the trace has arrows; see `Timeline`.
-        show_memory: Accepted for compatibility; not used.
+        show_memory: Accepted for compatibility, but not used.
 
     Raises:
-        ValueError: Unless exactly one interval is given.
+        ValueError: If there is not exactly one interval.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class ProfilerHook(SessionRunHook):
         """Finds the global step.
 
         Raises:
-            RuntimeError: If the graph has none.
+            RuntimeError: If the graph has no global step.
         """
         self._next_step: int | None = None
         self._global_step = require_global_step("ProfilerHook")
         self._writer = FileWriterCache.get(self._directory)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for a trace, if one is due."""
+        """Requests a trace, if one is due."""
         step = self._next_step
         self._is_due = step is not None and self._timer.should_trigger_for_step(step)
         options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._is_due else None
@@ -81,7 +81,7 @@ class ProfilerHook(SessionRunHook):
         self._next_step = step + 1
 
     def end(self, session: object) -> None:
-        """Lets readers see all events."""
+        """Flushes all events."""
         self._writer.flush()
 
     def _write(self, step: int, run_metadata: RunMetadata) -> None:

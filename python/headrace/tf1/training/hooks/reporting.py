@@ -31,18 +31,17 @@ _log = logging.getLogger(__name__)
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs the values of tensors at some runs, on the level INFO.
+    """Logs the values of tensors in some runs, at level INFO.
 
     Args:
-        tensors: Tensors or names of some: a list, or a dict by what they are called in the log.
-        every_n_iter: Every so many runs, the first included.
-        every_n_secs: Every so many seconds, the first run included.
-        at_end: Whether at the end too.
-        formatter: Makes the line of the dict of values.
+        tensors: Tensors or their names: a list, or a dict by name in the log.
+        every_n_iter: The interval in runs, starting with the first.
+        every_n_secs: The interval in seconds, starting with the first run.
+        at_end: Whether to log at the end as well.
+        formatter: Converts a dict of values to a line.
 
     Raises:
-        ValueError: If both intervals are given, or nothing at all, or `every_n_iter` is not
-            positive.
+        ValueError: If both intervals or no option is given, or `every_n_iter` is not positive.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class LoggingTensorHook(SessionRunHook):
         """Finds the tensors.
 
         Raises:
-            ValueError: If one is not in the default graph.
+            ValueError: If a tensor is not in the default graph.
         """
         self._clock.reset()
         self._num_runs = 0
@@ -93,7 +92,7 @@ class LoggingTensorHook(SessionRunHook):
         self._num_runs += 1
 
     def end(self, session: Session) -> None:
-        """Logs the values at the end, with `at_end`."""
+        """Logs the values at the end, if `at_end` is True."""
         if self._at_end:
             self._log_tensors(session.run(self._tensors))
 
@@ -110,13 +109,13 @@ class StepCounterHook(SessionRunHook):
     """Counts steps per second, for the log and for TensorBoard.
 
     Args:
-        every_n_steps: Every so many steps.
-        every_n_secs: Every so many seconds, with `every_n_steps=None`.
+        every_n_steps: The interval in steps.
+        every_n_secs: The interval in seconds, if `every_n_steps` is None.
         output_dir: The directory of the event file.
-        summary_writer: Writes the events, instead of one for `output_dir`.
+        summary_writer: The writer of the events, instead of a new one for `output_dir`.
 
     Raises:
-        ValueError: Unless exactly one interval is given.
+        ValueError: If there is not exactly one interval.
     """
 
     def __init__(
@@ -171,15 +170,16 @@ class SummarySaverHook(SessionRunHook):
     """Writes summaries to an event file.
 
     Args:
-        save_steps: Every so many steps, the first run included.
-        save_secs: Every so many seconds, the first run included.
+        save_steps: The interval in steps, starting with the first run.
+        save_secs: The interval in seconds, starting with the first run.
         output_dir: The directory of the event file.
-        summary_writer: Writes the events, instead of one for `output_dir`.
-        scaffold: Its `summary_op` is written.
-        summary_op: A tensor with a summary, or a list of some, instead of `scaffold`.
+        summary_writer: The writer of the events, instead of a new one for `output_dir`.
+        scaffold: The scaffold whose `summary_op` is written.
+        summary_op: A tensor with a summary, or a list of tensors, instead of `scaffold`.
 
     Raises:
-        ValueError: Unless exactly one interval, and one of `scaffold` and `summary_op`, is given.
+        ValueError: If there is not exactly one interval, or not exactly one of `scaffold` and
+            `summary_op`.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class SummarySaverHook(SessionRunHook):
         self._next_step = step + 1
 
     def end(self, session: Session | None = None) -> None:
-        """Lets readers see all summaries."""
+        """Flushes all summaries."""
         if self._summary_writer is not None:
             self._summary_writer.flush()
 
@@ -254,8 +254,8 @@ class FinalOpsHook(SessionRunHook):
     """Fetches values at the end of the training.
 
     Args:
-        final_ops: The fetches at the end: one fetch, or a structure of some.
-        final_ops_feed_dict: The feeds for that.
+        final_ops: The fetches at the end: one fetch or a structure of fetches.
+        final_ops_feed_dict: The feeds at the end.
     """
 
     def __init__(
@@ -267,7 +267,7 @@ class FinalOpsHook(SessionRunHook):
 
     @property
     def final_ops_values(self) -> Any:
-        """The values of `final_ops`; None before the end."""
+        """The values of `final_ops`, or None before the end."""
         return self._final_ops_values
 
     def end(self, session: Session) -> None:

@@ -14,12 +14,12 @@ __all__ = ["SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunV
 
 
 class SessionRunArgs(NamedTuple):
-    """The fetches and feeds that a hook adds to a run, or that the program gave to it.
+    """The fetches and feeds that a hook adds to a run, or that the program passed.
 
     Attributes:
-        fetches: Additional fetches; None for none.
-        feed_dict: Additional feeds; None for none.
-        options: Options of the run; None for none.
+        fetches: Additional fetches (optional).
+        feed_dict: Additional feeds (optional).
+        options: The options of the run (optional).
     """
 
     fetches: Any
@@ -31,7 +31,8 @@ class SessionRunValues(NamedTuple):
     """The results of a run for a hook.
 
     Attributes:
-        results: The values of the hook's fetches, in their structure; None if it fetched nothing.
+        results: The values of the fetches of the hook, in their structure. None if it fetched
+            nothing.
         options: The options of the run.
         run_metadata: The session's metadata of the run.
     """
@@ -51,7 +52,7 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """The arguments that the program gave to `run`."""
+        """The arguments that the program passed to `run`."""
         return self._original_args
 
     @property
@@ -61,26 +62,26 @@ class SessionRunContext:
 
     @property
     def stop_requested(self) -> bool:
-        """True if a hook has asked for the end of the training."""
+        """Whether a hook has requested to stop the training."""
         return self._stop_requested
 
     def request_stop(self) -> None:
-        """Asks for the end of the training: `should_stop` of the session is True from then on."""
+        """Requests to stop the training. `should_stop` of the session is then True."""
         self._stop_requested = True
 
 
 class SessionRunHook:
-    """The base of all hooks, whose methods do nothing. Subclasses override some."""
+    """The base class of all hooks. Its methods do nothing. Subclasses override some of them."""
 
     def begin(self) -> None:
-        """Called once, before the session is made. The graph may be changed here only."""
+        """Called once, before the session is created. The graph may be changed here only."""
 
     def after_create_session(self, session: Session, coord: Coordinator) -> None:
-        """Called when a session was made, and its queue runners started.
+        """Called after a session is created and its queue runners are started.
 
         Args:
             session: The session.
-            coord: Stops the threads of its queue runners.
+            coord: The coordinator that stops the queue runners.
         """
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
@@ -90,11 +91,11 @@ class SessionRunHook:
             run_context: The run.
 
         Returns:
-            Additional fetches and feeds; None for none.
+            Additional fetches and feeds, or None.
         """
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Called after each run, unless it failed.
+        """Called after each successful run.
 
         Args:
             run_context: The run.
@@ -102,8 +103,8 @@ class SessionRunHook:
         """
 
     def end(self, session: Session) -> None:
-        """Called at the end, unless the training ended with an error.
+        """Called at the end, unless the training fails.
 
         Args:
-            session: The session, which is closed after that.
+            session: The session, which is closed afterwards.
         """

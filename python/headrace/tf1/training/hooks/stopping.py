@@ -35,14 +35,15 @@ _log = logging.getLogger(__name__)
 
 
 class StopAtStepHook(SessionRunHook):
-    """Ends the training at a step.
+    """Stops the training at a step.
 
     Args:
-        num_steps: The number of steps after the session's first.
-        last_step: At this global step, or after the next run if it is reached already.
+        num_steps: The number of steps after the first step of the session.
+        last_step: The global step at which to stop. If it is already reached, the training stops
+            after the next run.
 
     Raises:
-        ValueError: Unless exactly one of them is given.
+        ValueError: If not exactly one of them is given.
     """
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
@@ -62,7 +63,7 @@ class StopAtStepHook(SessionRunHook):
         self._step = require_global_step("StopAtStepHook")
 
     def after_create_session(self, session: Session, coord: Coordinator) -> None:
-        """Computes the last step. A recreated session ends at the same step."""
+        """Computes the last step. A recreated session stops at the same step."""
         if self._last_step is None:
             assert self._num_steps is not None
             self._last_step = int(session.run(self._step)) + self._num_steps
@@ -72,7 +73,7 @@ class StopAtStepHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Asks for the end if the step is reached."""
+        """Requests a stop if the step is reached."""
         assert self._last_step is not None
         # The run may have read the step before or after it was counted.
         is_near = run_values.results + 1 >= self._last_step
@@ -81,18 +82,18 @@ class StopAtStepHook(SessionRunHook):
 
 
 class NanLossDuringTrainingError(RuntimeError):
-    """The loss is not a number."""
+    """Raised when the loss is NaN."""
 
     def __str__(self) -> str:
         return "NaN loss during training."
 
 
 class NanTensorHook(SessionRunHook):
-    """Ends the training when a tensor is not a number.
+    """Stops the training when a tensor is NaN.
 
     Args:
         loss_tensor: A scalar tensor, or its name.
-        fail_on_nan_loss: Whether that is an error; otherwise the training just ends.
+        fail_on_nan_loss: Whether to raise an error. If False, the training only stops.
     """
 
     def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
@@ -104,10 +105,10 @@ class NanTensorHook(SessionRunHook):
         return SessionRunArgs(self._loss_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Looks at the tensor.
+        """Checks the tensor.
 
         Raises:
-            NanLossDuringTrainingError: If it is not a number and that is an error.
+            NanLossDuringTrainingError: If the tensor is NaN and `fail_on_nan_loss` is True.
         """
         if not np.isnan(run_values.results):
             return
@@ -119,10 +120,10 @@ class NanTensorHook(SessionRunHook):
 
 
 class GlobalStepWaiterHook(SessionRunHook):
-    """Delays the first run until others have brought the global step so far.
+    """Delays the first run until other workers reach a global step.
 
     Args:
-        wait_until_step: The step; 0 or less for no delay.
+        wait_until_step: The step to wait for. 0 or less means no delay.
     """
 
     def __init__(self, wait_until_step: int) -> None:

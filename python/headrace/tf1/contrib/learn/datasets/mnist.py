@@ -53,20 +53,21 @@ _NUM_PIXELS: Final = 784
 
 
 class DataSet:
-    """Images and labels in memory, from which batches are taken.
+    """Images and labels in memory, and batches of them.
 
     Args:
-        images: uint8, (number, height, width, 1), 0-255.
-        labels: The labels: (number,), or one-hot rows.
-        fake_data: Whether batches are constants, and `images` and `labels` are not used.
+        images: uint8, (n, height, width, 1), 0-255.
+        labels: The labels: (n,), or one-hot rows.
+        fake_data: If True, batches are constants, and `images` and `labels` are not used.
         one_hot: Whether the labels of fake batches are one-hot.
         dtype: float32 for images from 0 to 1, uint8 for images as they are.
-        reshape: Whether an image becomes a row of its pixels.
-        seed: Seeds NumPy's global random numbers, which shuffle; None for the graph's seed.
+        reshape: Whether an image is flattened to a row of pixels.
+        seed: The seed of NumPy's global random numbers, which are used to shuffle. Defaults to the
+            seed of the graph.
 
     Raises:
         TypeError: If `dtype` is another type.
-        ValueError: If there are not as many labels as images, or the images have more channels.
+        ValueError: If the numbers of labels and images differ, or the images have several channels.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class DataSet:
 
     @property
     def epochs_completed(self) -> int:
-        """The number of epochs of which batches have gone past the end."""
+        """The number of completed epochs."""
         return self._epochs_completed
 
     def next_batch(
@@ -133,12 +134,12 @@ class DataSet:
     ) -> tuple[Any, Any]:
         """Returns the next images and labels.
 
-        A batch at the end of an epoch is completed with images of the next one.
+        A batch at the end of an epoch is filled up with images of the next epoch.
 
         Args:
             batch_size: The number of images.
-            fake_data: Whether to return constants, lists of numbers.
-            shuffle: Whether an epoch that begins with this batch, or within it, has a new order.
+            fake_data: If True, returns constants: lists of numbers.
+            shuffle: Whether to shuffle an epoch that begins with or within this batch.
 
         Raises:
             ValueError: If there are fewer images.
@@ -177,8 +178,8 @@ class Datasets(NamedTuple):
 
     Attributes:
         train: The examples to train with.
-        validation: Those to choose settings with.
-        test: Those to measure with.
+        validation: The examples to select settings with.
+        test: The examples to evaluate with.
     """
 
     train: DataSet
@@ -199,20 +200,21 @@ def read_data_sets(
     """Reads the four files of MNIST, or of a data set in the same form, from a directory.
 
     Args:
-        train_dir: The directory. It must have the files: headrace downloads nothing.
-        fake_data: Whether to return constants, and read no files.
-        one_hot: Whether labels become one-hot rows, float64; they are uint8 otherwise.
-        dtype: As for `DataSet`.
-        reshape: As for `DataSet`.
-        validation_size: The number of training images that are kept for validation, the first ones.
-        seed: As for `DataSet`.
+        train_dir: The directory. It must contain the files, because headrace does not download
+            them.
+        fake_data: If True, returns constants and does not read files.
+        one_hot: Whether labels become one-hot rows (float64). Otherwise, they are uint8.
+        dtype: See `DataSet`.
+        reshape: See `DataSet`.
+        validation_size: The number of training images for validation, from the start.
+        seed: See `DataSet`.
         source_url: Has no effect.
 
     Raises:
         DataLossError: If a file is damaged.
         NotFoundError: If a file is missing.
         TypeError: If `dtype` is another type.
-        ValueError: If numbers do not fit.
+        ValueError: If a file has invalid numbers, or `validation_size` is too large.
     """
     if fake_data:
         fakes = [
@@ -255,15 +257,15 @@ def load_mnist(train_dir: str | os.PathLike[str] = "MNIST-data") -> Datasets:
 def maybe_download(
     filename: str, work_directory: str | os.PathLike[str], source_url: str | None = None
 ) -> str:
-    """Returns the path of a file in a directory; headrace downloads nothing.
+    """Returns the path of a file in a directory. headrace does not download it.
 
     Args:
-        filename: Its name.
-        work_directory: The directory. A name without ".gz" in it is found, too.
+        filename: The name.
+        work_directory: The directory. The file can also have a name without ".gz".
         source_url: Has no effect.
 
     Raises:
-        NotFoundError: If there is no such file.
+        NotFoundError: If the file does not exist.
     """
     path = _find(filename, work_directory)
     if path is None:
@@ -272,10 +274,10 @@ def maybe_download(
 
 
 def extract_images(f: IO[bytes] | gfile.GFile) -> _Array:
-    """Returns the images of a file: uint8, (number, height, width, 1), 0-255.
+    """Returns the images of a file: uint8, (n, height, width, 1), 0-255.
 
     Args:
-        f: The file, open for reading; compressed or not.
+        f: The file, open for reading, compressed or not.
 
     Raises:
         DataLossError: If it is damaged.
@@ -289,12 +291,12 @@ def extract_images(f: IO[bytes] | gfile.GFile) -> _Array:
 def extract_labels(
     f: IO[bytes] | gfile.GFile, one_hot: bool = False, num_classes: int = _NUM_CLASSES
 ) -> _Array:
-    """Returns the labels of a file: uint8, (number,); or one-hot rows, float64.
+    """Returns the labels of a file: uint8, (n,), or one-hot rows, float64.
 
     Args:
-        f: The file, open for reading; compressed or not.
+        f: The file, open for reading, compressed or not.
         one_hot: Whether to return one-hot rows.
-        num_classes: Their length.
+        num_classes: The length of the one-hot rows.
 
     Raises:
         DataLossError: If it is damaged.
