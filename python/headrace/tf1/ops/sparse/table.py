@@ -55,8 +55,8 @@ class SparseTable:
             The handles of the rows that are kept: a vector of int64.
 
         Raises:
-            InvalidArgumentError: When run, if the parts of the tensor do not match each other, it has
-                no rows, or `keep` has another number of bools.
+            InvalidArgumentError: When run, if the parts of the tensor do not match each other, it
+                has no rows, or `keep` has another number of bools.
         """
         inputs = [] if keep is None else [keep]
         return self._store("AddManySparseToTensorsMap", sparse, inputs, TensorShape([None]))

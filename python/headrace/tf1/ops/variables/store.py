@@ -73,8 +73,8 @@ class VariableStore:
             shape: The shape with which its shape must be compatible; fully known if a function
                 makes the initial value.
             dtype: The type, unless `initializer` is a value.
-            initializer: The initial value, or a function that creates it. By default, it depends on the
-                type.
+            initializer: The initial value, or a function that creates it. By default, it depends on
+                the type.
             regularizer: Makes a loss of a new variable.
             arguments: More arguments for a new `Variable`.
 
