@@ -178,7 +178,7 @@ def test_graph_is_written_with_names_types_and_inputs(logdir, describe):
 
 def test_invalid_summaries_and_graphs_are_rejected(logdir):
     with tf.summary.FileWriter(logdir) as writer:
-        with pytest.raises(TypeError, match="summary is str, expected Summary or bytes"):
+        with pytest.raises(TypeError, match="summary has type str, expected Summary or bytes"):
             writer.add_summary("text")
         with pytest.raises(TypeError, match="The passed graph must be an instance of `Graph`"):
             writer.add_graph(3)

@@ -99,7 +99,9 @@ class FileWriter:
         if isinstance(summary, bytes):
             summary = Summary.FromString(summary)
         if not isinstance(summary, Summary):
-            raise TypeError(f"summary is {type(summary).__name__}, expected Summary or bytes.")
+            raise TypeError(
+                f"summary has type {type(summary).__name__}, expected Summary or bytes."
+            )
         self._add(Event(summary=summary), global_step)
 
     def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:

@@ -128,7 +128,7 @@ def convert_to_tensor_or_indexed_slices(
         name: Name of the constant, if one is created.
 
     Raises:
-        ValueError: If the value has another type.
+        ValueError: If the value has the wrong type.
     """
     if not isinstance(value, IndexedSlices):
         return ops.convert_to_tensor(value, dtype, name=name)
@@ -151,7 +151,7 @@ def sparse_mask(
         name: Name of the operation.
 
     Raises:
-        TypeError: If `a` is not `IndexedSlices`, or the indices have another type.
+        TypeError: If `a` is not `IndexedSlices`, or the indices have the wrong type.
     """
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"sparse_mask: got {a!r}, expected IndexedSlices.")

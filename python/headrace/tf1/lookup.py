@@ -31,7 +31,7 @@ class StaticHashTable(lookup.StaticHashTable):
         name: Name of the operation.
 
     Raises:
-        TypeError: If the default value has another type than the values.
+        TypeError: If the default value has a different type than the values.
         ValueError: If the default value is not a scalar.
     """
 

@@ -37,8 +37,8 @@ def flat(batches):
 
 
 NO_RANK = (
-    r"Cannot infer Tensor's rank: Tensor\(\"Placeholder:0\", dtype=int32\)\. Give it a shape with "
-    r"set_shape first, for example set_shape\(\[None, 3\]\), or pass the argument shapes\."
+    r"Cannot infer Tensor's rank: Tensor\(\"Placeholder:0\", dtype=int32\)\. Set its shape first, "
+    r"for example with set_shape\(\[None, 3\]\), or pass shapes\."
 )
 
 

@@ -372,7 +372,9 @@ def test_mismatch_of_tensor_size_and_shape_is_detected(prefix):
     data_path(prefix).write_bytes(b"abc")
     entry = BundleEntryProto(dtype=1, size=3, crc32c=masked_crc32c(b"abc"))
     write_index(prefix, BundleHeaderProto(num_shards=1), {"a": entry})
-    with pytest.raises(DataLossError, match=r"'a': has 3 bytes, expected 4 for float32\(\)"):
+    with pytest.raises(
+        DataLossError, match=r"'a': the data has 3 bytes, expected 4 for float32\(\)"
+    ):
         BundleReader(prefix).read("a")
 
 

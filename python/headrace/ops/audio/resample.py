@@ -38,7 +38,7 @@ def resample(
     Raises:
         InvalidArgumentError: When run, if `orig_freq` is out of range.
         TypeError: If `new_freq` is not an integer.
-        ValueError: If `new_freq` is out of range, or `samples` has another rank.
+        ValueError: If `new_freq` is out of range, or `samples` has the wrong rank.
     """
     rate = check_rate("resample: new_freq", new_freq)
     if isinstance(orig_freq, int):

@@ -48,8 +48,8 @@ def one_image(
         channels: For errors, the numbers of channels it may have.
 
     Raises:
-        TypeError: If it has another type.
-        ValueError: If it has another rank.
+        TypeError: If it has the wrong type.
+        ValueError: If it has the wrong rank.
     """
     tensor = convert_to_tensor(image, name="image")
     dtype = tensor.dtype.base_dtype

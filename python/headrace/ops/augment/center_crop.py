@@ -29,7 +29,7 @@ def center_crop(image: TensorLike, size: Pair, name: str | None = None) -> Tenso
         An image of the same type, (height, width, channels), or a batch of them.
 
     Raises:
-        ValueError: If `size` is not positive, or the image has another rank.
+        ValueError: If `size` is not positive, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.CenterCrop`.
     """

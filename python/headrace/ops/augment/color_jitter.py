@@ -48,9 +48,9 @@ def color_jitter(
         uint8, in the shape of `image`.
 
     Raises:
-        InvalidArgumentError: When run, if the image has another shape.
+        InvalidArgumentError: When run, if the image has the wrong shape.
         TypeError: If the image is not uint8.
-        ValueError: If a range is invalid, or the image has another rank.
+        ValueError: If a range is invalid, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.ColorJitter`.
     """

@@ -33,8 +33,8 @@ def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None =
         An image of the same type and shape.
 
     Raises:
-        TypeError: If the image has another type.
-        ValueError: If `p` is not from 0 to 1, or the image has another rank.
+        TypeError: If the image has the wrong type.
+        ValueError: If `p` is not from 0 to 1, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.RandomHorizontalFlip`.
     """

@@ -42,7 +42,7 @@ def gaussian_blur(
     Raises:
         InvalidArgumentError: When run, if the image is not larger than half of `kernel_size`.
         TypeError: If the image is not uint8.
-        ValueError: If an argument is out of range, or the image has another rank.
+        ValueError: If an argument is out of range, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.GaussianBlur`.
     """

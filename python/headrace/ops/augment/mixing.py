@@ -66,7 +66,7 @@ def mixup(
     Raises:
         InvalidArgumentError: When run, if a label is not a class, or the numbers of labels and
             images differ.
-        TypeError: If images or labels have another type.
+        TypeError: If images or labels have the wrong type.
         ValueError: If an argument is out of range, or `num_classes` is missing.
 
     Source: `torchvision.transforms.v2.MixUp`.
@@ -116,9 +116,9 @@ def cutmix(
     Raises:
         InvalidArgumentError: When run, if a label is not a class, the numbers of labels and images
             differ, or the layout is wrong.
-        TypeError: If images or labels have another type.
-        ValueError: If an argument is out of range, `num_classes` is missing, or the images have
-            another rank.
+        TypeError: If images or labels have the wrong type.
+        ValueError: If an argument is out of range, `num_classes` is missing, or the images have the
+            wrong rank.
 
     Source: `torchvision.transforms.v2.CutMix`.
     """

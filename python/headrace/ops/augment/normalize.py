@@ -44,7 +44,7 @@ def normalize(
 
     Raises:
         InvalidArgumentError: When run, if the numbers of channels and means differ.
-        TypeError: If the image has another type.
+        TypeError: If the image has the wrong type.
         ValueError: If a deviation is 0, the layout is unknown, or sizes do not match.
 
     Source: `torchvision.transforms.v2.Normalize`.

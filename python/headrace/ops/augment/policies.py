@@ -54,9 +54,9 @@ def rand_augment(
         uint8, in the shape of `image`.
 
     Raises:
-        InvalidArgumentError: When run, if the image has another shape.
+        InvalidArgumentError: When run, if the image has the wrong shape.
         TypeError: If the image is not uint8.
-        ValueError: If an argument is out of range, or the image has another rank.
+        ValueError: If an argument is out of range, or the image has the wrong rank.
 
     Source: "RandAugment: Practical automated data augmentation with a reduced search space"
     (arXiv:1909.13719), `torchvision.transforms.v2.RandAugment`.
@@ -106,9 +106,9 @@ def trivial_augment(
         uint8, in the shape of `image`.
 
     Raises:
-        InvalidArgumentError: When run, if the image has another shape.
+        InvalidArgumentError: When run, if the image has the wrong shape.
         TypeError: If the image is not uint8.
-        ValueError: If an argument is out of range, or the image has another rank.
+        ValueError: If an argument is out of range, or the image has the wrong rank.
 
     Source: "TrivialAugment: Tuning-free Yet State-of-the-Art Data Augmentation" (arXiv:2103.10158),
     `torchvision.transforms.v2.TrivialAugmentWide`.

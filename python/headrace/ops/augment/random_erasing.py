@@ -58,9 +58,9 @@ def random_erasing(
         An image of the same type and shape.
 
     Raises:
-        InvalidArgumentError: When run, if the image has another shape.
-        TypeError: If the image has another type, or is uint8 and `value` is "random".
-        ValueError: If an argument is out of range, or the image has another rank.
+        InvalidArgumentError: When run, if the image has the wrong shape.
+        TypeError: If the image has the wrong type, or is uint8 and `value` is "random".
+        ValueError: If an argument is out of range, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.RandomErasing`.
     """

@@ -64,7 +64,7 @@ def assert_rank(
     Raises:
         InvalidArgumentError: When run, if the rank is different.
         TypeError: If `rank` is not int32.
-        ValueError: If `rank` is not a scalar, or the static shape has another rank.
+        ValueError: If `rank` is not a scalar, or the static shape has the wrong rank.
     """
     with name_scope(name, "assert_rank", [x, rank, *(data or ())]):
         requested = convert_to_tensor(rank, name="rank")
@@ -128,7 +128,7 @@ def assert_rank_in(
     Raises:
         InvalidArgumentError: When run, if the rank is different.
         TypeError: If a rank is not int32.
-        ValueError: If a rank is not a scalar, or the static shape has another rank.
+        ValueError: If a rank is not a scalar, or the static shape has the wrong rank.
     """
     with name_scope(name, "assert_rank_in", [x, *ranks, *(data or ())]):
         requested = [convert_to_tensor(rank, name="rank") for rank in ranks]
@@ -148,7 +148,7 @@ def assert_type(
         name: Name of the operation.
 
     Raises:
-        TypeError: If the tensor has another type.
+        TypeError: If the tensor has the wrong type.
     """
     requested_dtype = as_dtype(dtype)
     with name_scope(name, "assert_type", [tensor]):
@@ -166,7 +166,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
         name: Name of the operation.
 
     Raises:
-        TypeError: If the tensor has another type.
+        TypeError: If the tensor has the wrong type.
     """
     with name_scope(name, "assert_integer", [x]):
         x = convert_to_tensor(x, name="x")

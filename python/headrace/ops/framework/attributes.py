@@ -19,7 +19,7 @@ def bool_attr(what: str, value: object) -> bool:
     """Returns an argument that must be a bool.
 
     Raises:
-        TypeError: If the argument has another type.
+        TypeError: If the argument has the wrong type.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"Expected bool for argument '{what}' not {value!r}.")
@@ -30,7 +30,7 @@ def int_attr(what: str, value: object) -> int:
     """Returns an argument that must be an integer.
 
     Raises:
-        TypeError: If the argument has another type.
+        TypeError: If the argument has the wrong type.
     """
     if not isinstance(value, Integral):
         raise TypeError(f"Expected int for argument '{what}' not {value!r}.")
@@ -41,7 +41,7 @@ def string_attr(what: str, value: object) -> str | bytes:
     """Returns an argument that must be a string.
 
     Raises:
-        TypeError: If the argument has another type.
+        TypeError: If the argument has the wrong type.
     """
     if not isinstance(value, (str, bytes)):
         raise TypeError(f"Expected string for argument '{what}' not {value!r}.")

@@ -41,7 +41,7 @@ def crop_to_bounding_box(
 
     Raises:
         InvalidArgumentError: When run, if the window is not inside the image.
-        ValueError: If the window is known not to be inside the image, or the image has another
+        ValueError: If the window is known not to be inside the image, or the image has the wrong
             rank.
 
     Examples:
@@ -83,7 +83,7 @@ def pad_to_bounding_box(
 
     Raises:
         InvalidArgumentError: When run, if the image does not fit into the result.
-        ValueError: If the image is known not to fit, or has another rank.
+        ValueError: If the image is known not to fit, or has the wrong rank.
     """
     with name_scope(None, "pad_to_bounding_box", [image]):
         pixels = to_image(image)
@@ -114,7 +114,7 @@ def resize_image_with_crop_or_pad(
 
     Raises:
         InvalidArgumentError: When run, if a size is not positive.
-        ValueError: If a size is known not to be positive, or the image has another rank.
+        ValueError: If a size is known not to be positive, or the image has the wrong rank.
     """
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
         pixels = to_image(image)
@@ -135,7 +135,7 @@ def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
         The centre. The image itself if the fraction is 1.
 
     Raises:
-        ValueError: If the fraction is out of range, or the image has another rank.
+        ValueError: If the fraction is out of range, or the image has the wrong rank.
     """
     with name_scope(None, "central_crop", [image]):
         pixels = to_image(image)

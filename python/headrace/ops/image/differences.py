@@ -72,7 +72,7 @@ def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
         second are 0.
 
     Raises:
-        ValueError: If `image` has another rank.
+        ValueError: If `image` has the wrong rank.
     """
     tensor = convert_to_tensor(image)
     if tensor.shape.rank != 4:

@@ -24,7 +24,7 @@ def flip_left_right(image: TensorLike) -> Tensor:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
 
     Raises:
-        ValueError: If the image has another rank.
+        ValueError: If the image has the wrong rank.
     """
     with name_scope(None, "flip_left_right", [image]):
         return _flip(to_image(image), COLUMNS, [])
@@ -37,7 +37,7 @@ def flip_up_down(image: TensorLike) -> Tensor:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
 
     Raises:
-        ValueError: If the image has another rank.
+        ValueError: If the image has the wrong rank.
     """
     with name_scope(None, "flip_up_down", [image]):
         return _flip(to_image(image), ROWS, [])
@@ -74,7 +74,7 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Tensor:
         (width, height, channels), or a batch of them.
 
     Raises:
-        ValueError: If the image has another rank.
+        ValueError: If the image has the wrong rank.
     """
     with name_scope(name, "transpose_image", [image]):
         pixels = to_image(image)
@@ -95,7 +95,7 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
         name: Name of the scope.
 
     Raises:
-        ValueError: If the image has another rank, or `k` is not a scalar.
+        ValueError: If the image has the wrong rank, or `k` is not a scalar.
     """
     with name_scope(name, "rot90", [image, k]):
         pixels = to_image(image)

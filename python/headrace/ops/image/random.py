@@ -45,7 +45,7 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Raises:
-        ValueError: If the image has another rank, or an unknown rank.
+        ValueError: If the image has the wrong rank, or its rank is unknown.
     """
     return _flip_at_random("random_flip_left_right", image, COLUMNS, seed)
 
@@ -58,7 +58,7 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Raises:
-        ValueError: If the image has another rank, or an unknown rank.
+        ValueError: If the image has the wrong rank, or its rank is unknown.
     """
     return _flip_at_random("random_flip_up_down", image, ROWS, seed)
 

@@ -108,7 +108,7 @@ def resize_images(
 
     Raises:
         InvalidArgumentError: When run, if a size is not positive.
-        ValueError: If `images` has another rank, `size` is not a pair of integers, or the method
+        ValueError: If `images` has the wrong rank, `size` is not a pair of integers, or the method
             does not exist.
     """
     way = _way_of_tf1(method, align_corners)
@@ -139,7 +139,7 @@ def resize(
         float32, in the range of the input. NEAREST_NEIGHBOR keeps the type of the input.
 
     Raises:
-        ValueError: If `images` has another rank, `size` is not a pair of integers, or the method
+        ValueError: If `images` has the wrong rank, `size` is not a pair of integers, or the method
             does not exist.
 
     Examples:
@@ -269,7 +269,7 @@ def resize_image_with_pad(
         float32, in the new size. NEAREST_NEIGHBOR keeps the type of the input.
 
     Raises:
-        ValueError: If a size is not positive, or the image has another rank.
+        ValueError: If a size is not positive, or the image has the wrong rank.
     """
     way = _way_of_tf1(method, align_corners)
     return _resize_with_pad(image, target_height, target_width, way)
@@ -297,7 +297,7 @@ def resize_with_pad(
         float32, in the new size. NEAREST_NEIGHBOR keeps the type of the input.
 
     Raises:
-        ValueError: If a size is not positive, or the image has another rank.
+        ValueError: If a size is not positive, or the image has the wrong rank.
     """
     way = _way_of_tf2(method, antialias)
     return _resize_with_pad(image, target_height, target_width, way)

@@ -61,7 +61,7 @@ def random_resized_crop(
     Raises:
         InvalidArgumentError: When run, if the input is not one image, or the file is damaged.
         TypeError: If the image is neither uint8 nor a string.
-        ValueError: If an argument is out of range, or the image has another rank.
+        ValueError: If an argument is out of range, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.RandomResizedCrop`.
 

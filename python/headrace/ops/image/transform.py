@@ -142,7 +142,7 @@ def angles_to_projective_transforms(
         name: Name of the scope.
 
     Raises:
-        TypeError: If the angles have another rank.
+        TypeError: If the angles have the wrong rank.
     """
     with name_scope(name, "angles_to_projective_transforms", [angles]):
         turns = convert_to_tensor(angles, dtype=dtypes.float32, name="angles")
@@ -167,7 +167,7 @@ def translations_to_projective_transforms(
         name: Name of the scope.
 
     Raises:
-        TypeError: If the translations have another rank.
+        TypeError: If the translations have the wrong rank.
     """
     with name_scope(name, "translations_to_projective_transforms", [translations]):
         moves = convert_to_tensor(translations, dtype=dtypes.float32, name="translations")

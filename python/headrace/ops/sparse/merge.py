@@ -28,8 +28,8 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
         feature: The parts, and the size of the result.
 
     Returns:
-        The sparse tensor. Its static shape has the sizes, after a first dimension for the example
-        if there is a batch. Indices are not compared with the size.
+        The sparse tensor. Its static shape consists of the sizes. A batch adds a first dimension.
+        Indices are not compared with the size.
 
     Raises:
         InvalidArgumentError: When run, if an example has different numbers of indices and values.

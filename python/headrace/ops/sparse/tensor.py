@@ -187,7 +187,7 @@ def convert_to_tensor_or_sparse_tensor(
         name: Name of the constant, if one is created.
 
     Raises:
-        RuntimeError: If the value is sparse and has another type.
+        RuntimeError: If the value is sparse and has the wrong type.
     """
     if not isinstance(value, (SparseTensor, SparseTensorValue)):
         return convert_to_tensor(value, dtype, name=name)

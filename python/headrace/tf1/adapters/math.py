@@ -207,7 +207,7 @@ def sparse_matmul(
     """Calls `ops.matmul` for matrices of float32. Ignores `a_is_sparse` and `b_is_sparse`.
 
     Raises:
-        TypeError: If a factor has another type.
+        TypeError: If a factor has the wrong type.
         ValueError: If the sizes do not match.
     """
     with name_scope(name, "SparseMatMul", [a, b]) as scope:

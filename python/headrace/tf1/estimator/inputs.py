@@ -190,7 +190,7 @@ def filled(
         queue: The queue.
         take: Returns the next rows of each component. Raises OutOfRangeError at the end.
         batch_size: The number of rows in a batch.
-        num_epochs: The number of epochs. None for no end, so that no batch is smaller.
+        num_epochs: The number of epochs. If None, there is no end, and no batch is smaller.
         capacity: The number of rows that the queue can hold.
         num_threads: The number of threads that fill the queue.
     """

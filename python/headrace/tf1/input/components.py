@@ -179,8 +179,8 @@ def _first_shape(column: Sequence[Any], enqueue_many: bool) -> TensorShape:
     for tensor in column:
         if tensor.shape.rank is None:
             raise ValueError(
-                f"Cannot infer Tensor's rank: {tensor}. Give it a shape with set_shape first, for "
-                "example set_shape([None, 3]), or pass the argument shapes."
+                f"Cannot infer Tensor's rank: {tensor}. Set its shape first, for example with "
+                "set_shape([None, 3]), or pass shapes."
             )
         shapes.append(tensor.shape.with_rank_at_least(1)[1:] if enqueue_many else tensor.shape)
     merged = shapes[0]

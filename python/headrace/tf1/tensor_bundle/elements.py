@@ -64,7 +64,9 @@ def decode(
     element = np.dtype(dtype.as_numpy_dtype)
     num_bytes = math.prod(shape) * element.itemsize
     if len(data) != num_bytes:
-        raise ValueError(f"has {len(data)} bytes, expected {num_bytes} for {dtype.name}{shape}")
+        raise ValueError(
+            f"the data has {len(data)} bytes, expected {num_bytes} for {dtype.name}{shape}"
+        )
     return np.frombuffer(data, element.newbyteorder("<")).reshape(shape).astype(element)
 
 
@@ -81,14 +83,14 @@ def _encode_strings(array: npt.NDArray[Any]) -> tuple[bytes, int]:
 def _decode_strings(data: bytes, shape: tuple[int, ...], checksum: int) -> npt.NDArray[np.object_]:
     num_strings, position = math.prod(shape), 0
     if num_strings > len(data):
-        raise ValueError(f"has {len(data)} bytes, too few for {num_strings} strings")
+        raise ValueError(f"the data has {len(data)} bytes, too few for {num_strings} strings")
     lengths = []
     for _ in range(num_strings):
         length, position = read_varint(data, position)
         lengths.append(length)
     contents_at = position + _CHECKSUM.size
     if contents_at + sum(lengths) != len(data):
-        raise ValueError(f"has {len(data)} bytes, expected {contents_at + sum(lengths)}")
+        raise ValueError(f"the data has {len(data)} bytes, expected {contents_at + sum(lengths)}")
     length_numbers = b"".join(map(_length_number, lengths))
     (length_checksum,) = _CHECKSUM.unpack_from(data, position)
     _check(masked_crc32c(length_numbers), length_checksum, "string lengths")

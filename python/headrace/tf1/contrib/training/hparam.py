@@ -75,8 +75,8 @@ class HParams:
 
         Raises:
             KeyError: If the name does not exist.
-            ValueError: If the value has another type, or only one of the old and the new value is a
-                list.
+            ValueError: If the value has the wrong type, or only one of the old and the new value is
+                a list.
         """
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list) != is_list:

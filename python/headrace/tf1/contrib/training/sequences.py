@@ -76,7 +76,7 @@ def batch_sequences_with_states(
     Raises:
         InvalidArgumentError: When run, if a sequence has no steps, its length is not a multiple of
             `num_unroll` and `pad` is False, or its tensors have different lengths.
-        TypeError: If an argument has another type.
+        TypeError: If an argument has the wrong type.
         ValueError: If shapes are unknown, or there are no sequences or states.
     """
     values = [*input_sequences.values(), *input_context.values(), *initial_states.values()]

@@ -186,7 +186,7 @@ class SequenceQueueingStateSaver:
         name: Name of the scope.
 
     Raises:
-        TypeError: If an argument has another type.
+        TypeError: If an argument has the wrong type.
         ValueError: If a shape is unknown, a name has a colon, there are no sequences or states, or
             `capacity` is less than `batch_size`.
     """

@@ -176,7 +176,7 @@ class IdTableWithHashBuckets:
 
         Raises:
             FailedPreconditionError: When run, if the table has not been filled.
-            TypeError: If the keys have another type.
+            TypeError: If the keys have the wrong type.
         """
         values = convert_to_tensor(keys.values if isinstance(keys, SparseTensor) else keys)
         if values.dtype.base_dtype != self._key_dtype:

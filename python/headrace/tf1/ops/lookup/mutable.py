@@ -41,7 +41,7 @@ class MutableHashTable:
 
     Raises:
         InvalidArgumentError: When first run, if the types of the keys and values are not supported.
-        TypeError: If the default value has another type than the values.
+        TypeError: If the default value has a different type than the values.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class MutableHashTable:
             name: Name of the scope.
 
         Raises:
-            TypeError: If the keys have another type.
+            TypeError: If the keys have the wrong type.
         """
         tensor = keys if isinstance(keys, Tensor) else convert_to_tensor(keys)
         self._check(tensor)
@@ -180,7 +180,7 @@ class MutableHashTable:
             followed by the shape of a value.
 
         Raises:
-            TypeError: If the keys have another type.
+            TypeError: If the keys have the wrong type.
         """
         scope = [self._ref, keys, self._default]
         with name_scope(name, f"{self._stem}_lookup_table_find", scope):

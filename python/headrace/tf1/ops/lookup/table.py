@@ -95,7 +95,7 @@ class StaticHashTable:
         default_value: The value of missing keys, a tensor.
 
     Raises:
-        TypeError: If the default value has another type than the values.
+        TypeError: If the default value has a different type than the values.
         ValueError: If the default value is not a scalar.
     """
 
@@ -186,7 +186,7 @@ class StaticHashTable:
 
         Raises:
             FailedPreconditionError: When run, if the table has not been filled.
-            TypeError: If the keys have another type.
+            TypeError: If the keys have the wrong type.
         """
         values = keys.values if isinstance(keys, SparseTensor) else keys
         key_tensor = convert_to_tensor(values)

@@ -152,7 +152,7 @@ class Barrier:
         Raises:
             OutOfRangeError: When run, if the barrier is closed and cannot provide enough elements,
                 or, with `allow_small_batch`, any element.
-            TypeError: If an argument has another type.
+            TypeError: If an argument has the wrong type.
         """
         if not isinstance(allow_small_batch, bool):
             raise TypeError(

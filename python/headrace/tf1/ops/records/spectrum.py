@@ -43,7 +43,7 @@ def audio_spectrogram(
 
     Raises:
         InvalidArgumentError: When run, if `window_size` or `stride` is too small.
-        ValueError: If `input` has another rank.
+        ValueError: If `input` has the wrong rank.
     """
     length = 1 << (window_size - 1).bit_length() if window_size > 0 else 0
 
@@ -58,8 +58,8 @@ def audio_spectrogram(
     def kernel(samples: Array) -> Array:
         if window_size < 2 or stride < 1:
             fail(
-                f"window_size is {window_size} and stride is {stride}, expected at least 2 "
-                "and 1 samples"
+                f"window_size is {window_size} and stride is {stride}, but they must be at "
+                "least 2 and 1"
             )
         num_windows = _num_windows(len(samples), window_size, stride)
         if num_windows == 0:
@@ -102,7 +102,7 @@ def mfcc(
 
     Raises:
         InvalidArgumentError: When run, if a number is out of range.
-        ValueError: If `spectrogram` has another rank.
+        ValueError: If `spectrogram` has the wrong rank.
     """
 
     def infer(spectra: Tensor, _: Tensor) -> Outputs:

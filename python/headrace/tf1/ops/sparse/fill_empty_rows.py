@@ -32,7 +32,7 @@ def sparse_fill_empty_rows(
 
     Raises:
         InvalidArgumentError: When run, if a row is out of range.
-        TypeError: If `sp_input` is not a sparse tensor, or the default has another type.
+        TypeError: If `sp_input` is not a sparse tensor, or the default has the wrong type.
         ValueError: If the default is not a scalar, or `sp_input` is.
     """
     sparse = as_sparse_tensor(sp_input)

@@ -41,7 +41,8 @@ def assign(
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        InvalidArgumentError: When run, if the value has another shape and `validate_shape` is True.
+        InvalidArgumentError: When run, if the value has the wrong shape and `validate_shape` is
+            True.
         TypeError: If `ref` is not a variable, or the value cannot be converted.
         ValueError: If the static shapes differ and `validate_shape` is True.
     """

@@ -163,7 +163,7 @@ class ExponentialMovingAverage:
                 variables.
 
         Raises:
-            TypeError: If one has another type.
+            TypeError: If one has the wrong type.
         """
         items = trainable_variables() if var_list is None else list(var_list)
         for item in items:

@@ -331,7 +331,7 @@ class Variable:
             session: The session. Defaults to the default session.
 
         Raises:
-            ValueError: If there is no session, or the value has another shape.
+            ValueError: If there is no session, or the value has the wrong shape.
         """
         session = session or get_default_session()
         if session is None:

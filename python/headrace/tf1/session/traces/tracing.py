@@ -97,7 +97,7 @@ def begin_tracing(
     """
     if not isinstance(run_metadata, RunMetadata):
         raise TypeError(
-            f"run_metadata is {type(run_metadata).__name__}, expected tf.RunMetadata()."
+            f"run_metadata has type {type(run_metadata).__name__}, expected tf.RunMetadata."
         )
     run_metadata.Clear()
     run_options = RunOptions() if options is None else options
