@@ -46,7 +46,7 @@ def random_uniform(
     Raises:
         InvalidArgumentError: When run, if an integer range is empty.
         TypeError: If a limit does not fit the type.
-        ValueError: If the type is another one, or `maxval` is missing for integers.
+        ValueError: If the type is not supported, or `maxval` is missing for integers.
     """
     kind = as_dtype(dtype)
     if kind not in (*FLOATS, *INDEX_TYPES):

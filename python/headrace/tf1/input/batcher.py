@@ -117,7 +117,7 @@ _MOST_THREADS: Final = 2**22
 
 @dataclass(frozen=True)
 class Batcher:
-    """Makes batches of examples. The arguments are those of the functions in `batching`."""
+    """Makes batches of examples. See the functions in `batching` for the arguments."""
 
     waiting: _Waiting
     batch_size: TensorLike

@@ -94,7 +94,7 @@ def shuffle_batch(
 
     Even with all seeds set (`set_random_seed`, or the seeds of this function, the producer and
     random operations) and one thread, each draw depends on the elements that are in the queue at
-    that moment, as in TensorFlow. The batches are the same in every run if one of these holds:
+    that moment, as in TensorFlow. The batches are the same in every run if one of these is true:
 
     - the input has `min_after_dequeue` examples at most: all are drawn after its end;
     - `capacity` is `min_after_dequeue` + 1;

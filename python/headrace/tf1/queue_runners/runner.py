@@ -300,7 +300,7 @@ class QueueRunner:
             The names, or None if the name of the queue does not start with the scope.
 
         Raises:
-            KeyError: If one of the queue-closed types has no error code of its own.
+            KeyError: If a queue-closed type does not have its own error code.
         """
         if export_scope is not None and not self.name.startswith(export_scope):
             return None

@@ -87,7 +87,7 @@ def unique_with_counts(
 def setdiff1d(
     x: TensorLike, y: TensorLike, index_dtype: DTypeLike = dtypes.int32, name: str | None = None
 ) -> ListDiff:
-    """Returns the elements of a vector that are not in another one.
+    """Returns the elements of a vector that are not in another vector.
 
     Args:
         x: The vector.

@@ -77,7 +77,7 @@ def as_names(names: str | Sequence[str] | None, num_components: int) -> list[str
     """Returns the component names in a list, or None.
 
     Raises:
-        ValueError: If their number is not that of the components.
+        ValueError: If the numbers of names and components differ.
     """
     if names is None:
         return None

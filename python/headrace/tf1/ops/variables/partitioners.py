@@ -47,7 +47,7 @@ def variable_axis_size_partitioner(
     """Returns a function that splits a variable into parts of a maximum size.
 
     Args:
-        max_shard_bytes: The maximum size of a part. A larger row is a part of its own.
+        max_shard_bytes: The maximum size of a part. A larger row becomes a separate part.
         axis: The axis to split.
         bytes_per_string_element: The size of a string.
         max_shards: The maximum number of parts. Defaults to no limit.
