@@ -69,7 +69,7 @@ def as_types(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[list[Any], list[D
     assert dtypes is not None, "dtypes must be given"
     items = _as_list(dtypes)
     if not items:
-        raise ValueError("dtypes is empty, expected the type of at least one component.")
+        raise ValueError("dtypes is empty. Pass the type of at least one component.")
     return items, [as_dtype(dtype) for dtype in items]
 
 
