@@ -123,20 +123,20 @@ def test_text_report():
     assert any(line.startswith("  bottleneck: ") for line in lines)
     assert lines[-1].split()[:2] == ["tfrecords", "95"]
     done = run("bench", "pipes.py:numbers")
-    assert "  share of the limit: not known, since it reads no files" in done.stdout
+    assert "  share of the limit: unknown, because the pipeline reads no files" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        ("pipes.py", "pipes.py: expected a file and a name"),
+        ("pipes.py", "pipes.py: the name of the pipeline is missing"),
         ("nowhere.py:train", "nowhere.py: there is no such file"),
-        ("pipes.py:x", "pipes.py: there is no x; its pipelines are train, packed"),
-        ("pipes.py:number", "pipes.py:number: it is 3, expected a pipeline"),
+        ("pipes.py:x", "pipes.py: the program has no x; its pipelines are train, packed"),
+        ("pipes.py:number", "pipes.py:number: this is 3, expected a pipeline"),
         ("pipes.py:raises", "pipes.py, line 22: ZeroDivisionError: division by zero"),
         ("pipes.py:fails", "ZeroDivisionError: division by zero"),
         ("pipes.py:missing", "tfrecords: nowhere: there is no such file"),
-        ("pipes.py:nothing", "the pipeline gave nothing"),
+        ("pipes.py:nothing", "the pipeline yielded nothing"),
         ("broken.py:x", "broken.py, line 1: "),
         ("failing.py:x", "failing.py, line 2: ValueError: no"),
     ],

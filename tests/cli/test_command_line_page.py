@@ -41,7 +41,7 @@ def test_sessions_on_the_page_run(tmp_path):
         "insects.bin: 2 documents, 11 tokens of uint16\n[array([1, 2, 4, 4]"
     )
     assert "share of the limit: " in benched
-    assert "The program has taken 2 batches." in state
+    assert "The program has received 2 batches." in state
     assert replayed.startswith("step 0: 2 examples\n  animals.tfrecord: record 0, byte 0\n")
     assert "one.ledger and two.ledger: the data of all 3 steps in both are equal\n" in audited
     assert "\nstep 1: 2 examples\n  animals.tfrecord: record 0, byte 0\n" in audited

@@ -72,8 +72,10 @@ class TestToTFRecords:
 
     def test_first_line_that_looks_like_data_is_not_lost(self):
         Path("a.csv").write_text("1,0.5\n2,1.5\n")
-        assert "the first line has '1' for the name of a column" in refused("a.csv", "a.tfrecord")
-        assert "Give --column NAME=TYPE" in refused("a.csv", "a.tfrecord", "--no-header")
+        assert "the first line has the number '1' as the name of a column" in refused(
+            "a.csv", "a.tfrecord"
+        )
+        assert "Pass --column NAME=TYPE" in refused("a.csv", "a.tfrecord", "--no-header")
         converted("a.csv", "a.tfrecord", "--no-header", "--column", "n=int", "--column", "x=float")
         assert read_examples("a.tfrecord") == [{"n": [1], "x": [0.5]}, {"n": [2], "x": [1.5]}]
         converted("a.csv", "b.tfrecord", "--header")
@@ -104,9 +106,9 @@ class TestToTFRecords:
         table = {"n": pyarrow.array([1, 2], "uint64"), "x": [0.5, math.nan], "y": [-1e30, 0.1]}
         pyarrow.parquet.write_table(pyarrow.table(table), "a.parquet")
         assert refused("a.parquet", "a.tfrecord", "--shards", 2) == (
-            "headrace: feature 'y': example 0 has -1e+30, which float32, the only floats of an "
-            "Example, would make -1.0000000150474662e+30. Give --cast y=float32 to round, or "
-            "--cast y=str for its text, or drop it with --select.\n"
+            "headrace: feature 'y': example 0 has the value -1e+30, but an Example stores "
+            "float32, which would change it to -1.0000000150474662e+30. Use --cast y=float32 to "
+            "round it, or --cast y=str to store it as text, or drop it with --select.\n"
         )
         assert [path.name for path in Path().iterdir()] == ["a.parquet"]
         converted("a.parquet", "a.tfrecord", "--select", "n", "--select", "x")
@@ -117,9 +119,12 @@ class TestToTFRecords:
     def test_error_lists_all_features_whose_numbers_would_change(self):
         Path("a.csv").write_text("t,k,ok\n1700000001.25,0.1,0.1\n1.5,0.12345678901,1e30\n")
         message = refused("a.csv", "a.tfrecord")
-        assert "feature 't': example 0 has 1700000001.25, which float32" in message
-        assert "would make 1700000000.0. Give --cast t=float32 to round" in message
-        assert message.endswith("Numbers of 'k' would change, too.\n")
+        assert (
+            "feature 't': example 0 has the value 1700000001.25, but an Example stores float32"
+            in message
+        )
+        assert "would change it to 1700000000.0. Use --cast t=float32 to round" in message
+        assert message.endswith("Values of 'k' would change, too.\n")
         converted("a.csv", "a.tfrecord", "--cast", "t=str", "--cast", "k=float32")
 
         def narrow(number):
@@ -135,10 +140,16 @@ class TestToTFRecords:
             '{"x": [1.5, 2], "n": 1}\n{"x": [0.12345678901], "n": 18446744073709551615}\n'
         )
         message = refused("a.jsonl", "a.tfrecord", "--select", "x")
-        assert "feature 'x': example 1 has 0.12345678901" in message
+        assert "feature 'x': example 1 has the value 0.12345678901" in message
         message = refused("a.jsonl", "a.tfrecord", "--cast", "x=float32")
-        assert "feature 'n': example 1 has 18446744073709551615, expected at most" in message
-        assert "as an Example has int64. Give --cast n=str for its text" in message
+        assert (
+            "feature 'n': example 1 has the value 18446744073709551615, but an Example stores int64"
+            in message
+        )
+        assert (
+            "but an Example stores int64, so it can be at most 9223372036854775807. Use --cast "
+            "n=str to store it as text"
+        ) in message
         converted("a.jsonl", "a.tfrecord", "--cast", "x=float32", "--cast", "n=str")
         assert [one["n"] for one in read_examples("a.tfrecord")] == [
             [b"1"],
@@ -153,16 +164,16 @@ class TestToTFRecords:
         ]
         Path("a.csv").write_text("x\n0.1\n123456790.0\n")
         message = refused("a.csv", "b.tfrecord", "--column", "x=float64")
-        assert "example 1 has 123456790.0, which float32" in message
-        assert "would make 123456792.0." in message
+        assert "example 1 has the value 123456790.0, but an Example stores float32" in message
+        assert "which would change it to 123456792.0." in message
 
     @pytest.mark.parametrize(("number", "output"), [(1e300, "inf"), (1e-300, "0.0")])
     def test_cast_rounds_floats_and_rejects_other_losses(self, number, output):
         table = pyarrow.table({"x": [1.0, number], "n": [7, 2**53 + 1]})
         pyarrow.parquet.write_table(table, "a.parquet")
         message = refused("a.parquet", "a.tfrecord", "--cast", "x=float32")
-        assert f"example 1 has {number}, which float32" in message
-        assert f"would make {output}. Give --cast x=str" in message
+        assert f"example 1 has the value {number}, but an Example stores float32" in message
+        assert f"would change it to {output}. Use --cast x=str" in message
         converted("a.parquet", "a.tfrecord", "--cast", "x=str", "--cast", "n=float32")
         assert read_examples("a.tfrecord") == [
             {"n": [7.0], "x": [b"1.0"]},
@@ -258,7 +269,7 @@ class TestShards:
 
     def test_more_shards_than_examples_are_rejected(self):
         write_numbers("a", 2)
-        assert "there are 2 examples for 3 shards" in refused("a", "b.tfrecord", "--shards", 3)
+        assert "there are only 2 examples for 3 shards" in refused("a", "b.tfrecord", "--shards", 3)
 
     def test_several_sources_are_concatenated(self):
         write_numbers("a", 2)
@@ -376,15 +387,23 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("features", "output", "expected"),
         [
-            ({"x": [1, 2]}, "b.csv", "feature 'x' is a list, which no field of CSV holds"),
-            ({"x": b"\xff"}, "b.csv", "feature 'x' holds bytes that are not text. Give --base64 x"),
-            ({"x": b"\xff"}, "b.jsonl", "feature 'x' holds bytes that are not text"),
+            ({"x": [1, 2]}, "b.csv", "feature 'x' is a list, but a CSV field holds a single value"),
+            (
+                {"x": b"\xff"},
+                "b.csv",
+                "feature 'x' contains bytes that are not text. Use --base64 x",
+            ),
+            ({"x": b"\xff"}, "b.jsonl", "feature 'x' contains bytes that are not text"),
             ({"x": float("nan")}, "b.jsonl", "example 0 has an infinite"),
-            ({"a/B": b"x"}, "b.tar", "feature 'a/B' cannot be an extension"),
-            ({"__key__": b"a.b", "x": 1}, "b.tar", "the key 'a.b', expected a name without dots"),
+            ({"a/B": b"x"}, "b.tar", "feature 'a/B' cannot be used as a file extension"),
+            ({"__key__": b"a.b", "x": 1}, "b.tar", "the key 'a.b', but a key cannot contain dots"),
             ({"__key__": b"../b", "x": 1}, "b.tar", "the key '../b'"),
-            ({"x": 1}, "b/", "no feature is known to hold the image"),
-            ({"image": image(), "n": 1}, "b/", "no feature is known to hold the label"),
+            ({"x": 1}, "b/", "it is unclear which feature is the image of an image folder"),
+            (
+                {"image": image(), "n": 1},
+                "b/",
+                "it is unclear which feature is the label of an image folder",
+            ),
         ],
     )
     def test_error_names_the_feature_a_format_cannot_store(self, features, output, expected):
@@ -408,18 +427,18 @@ class TestRefusals:
     @pytest.mark.parametrize("name", [b"..", b"a/b", b".hidden", b""])
     def test_class_cannot_escape_the_folder(self, name):
         write_records("a", [example(image=image(), label=name)])
-        assert "which no directory can be called" in call("convert", "a", "b/").stderr
+        assert "cannot be the name of a directory" in call("convert", "a", "b/").stderr
 
     def test_two_images_with_one_name_are_rejected(self):
         write_records("a", [example(image=image(), label=1, path=b"x/1.png")] * 2)
         assert (
-            "example 1 is 1/1.png, which another one is already"
+            "example 1 would be written to 1/1.png, like an earlier example"
             in call("convert", "a", "b/").stderr
         )
 
     def test_samples_with_one_key_are_rejected(self):
         write_records("a", [example(__key__=b"k", x=1)] * 2)
-        assert "example 1 has the key 'k', as the one before it" in refused("a", "b.tar")
+        assert "example 1 has the same key as the one before it, 'k'" in refused("a", "b.tar")
 
     def test_records_that_are_not_examples_have_no_columns(self):
         write_records("a", [b"\xff\xff"])
@@ -428,18 +447,18 @@ class TestRefusals:
     def test_existing_file_is_replaced_only_with_overwrite(self):
         write_numbers("a", 3)
         Path("b.tfrecord").write_text("precious")
-        assert "b.tfrecord: it exists already" in refused("a", "b.tfrecord")
+        assert "b.tfrecord already exists" in refused("a", "b.tfrecord")
         assert Path("b.tfrecord").read_text() == "precious"
         converted("a", "b.tfrecord", "--overwrite")
         assert numbers_of("b.tfrecord") == [0, 1, 2]
         Path("c").mkdir()
         write_records("d", [example(image=image(), label=1)])
-        assert "c: it exists already. Remove it" in refused("d", "c/", "--overwrite")
+        assert "c already exists. Remove it" in refused("d", "c/", "--overwrite")
 
     def test_overwriting_shards_removes_those_of_a_different_count(self):
         write_numbers("a", 6)
         converted("a", "b.tfrecord", "--shards", 3)
-        assert "it exists already" in refused("a", "b.tfrecord", "--shards", 2)
+        assert "already exists" in refused("a", "b.tfrecord", "--shards", 2)
         converted("a", "b.tfrecord", "--shards", 2, "--overwrite")
         assert len(list(Path().glob("b-*"))) == 2
 
@@ -447,17 +466,20 @@ class TestRefusals:
         ("arguments", "expected"),
         [
             (["a", "b"], "b: the format is not clear from the name"),
-            (["a", "b.csv", "--compression", "zlib"], "expected gzip, none for csv"),
-            (["a", "b.csv", "--shards", "2", "--shard-bytes", "1M"], "expected one of them"),
-            (["a", "b.csv", "--window", "2"], "expected --shuffle SEED with it"),
+            (
+                ["a", "b.csv", "--compression", "zlib"],
+                "does not work for csv, expected one of gzip, none",
+            ),
+            (["a", "b.csv", "--shards", "2", "--shard-bytes", "1M"], "cannot be used together"),
+            (["a", "b.csv", "--window", "2"], "--window works only with --shuffle"),
             (["a", "b/", "--shards", "2"], "an image folder has no shards"),
-            (["a", "b.csv", "--key", "x"], "--key: expected --to tar"),
-            (["a", "b.csv", "--cast", "x=str"], "--cast: expected --to tfrecord"),
+            (["a", "b.csv", "--key", "x"], "--key works only with --to tar"),
+            (["a", "b.csv", "--cast", "x=str"], "--cast works only with --to tfrecord"),
             (["a", "b.tfrecord", "--cast", "x=int"], "--cast x=int: expected float32 or str"),
-            (["a", "b.csv", "--shard-bytes", "many"], "'many' is not a size"),
+            (["a", "b.csv", "--shard-bytes", "many"], "'many' is not a valid size"),
             (["a", "b.csv", "--rename", "x"], "'x' is not a pair"),
-            (["a", "b.csv", "--skip-errors", "1.5"], "neither a number nor a share"),
-            (["a", "s3://bucket/b/"], "expected a local path for an image folder"),
+            (["a", "b.csv", "--skip-errors", "1.5"], "neither a number nor a fraction"),
+            (["a", "s3://bucket/b/"], "an image folder must have a local path"),
             (["a"], "Missing argument"),
         ],
     )
@@ -471,19 +493,19 @@ class TestRefusals:
         ("arguments", "expected"),
         [
             (["nowhere", "b.csv"], "nowhere: there is no such file"),
-            (["a", "b.csv", "--select", "x"], "--select x: there is no such feature, expected n"),
+            (["a", "b.csv", "--select", "x"], "--select x: there is no such feature"),
             (["a", "b.csv", "--rename", "x=y"], "--rename x=y: there is no such feature"),
-            (["a", "b.csv", "--column", "n=int"], "--column: the source is tfrecord"),
-            (["a", "b.csv", "--default", "n=1"], "--default: the source is tfrecord"),
-            (["t.csv", "b.tfrecord", "--column", "n=complex"], "--column n=complex: no such type"),
-            (["a", "b.tfrecord", "--cast", "n=str"], "--cast: the source is tfrecord"),
-            (["t.csv", "b.tfrecord", "--cast", "x=str"], "no such feature, expected n, m"),
-            (["t.txt", "b.tfrecord", "--cast", "text=str"], "(bytes, ()), expected numbers"),
-            (["t.csv", "b.tfrecord", "--default", "n=x"], "--default n=x: expected a number"),
-            (["t.csv", "b.tfrecord", "--select", "x"], "no such column, expected n, m"),
-            (["t.csv", "b.jsonl"], "expected TFRecords as one of them"),
+            (["a", "b.csv", "--column", "n=int"], "--column does not work with tfrecord"),
+            (["a", "b.csv", "--default", "n=1"], "--default works only with csv, json-lines"),
+            (["t.csv", "b.tfrecord", "--column", "n=complex"], "n=complex: there is no such type"),
+            (["a", "b.tfrecord", "--cast", "n=str"], "--cast does not work with TFRecords"),
+            (["t.csv", "b.tfrecord", "--cast", "x=str"], "no such feature, expected one of n, m"),
+            (["t.txt", "b.tfrecord", "--cast", "text=str"], "(bytes, ()), but only numbers"),
+            (["t.csv", "b.tfrecord", "--default", "n=x"], "n=x: the column contains numbers"),
+            (["t.csv", "b.tfrecord", "--select", "x"], "no such column, expected one of n, m"),
+            (["t.csv", "b.jsonl"], "one of the two must be TFRecords"),
             (["a", "t.csv", "b.tfrecord"], "a is tfrecord, but t.csv is csv"),
-            (["empty", "b.tfrecord"], "empty: its kind is empty"),
+            (["empty", "b.tfrecord"], "empty: files of the kind 'empty' cannot be converted"),
         ],
     )  # fmt: skip
     def test_invalid_conversion_exits_with_1(self, arguments, expected):

@@ -143,20 +143,23 @@ class TestTheSecondRun:
     def test_continuing_requires_the_same_arguments(self):
         done = call("convert", "a", "b.tfrecord", "--shards", "4", "--shuffle", "6")
         assert done.exit_code == 1
-        assert "b.tfrecord: seed is 6, but 5 in the run that has begun it" in done.stderr
+        assert "b.tfrecord: seed is 6, but the run that started this output used 5" in done.stderr
         assert "--overwrite to start again" in done.stderr
 
     def test_continuing_requires_the_same_source(self):
         write_numbers("a", 121)
         done = call(*COMMAND)
         assert done.exit_code == 1
-        assert "a differs from the files of the state" in done.stderr
+        assert (
+            "a: the name, size or order of the files has changed since the state was saved"
+            in done.stderr
+        )
 
     def test_continuing_requires_the_files_of_the_first_run(self):
         os.truncate("b-00000-of-00004.tfrecord", 10)
         done = call(*COMMAND)
         assert done.exit_code == 1
-        assert "b-00000-of-00004.tfrecord: the run that has begun this wrote" in done.stderr
+        assert "b-00000-of-00004.tfrecord: the earlier run wrote" in done.stderr
 
     def test_overwrite_starts_again(self, whole):
         done = call("convert", "a", "b.tfrecord", "--shards", "2", "--overwrite")
@@ -169,7 +172,7 @@ class TestTheSecondRun:
             fcntl.flock(journal, fcntl.LOCK_EX)
             done = call(*COMMAND)
         assert done.exit_code == 1
-        assert "another headrace convert is writing it" in done.stderr
+        assert "another headrace convert is already running" in done.stderr
 
 
 class TestImageFolders:

@@ -52,8 +52,8 @@ def test_demo_learns_to_read_digits_and_leaves_nothing_behind(temporary):
         out, err = demo.communicate(timeout=50)
     assert (demo.returncode, err) == (0, "")
     assert float(re.search(r"^Test accuracy: (0\.\d+)$", out, re.MULTILINE)[1]) >= 0.90
-    assert "every one of 4,000 examples was seen exactly once in each of 5 epochs" in out
-    assert "every one of 1,000 examples was seen exactly once" in out
+    assert "each of 4,000 examples was seen exactly once in each of 5 epochs" in out
+    assert "each of 1,000 examples was seen exactly once" in out
     assert len(re.findall(r"epoch \d/5  loss \d\.\d+  queue .*% full", out)) == 5
     assert_no_process_of_its_group_is_left(demo)
 

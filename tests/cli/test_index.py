@@ -56,8 +56,8 @@ def test_damaged_compressed_and_other_files_get_no_dali_index():
     Path("c").write_text("a text\n")
     for name, expected in (
         ("a", "corrupted record at 12 (record 0)"),
-        ("b", "b: compressed with gzip"),
-        ("c", "c: its kind is text, expected TFRecords"),
+        ("b", "b: the file is compressed with gzip"),
+        ("c", "c: its kind is text, but --dali needs TFRecords"),
         ("d", "d: there is no such file"),
     ):
         done = call("index", "--dali", name)
@@ -93,7 +93,7 @@ def test_index_of_each_kind_is_used_and_provides_the_length():
     sources = write_each_kind()
     for name, source in sources.items():
         with pytest.raises(
-            TypeError, match="write index files for uncompressed files with `headrace index PATHS`"
+            TypeError, match="create index files for uncompressed files with `headrace index PATHS`"
         ):
             len(source(name))
     done = call("index", ".")
@@ -137,8 +137,12 @@ def test_damaged_compressed_and_other_files_get_no_index():
     Path("c").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
     for name, expected in (
         ("a", "corrupted record at 0 (record 0)"),
-        ("b", "b: compressed with gzip"),
-        ("c", "c: its kind is image, expected TFRecords, CSV, JSON lines, tar or text"),
+        ("b", "b: the file is compressed with gzip"),
+        (
+            "c",
+            "c: its kind is image, but only TFRecords, CSV, JSON lines, tar and text can be "
+            "indexed",
+        ),
         ("d", "d: there is no such file"),
     ):
         done = call("index", name, *(("--kind", "tfrecord") if name == "a" else ()))
@@ -161,10 +165,10 @@ def test_inspect_shows_whether_an_index_is_up_to_date():
     call("index", "a")
     done = call("inspect", "a.hrindex")
     assert done.exit_code == 0
-    assert "index of records, not compressed" in done.stdout
+    assert "record index, not compressed" in done.stdout
     assert "5 records\n" in done.stdout
     assert "of a (tfrecords, " in done.stdout
-    assert "as it is now" in done.stdout
+    assert "up to date" in done.stdout
     os.utime("a", ns=(5, 5))
     assert "outdated" in call("inspect", "a.hrindex").stdout
     (report,) = json.loads(call("inspect", "a.hrindex", "--json").stdout)["files"]

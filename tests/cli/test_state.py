@@ -74,12 +74,13 @@ def reads():
 @pytest.mark.parametrize(
     ("pipe", "number", "expected"),
     [
-        (lambda: reads().batch(4), 0, ["batch: It begins at its beginning."]),
+        (lambda: reads().batch(4), 0, ["batch: It starts at the beginning."]),
         (
             lambda: reads().batch(4),
             14,
             [
-                "batch: The program has taken 14 batches. The last one began at the place below.",
+                "batch: The program has received 14 batches. The last one started at the "
+                "position below.",
                 "tfrecords: The next record is number 2 of file 1, both counted from 0.",
             ],
         ),
@@ -87,9 +88,10 @@ def reads():
             lambda: reads().shuffle(seed=1).epochs(3).batch(10),
             25,
             [
-                "batch: The program has taken 25 batches. The last one began at the place below.",
+                "batch: The program has received 25 batches. The last one started at the "
+                "position below.",
                 "epochs: The iteration is in pass 2, counted from 0.",
-                "shuffle: The next example is at place 40 of the order of this pass.",
+                "shuffle: The next example is at position 40 in the order of this pass.",
             ],
         ),
         (reads, 7, ["tfrecords: The next record is number 7 of file 0, both counted from 0."]),
@@ -97,14 +99,18 @@ def reads():
             lambda: reads().parse({"n": int}).filter(lambda e: e["n"] % 2).take(20).batch(5),
             2,
             [
-                "batch: The program has taken 2 batches. The last one began at the place below.",
-                "take: It has given 5 examples.",
+                "batch: The program has received 2 batches. The last one started at the position "
+                "below.",
+                "take: It has yielded 5 examples.",
             ],
         ),
         (
             lambda: hr.concat([reads(), reads()]).batch(30),
             4,
-            ["batch: The program has taken 4 batches. The last one began at the place below."],
+            [
+                "batch: The program has received 4 batches. The last one started at the position "
+                "below."
+            ],
         ),
     ],
 )
@@ -115,23 +121,26 @@ def test_position_is_described_in_words(pipe, number, expected):
 def positions(state):
     """Returns the lines of the report about the position of each stage."""
     lines = said(state)
-    return lines[
-        lines.index("Each stage resumes where these lines say, the last stage first:") + 1 :
-    ]
+    return lines[lines.index("The stages resume at these positions, the last stage first:") + 1 :]
 
 
 def test_positions_of_open_files_follow_their_window():
     batch, window, begun, *open_files = positions(
         state_of(reads().shuffle(window=10, seed=1).batch(4), 3)
     )
-    assert batch == "batch: The program has taken 3 batches. The last one began at the place below."
-    assert window == ("shuffle: It has drawn 8 examples. Its window is read from the place below.")
+    assert (
+        batch
+        == "batch: The program has received 3 batches. The last one started at the position below."
+    )
+    assert window == (
+        "shuffle: It has drawn 8 examples. Its window is refilled from the position below."
+    )
     # The position in each file when the window began varies from run to run.
-    assert begun.startswith("tfrecords: It had begun 2 files, and has given ")
+    assert begun.startswith("tfrecords: It had started 2 files, and has yielded")
     assert len(open_files) == 2
     for line in open_files:
         assert re.fullmatch(
-            r"tfrecords: (It begins at its beginning|The next record is number \d+ of file [01], "
+            r"tfrecords: (It starts at the beginning|The next record is number \d+ of file [01], "
             r"both counted from 0)\.",
             line,
         )
@@ -140,12 +149,12 @@ def test_positions_of_open_files_follow_their_window():
 def test_positions_of_open_pieces_have_byte_offsets():
     shuffled = reads().shuffle(window=10, seed=1, block_bytes=60).batch(4)
     _, _, begun, *open_pieces = positions(state_of(shuffled, 3))
-    assert re.match(r"tfrecords: It had begun \d+ pieces?, and has given ", begun)
+    assert re.match(r"tfrecords: It had started \d+ pieces?, and has yielded", begun)
     assert open_pieces
     for line in open_pieces:
         assert re.fullmatch(
-            r"tfrecords: (It (begins at|resumes \d+ examples? after) the beginning of a piece|"
-            r"The next record (begins at|is \d+ after) byte [\d,]+ of file [01], "
+            r"tfrecords: (It (starts at|resumes \d+ examples? after) the beginning of a piece|"
+            r"The next record (starts at|is \d+ after) byte [\d,]+ of file [01], "
             r"both counted from 0)\.",
             line,
         ), line
@@ -165,8 +174,8 @@ def test_pipeline_is_described_with_its_seeds_and_files():
     for line in (
         "Its source reads 2 files.",
         "Its seed is 77.",
-        "Its epochs(3) goes through the data 3 times.",
-        "The program has taken 5 batches. The next one is number 5, counted from 0.",
+        "epochs(3) reads the data 3 times.",
+        "The program has received 5 batches. The next one is number 5, counted from 0.",
     ):
         assert line in lines
 
@@ -203,9 +212,11 @@ def test_skipped_examples_are_reported():
 @pytest.mark.parametrize("number", [0, 1, 8])
 def test_states_of_all_stages_are_described(pipe, number):
     lines = said(state_of(pipe(), number))
-    begin = lines.index("Each stage resumes where these lines say, the last stage first:") + 1
+    begin = lines.index("The stages resume at these positions, the last stage first:") + 1
     assert lines[begin:]
-    assert not any("no stage has" in line or "no words" in line for line in lines)
+    assert not any(
+        "No stage can have this position" in line or "no words" in line for line in lines
+    )
 
 
 def test_every_stage_has_a_position_text():
@@ -254,7 +265,7 @@ def test_state_is_read_from_stdin():
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "The program has taken 3 batches." in done.stdout
+    assert "The program has received 3 batches." in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -263,10 +274,10 @@ def test_state_is_read_from_stdin():
         (lambda state: json.dumps({**state, "epoch": 1}), "the state is damaged: it was cut short"),
         (lambda state: json.dumps({**state, "version": 99}), "the state has version 99"),
         (lambda state: json.dumps(state)[:-10], "the JSON is damaged"),
-        (lambda state: '{"weight": 1}', "it contains no state of an iteration"),
-        (lambda state: "PK\x03\x04", "it is no JSON. States in files of PyTorch"),
-        (lambda state: "", "it is no JSON"),
-        (lambda state: "[" * 100_000, "it is no JSON"),
+        (lambda state: '{"weight": 1}', "the file contains no state of an iteration"),
+        (lambda state: "PK\x03\x04", "this file is not JSON. States in PyTorch or pickle files"),
+        (lambda state: "", "this file is not JSON"),
+        (lambda state: "[" * 100_000, "this file is not JSON"),
     ],
 )
 def test_damaged_state_is_reported(text, expected):

@@ -36,9 +36,9 @@ def test_intact_files_exit_with_0():
     assert code == 0
     assert [(one["records"], one["damage"]) for one in results.values()] == [(10, []), (20, [])]
     done = call("verify", "a", "b")
-    assert done.stdout.startswith("2 files, 30 records are whole, ")
+    assert done.stdout.startswith("2 files, 30 intact records, ")
     assert done.stdout.endswith(": no damage\n")
-    assert "a: whole, 10 records\n" in call("verify", "-v", "a").stdout
+    assert "a: undamaged, 10 records\n" in call("verify", "-v", "a").stdout
 
 
 def test_each_damaged_record_is_reported_and_the_rest_is_read():
@@ -58,7 +58,9 @@ def test_each_damaged_record_is_reported_and_the_rest_is_read():
     text = call("verify", "a", "b", "c").stdout
     assert f"b: record 7 at byte {7 * length}: corrupted record" in text
     assert "3 damaged places in 2 files" in text
-    assert "The rest of the file, about 10 records by the length of those before, was not" in text
+    assert (
+        "The rest of the file, about 10 records, judging by the length of the earlier ones, was not"
+    ) in text
 
 
 def test_result_does_not_depend_on_the_number_of_threads():
@@ -128,14 +130,14 @@ def test_unreadable_file_exits_with_1_and_the_rest_is_read():
     assert done.exit_code == 1
     assert "headrace: verify: nowhere: there is no such file" in done.stderr
     assert done.stdout.endswith(": 1 file could not be read\n")
-    assert "1 file, 3 records are whole" in done.stdout
+    assert "1 file, 3 intact records" in done.stdout
 
 
 def test_file_of_an_unknown_kind_cannot_be_checked():
     Path("a").write_bytes(bytes(100))
     code, results = verified("a")
     assert code == 1
-    assert results["a"]["damage"][0]["reason"].startswith("its kind is unknown")
+    assert results["a"]["damage"][0]["reason"].startswith("this file is of an unknown kind")
 
 
 def test_empty_file_is_valid_and_a_repeated_file_is_read_once():
@@ -149,13 +151,21 @@ def test_empty_file_is_valid_and_a_repeated_file_is_read_once():
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("a.jpg", b"<html>404\n", "it is an HTML page, expected image as its name says. Copy it"),
-        ("a.jpg", b"no image\n", "it is text, expected image as its name says. Copy it again."),
-        ("a.png", b"", "it is empty, expected image as its name says."),
-        ("a.parquet", b"x,y\n1,2\n", "it is text, expected parquet as its name says."),
-        ("a.tfrecord", b"one\n", "it is text, expected tfrecord as its name says."),
-        ("a.jsonl.gz", b"", "it is empty, expected compressed as its name says."),
-        ("a", b"PK\x03\x04\0", "it looks like a zip archive"),
+        (
+            "a.jpg",
+            b"<html>404\n",
+            "this is an HTML page, but by its name it should be image. Copy it",
+        ),
+        (
+            "a.jpg",
+            b"no image\n",
+            "this is text, but by its name it should be image. Copy it again.",
+        ),
+        ("a.png", b"", "this file is empty, but by its name it should be image."),
+        ("a.parquet", b"x,y\n1,2\n", "this is text, but by its name it should be parquet."),
+        ("a.tfrecord", b"one\n", "this is text, but by its name it should be tfrecord."),
+        ("a.jsonl.gz", b"", "this file is empty, but by its name it should be compressed."),
+        ("a", b"PK\x03\x04\0", "this file looks like a zip archive"),
         ("a", b"version https://git-lfs.github.com/spec/v1\n", "it is a pointer of Git LFS"),
     ],
 )

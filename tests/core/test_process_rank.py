@@ -102,8 +102,8 @@ def test_shard_uses_the_rank_and_names_its_source(variables_say):
     variables_say(RANK="1", WORLD_SIZE="3")
     mine = numbers.shard()
     assert [int(example["n"]) for example in mine] == [1, 4]
-    assert "shard(1, 3): taken from RANK and WORLD_SIZE" in mine.describe()
-    assert "taken from" not in numbers.shard(1, 3).describe()
+    assert "shard(1, 3): rank from RANK and WORLD_SIZE" in mine.describe()
+    assert "rank from" not in numbers.shard(1, 3).describe()
 
 
 def test_state_of_shard_without_arguments_matches_explicit_numbers(variables_say):
@@ -125,7 +125,7 @@ def test_shard_without_arguments_requires_a_known_rank():
 
 def test_single_argument_of_shard_is_an_error():
     numbers = hr.arrays({"n": [1, 2]})
-    with pytest.raises(TypeError, match="shard: index is 1 and count None, expected both or"):
+    with pytest.raises(TypeError, match="shard: index is 1 and count is None, but either both or"):
         numbers.shard(1)
-    with pytest.raises(TypeError, match="shard: index is None and count 2, expected both or"):
+    with pytest.raises(TypeError, match="shard: index is None and count is 2, but either both or"):
         numbers.shard(count=2)

@@ -41,7 +41,7 @@ def test_batch_lists_become_row_values():
 
 
 def test_pipeline_of_examples_is_rejected():
-    with pytest.raises(ValueError, match="to_ray_dataset: the pipeline gives examples, expected"):
+    with pytest.raises(ValueError, match="to_ray_dataset: the pipeline yields examples, expected"):
         hr.arrays({"n": [1]}).to_ray_dataset()
 
 

@@ -149,7 +149,7 @@ def test_losing_a_node_changes_no_batch(nodes, cpus):
     assert len(left) == (3 if cpus == 1 else 2)
 
 
-GONE = r"batches: the head of the readers is gone.*Call serve again"
+GONE = "batches: the process that manages the readers has ended.*Call serve again"
 
 
 def goes_on_after(given, batches, pipe):
@@ -171,7 +171,7 @@ def test_killed_head_changes_no_batch(cluster):
             inputs.extend(batch["number"].tolist() for batch in batches)
         with pytest.raises(UnavailableError, match=GONE):
             feed.batches()
-        with pytest.raises(UnavailableError, match="num_readers: the head"):
+        with pytest.raises(UnavailableError, match="num_readers: the process that manages"):
             _ = feed.num_readers
     goes_on_after(inputs, batches, pipe)
 

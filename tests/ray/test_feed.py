@@ -163,13 +163,15 @@ def test_pipeline_error_is_raised_at_its_batch(cluster):
 def test_unsupported_pipeline_is_rejected(feed, pipe):
     with pytest.raises(TypeError, match="serve: got list, expected a pipeline"):
         hray.serve([], 2)
-    with pytest.raises(ValueError, match="gives examples, expected batches"):
+    with pytest.raises(ValueError, match="yields examples, expected batches"):
         hray.serve(hr.arrays({"n": [1]}), 2)
-    with pytest.raises(ValueError, match=r"serve: autoscale is \(3, 2\), expected the fewest and"):
+    with pytest.raises(ValueError, match=r"serve: autoscale is \(3, 2\), expected the minimum"):
         hray.serve(pipe, 2, autoscale=(3, 2))
-    with pytest.raises(ValueError, match="rank is 2, expected one below world, which is 2"):
+    with pytest.raises(
+        ValueError, match="rank is 2, expected a number less than world, which is 2"
+    ):
         feed.batches(2, 2)
-    with pytest.raises(ValueError, match="the state is none that FeedBatches"):
+    with pytest.raises(ValueError, match="the state does not come from FeedBatches"):
         feed.batches(state=iter(pipe).state())
     state = {**feed.batches().state(), "version": 9}
     with pytest.raises(ValueError, match="the state has version 9, expected 1"):

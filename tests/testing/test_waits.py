@@ -28,8 +28,8 @@ class TestPipelines:
         with iter(numbers) as batches:
             first = Call(lambda: next(batches))
             said("waits for the next rows of pipeline 'arrays > map.*slow.* > batch', for")
-            said(f"^   worker 0 \\(thread \\d+\\) has no task, for {SECONDS}")
-            text = said(r"slow\): the call for arrays: row 3, in a block that was begun")
+            said(rf"^   worker 0 \(thread \d+\), for {SECONDS}: idle")
+            text = said(r"slow\): the call for arrays: row 3, in a block started")
             assert "0 of 2 results are ready" in text
             # The line of the function is in a stack, as soon as the thread has got there.
             said("in slow$")
@@ -40,8 +40,8 @@ class TestPipelines:
         os.mkfifo(tmp_path / "pipe")
         with iter(hr.text_lines(tmp_path / "pipe", compression=None)):
             said(
-                rf"worker \d \(thread \d+\) reads {tmp_path}/pipe: line 1 \(text_lines\), for "
-                f"{SECONDS}; waits for something to read from a pipe {tmp_path}/pipe"
+                rf"worker \d \(thread \d+\), for {SECONDS}: reading {tmp_path}/pipe: line 1 "
+                rf"\(text_lines\); waits for something to read from a pipe {tmp_path}/pipe"
             )
 
     def test_closing_an_iteration_waits_for_its_threads(self, said):
@@ -87,7 +87,7 @@ class TestStorages:
         try:
             with iter(hr.text_lines(f"{server.url}/a")):
                 text = said(rf"waits for storage: opening {server.url}/a, for {SECONDS}")
-                assert re.search(rf"-- requests to storages\n   opening {server.url}/a", text)
+                assert re.search(rf"-- storage requests\n   opening {server.url}/a", text)
                 assert "-- thread 'headrace-io' of the engine" in text
         finally:
             goes_on.set()
@@ -109,12 +109,12 @@ class TestTheText:
         monkeypatch.setattr(hr.Batches, "activity_lines", fail)
         with iter(hr.arrays({"n": np.arange(4)})):
             text = dump_waits(write=False)
-        assert "-- (this cannot be told: ArithmeticError('no words'))" in text
+        assert "-- (cannot be described: ArithmeticError('no words'))" in text
         assert "MainThread" in text
 
 
 class TestSignals:
     def test_signal_handler_must_be_installed_in_the_main_thread(self):
         call = Call(dump_waits_on_signal)
-        with pytest.raises(ValueError, match="called in another thread, expected the main thread"):
+        with pytest.raises(ValueError, match="called in another thread, but only the main thread"):
             call.result()

@@ -22,10 +22,10 @@ def queued(example):
 
 
 REFUSED = {
-    "VariableV2 has a state": stateful,
-    "FIFOQueueV2 has a state": queued,
-    "PyFunc has a state": lambda example: {"y": ops.py_func(abs, [example["x"]], np.int64)},
-    "MatMul has no kernel in the engine for float64, float64": lambda example: {
+    "VariableV2 has state": stateful,
+    "FIFOQueueV2 has state": queued,
+    "PyFunc has state": lambda example: {"y": ops.py_func(abs, [example["x"]], np.int64)},
+    "MatMul does not run in the engine for float64, float64": lambda example: {
         "y": ops.matmul(hr.ops.reshape(example["f"], [1, 1]), [[1.0]])
     },
     "depends on a condition": lambda example: {

@@ -23,7 +23,7 @@ from headrace.cli.verify.command import verify
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="headrace", prog_name="headrace")
 def headrace() -> None:
-    """Feeds training loops: file names go in, shuffled batches come out."""
+    """Inspect, check and convert data files, and measure data pipelines."""
 
 
 for command in (

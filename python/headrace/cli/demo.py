@@ -20,35 +20,38 @@ from headrace.cli.interrupts import Interrupted
 
 @click.command(short_help="Train a network to read digits.")
 @click.option(
-    "--epochs", type=click.IntRange(min=1), default=12, show_default=True, help="Epochs to train."
+    "--epochs", type=click.IntRange(min=1), default=12, show_default=True, help="Number of epochs."
 )
 @click.option(
     "--batch-size",
     type=click.IntRange(min=1),
     default=128,
     show_default=True,
-    help="Examples in a batch.",
+    help="Number of examples in a batch.",
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Keep the records and the checkpoint in this directory. Without it they are removed.",
+    help="Keep the records and the checkpoint in this directory. By default, they are removed.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=1,
     show_default=True,
-    help="Seed of the shuffling and of the network's first weights.",
+    help="Seed for shuffling and for the initial weights of the network.",
 )
 @click.pass_context
 def demo(
     context: click.Context, epochs: int, batch_size: int, output: Path | None, seed: int
 ) -> None:
-    """Writes 5,000 real digits as TFRecords, trains on them, saves, restores and evaluates.
+    """Train a small network to read digits.
+
+    The demo writes 5,000 real digits as TFRecords, trains on them, saves a checkpoint, restores it
+    in another process and evaluates it.
 
     The exit code is 0 if every example was seen exactly once in every epoch and the test accuracy
-    is at least 0.90, otherwise 1. It is 130 after Ctrl-C.
+    is at least 0.90. Otherwise it is 1, or 130 after Ctrl-C.
     """
     try:
         with Foreground() as foreground, _directory(output) as path:
@@ -60,7 +63,7 @@ def demo(
             foreground.run(
                 "headrace.demo.train", *here, *size, "--epochs", str(epochs), "--seed", str(seed)
             )
-            click.echo("Evaluating the checkpoint in another process")
+            click.echo("Evaluating the checkpoint in a new process")
             foreground.run("headrace.demo.evaluate", *here, *size)
     except Interrupted as interruption:
         # The last program may have left the cursor at the end of a progress bar.

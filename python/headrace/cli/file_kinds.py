@@ -85,7 +85,9 @@ def start_of(path: str) -> Start:
     """
     is_remote = storage.is_remote(path)
     if not is_remote and os.path.exists(path) and not os.path.isfile(path):
-        raise Failure(f"{path}: no file that can be read twice. Give a regular file.")
+        raise Failure(
+            f"{path}: this is not a regular file, so it cannot be read twice. Pass a regular file."
+        )
     with os_errors(path), storage.open_file(path) as file:
         head = file.read(_START_BYTES)
         size_bytes = storage.size_of(file)
@@ -304,10 +306,10 @@ def _mismatch(path: str, kind: str, start: Start) -> str | None:
     if expected is None or (expected == Kind.TFRECORD and kind == Kind.EMPTY):
         return None
     content = engine.content_of(start.data)
-    is_what = f"it is {content[0]}" if content else "it is text"
+    is_what = f"this is {content[0]}" if content else "this is text"
     if kind == Kind.EMPTY:
-        is_what = "it is empty"
-    return f"{is_what}, expected {expected} as its name says. Copy it again."
+        is_what = "this file is empty"
+    return f"{is_what}, but by its name it should be {expected}. Copy it again."
 
 
 def image_kind(data: bytes) -> str | None:

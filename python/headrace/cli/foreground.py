@@ -84,7 +84,7 @@ class Foreground:
         self._raise_if_interrupted()
         if child.returncode < 0:
             name = signal.Signals(-child.returncode).name
-            raise click.ClickException(f"{module} was ended from outside or crashed ({name}).")
+            raise click.ClickException(f"{module} crashed or was killed ({name}).")
         if child.returncode:
             raise ProgramFailed(child.returncode)
 

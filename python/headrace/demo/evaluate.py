@@ -21,7 +21,7 @@ def evaluate(directory: Path, batch_size: int) -> float:
     try:
         parameters = load_parameters(directory)
     except FileNotFoundError:
-        raise click.ClickException(f"{directory} holds no checkpoint. Train first.") from None
+        raise click.ClickException(f"{directory} contains no checkpoint. Train first.") from None
     seen = SeenExamples("test")
     num_correct = 0
     for batch in digits(directory, "test").batch(batch_size):
@@ -39,7 +39,7 @@ def evaluate(directory: Path, batch_size: int) -> float:
 def main(directory: Path, batch_size: int) -> None:
     """Evaluates the checkpoint in DIRECTORY on the test records there."""
     accuracy = evaluate(directory, batch_size)
-    click.echo(f"  every one of {NUM_EXAMPLES['test']:,} examples was seen exactly once")
+    click.echo(f"  each of {NUM_EXAMPLES['test']:,} examples was seen exactly once")
     click.echo(f"Test accuracy: {accuracy:.3f}")
     if accuracy < REQUIRED_ACCURACY:
         raise click.ClickException(f"The test accuracy is below {REQUIRED_ACCURACY:.2f}.")

@@ -92,5 +92,5 @@ class SeenExamples:
         first = int(wrong[0])
         return (
             f"{len(wrong)} of {len(self._counts)} examples were not seen exactly {num_epochs} "
-            f"times, the first of them is id {first}, seen {self._counts[first]} times"
+            f"times. The first of them has id {first} and was seen {self._counts[first]} times."
         )

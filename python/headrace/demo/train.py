@@ -65,8 +65,8 @@ def main(directory: Path, epochs: int, batch_size: int, seed: int) -> None:
     """Trains on the records in DIRECTORY and saves a checkpoint there."""
     num_steps = train(directory, epochs, batch_size, seed)
     click.echo(
-        f"  every one of {NUM_EXAMPLES['train']:,} examples was seen exactly once "
-        f"in each of {epochs} epochs"
+        f"  each of {NUM_EXAMPLES['train']:,} examples was seen exactly once in each of {epochs} "
+        "epochs"
     )
     click.echo(f"  saved a checkpoint after {num_steps} steps")
 

@@ -129,7 +129,7 @@ class Pipeline(
         """
         checked_int("epoch", "number", number, 0)
         if any(step.effect is Effect.REPEATS for step in steps(self._stages)):
-            raise ValueError("epoch: the pipeline has epochs(...) already. Remove it.")
+            raise ValueError("epoch: the pipeline already has epochs(...). Remove it.")
         return self._start(number, keeps_workers=True)
 
     def count(self) -> int:
@@ -176,8 +176,8 @@ class Pipeline(
             raise OutOfRangeError(
                 None,
                 None,
-                f"spec: {self._stages[chain_specs.first_empty_stage]} yields no examples, expected "
-                "at least one to determine the components. Check the stages before it.",
+                f"spec: {self._stages[chain_specs.first_empty_stage]} yields no examples, but at "
+                "least one is needed to determine the components. Check the stages before it.",
             )
         return dict(chain_specs.specs[-1])
 
@@ -192,8 +192,8 @@ class Pipeline(
         source = source_of(self._stages)
         if source.classes is None:
             raise AttributeError(
-                f"classes: {source.name} has no classes, expected a pipeline that begins with "
-                "image_folder or audio_folder."
+                f"classes: {source.name} has no classes. Only pipelines that begin with "
+                "image_folder or audio_folder have them."
             )
         return source.classes
 
@@ -210,7 +210,10 @@ class Pipeline(
         lines = [self._described(number, stage) for number, stage in enumerate(self._stages)]
         options = [f"options: {name}={value}" for name, value in self._options.items()]
         if "num_threads" in self._options and any(stage.runs_python for stage in self._stages):
-            options.append("options: num_threads does not include the threads of Python functions")
+            options.append(
+                "options: num_threads does not apply to Python functions, which have their own "
+                "threads"
+            )
         chain_specs, source = static_specs(self._stages), source_of(self._stages)
         if source.reads_files and source.spec is None:
             source = cast("InferredSource", source)
@@ -469,8 +472,8 @@ class Pipeline(
 
         def __next__(self) -> NoReturn:
             raise TypeError(
-                "next: a pipeline isn't an iterator, expected one. Write batches = iter(pipe), "
-                "then next(batches)."
+                "next: a pipeline is not an iterator. Write batches = iter(pipe), then "
+                "next(batches)."
             )
 
     def __contains__(self, value: object) -> NoReturn:
@@ -481,12 +484,14 @@ class Pipeline(
 
     def __getitem__(self, index: object) -> NoReturn:
         raise TypeError(
-            f"[{index!r}]: a pipeline has no random access, expected an iteration. Write "
-            "next(iter(pipe)) for the first example, and skip(n) and take(n) for others."
+            f"[{index!r}]: a pipeline does not support indexing. Use next(iter(pipe)) for the "
+            "first example, and skip(n) and take(n) for others."
         )
 
     def __reversed__(self) -> NoReturn:
-        raise TypeError("reversed: a pipeline can be read only forwards. Collect it in a list.")
+        raise TypeError(
+            "reversed: a pipeline can only be read forwards. Collect its examples in a list first."
+        )
 
     def __copy__(self) -> "Pipeline":
         return self

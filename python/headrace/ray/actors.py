@@ -226,9 +226,11 @@ class Head:
         if is_known and name not in self._nodes((name,)):
             if len(self._layout.readers) == 1:
                 cpus = self._settings.cpus_per_reader
-                _LOG.warning("%s does not answer; has any node %s CPUs free?", name, cpus)
+                _LOG.warning(
+                    "%s does not answer. Check whether any node has %s free CPUs.", name, cpus
+                )
                 return self.told(report)
-            _LOG.warning("%s does not answer; the other readers read for it", name)
+            _LOG.warning("%s does not answer, so the other readers take over its batches.", name)
             self._layout = self._layout.without(name)
             self._kill(name)
         return self.told(report)
@@ -247,7 +249,8 @@ class Head:
         readers = self._layout.readers
         if count >= len(readers):
             raise ValueError(
-                f"remove_readers: cannot remove {count} of {len(readers)}. Use close() to stop all."
+                f"remove_readers: cannot remove {count} of {len(readers)} readers, because at "
+                "least one must remain. To stop all, use close()."
             )
         self._change(readers[:-count])
         self._removed.update(dict.fromkeys(readers[-count:], self._layout.turns[-1].first))

@@ -30,7 +30,7 @@ def answer_of(where: str, asked: Any) -> Any:
         raise UnavailableError(
             None,
             None,
-            f"{where}: the head of the readers is gone, and the readers with it, expected both "
-            "until the last batch. They end with close() of the feed, with the process that has "
-            "called serve, and with its node. Call serve again, and go on from the last state.",
+            f"{where}: the process that manages the readers has ended, and all readers with it. "
+            "They run until the feed is closed, the process that called serve ends, or its node "
+            "is lost. Call serve again, and continue from the last state.",
         ) from error

@@ -169,7 +169,7 @@ class FeedBatches:
                 # The exception of the pipeline, raised as on one machine.
                 raise (error.cause or error) from None
             except ray.exceptions.RayError as error:
-                _LOG.warning("batch %d of %s is asked for again: %s", number, reader, error)
+                _LOG.warning("batch %d of %s is requested again: %s", number, reader, error)
                 asked = self._head.told.remote(self._report_now())
                 self._learn(answer_of("batches", asked))
                 if self._window.under_way[number].answer is answer:
@@ -333,13 +333,13 @@ def _begun(state: Mapping[str, Any] | None, epoch: int) -> tuple[int, int, Curso
         return 0, epoch, BEGINNING
     if not isinstance(state, Mapping) or set(state) != _KEYS:
         raise ValueError(
-            "batches: the state is none that FeedBatches.state() gives. States of a pipeline that "
-            "is iterated without readers are for Pipeline.resume."
+            "batches: the state does not come from FeedBatches.state(). If it was saved by an "
+            "iteration without readers, pass it to Pipeline.resume."
         )
     if state["version"] != _VERSION:
         raise ValueError(
             f"batches: the state has version {state['version']}, expected {_VERSION}. Use the "
-            "headrace that it was taken with, or a newer one."
+            "version of headrace that saved it."
         )
     if state["pipeline"] is not None:
         check_state(state["pipeline"])

@@ -65,12 +65,15 @@ def serve(
     checked_int("serve", "num_readers", num_readers, 1)
     checked_int("serve", "parked_bytes", parked_bytes, 0)
     if autoscale is not None and not 1 <= autoscale[0] <= autoscale[1]:
-        raise ValueError(f"serve: autoscale is {autoscale}, expected the fewest and the most.")
+        raise ValueError(
+            f"serve: autoscale is {autoscale}, expected the minimum and the maximum number of "
+            "readers."
+        )
     if functions := [str(stage) for stage in _done_for_all(pipe) if _takes_time(stage)]:
         _LOG.warning(
-            "each reader does %s for all batches, not for its own alone, since what follows goes "
-            "by the results; if that is too much, put what makes one example of each, and batch, "
-            "last",
+            "every reader runs %s for all batches, not just for its own, because later stages "
+            "depend on the results. If this takes too long, move batch, and stages that turn "
+            "each example into exactly one, to the end of the pipeline.",
             ", ".join(functions),
         )
     has_arrow_strings = pipe._options.get("strings") == "arrow"
@@ -159,7 +162,7 @@ class Feed:
         checked_int("batches", "credit_bytes", credit_bytes, 0)
         if checked_int("batches", "rank", rank, 0) >= world:
             raise ValueError(
-                f"batches: rank is {rank}, expected one below world, which is {world}."
+                f"batches: rank is {rank}, expected a number less than world, which is {world}."
             )
         part = Part(rank, world, epoch, credit_bytes, copy, self._has_arrow_strings, patience_s)
         return FeedBatches(self._head, part, state)

@@ -54,23 +54,25 @@ def advice(loads: Loads) -> Advice:
     """
     count = loads.num_readers
     if loads.seconds < _LEAST_SECONDS:
-        return Advice("not enough measurements yet; call it again after some more batches", count)
-    times = f"trainers wait {loads.waiting:.0%} of the time, readers work {loads.working:.0%}"
+        return Advice("not enough measurements yet; call it again after more batches", count)
+    times = (
+        f"trainers wait {loads.waiting:.0%} of the time and readers work {loads.working:.0%} of it"
+    )
     if loads.waiting >= _LEAST_WAITING and loads.working < _LEAST_WORKING:
         return Advice(
-            f"{times}: more readers would not help, since the transfer to the "
-            "trainers is the bottleneck; raise credit_bytes, or check the network",
+            f"{times}: more readers would not help, because the transfer to the trainers is the "
+            "bottleneck; raise credit_bytes, or check the network",
             count,
         )
     if loads.waiting >= _LEAST_WAITING:
         # One measurement justifies at most a doubling.
         target = min(math.ceil(count / (1 - min(loads.waiting, 0.99))), 2 * count)
         more = max(target - count, 1)
-        return Advice(f"{times}: {more} more {_readers(more)}", count + more)
+        return Advice(f"{times}: add {more} {_readers(more)}", count + more)
     target = max(math.ceil(count * loads.working / _PLANNED_WORK), 1)
     if target < count:
         fewer = count - target
-        return Advice(f"{times}: you can stop {fewer} {_readers(fewer)}", target)
+        return Advice(f"{times}: you can remove {fewer} {_readers(fewer)}", target)
     return Advice(f"{times}: the number of readers is right", count)
 
 

@@ -87,7 +87,7 @@ class Layout:
         """
         rest = tuple(name for name in self.readers if name != reader)
         if not rest:
-            raise ValueError(f"reader {reader!r} is the only one, expected another one.")
+            raise ValueError(f"reader {reader!r} is the only one, so it cannot be replaced.")
         turns = tuple(
             ReaderAssignment(turn.first, _replaced(turn.readers, reader, rest))
             for turn in self.turns

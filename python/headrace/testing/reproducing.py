@@ -51,7 +51,7 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
                 states.append((number, json.dumps(batches.state())))
     for number, state in states:
         _check(
-            f"resumed after {number} batches",
+            f"after a resume at batch {number}",
             pipe,
             (digests[number:], full_run.skipped),
             number,
@@ -124,8 +124,8 @@ def _check_skipped(how: str, actual: Sequence[Skipped], expected: Sequence[Skipp
     for number, (one, other) in enumerate(zip_longest(actual, expected)):
         if one != other:
             raise AssertionError(
-                f"{how}: number {number} of what is skipped is {one or 'missing'}, expected "
-                f"{other or 'no more'}"
+                f"{how}: skipped example {number} is {one or 'missing'}, expected "
+                f"{other or 'no more skipped examples'}"
             )
 
 
@@ -176,7 +176,7 @@ def _difference(actual: Any, expected: Any) -> str:
         for one, other in pairs:
             for text in _differences(one, other):
                 return f"differs in {name!r}: {text}"
-    return "differed, but does not differ any more: the batches are others in each run"
+    return "differed, but is the same in another run, so the batches change from run to run"
 
 
 def _differences(actual: Any, expected: Any) -> Iterator[str]:

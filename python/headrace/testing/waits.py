@@ -66,8 +66,8 @@ def dump_waits_on_signal(signum: int | None = None) -> None:
     """
     if threading.current_thread() is not threading.main_thread():
         raise ValueError(
-            "dump_waits_on_signal: called in another thread, expected the main thread, which is "
-            "the one that handles signals."
+            "dump_waits_on_signal: called in another thread, but only the main thread handles "
+            "signals. Call it there."
         )
     signal.signal(signal.SIGUSR1 if signum is None else signum, _on_signal)
 
@@ -94,7 +94,7 @@ def _lines() -> Iterator[str]:
         yield from (f"   {line}" for line in others)
     requests = engine.storage_requests()
     if requests:
-        yield "-- requests to storages"
+        yield "-- storage requests"
         yield from (f"   {what}, for {seconds:.1f} s" for what, seconds in requests)
     explained = {thread.native_id for thread in threads.values()}
     for batches in open_batches():
@@ -170,7 +170,7 @@ def _others(explained: set[int | None], waits: _WaitSnapshot) -> Iterator[str]:
             if name.startswith(_OWN_THREADS) and number not in explained:
                 yield f"-- thread '{name}' of the engine ({number}{_state(number)})"
                 yield from (f"   waits for {text}" for text in waits.of(0, number))
-    yield from (f"-- some thread waits for {text}" for text in waits.of_engine.get(0, ()))
+    yield from (f"-- another thread waits for {text}" for text in waits.of_engine.get(0, ()))
 
 
 def _state(number: int | None) -> str:
@@ -179,7 +179,7 @@ def _state(number: int | None) -> str:
         stat = (_TASKS / str(number) / "stat").read_text()
     except OSError:
         return ""
-    return ", " + _STATES.get(stat.rpartition(")")[2].split()[0], "in some other state")
+    return ", " + _STATES.get(stat.rpartition(")")[2].split()[0], "in another state")
 
 
 def _safely(describe: Callable[[], Iterable[str]]) -> list[str]:
@@ -187,4 +187,4 @@ def _safely(describe: Callable[[], Iterable[str]]) -> list[str]:
     try:
         return list(describe())
     except Exception as error:
-        return [f"(this cannot be told: {error!r})"]
+        return [f"(cannot be described: {error!r})"]

@@ -93,7 +93,7 @@ def test_end_of_document_token_can_be_appended(gpt2):
     end = Tokenizer.from_file(str(gpt2)).token_to_id(END)
     requested = [[*ids, end] for ids in expected(gpt2, texts) if ids]
     assert documents("out") == requested
-    assert done.stderr == "1 text without a token skipped\n"
+    assert done.stderr == "1 text without tokens skipped\n"
     split = hr.tokens("out.bin", 2, documents="split", stride=2)
     assert [example["tokens"].tolist() for example in split] == [
         row[n : n + 2] for row in requested for n in range(0, len(row) // 2 * 2, 2)
@@ -149,7 +149,7 @@ def test_existing_files_are_replaced_only_with_overwrite():
     Path("out.idx").write_text("mine")
     refused = call("tokenize", str(WORDS), "a.jsonl", "out")
     assert refused.exit_code == 1
-    assert refused.stderr.startswith("headrace: out.idx: it exists already. Give --overwrite")
+    assert refused.stderr.startswith("headrace: out.idx already exists. Use --overwrite")
     assert Path("out.idx").read_text() == "mine"
     assert call("tokenize", str(WORDS), "a.jsonl", "out", "--overwrite").exit_code == 0
     assert documents("out") == [[1, 2]]
@@ -169,7 +169,7 @@ def test_files_without_texts_are_rejected():
         ("c.csv", "c.csv: its kind is csv"),
         ("d.json", "d.json: its kind is text"),
         ("e.jsonl", "e.jsonl"),
-        ("f.txt.gz", "Decompress it, or give --lines"),
+        ("f.txt.gz", "Decompress it, or pass --lines"),
         ("g.jsonl", "the files are empty"),
         ("h.jsonl", "h.jsonl"),
     ):

@@ -101,12 +101,12 @@ def test_invalid_arguments_are_rejected(tmp_path):
     pipeline = hr.files("s3://bucket/a")
     for wrong, error, why in [
         ({"cache_directory": 1}, TypeError, "expected a str or a pathlib.Path"),
-        ({"cache_directory": "s3://bucket"}, ValueError, "expected a directory of this machine"),
-        ({"cache_bytes": 1 << 30}, ValueError, "without a cache_directory"),
+        ({"cache_directory": "s3://bucket"}, ValueError, "expected a directory on this machine"),
+        ({"cache_bytes": 1 << 30}, ValueError, "but cache_directory is not"),
         (
             {"cache_directory": tmp_path, "cache_bytes": 0},
             ValueError,
-            "expected an int from 1 up",
+            "expected an int of at least 1",
         ),
     ]:
         with pytest.raises(error, match=why):

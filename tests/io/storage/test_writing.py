@@ -47,7 +47,7 @@ def test_pipeline_is_written_in_shards(bucket, ending, tmp_path, monkeypatch):
         with storage.open_file(path) as file, open(name, "rb") as expected:
             assert file.read() == expected.read()
     assert storage.matching(f"{bucket}/out/*") == paths
-    with pytest.raises(errors.AlreadyExistsError, match=f"{bucket}/out/0.{ending} exists already"):
+    with pytest.raises(errors.AlreadyExistsError, match=f"{bucket}/out/0.{ending} already exists"):
         pipe.write(f"{bucket}/out/{{shard}}.{ending}", num_shards=3)
 
 
@@ -63,7 +63,7 @@ def test_files_are_converted_to_urls(bucket, tmp_path):
         assert [int(example["n"]) for example in examples] == list(range(10))
     done = call("convert", table, output, "--shards", "2")
     assert done.exit_code == 1
-    assert f"{bucket}/out/b-00000-of-00002.tfrecord: it exists already" in done.stderr
+    assert f"{bucket}/out/b-00000-of-00002.tfrecord already exists" in done.stderr
     assert call("convert", table, f"{bucket}/c.tfrecord.gz").exit_code == 0
     assert storage.exists(f"{bucket}/c.tfrecord.gz")
 

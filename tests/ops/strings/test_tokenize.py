@@ -255,9 +255,7 @@ def test_state_of_functions_without_files_is_rejected(tmp_path):
         return {"tokens": example["text"]}
 
     state = iter(texts.map(hr.native(tokenized)).batch(4)).state()
-    with pytest.raises(
-        ValueError, match=r"use tokenizer\.json, but those of the state used no file"
-    ):
+    with pytest.raises(ValueError, match=r"use tokenizer\.json, but they used no file"):
         next(iter(texts.map(function).batch(4).resume(state)))
 
 

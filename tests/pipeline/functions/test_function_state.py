@@ -261,7 +261,9 @@ class TestIterations:
     def test_stateful_function_cannot_be_used_in_two_stages(self):
         count = Count()
         twice = hr.concat([numbers(3).map(count), numbers(3).map(count)])
-        with pytest.raises(ValueError, match=r"^Count: it is used in two places .* Create another"):
+        with pytest.raises(
+            ValueError, match=r"^Count: this function has state, .* Create a separate object"
+        ):
             iter(twice)
 
 

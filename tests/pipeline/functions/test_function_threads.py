@@ -245,7 +245,7 @@ class Counting:
 @pytest.mark.parametrize("stage", ["map", "filter", "flat_map"])
 def test_stateful_function_cannot_have_several_threads(stage):
     rows = hr.arrays({"n": np.arange(3)})
-    with pytest.raises(ValueError, match=rf"{stage}: num_threads is 2, and Counting has a state"):
+    with pytest.raises(ValueError, match=f"{stage}: num_threads is 2, but Counting has state"):
         getattr(rows, stage)(Counting(), num_threads=2)
     assert [int(e["count"]) for e in rows.map(Counting(), num_threads=1)] == [1, 2, 3]
 
@@ -256,7 +256,7 @@ def test_native_function_rejects_num_threads():
         return {"n": example["n"] * 2}
 
     rows = hr.arrays({"n": np.arange(3)})
-    with pytest.raises(ValueError, match="num_threads is 3 for a native function"):
+    with pytest.raises(ValueError, match="num_threads is 3, but the function is native"):
         rows.map(doubled, num_threads=3)
     assert [int(example["n"]) for example in rows.map(doubled, num_threads=1)] == [0, 2, 4]
 

@@ -61,10 +61,10 @@ def test_warning_names_a_function_that_draws_from_a_global_generator_once(
 ):
     list(pipe)
     [text] = messages()
-    assert text.startswith(f"{where}: the function draws from the generator of {generator}, which")
-    assert "map(f, seed=7) gives: f(example, rng)" in text
+    assert text.startswith(f"{where}: the function uses the global random generator of {generator}")
+    assert "map(f, seed=7) passes as the second argument: f(example, rng)" in text
     list(pipe.options(num_threads=1))
-    assert not [text for text in messages() if "draws from the generator" in text]
+    assert not [text for text in messages() if "uses the global random generator" in text]
 
 
 def test_no_warning_for_functions_without_global_draws(messages):
@@ -103,7 +103,7 @@ def test_warning_names_a_torchvision_transform(messages):
 
     list(NUMBERS.map(flipped).batch(10))
     [text] = messages()
-    assert "flipped): the function draws from the generator of torch, which" in text
+    assert "flipped): the function uses the global random generator of torch" in text
 
 
 @pytest.mark.skipif(find_spec("albumentations") is None, reason="albumentations is not installed")

@@ -123,7 +123,7 @@ def test_note_of_a_key_error_lists_the_components(workers):
         list(pipe)
     assert caught.value.__notes__[-2:] == [
         "in map(label_of), at arrays: row 0",
-        "the example has 'image', 'label'",
+        "the example has the components 'image', 'label'",
     ]
 
 
@@ -150,11 +150,11 @@ def test_stop_iteration_in_a_function_is_an_error(rows):
             ValueError,
             r"returned the components \['m'\], expected \['n'\]",
         ),
-        (lambda example: {"n": object()}, TypeError, "the component 'n' holds objects"),
+        (lambda example: {"n": object()}, TypeError, "the component 'n' contains objects"),
         (
             lambda example: {"n": 1 if example["n"] < 5 else 0.5},
             TypeError,
-            "types float64, int64, expected the same",
+            "types float64, int64, but its type must be the same",
         ),
     ],
 )
@@ -168,7 +168,9 @@ def test_preceding_examples_come_before_a_type_mismatch_error(rows):
     for options in ({}, {"num_threads": 1, "memory_bytes": 1}):
         with iter(mixed.options(**options)) as examples:
             assert sum(int(next(examples)["n"]) for _ in range(500)) == 500
-            with pytest.raises(TypeError, match="types float64, int64, expected the same"):
+            with pytest.raises(
+                TypeError, match="types float64, int64, but its type must be the same"
+            ):
                 next(examples)
 
 

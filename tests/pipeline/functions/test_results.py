@@ -76,7 +76,7 @@ def test_failing_flat_map_call_leaves_no_rows_behind():
 
 
 def test_int_beyond_64_bits_is_rejected():
-    with pytest.raises(ValueError, match=r"the component 'x' has an int that int64 .* does not ho"):
+    with pytest.raises(ValueError, match="the component 'x' has an int that cannot be represented"):
         list(rows(3).map(lambda example: {"x": 2**63 if example["n"] == 2 else 1}))
 
 

@@ -39,7 +39,9 @@ def test_later_epoch_skips_the_rest_of_the_state_with_a_warning(caplog):
     position = loaded(1, {"place": [1]})
     position.set_epoch(5)
     assert (position.epoch, position.resumed) == (5, None)
-    assert "the loaded state is in epoch 1, the rest of which is skipped" in caplog.text
+    assert (
+        "the rest of epoch 1 is skipped, although the loaded state is in the middle" in caplog.text
+    )
 
 
 @pytest.mark.parametrize(("is_alone", "offset"), [(True, 3), (False, 2)])

@@ -142,8 +142,10 @@ def test_lightning_resumes_within_an_epoch_of_unknown_length():
     # It takes the first batch before it sets the epoch, and does not load the state.
     for name, epoch in (("each epoch", 2), ("after a validation", 1)):
         text = result[name]
-        assert text.startswith(f"to_torch: the loop began epoch {epoch} with a batch of epoch 0")
-        assert "Pass the number of batches in an epoch: to_torch(length=...)" in text
+        assert text.startswith(
+            f"to_torch: the training loop started epoch {epoch} with a batch of epoch 0"
+        )
+        assert "Pass the number of batches per epoch: to_torch(length=...)" in text
 
 
 @needs("lightning")
@@ -151,8 +153,14 @@ def test_lightning_resumes_within_an_epoch_of_unknown_length():
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("unknown estimated", "to_torch: Lightning took the first batch before it read the check"),
-        ("max_size unknown", "to_torch: CombinedLoader('max_size') has a loader of unknown length"),
+        (
+            "unknown estimated",
+            "to_torch: Lightning read the first batch before it loaded the check",
+        ),
+        (
+            "max_size unknown",
+            "to_torch: CombinedLoader('max_size') cannot resume with a loader of unknown length",
+        ),
     ],
 )
 def test_lightning_stops_with_an_error_if_it_cannot_resume(kind, words):
@@ -160,7 +168,7 @@ def test_lightning_stops_with_an_error_if_it_cannot_resume(kind, words):
     for step in range(1, 12):
         text = result[f"step {step}"]
         assert text.startswith(words), step
-        assert "Pass the number of batches in an epoch: to_torch(length=...)." in text
+        assert "Pass the number of batches per epoch: to_torch(length=...)." in text
 
 
 @needs("accelerate")
@@ -192,14 +200,14 @@ def test_trainer_resumes_from_its_checkpoints(way):
 def test_trainer_rejects_a_loader_it_could_not_resume(way):
     error = run_script("resumed_trainer.py", way)["error"]
     assert error.startswith("to_torch: Trainer got a loader that Accelerate has not prepared")
-    assert "Return self.accelerator.prepare(DataLoader(loader, batch_size=None)) from" in error
+    assert "return self.accelerator.prepare(DataLoader(loader, batch_size=None)) from" in error
 
 
 @needs("transformers")
 @pytest.mark.timeout(240)
 def test_trainer_rejects_batches_of_batches():
     error = run_script("resumed_trainer.py", "batches")["error"]
-    assert error.endswith("If a trainer makes the DataLoader, remove batch().")
+    assert error.endswith("If a trainer creates the DataLoader, remove batch() from the pipeline.")
 
 
 @needs("accelerate")

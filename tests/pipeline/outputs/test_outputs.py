@@ -135,9 +135,13 @@ class TestTorch:
         full = {"model": {}, "data": loader.state_dict()}
         with pytest.raises(ValueError, match=r"load_state_dict: got a dict with the keys 'model',"):
             loader.load_state_dict(full)
-        with pytest.raises(ValueError, match="load_state_dict: got None, expected a result of the"):
+        with pytest.raises(
+            ValueError, match="load_state_dict: got None, expected the result of the"
+        ):
             loader.load_state_dict(None)
-        with pytest.raises(ValueError, match=r"It is the state of a to_torch\(\) loader: pass it"):
+        with pytest.raises(
+            ValueError, match=r"It is the state of a to_torch\(\) loader, so pass it"
+        ):
             pipe.resume(loader.state_dict())
 
     def test_iteration_without_a_batch_does_not_count_as_an_epoch(self, pipe):
@@ -161,7 +165,9 @@ class TestTorch:
         assert numbers(loader) == numbers(pipe.epoch(5))
         assert numbers(loader) == numbers(pipe.epoch(6))
         assert loader.batch_sampler.batch_size == 16
-        with pytest.raises(ValueError, match="set_epoch: epoch is -1, expected an int from 0 up"):
+        with pytest.raises(
+            ValueError, match="set_epoch: epoch is -1, expected an int of at least 0"
+        ):
             loader.set_epoch(-1)
 
     @pytest.mark.parametrize("is_late", [False, True])
@@ -195,7 +201,7 @@ class TestTorch:
         state = loader.state_dict()
         for epoch, words in (
             (1, ""),
-            (6, "set_epoch(6): the loaded state is in epoch 0, the rest"),
+            (6, "set_epoch(6): the rest of epoch 0 is skipped"),
         ):
             resumed = pipe.to_torch()
             resumed.load_state_dict(state)
@@ -213,7 +219,9 @@ class TestTorch:
         assert len(numbers(loader)) == 5
         with pytest.raises(ValueError, match="length is 6, but epoch 0 had 5 batches"):
             list(kept.to_torch(length=6))
-        with pytest.raises(ValueError, match="to_torch: length is -1, expected an int from 0 up"):
+        with pytest.raises(
+            ValueError, match="to_torch: length is -1, expected an int of at least 0"
+        ):
             kept.to_torch(length=-1)
 
     def test_missing_device_is_an_error_at_the_call(self, pipe):
@@ -259,7 +267,9 @@ class TestTorch:
     def test_loader_can_be_copied_and_is_not_a_sequence(self, pipe):
         loader = pipe.unbatch().filter(lambda example: True).batch(16).to_torch()
         assert bool(loader)  # Although the number of batches is not known.
-        assert loader.bottleneck() == "nothing has been read yet: try again after some batches"
+        assert (
+            loader.bottleneck() == "nothing has been read yet. Call it again after a few batches."
+        )
         assert repr(loader).endswith(", before epoch 0)")
         batches = iter(loader)
         next(batches)
@@ -292,7 +302,7 @@ class TestTorch:
     @pytest.mark.filterwarnings("ignore:.set_vital. is deprecated")  # In torchdata.
     def test_batches_of_batches_are_rejected(self, pipe):
         data = pytest.importorskip("torch.utils.data")
-        words = "a DataLoader with a batch_size got a loader of batches"
+        words = "a DataLoader with a batch_size got a loader that already yields batches"
         loaders = [data.DataLoader]
         if find_spec("torchdata") is not None:
             stateful = pytest.importorskip("torchdata.stateful_dataloader")
@@ -426,8 +436,8 @@ class TestJax:
         jax = pytest.importorskip("jax")
         pipe = hr.arrays({"id": value, "n": [0, 1]}).batch(2)
         words = (
-            f"to_jax: component 'id' has the {value.dtype} value {value[1]}, expected values in "
-            f"the range of {dtype}, since JAX's 64-bit types are off. Call "
+            f"to_jax: the component 'id' has the {value.dtype} value {value[1]}, which is out of "
+            f"range for {dtype}. JAX uses {dtype} because its 64-bit types are disabled. Call "
             'jax.config.update("jax_enable_x64", True), or convert'
         )
         with pytest.raises(ValueError, match=re.escape(words)):
@@ -475,9 +485,9 @@ class TestJax:
         output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=50)
         *sizes, last, example, wraps = json.loads(output.stdout)
         assert sizes == [[8, 16], [8, 16]]
-        remedy = 'and drop the last, smaller batch: batch(size, remainder="drop").'
-        assert last.startswith("to_jax: component 'x' of shape (4,) cannot be divided by Named")
-        assert example.startswith("to_jax: component 'x' of shape () cannot be divided by Named")
+        remedy = 'and drop a smaller last batch: batch(size, remainder="drop").'
+        assert last.startswith("to_jax: the component 'x' of shape (4,) cannot be split by Named")
+        assert example.startswith("to_jax: the component 'x' of shape () cannot be split by Named")
         assert last.endswith(remedy)
         assert wraps.startswith("to_jax: component 'x' has the int64 value 1099511627776")
 

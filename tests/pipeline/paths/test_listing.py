@@ -155,7 +155,7 @@ def test_files_come_before_files_in_subdirectories():
 
 @pytest.mark.parametrize("pattern", ["b/*/*.txt", "b/**/*.txt", "[b]/forbidden/*"])
 def test_unlistable_directory_is_an_error(forbidden, pattern):
-    text = f"{forbidden}; Permission denied. Its files would be missing. Make it"
+    text = f"{forbidden}; Permission denied. Its files would be missing from the data. Make"
     with pytest.raises(errors.PermissionDeniedError, match=text):
         list(hr.text_lines(pattern))
 

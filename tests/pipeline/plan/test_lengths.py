@@ -97,7 +97,7 @@ def test_all_lengths_are_known_after_a_scan(directory, kind):
         "concat": hr.concat([hr.text_lines(f"{directory}/{index}.txt") for index in (2, 0)]),
     }[kind]
     pipe = source.shuffle(seed=1).batch(4).options(index="memory")
-    with pytest.raises(TypeError, match="is unknown before it is read"):
+    with pytest.raises(TypeError, match="is unknown until they are read"):
         len(pipe)
     with iter(pipe) as batches:
         next(batches)
@@ -122,7 +122,7 @@ def test_changed_files_invalidate_the_scanned_length(tmp_path):
     pipe = hr.text_lines(f"{tmp_path}/*.txt").shuffle(seed=1)
     assert length(pipe) == len(pipe) == 2
     (tmp_path / "b.txt").write_text("3\n")
-    with pytest.raises(TypeError, match="is unknown before it is read"):
+    with pytest.raises(TypeError, match="is unknown until they are read"):
         len(pipe)
     assert length(pipe) == len(pipe) == 3
 
@@ -138,7 +138,7 @@ def test_count_reads_only_if_needed_and_logs_it(directory, caplog):
     text = hr.text_lines(f"{directory}/*.txt").options(index="memory")
     kept = text.filter(lambda example: len(example["text"]) > 1)
     assert text.map(noted).shuffle(window=3, seed=1).batch(4).epochs(2).count() == 22
-    assert "count: reading all of text_lines" in caplog.text
+    assert "count: reading all examples of text_lines" in caplog.text
     assert kept.map(noted).batch(4).count() == 8
     assert len(called) <= 2  # To learn the components.
     assert kept.take(9).epochs(2).count() == 18
@@ -172,7 +172,7 @@ def test_mix_length_is_unknown_if_the_last_weight_of_a_part_is_zero():
     parts = {"a": numbers(9), "b": numbers(9)}
     schedule = {0: {"a": 1, "b": 1}, 4: {"a": 1, "b": 0}}
     mixed = hr.mix(parts, seed=1, stop="all", schedule=schedule)
-    with pytest.raises(TypeError, match="the number of examples of mix is unknown"):
+    with pytest.raises(TypeError, match="the number of examples in mix is unknown"):
         len(mixed)
     assert mixed.count() == length(mixed) < 18
     mixed = hr.mix(parts, seed=1, stop="all", schedule={0: {"a": 1, "b": 0}})
@@ -201,11 +201,11 @@ class TestOrdinaryObjects:
         assert pipe != pipe.take(1)
         for what, text in (
             (lambda: 3 in pipe, "in: a pipeline does not support `in`"),
-            (lambda: pipe[0], r"\[0\]: a pipeline has no random access"),
-            (lambda: pipe[:3], r"\[slice\(None, 3, None\)\]: a pipeline has no random access"),
-            (lambda: reversed(pipe), "reversed: a pipeline can be read only forwards"),
+            (lambda: pipe[0], r"\[0\]: a pipeline does not support indexing"),
+            (lambda: pipe[:3], r"\[slice\(None, 3, None\)\]: a pipeline does not support indexing"),
+            (lambda: reversed(pipe), "reversed: a pipeline can only be read forwards"),
             (lambda: pipe < numbers(1), "'<' not supported between instances of 'Pipeline'"),
-            (lambda: len(pipe), "len: the number of examples after filter is unknown before it"),
+            (lambda: len(pipe), "len: the number of examples after filter is unknown until they"),
         ):
             with pytest.raises(TypeError, match=text):
                 what()
@@ -215,9 +215,9 @@ class TestOrdinaryObjects:
         assert bool(batches)
         for what, text in (
             (lambda: 3 in batches, "in: an iteration does not support `in`"),
-            (lambda: batches[0], r"\[\]: an iteration has no random access"),
-            (lambda: copy.copy(batches), "has threads and cannot be copied or pickled"),
-            (lambda: copy.deepcopy(batches), "has threads and cannot be copied or pickled"),
+            (lambda: batches[0], r"\[\]: an iteration does not support indexing"),
+            (lambda: copy.copy(batches), "has threads, so it cannot be copied or pickled"),
+            (lambda: copy.deepcopy(batches), "has threads, so it cannot be copied or pickled"),
             (lambda: len(batches), "has no len"),
             (lambda: reversed(batches), "not reversible|has no len"),
         ):
@@ -233,6 +233,6 @@ def test_fixed_length_records_are_counted_from_sizes_unless_compressed(tmp_path)
     assert len(hr.fixed_length_records(tmp_path / "plain", 4)) == 7
     (tmp_path / "packed").write_bytes(gzip.compress(b"abcd" * 7))
     packed = hr.fixed_length_records(tmp_path / "packed", 4)
-    with pytest.raises(TypeError, match="is unknown before it is read"):
+    with pytest.raises(TypeError, match="is unknown until they are read"):
         len(packed)
     assert packed.count() == 7

@@ -64,16 +64,16 @@ def test_describe_reads_nothing_without_an_index(tmp_path):
     for file in range(20):
         (tmp_path / f"{file}.txt").write_text(f"{file:0199}\n" * 100)
     pipe = hr.text_lines(tmp_path)
-    unknown = "is unknown until there are indexes"
+    unknown = "until there are index files"
     assert said(pipe.shuffle(seed=1)).endswith(
-        f"; from how many of 20 files its first 1,000 examples come {unknown}"
+        f"; it is unknown how many of 20 files its first 1,000 examples come from {unknown}"
     )
     assert said(pipe.shuffle(window=100, seed=1)).endswith(
-        "; its first 1,000 examples come from about 16 of 20 files at least, and whether from more "
-        f"{unknown}"
+        "; its first 1,000 examples come from at least 16 of 20 files (the exact number is "
+        "unknown until there are index files)"
     )
     at_least = said(pipe.shuffle(window=100, seed=1, num_open=4, block_bytes=400))
-    assert "come from about 4 of 20 files at least" in at_least
+    assert "come from at least 4 of 20 files" in at_least
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".txt"] * 20
 
 
@@ -82,8 +82,7 @@ def test_compressed_files_never_have_an_index(tmp_path):
         (tmp_path / f"{file}.gz").write_bytes(gzip.compress(b"a\n" * 100))
     line = said(hr.text_lines(tmp_path, compression="gzip").shuffle(window=100, seed=1))
     assert line.endswith(
-        "its first 1,000 examples come from about 16 of 20 files at least, and whether from more "
-        "is unknown"
+        "its first 1,000 examples come from at least 16 of 20 files (the exact number is unknown)"
     )
 
 
@@ -122,20 +121,22 @@ def test_row_groups_are_counted_from_footers(tables, arguments):
 
 def test_number_of_rows_with_a_condition_is_unknown(tables):
     few = hr.parquet(tables, where=[("text", "<", "040")])
-    unknown = "and whether from more is unknown"
+    unknown = "the exact number is unknown"
     assert said(few.shuffle(window=100, seed=1)).endswith(
-        f"; its first 1,000 examples come from about 13 of 40 files at least, {unknown}"
+        f"; its first 1,000 examples come from at least 13 of 40 files ({unknown})"
     )
     assert said(few.shuffle(seed=1)).endswith(
-        "; from how many of 40 files its first 1,000 examples come is unknown"
+        "; it is unknown how many of 40 files its first 1,000 examples come from"
     )
     none = hr.parquet(tables, where=[("text", "<", "000")])
-    assert said(none.shuffle(window=100, seed=1)).endswith("16 at once")
+    assert said(none.shuffle(window=100, seed=1)).endswith("16 at a time")
 
 
 def test_describe_ignores_missing_files(tmp_path):
-    assert said(hr.text_lines(tmp_path / "*.txt").shuffle(window=5, seed=1)).endswith("16 at once")
-    assert said(hr.text_lines("gs://nowhere/*").shuffle(window=5, seed=1)).endswith("16 at once")
+    assert said(hr.text_lines(tmp_path / "*.txt").shuffle(window=5, seed=1)).endswith(
+        "16 at a time"
+    )
+    assert said(hr.text_lines("gs://nowhere/*").shuffle(window=5, seed=1)).endswith("16 at a time")
 
 
 def test_unshuffled_order_has_no_estimate(classes):
@@ -149,7 +150,7 @@ def test_describe_reports_that_a_window_over_blocks_needs_an_index():
     off = {"index": "off"}
     blocks = {"window": 5, "seed": 1, "block_bytes": 100}
     refused = (
-        "which is not possible, because options(index='off') does not allow a scan for the "
+        "which is not possible, because options(index='off') forbids scanning the files for the "
         "borders of blocks"
     )
     assert refused in said(hr.tfrecords("a").shuffle(**blocks).options(**off))

@@ -237,7 +237,7 @@ def test_function_that_reads_its_own_iteration_is_rejected():
     with iter(numbers) as batches:
         begun.append(batches)
         is_begun.set()
-        with pytest.raises(FailedPreconditionError, match="by a function of the pipeline itself"):
+        with pytest.raises(FailedPreconditionError, match="by a function of the same pipeline"):
             next(batches)
 
 

@@ -96,8 +96,8 @@ def test_bottleneck_names_a_slow_python_function(lines, function, stage):
     batches = run(getattr(source, stage)(function).batch(20))
     result = batches.bottleneck()
     where = f"{stage}({function.__name__})"
-    assert result.startswith(f"{where} (Python) limits: its one thread was busy")
-    assert "let it take whole batches, after batch(...)" in result
+    assert result.startswith(f"{where} (Python) is the bottleneck: its only thread was busy")
+    assert "call it on whole batches, after batch(...)" in result
     [there] = [s for s in batches.statistics().stages if s.name.startswith(stage)]
     helped = run(source.batch(20).map(slow_batch)).statistics().stages[-1]
     assert helped.busy_seconds < there.busy_seconds / 2
@@ -113,7 +113,7 @@ def test_python_function_that_holds_the_gil_is_not_mistaken_for_the_loop(lines):
     batches = iter(pipeline)
     for _ in batches:
         pass
-    assert "map(keeps_the_interpreter) (Python) limits" in batches.bottleneck()
+    assert "map(keeps_the_interpreter) (Python) is the bottleneck" in batches.bottleneck()
 
 
 @pytest.mark.skipif(not has_gil(), reason="this Python has no GIL")
@@ -125,8 +125,8 @@ def test_bottleneck_suggests_threads_for_a_function_that_releases_the_gil(lines)
     batches = run(hr.text_lines(lines).take(400).map(wait).batch(20))
     result = batches.bottleneck()
     released = re.search(
-        r"^map\(.*wait\) \(Python\) limits: its one thread was busy \d+% of the time, and releases "
-        r"the GIL for (\d+)% of that; .*; give it num_threads=4, or make it native",
+        r"^map\(.*wait\) \(Python\) is the bottleneck: its only thread was busy \d+% of the time, "
+        r"and released the GIL for (\d+)% of that\. .*\. Pass num_threads=4, or make it native",
         result,
     )
     assert released, result
@@ -143,10 +143,10 @@ def test_bottleneck_suggests_processes_for_a_function_that_holds_the_gil(lines):
 
     # Several threads share the GIL with the loop, so the loop may look slow.
     values = run(hr.text_lines(lines).take(2000).map(compute).batch(20)).bottleneck()
-    assert "(Python) limits: its one thread was busy" in values
-    assert re.search(r"and holds the GIL for \d+% of that", values), values
+    assert "(Python) is the bottleneck: its only thread was busy" in values
+    assert re.search(r"and held the GIL for \d+% of that", values), values
     assert "num_threads" not in values
-    assert re.search(r"; give it num_processes=\d+, or make it native", values), values
+    assert re.search(r" Pass num_processes=\d+, or make it native", values), values
 
 
 @pytest.mark.parametrize("holds_gil", [0.1, 0.9])
@@ -164,12 +164,15 @@ def test_bottleneck_suggests_neither_threads_nor_processes_for_short_calls(lines
         return bottleneck(readings(stages, consumer_waiting=9.5, idle=19.0))
 
     short = found(300_000)
-    assert "its calls of 30 µs are too short for more threads or processes: make it" in short
-    assert "give it" not in short
+    assert (
+        "Its calls take only 30 µs, too short for more threads or processes to help. Make it"
+        in short
+    )
+    assert "Pass num_" not in short
     name = "num_threads" if holds_gil < 0.5 else "num_processes"
-    assert f"give it {name}=" in found(30_000)
+    assert f"Pass {name}=" in found(30_000)
     # A call for each batch takes longer than its share of an example.
-    assert f"give it {name}=" in found(300_000, num_batched=300_000)
+    assert f"Pass {name}=" in found(300_000, num_batched=300_000)
 
 
 def test_full_shuffle_reads_a_file_with_all_threads(lines):
@@ -178,12 +181,12 @@ def test_full_shuffle_reads_a_file_with_all_threads(lines):
         batches = run(pipeline.batch(100))
         source, *_ = batches._readings().stages
         assert source.counted.num_parallel == expected
-        assert expected or "one thread" not in batches.bottleneck()
+        assert expected or "by one thread" not in batches.bottleneck()
 
 
 def test_bottleneck_names_a_slow_iterable(lines):
     batches = run(hr.iterable(slow_numbers).batch(20))
-    assert batches.bottleneck().startswith("iterable(slow_numbers) (Python) limits")
+    assert batches.bottleneck().startswith("iterable(slow_numbers) (Python) is the bottleneck")
     helped = run(hr.arrays({"n": np.arange(200)}).batch(20))
     assert helped.statistics().seconds < batches.statistics().seconds / 2
 
@@ -216,8 +219,10 @@ def test_bottleneck_names_slow_storage(tmp_path):
 
     with slow_files(tmp_path, 1) as paths:
         batches = read(paths)
-    assert batches.bottleneck().startswith("text_lines limits: its reads waited for storage")
-    assert "read more files at the same time" in batches.bottleneck()
+    assert batches.bottleneck().startswith(
+        "text_lines is the bottleneck: its reads waited for storage"
+    )
+    assert "more files" in batches.bottleneck()
     assert batches.statistics().stages[0].waiting_seconds > 100 * SECONDS
     with slow_files(tmp_path, 4) as paths:
         assert read(paths).statistics().seconds < batches.statistics().seconds
@@ -228,7 +233,7 @@ def test_bottleneck_names_slow_storage_of_a_parsing_source(tmp_path):
         columns = {"n": int}
         source = hr.csv(paths, columns, header=False, compression=None)
         batches = run(source.batch(256).options(num_threads=2))
-    assert batches.bottleneck().startswith("csv limits: its reads waited for storage")
+    assert batches.bottleneck().startswith("csv is the bottleneck: its reads waited for storage")
     reading, fields, batch = batches.statistics().stages
     assert (reading.name, fields.name, batch.name) == ("csv", "csv, fields", "batch")
     assert reading.examples == fields.examples == batch.examples == 25_600
@@ -239,8 +244,8 @@ def test_bottleneck_names_an_expensive_native_function(lines, monkeypatch):
     monkeypatch.setattr(bottleneck_module, "num_cores", lambda: 2)
     batches = run(hr.text_lines(lines).map(dear).batch(50).options(num_threads=1))
     result = batches.bottleneck()
-    assert result.startswith("map(dear) limits: workers were busy")
-    assert "; give it more threads, options(num_threads=2), or " in result
+    assert result.startswith("map(dear) is the bottleneck: workers were busy")
+    assert " Use more threads with options(num_threads=2), or " in result
     *_, mapped, batch = batches.statistics().stages
     assert (mapped.examples, batch.examples) == (8_000, 8_000)
     assert mapped.busy_seconds > batch.busy_seconds
@@ -249,11 +254,11 @@ def test_bottleneck_names_an_expensive_native_function(lines, monkeypatch):
 def test_bottleneck_names_a_memory_budget_that_is_too_small(lines):
     pipeline = hr.text_lines(lines).epochs(10).map(dear).batch(500)
     batches = run(pipeline.options(memory_bytes=1, num_threads=4))
-    assert batches.bottleneck().startswith("memory limits: work waited for room")
+    assert batches.bottleneck().startswith("memory is the bottleneck: work waited for memory")
     assert "options(memory_bytes=...)" in batches.bottleneck()
     helped = run(pipeline.options(num_threads=4))
     assert helped._readings().budget_waiting < batches._readings().budget_waiting
-    assert "memory limits" not in helped.bottleneck()
+    assert "memory is the bottleneck" not in helped.bottleneck()
 
 
 def test_bottleneck_names_an_expensive_gather():
@@ -262,7 +267,7 @@ def test_bottleneck_names_an_expensive_gather():
     busy = {stage.name: stage.busy_seconds for stage in batches.statistics().stages}
     named = max(busy, key=lambda name: busy[name])
     assert named in ("arrays", "shuffle", "batch")
-    assert batches.bottleneck().startswith(f"{named} limits: workers were busy")
+    assert batches.bottleneck().startswith(f"{named} is the bottleneck: workers were busy")
 
 
 def readings(stages, **seconds):
@@ -294,17 +299,22 @@ def test_bottleneck_names_a_single_file_read_by_one_thread(lines):
         )
     )
     assert result.startswith(
-        "text_lines limits: each file is read by one thread, and the threads of the one file were"
+        "text_lines is the bottleneck: each file is read by one thread, and the threads of the "
+        "only file were"
     )
-    assert "divide the data into more files" in result
+    assert "Divide the data into more files" in result
 
 
 @pytest.mark.parametrize(
     ("cores", "used", "remedy"),
     [
-        (4, "workers were busy 95% of the time", "give it more threads, options(num_threads=4)"),
-        (2, "workers were busy 95% of the time", "use a machine with more cores"),
-        (1, "workers used 95% of the core", "remove options(num_threads=2), since threads beyond"),
+        (4, "workers were busy 95% of the time", "Use more threads with options(num_threads=4)"),
+        (2, "workers were busy 95% of the time", "Use a machine with more cores"),
+        (
+            1,
+            "workers used 95% of the core",
+            "Remove options(num_threads=2), because more threads than",
+        ),
     ],
 )
 def test_thread_advice_considers_the_number_of_cores(lines, monkeypatch, cores, used, remedy):
@@ -321,8 +331,8 @@ def test_thread_advice_considers_the_number_of_cores(lines, monkeypatch, cores, 
             consumer_waiting=9.0,
         )
     )
-    assert result.startswith(f"batch limits: {used}, 100% of that with it")
-    assert f"; {remedy}" in result
+    assert result.startswith(f"batch is the bottleneck: {used}, 100% of that in this stage")
+    assert f" {remedy}" in result
 
 
 def test_bottleneck_reports_when_no_single_stage_limits(lines):
@@ -336,13 +346,15 @@ def test_bottleneck_reports_when_no_single_stage_limits(lines):
             consumer_waiting=6.0,
         )
     )
-    assert result.startswith("nothing limits alone: the training loop waited 60% of the time")
+    assert result.startswith(
+        "there is no single bottleneck. The training loop waited 60% of the time"
+    )
 
 
 def test_no_bottleneck_before_anything_was_read(tmp_path):
     (tmp_path / "empty.txt").write_bytes(b"")
     assert run(hr.text_lines(tmp_path)).bottleneck() == (
-        "nothing has been read yet: try again after some batches"
+        "nothing has been read yet. Call it again after a few batches."
     )
 
 
@@ -388,10 +400,10 @@ def test_advice_for_parquet_mentions_row_groups(tmp_path):
     assert (source.num_parallel, source.is_python, source.reads_files) == (1, False, True)
     busy = readings([stage_readings(source, 9.0, 9.0)], consumer_waiting=9.5, tasks_busy=9.0)
     assert bottleneck(busy).startswith(
-        "parquet limits: each row group is read by one thread, and the threads of the one row "
-        "group were busy"
+        "parquet is the bottleneck: each row group is read by one thread, and the threads of the "
+        "only row group were busy"
     )
-    assert "divide the data into more row groups" in bottleneck(busy)
+    assert "Divide the data into more row groups" in bottleneck(busy)
 
 
 def test_batch_function_is_not_advised_to_take_batches(lines):
@@ -399,8 +411,8 @@ def test_batch_function_is_not_advised_to_take_batches(lines):
         counted = batches._counted
     stages = [stage_readings(one, 9.0 if isinstance(one.stage, Map) else 0.1) for one in counted]
     result = bottleneck(readings(stages, consumer_waiting=9.5, idle=19.0))
-    assert result.startswith("map(slow_batch) (Python) limits")
-    assert result.endswith("make it native (headrace.native), or do less in it")
+    assert result.startswith("map(slow_batch) (Python) is the bottleneck")
+    assert result.endswith("Make it native (headrace.native), or do less work in it.")
 
 
 def test_repr_of_an_iteration_shows_stages_and_position(lines):

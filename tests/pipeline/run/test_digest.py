@@ -254,24 +254,23 @@ def test_skipped_examples_do_not_count():
 REFUSED = {
     "a filter after shard": (
         lambda: numbers().shard(0, 2).filter(is_kept),
-        r"filter follows shard, so the position of the other ranks in the global order is "
-        r"unknown\. "
-        r"Write shard\(\.\.\.\) after it\.",
+        r"filter follows shard, so the positions of the other ranks are unknown\. Write "
+        r"shard\(\.\.\.\) after it\.",
     ),
     "a window after shard": (
         lambda: numbers().shard(0, 2).shuffle(window=3, seed=1).batch(4),
-        r"shuffle follows shard, so the position",
+        "shuffle follows shard, so the positions",
     ),
     # After the last example that it takes, other ranks' examples are not read.
     "take after shard": (lambda: numbers().shard(0, 2).take(9), "take follows shard, so the"),
     "a shard in a part": (
         lambda: hr.mix([numbers().shard(0, 2), numbers().shard(0, 2)], seed=1).batch(4),
-        r"a shard is in a part of a combination, so each rank has its own order\. Write "
+        r"a part of a combination has a shard, so each rank has its own order\. Write "
         r"shard\(\.\.\.\) after the combination\.",
     ),
     "two shards": (
         lambda: numbers().shard(0, 2).shard(0, 2),
-        "there are several shards, expected one",
+        "the pipeline has several shards",
     ),
     "epochs between": (
         lambda: numbers().shard(0, 2).epochs(2).batch(4),
@@ -287,7 +286,8 @@ def test_digest_requires_a_global_order(name):
     with iter(make()) as batches:
         next(batches)
         with pytest.raises(
-            errors.FailedPreconditionError, match=r"digest: there is no global order: " + reason
+            errors.FailedPreconditionError,
+            match="digest: the batches have no global order, because " + reason,
         ):
             batches.digest()
         # A state has none, and resumes nevertheless.
@@ -298,7 +298,9 @@ def test_digest_requires_a_global_order(name):
 
 def test_nondeterministic_pipeline_has_no_digest():
     with iter(numbers().options(deterministic=False)) as batches:
-        message = r"digest: the pipeline has options\(deterministic=False\), expected a fixed order"
+        message = (
+            r"digest: the pipeline has options\(deterministic=False\), so its order is not fixed"
+        )
         with pytest.raises(errors.FailedPreconditionError, match=message):
             batches.digest()
 
@@ -312,7 +314,7 @@ def test_incomplete_step_has_no_digest_after_close():
         next(batches)
         assert re.fullmatch("[0-9a-f]{16}", batches.digest())
         next(batches)
-        message = r"digest: pipeline '.*' ended before the examples of the other ranks in the"
+        message = "digest: pipeline '.*' ended before it saw the examples of the other ranks in the"
         with pytest.raises(errors.FailedPreconditionError, match=message):
             batches.digest()
     assert batches.state()["digest"] is not None

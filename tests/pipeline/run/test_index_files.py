@@ -271,7 +271,7 @@ def test_without_indexes_full_shuffle_is_rejected_but_a_window_works(tmp_path):
     assert len(list(pipe.shuffle(window=10, seed=1))) == len(NUMBERS)
     fixed = hr.fixed_length_records(path, 1).shuffle(seed=1).options(index="off")
     assert len(list(fixed)) == path.stat().st_size
-    assert "does not allow a scan of the files" in pipe.shuffle(seed=1).describe()
+    assert "forbids scanning the files" in pipe.shuffle(seed=1).describe()
     assert not Path(f"{path}.hrindex").exists()
 
 
@@ -284,7 +284,7 @@ def test_options_are_checked_at_the_call(tmp_path):
     with pytest.raises(ValueError, match="index_directory is 's3://a/b', expected a directory"):
         pipe.options(index_directory="s3://a/b")
     text = pipe.shuffle(seed=1).options(index_directory=tmp_path).describe()
-    assert f"beside the files or in {tmp_path}" in text
+    assert f"next to the data files or in {tmp_path}" in text
 
 
 def test_index_file_is_not_read_as_data(tmp_path):

@@ -174,16 +174,16 @@ def test_shard_inside_a_part_requires_the_same_count_and_index(combine):
         return PARTS[combine](a.shard(rank, world), b.shard(rank, world)).batch(4)
 
     message = (
-        r"in part 0 of stage 0, .*stage \d is shard\(0, {}\), but shard\(0, 4\) in the pipeline of "
-        r"the state\. Resume with the same shard\. A state works for other shards "
-        "only if shard is not in a part of a mix, concat or zip"
+        r"stage \d of part 0 of stage 0.* is shard\(0, {}\), but it was shard\(0, 4\) when "
+        r"the state was saved\. Resume with the same shard\. A state works with another shard "
+        "only if shard is not in a part of mix, concat or zip"
     )
     steps, states = steps_of(pipeline(0, 4))
     for position, state in enumerate(states):
         for new in (1, 2, 8):
             with pytest.raises(ValueError, match=message.format(new)):
                 pipeline(0, new).resume(state)
-        with pytest.raises(ValueError, match=r"shard\(1, 4\), but shard\(0, 4\)"):
+        with pytest.raises(ValueError, match=r"shard\(1, 4\), but it was shard\(0, 4\)"):
             pipeline(1, 4).resume(state)
         follows = numbers_of(pipeline(0, 4).resume(state))
         assert follows == [n for step in steps[position:] for n in step]
@@ -202,7 +202,9 @@ def test_stateful_function_requires_the_same_shard():
         return shuffled(48).shard(rank, world).map(Counting()).batch(4)
 
     _, states = steps_of(pipeline(0, 4))
-    with pytest.raises(ValueError, match=r"is shard\(0, 2\), but shard\(0, 4\) .* stateless"):
+    with pytest.raises(
+        ValueError, match=r"is shard\(0, 2\), but it was shard\(0, 4\) .* stateless"
+    ):
         pipeline(0, 2).resume(states[2])
 
 
@@ -211,5 +213,5 @@ def test_batch_before_epochs_requires_the_same_size_if_another_batch_follows():
         return shuffled(48).shard(0, 2).batch(size).epochs(2).batch(2)
 
     _, states = steps_of(pipeline(4))
-    with pytest.raises(ValueError, match=r"is batch\(3, 'keep'\), but batch\(4, 'keep'\)"):
+    with pytest.raises(ValueError, match=r"is batch\(3, 'keep'\), but it was batch\(4, 'keep'\)"):
         pipeline(3).resume(states[1])

@@ -233,10 +233,10 @@ def test_error_is_raised_at_its_batch():
 
 
 def test_pipeline_that_cannot_be_shared_is_rejected(numbers):
-    with pytest.raises(ValueError, match="gives examples, expected batches"):
+    with pytest.raises(ValueError, match="yields examples, expected batches"):
         check_shares("serve", numbers)
     with pytest.raises(
-        ValueError, match=r"has options\(deterministic=False\), expected a fixed order"
+        ValueError, match=r"has options\(deterministic=False\), but its order must be fixed"
     ):
         check_shares("serve", numbers.batch(2).options(deterministic=False))
 
@@ -245,7 +245,7 @@ def test_state_of_another_pipeline_is_rejected(numbers):
     share = ShareBatches(numbers.batch(10), 0, 2)
     next(share)
     next(share)
-    with pytest.raises(ValueError, match="in the pipeline of the state"):
+    with pytest.raises(ValueError, match="when the state was saved"):
         ShareBatches(numbers.shuffle(seed=1).batch(10), 0, 2, cursor=share.cursor())
     share.close()
 

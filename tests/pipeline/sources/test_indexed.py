@@ -144,7 +144,7 @@ class TestOrder:
         with iter(hr.indexed(Numbers(10))) as batches:
             next(batches)
             state = batches.state()
-        with pytest.raises(ValueError, match=r"stage 0 is indexed\(11\), but indexed\(10\)"):
+        with pytest.raises(ValueError, match=r"stage 0 is indexed\(11\), but it was indexed\(10\)"):
             hr.indexed(Numbers(11)).resume(state)
 
     def test_digest_is_equal_on_all_ranks(self):
@@ -186,7 +186,7 @@ class TestBlocks:
             def __getitems__(self, numbers: list[int]) -> list[Any]:
                 return []
 
-        with pytest.raises(ValueError, match="has returned 0 rows for 1 indexes"):
+        with pytest.raises(ValueError, match="returned 0 rows for 1 indexes"):
             list(hr.indexed(Short()))
 
     def test_neighbouring_rows_of_file_backed_arrays_are_read_as_slices(self):
@@ -216,8 +216,8 @@ class TestErrors:
             (iter([]), "got list_iterator, expected an object with __len__"),
             ("text", "got str, expected an object with __len__"),
             (7, "got int, expected an object"),
-            ({}, "the names are .*, expected strings"),
-            ({0: [1]}, r"the names are \[0\], expected strings"),
+            ({}, "the keys of the dict are .*, expected at least one string"),
+            ({0: [1]}, r"the keys of the dict are \[0\], expected at least one"),
         ],
     )
     def test_objects_without_rows_are_rejected(self, source, words):
@@ -237,19 +237,21 @@ class TestErrors:
             hr.indexed(Numbers(length))
 
     def test_different_lengths_are_rejected(self):
-        with pytest.raises(ValueError, match=r"the lengths are {'a': 1, 'b': 2}"):
+        with pytest.raises(
+            ValueError, match=r"the sources have different lengths: {'a': 1, 'b': 2}"
+        ):
             hr.indexed({"a": [1], "b": [1, 2]})
 
     @pytest.mark.parametrize(
         ("rows", "words"),
-        [([(1, 2, 3)], "a row is a tuple of 3 items"), ([5], "a row is of int")],
+        [([(1, 2, 3)], "a row is a tuple of 3 items"), ([5], "a row is a int")],
     )
     def test_names_that_do_not_fit_a_row_are_an_error(self, rows, words):
         with pytest.raises(ValueError, match=words):
             list(hr.indexed(rows, names=["a", "b"]))
 
     def test_names_for_dict_rows_are_an_error(self):
-        with pytest.raises(ValueError, match="whose keys are the names"):
+        with pytest.raises(ValueError, match="whose keys already name the components"):
             list(hr.indexed([{"a": 1}], names=["b"]))
 
     def test_changing_length_is_an_error(self):
@@ -257,7 +259,7 @@ class TestErrors:
         pipe = hr.indexed(source)
         assert len(numbers_of(pipe)) == 10
         source.length = 12
-        with pytest.raises(ValueError, match="length of Numbers is 12, but it was 10"):
+        with pytest.raises(ValueError, match="Numbers has 12 rows, but it had 10"):
             list(pipe)
 
     def test_missing_row_is_an_error(self):
@@ -282,7 +284,7 @@ class TestErrors:
             assert sorted(one.record_number for one in batches.skipped) == [*range(4, 100, 10)]
 
     def test_none_in_an_example_is_rejected(self):
-        with pytest.raises(TypeError, match="'a' holds objects"):
+        with pytest.raises(TypeError, match="'a' contains objects"):
             list(hr.indexed([{"a": None}]))
 
     def test_tables_are_rejected(self):

@@ -126,7 +126,7 @@ def test_times_are_parsed_from_text(lines):
     message = "line 3: 't' is string \"noon\", expected datetime64.ms.. Correct it"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         next(rows)
-    with pytest.raises(TypeError, match=r"'t' is .*timedelta64.*which JSON does not write"):
+    with pytest.raises(TypeError, match=r"'t' is .*timedelta64.*which JSON does not support"):
         hr.json_lines(path, {"t": "timedelta64[s]"})
     with pytest.raises(
         errors.InvalidArgumentError, match=r"line 1: 't' is .*, expected datetime64.s"
@@ -137,7 +137,10 @@ def test_times_are_parsed_from_text(lines):
 def test_objects_returned_by_functions_are_checked(lines):
     path = lines({"a": {"k": 1}})
     pipe = hr.json_lines(path, {"a": hr.Json})
-    for value, words in [({1: 2}, "the key 1 is not a str"), ({"k": b"x"}, "bytes is not a value")]:
+    for value, words in [
+        ({1: 2}, "the key 1 is not a string"),
+        ({"k": b"x"}, "bytes cannot be converted"),
+    ]:
         with pytest.raises(TypeError, match=f"component 'a' is hr.Json, .*{words}"):
             list(pipe.map(lambda row, value=value: {"a": value}))
     arguments = pipe.map(lambda row: {"a": {"n": np.int64(3), "l": np.arange(2)}})
@@ -228,14 +231,14 @@ def test_key_missing_from_every_line_causes_one_warning_at_the_end(lines):
     path = lines({"id": 1, "m": {"x": 1}}, {"id": 2, "m": {"x": None}})
     columns = {"id": int, "m.x": hr.Nullable(int), "m.y": hr.Nullable(int), "d": int}
     pipe = hr.json_lines(path, columns, defaults={"d": 3}).epochs(2)
-    with pytest.warns(UserWarning, match="none has a value") as caught:
+    with pytest.warns(UserWarning, match="no line has a value") as caught:
         rows = list(pipe)
     assert [row["d"] for row in rows] == [3] * 4
     [warning] = caught
     assert str(warning.message) == (
-        "json_lines: of 4 lines, none has a value for 'm.y', 'd', so all of them are nulls or "
-        "defaults; one of the lines has 'id', 'm.x', 'm'. Correct the names, or remove those that "
-        "the files do not have."
+        "json_lines: no line has a value for 'm.y', 'd' (4 lines read), so they are always null "
+        "or the default. For comparison, one line has 'id', 'm.x', 'm'. Correct the names, or "
+        "remove those that the files do not have."
     )
     assert warning.filename == __file__
 

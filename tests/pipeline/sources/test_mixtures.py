@@ -79,7 +79,7 @@ def test_part_with_weight_0_affects_neither_length_nor_description(tmp_path):
         mixed = hr.mix(parts, stop="all", seed=3, **weights).shuffle(window=20, seed=1)
         assert "of 2 files" in mixed.describe()
         assert mixed.count() == 20
-    with pytest.raises(TypeError, match="unknown before it is read"):
+    with pytest.raises(TypeError, match="unknown until they are read"):
         len(hr.mix(parts, seed=3, weights=[1, 0]))
 
 
@@ -159,7 +159,7 @@ def test_counts_after_unbatch_are_rejected():
     pipe = two().batch(4).unbatch().batch(3)
     batches = iter(pipe)
     next(batches)
-    with pytest.raises(errors.FailedPreconditionError, match="unbatch takes batches apart"):
+    with pytest.raises(errors.FailedPreconditionError, match="unbatch splits batches"):
         _ = batches.counts
     assert next(pipe.resume(batches.state()))["n"].tolist() == next(batches)["n"].tolist()
 
@@ -187,7 +187,8 @@ def test_different_parts_are_rejected_unless_allowed():
     state = state_of(two().batch(8))
     one = hr.mix({"web": numbers(0, 1000)}, seed=3).batch(8)
     with pytest.raises(
-        ValueError, match=r"the parts of mix are 'web', but 'web', 'books'.*allow=\{'parts'\}"
+        ValueError,
+        match=r"the parts of mix are 'web', but they were 'web', 'books'.*allow=\{'parts'\}",
     ):
         one.resume(state)
     results = [
@@ -243,13 +244,13 @@ def test_changed_mix_has_no_digest():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"weights": {"web": 1}}, "expected one for each of 'web', 'books'"),
-        ({"weights": [1]}, "there are 1 weights, expected 2"),
-        ({"schedule": {5: [1, 1]}}, "no weights from example 0 on"),
-        ({"schedule": {}}, "no weights from example 0 on"),
-        ({"schedule": {0: [0, 0]}}, "one above it"),
-        ({"schedule": {-1: [1, 1], 0: [1, 1]}}, "a place of schedule is -1"),
-        ({"schedule": {0: [1, 1]}, "weights": [1, 1]}, "expected one of them"),
+        ({"weights": {"web": 1}}, "expected the names of the pipelines: 'web', 'books'"),
+        ({"weights": [1]}, "there are 1 weights, expected one for each"),
+        ({"schedule": {5: [1, 1]}}, "no weights for the beginning"),
+        ({"schedule": {}}, "no weights for the beginning"),
+        ({"schedule": {0: [0, 0]}}, "not all of them 0"),
+        ({"schedule": {-1: [1, 1], 0: [1, 1]}}, "a position in schedule is -1"),
+        ({"schedule": {0: [1, 1]}, "weights": [1, 1]}, "cannot be used together"),
         ({"unit": "tokens"}, "unit is 'tokens'"),
         ({"unit": ("tokens", "x")}, "the component 'x', expected one of 'n'"),
         ({"unit": ("tokens", "n")}, "expected a list"),
@@ -261,9 +262,9 @@ def test_mix_arguments_are_checked(arguments, words):
 
 
 def test_named_weights_need_named_parts():
-    with pytest.raises(ValueError, match="the pipelines have none"):
+    with pytest.raises(ValueError, match="the pipelines have no names"):
         hr.mix([numbers(0, 5)], weights={"a": 1})
-    with pytest.raises(TypeError, match="not a name of a part"):
+    with pytest.raises(TypeError, match="not a valid name for a part"):
         hr.mix({1: numbers(0, 5)})
 
 
@@ -305,9 +306,9 @@ def test_adding_or_removing_shards_in_parts_is_rejected():
 
     first = iter(mixed(has_second=True, has_shard=True))
     next(first)
-    with pytest.raises(ValueError, match="a part with a shard of its own"):
+    with pytest.raises(ValueError, match="a part with its own shard"):
         mixed(has_second=False, has_shard=True).resume(first.state(), allow={"parts", "weights"})
     first = iter(mixed(has_second=False, has_shard=False))
     next(first)
-    with pytest.raises(ValueError, match="a part with a shard of its own"):
+    with pytest.raises(ValueError, match="a part with its own shard"):
         mixed(has_second=True, has_shard=True).resume(first.state(), allow={"parts", "weights"})

@@ -38,7 +38,7 @@ def test_missing_values_are_rejected_unless_nan_can_replace_them(package):
         table = library.DataFrame({"n": library.array([1, None], dtype="Int64")})
     else:
         table = (library.table if package == "pyarrow" else library.DataFrame)({"n": [1, None]})
-    with pytest.raises(ValueError, match="the column 'n' has 1 missing values, expected none"):
+    with pytest.raises(ValueError, match=r"the column 'n' has 1 missing values\. Fill them in"):
         hp.arrays(table)
 
 
@@ -54,7 +54,7 @@ def test_arrow_record_batch_is_accepted_as_a_table():
 def test_duplicate_column_names_are_rejected():
     pa = pytest.importorskip("pyarrow")
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])
-    with pytest.raises(ValueError, match=r"expected different names\. Rename one"):
+    with pytest.raises(ValueError, match="Rename one"):
         hp.arrays(table)
 
 
@@ -63,10 +63,14 @@ def test_duplicate_column_names_are_rejected():
     [
         (([1], [2]), TypeError, "arrays: got tuple, expected a dict such as"),
         (3, TypeError, "arrays: got int, expected a dict"),
-        ({1: [2]}, TypeError, "the name 1 is not a str"),
-        ({}, ValueError, "no arrays given, expected at least one"),
+        ({1: [2]}, TypeError, "the name 1 is not a string"),
+        ({}, ValueError, "there are no arrays, expected at least one"),
         ([[1], [2, 3]], ValueError, "'x' is a list whose items have different lengths"),
-        (np.float32(1), ValueError, "'x' is a scalar, expected a row for each example"),
+        (
+            np.float32(1),
+            ValueError,
+            "'x' is a scalar, expected an array with one row for each example",
+        ),
     ],
 )
 def test_unsupported_types_are_rejected(given, error, message):

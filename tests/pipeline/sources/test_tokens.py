@@ -226,14 +226,14 @@ def test_window_can_be_large(tmp_path):
 def test_indexes_are_used_and_not_read_as_tokens(tmp_path):
     write_all(tmp_path, DOCUMENTS)
     assert windows(hr.tokens(tmp_path, 5)) == windows(hr.tokens(str(tmp_path / "*"), 5))
-    with pytest.raises(errors.InvalidArgumentError, match=r"a\.idx: it is an index.*a\.bin"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"a\.idx: this is an index file.*a\.bin"):
         len(hr.tokens(tmp_path / "a.idx", 5))
 
 
 def test_raw_file_requires_a_dtype(raw):
     directory, _ = raw
     with pytest.raises(
-        errors.InvalidArgumentError, match=r"0\.bin: it does not store the type.*uint16"
+        errors.InvalidArgumentError, match=r"0\.bin: this file does not store the type.*uint16"
     ):
         next(iter(hr.tokens(directory, 5)))
 
@@ -241,7 +241,7 @@ def test_raw_file_requires_a_dtype(raw):
 def test_file_of_an_odd_size_is_an_error(tmp_path):
     (tmp_path / "a.bin").write_bytes(bytes(101))
     with pytest.raises(
-        errors.DataLossError, match=r"a\.bin: it has 101 bytes.*uint16 \(2 bytes each\)"
+        errors.DataLossError, match=r"a\.bin: the file has 101 bytes.* the size of a uint16 token"
     ):
         next(iter(hr.tokens(tmp_path, 5, np.uint16)))
 
@@ -266,7 +266,7 @@ def test_dtype_that_contradicts_the_file_is_an_error(tmp_path):
     [
         (np.uint16, np.int16, r"window 0: read as int16, it has the token -25536"),
         (np.uint16, np.uint32, r"window 0: read as uint32, it has the token \d{9,}"),
-        (np.uint32, np.uint16, r"its tokens seem to be uint32"),
+        (np.uint32, np.uint16, "The tokens are probably uint32"),
     ],
 )
 def test_tokens_beyond_any_vocabulary_are_an_error(tmp_path, written, read, words):
@@ -279,9 +279,9 @@ def test_tokens_beyond_any_vocabulary_are_an_error(tmp_path, written, read, word
 @pytest.mark.parametrize(
     ("written", "read", "words"),
     [
-        (np.uint16, np.uint32, "two numbers below 4096 in one: its tokens seem to be uint16"),
-        (np.uint16, np.int32, "two numbers below 4096 in one: its tokens seem to be uint16"),
-        (np.uint8, np.uint16, "two numbers below 128 in one: its tokens seem to be uint8"),
+        (np.uint16, np.uint32, "two numbers below 4096 in one. The tokens are probably uint16"),
+        (np.uint16, np.int32, "two numbers below 4096 in one. The tokens are probably uint16"),
+        (np.uint8, np.uint16, "two numbers below 128 in one. The tokens are probably uint8"),
     ],
 )
 def test_small_tokens_read_with_half_their_width_are_an_error(tmp_path, written, read, words):
@@ -307,7 +307,9 @@ def test_large_tokens_are_not_mistaken_for_two_small_ones(tmp_path):
 def test_text_file_is_not_read_as_tokens(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": "The water goes on."}\n' * 40)
-    with pytest.raises(errors.InvalidArgumentError, match=r"a\.jsonl: it is a text.* tokenize"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"a\.jsonl: this file is text.* tokenize"
+    ):
         next(iter(hr.tokens(path, 5, np.uint16)))
     # The bytes of a text are tokens themselves.
     assert windows(hr.tokens(path, 4, np.uint8))[0] == list(b'{"te')
@@ -316,8 +318,8 @@ def test_text_file_is_not_read_as_tokens(tmp_path):
 def test_warning_names_files_without_any_window(tmp_path, caplog):
     np.save(tmp_path / "a.npy", np.arange(100))
     assert windows(hr.tokens(tmp_path, 200)) == []
-    assert "no window of 200 tokens is in" in caplog.text
-    assert "a.npy, so there is no example: each file is shorter" in caplog.text
+    assert "windows of 200 tokens do not fit in" in caplog.text
+    assert "a.npy, so there are no examples: each file is shorter" in caplog.text
     caplog.clear()
     write_datatrove(tmp_path / "b.ds", [np.arange(3)] * 100)
     np.save(tmp_path / "a.npy", np.arange(0))
@@ -331,7 +333,8 @@ def test_documents_option_requires_an_index(raw):
     directory, _ = raw
     for documents in ("mask", "split"):
         with pytest.raises(
-            errors.InvalidArgumentError, match=r"0\.bin: documents=.* needs the ends"
+            errors.InvalidArgumentError,
+            match=r"0\.bin: documents=.* needs an index of the documents",
         ):
             next(iter(hr.tokens(directory, 5, np.uint16, documents=documents)))
 
@@ -375,14 +378,15 @@ def test_index_of_another_file_is_an_error(tmp_path):
     with (tmp_path / "a.bin").open("ab") as file:
         file.write(bytes(6))
     with pytest.raises(
-        errors.DataLossError, match=r"a\.bin: it has 228 bytes, expected 222 by .*a\.idx"
+        errors.DataLossError, match=r"a\.bin: the file has 228 bytes, but .*a\.idx expects 222"
     ):
         next(iter(hr.tokens(tmp_path, 5)))
     write_datatrove(tmp_path / "a.ds", DOCUMENTS)
     with (tmp_path / "a.ds").open("ab") as file:
         file.write(bytes(6))
     with pytest.raises(
-        errors.DataLossError, match=r"a\.ds: it has 228 bytes, expected 2 or 4 for each of the 111"
+        errors.DataLossError,
+        match=r"a\.ds: the file has 228 bytes, expected 2 or 4 bytes for each of the 111",
     ):
         next(iter(hr.tokens(tmp_path / "a.ds", 5)))
 
@@ -400,7 +404,7 @@ def test_unsorted_datatrove_index_is_an_error(tmp_path):
     ("array", "words"),
     [
         (np.zeros((3, 4), np.int32), "shape .*expected one axis"),
-        (np.zeros(9, np.float32), "of float32, expected integers"),
+        (np.zeros(9, np.float32), "its array is float32, expected integers"),
         (np.zeros(9, ">i4"), "big-endian"),
     ],
 )
@@ -413,16 +417,18 @@ def test_non_token_array_is_an_error(tmp_path, array, words):
 def test_truncated_array_is_an_error(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(50))
     damaged(tmp_path / "a.npy", lambda data: data.__delitem__(slice(-8, None)))
-    with pytest.raises(errors.DataLossError, match=r"a\.npy: it has 520 bytes, expected 528"):
+    with pytest.raises(errors.DataLossError, match=r"a\.npy: the file has 520 bytes, expected 528"):
         next(iter(hr.tokens(tmp_path, 2)))
     (tmp_path / "a.npy").write_bytes(b"no array")
-    with pytest.raises(errors.DataLossError, match=r"a\.npy: it is not a NumPy array"):
+    with pytest.raises(errors.DataLossError, match=r"a\.npy: this file is not a NumPy array"):
         next(iter(hr.tokens(tmp_path, 2)))
 
 
 def test_compressed_files_are_rejected(tmp_path):
     (tmp_path / "a.bin.gz").write_bytes(b"x")
-    with pytest.raises(errors.InvalidArgumentError, match=r"a\.bin\.gz: it is compressed"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"a\.bin\.gz: the name says that this file is compressed"
+    ):
         next(iter(hr.tokens(tmp_path, 2, np.uint16)))
 
 
@@ -433,7 +439,9 @@ def test_changed_index_is_detected_on_resume(tmp_path):
         next(batches)
         state = batches.state()
     write_megatron(tmp_path / "a.bin", [np.concatenate(DOCUMENTS)])
-    with pytest.raises(ValueError, match=r"a\.idx differs from the files of the state"):
+    with pytest.raises(
+        ValueError, match=r"a\.idx: the name, size or order of the files has changed"
+    ):
         pipe.resume(state)
 
 
@@ -464,11 +472,11 @@ def test_big_endian_tokens_are_rejected():
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (gzip.compress(bytes(range(200))), r"it is compressed by gzip, .* Decompress it"),
-        (b"7z\xbc\xaf\x27\x1c" + bytes(200), "it is a 7z archive, expected tokens"),
-        (b"Rar!\x1a\x07\x01\0" + bytes(200), "it is a rar archive, expected tokens"),
+        (gzip.compress(bytes(range(200))), r"this file is compressed by gzip, .* Decompress it"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(200), "this file is a 7z archive, expected tokens"),
+        (b"Rar!\x1a\x07\x01\0" + bytes(200), "this file is a rar archive, expected tokens"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1234\nsize 9\n", "of Git LFS"),
-        (b"<!DOCTYPE html><title>404</title>", "it is an HTML page, expected tokens"),
+        (b"<!DOCTYPE html><title>404</title>", "this file is an HTML page, expected tokens"),
     ],
 )
 def test_non_token_files_are_rejected_by_content(tmp_path, content, what):

@@ -50,7 +50,7 @@ def test_adjacent_members_with_one_key_form_a_sample(written, items_of):
         "jpg": hp.Spec(bytes, ()),
         "cls": hp.Spec(bytes, ()),
     }
-    assert "those of the first sample of the first file" in pipeline.describe()
+    assert "those of the first sample in the files" in pipeline.describe()
 
 
 def test_archives_without_samples_are_empty(written, items_of):

@@ -21,43 +21,43 @@ def unknown(rows):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda p: p.select(["n", "x"]), TypeError, r"\['n', 'x'\] is not a name of a component"),
+        (lambda p: p.select(["n", "x"]), TypeError, r"\['n', 'x'\] is not the name of a component"),
         (
             lambda p: p.select("n", "n"),
             ValueError,
-            "names are .*, expected at least one, each once",
+            "the names are .*, expected at least one name and no duplicates",
         ),
-        (lambda p: p.rename(), ValueError, "rename: names are .*, expected at least one"),
-        (lambda p: p.rename(a=1), TypeError, "rename: 1 is not a name of a component"),
-        (lambda p: p.rename(n="a", x="a"), ValueError, "rename: .*each once"),
-        (lambda p: p.parse(["n"]), TypeError, "parse: features are .*, expected a dict"),
+        (lambda p: p.rename(), ValueError, "rename: the names are .*, expected at least one"),
+        (lambda p: p.rename(a=1), TypeError, "rename: 1 is not the name of a component"),
+        (lambda p: p.rename(n="a", x="a"), ValueError, "rename: .*no duplicates"),
+        (lambda p: p.parse(["n"]), TypeError, "parse: features is .*, expected a dict"),
         (
             lambda p: p.parse({1: int}),
             TypeError,
-            "parse: features are .*, expected a dict",
+            "parse: features is .*, expected a dict",
         ),
         (
             lambda p: p.bucket_by_length("x", 3, size=2),
             TypeError,
-            "boundaries are 3, expected",
+            "boundaries is 3, expected",
         ),
-        (lambda p: p.bucket_by_length(1, [3], size=2), TypeError, "1 is not a name"),
+        (lambda p: p.bucket_by_length(1, [3], size=2), TypeError, "1 is not the name"),
         (
             lambda p: p.bucket_by_length("x", [3], size=2, pad_to_boundary=1),
             TypeError,
             "pad_to_boundary is 1, expected a bool",
         ),
-        (lambda p: p.pack(3, [1]), TypeError, "pack: 1 is not a name of a component"),
+        (lambda p: p.pack(3, [1]), TypeError, "pack: 1 is not the name of a component"),
         (lambda p: p.flat_map(len, seed=-1), ValueError, "flat_map: seed is -1, expected an int"),
-        (hp.concat, TypeError, r"expected several pipelines, such as concat\(\[a, b\]\)"),
-        (hp.mix, TypeError, "mix: got .*, expected several pipelines"),
+        (hp.concat, TypeError, r"expected a list of pipelines, such as concat\(\[a, b\]\)"),
+        (hp.mix, TypeError, "mix: got .*, expected a list of pipelines"),
         (lambda p: hp.zip([p], strict=1), TypeError, "zip: strict is 1, expected a bool"),
-        (lambda p: hp.mix([p], weights=2), TypeError, "mix: weights are 2, expected numbers"),
-        (lambda p: hp.mix([p], weights=["a"]), TypeError, "mix: weights are .*, expected numbers"),
+        (lambda p: hp.mix([p], weights=2), TypeError, "mix: weights is 2, expected numbers"),
+        (lambda p: hp.mix([p], weights=["a"]), TypeError, "mix: weights is .*, expected numbers"),
         (
             lambda _: hp.fixed_length_records("a", True),
             ValueError,
-            "record_bytes is True, expected an int from 1 up",
+            "record_bytes is True, expected an int of at least 1",
         ),
     ],
 )
@@ -108,6 +108,6 @@ def test_requested_parquet_columns_are_checked_at_the_call(tmp_path):
 
 def test_engine_threads_exclude_python_function_threads(rows):
     said = rows.map(lambda e: e).options(num_threads=8).describe()
-    assert "num_threads does not include the threads of Python functions" in said
+    assert "num_threads does not apply to Python functions, which have their own threads" in said
     native = rows.map(hr.native(lambda e: {"n": e["n"] + 1})).options(num_threads=8)
     assert "Python" not in native.describe()

@@ -121,14 +121,17 @@ def test_each_epoch_ends_with_its_remainder(lists, items_of):
     [
         ({"name": "nothing"}, "there is no component 'nothing'"),
         ({"name": "number"}, "the component 'number' is a scalar"),
-        ({"boundaries": []}, r"boundaries are \(\), expected at least one"),
-        ({"boundaries": [3, 2]}, r"boundaries are \(3, 2\), expected at least one, rising"),
-        ({"boundaries": [0]}, "one of boundaries is 0, expected an int from 1 up"),
-        ({"size": None}, "expected size or max_elements"),
+        ({"boundaries": []}, r"boundaries is \(\), expected at least one"),
+        (
+            {"boundaries": [3, 2]},
+            r"boundaries is \(3, 2\), expected at least one number, in increasing order",
+        ),
+        ({"boundaries": [0]}, "a value in boundaries is 0, expected an int of at least 1"),
+        ({"size": None}, "Pass size, max_elements or both"),
         ({"size": 0}, "size is 0"),
         ({"max_elements": -1}, "max_elements is -1"),
         ({"remainder": "never"}, "remainder is 'never'"),
-        ({"remainder": "pad", "max_elements": 9}, "expected size without max_elements"),
+        ({"remainder": "pad", "max_elements": 9}, "works only with size and without max_elements"),
     ],
 )
 def test_invalid_arguments_are_rejected(lists, arguments, message):
@@ -137,5 +140,7 @@ def test_invalid_arguments_are_rejected(lists, arguments, message):
 
 
 def test_bucketing_batches_is_rejected(lists):
-    with pytest.raises(ValueError, match="it follows a batch, expected examples"):
+    with pytest.raises(
+        ValueError, match="cannot come after batch, because it needs single examples"
+    ):
         lists.padded_batch(3).bucket_by_length("list", [2], size=3)

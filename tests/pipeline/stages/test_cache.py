@@ -168,7 +168,7 @@ def test_concurrent_iterations_read_everything_and_later_ones_use_the_cache(cach
 
 
 def test_epochs_before_a_cache_are_rejected(cached):
-    with pytest.raises(ValueError, match="cache: it follows epochs"):
+    with pytest.raises(ValueError, match="cache: cannot come after epochs"):
         cached.epochs(2).cache()
 
 

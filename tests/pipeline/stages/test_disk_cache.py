@@ -702,7 +702,7 @@ def test_possibly_transient_failures_are_not_cached(lines, directory, caplog, er
 
 
 def test_values_that_cannot_be_compared_between_programs_are_rejected(lines, directory):
-    with pytest.raises(ValueError, match="iterable come from an object of this program"):
+    with pytest.raises(ValueError, match="iterable come from an object in this program"):
         hr.iterable(lambda: iter([{"a": 1}])).cache(directory)
     with pytest.raises(ValueError, match=r"indexed come from an object"):
         hr.indexed([1, 2]).cache(directory)
@@ -720,11 +720,11 @@ def test_values_that_cannot_be_compared_between_programs_are_rejected(lines, dir
 
 def test_invalid_arguments_are_rejected(lines):
     pipe = hr.text_lines(lines)
-    with pytest.raises(ValueError, match="cache: bytes is set without a directory"):
+    with pytest.raises(ValueError, match="cache: bytes is set, but directory is not"):
         pipe.cache(bytes=5)
     with pytest.raises(ValueError, match="bytes"):
         pipe.cache("d", bytes=0)
-    with pytest.raises(ValueError, match="cache: key is set without a directory"):
+    with pytest.raises(ValueError, match="cache: key is set, but directory is not"):
         pipe.cache(key="v1")
     with pytest.raises(TypeError, match="cache: key is 3, expected a string, such as 'v3'"):
         pipe.cache("d", key=3)

@@ -235,10 +235,9 @@ def test_stages_that_would_make_ranks_uneven_are_rejected_at_the_call(name, wher
     if where == "in a part":
         shard = hr.concat([pipe, shard])
     message = (
-        rf"^{name}: it follows shard\(\.\.\., even='drop'\), which assigns the same number of "
-        rf"batches to all ranks, but {name} may leave a different number on each rank\. Write "
-        rf"{name}\(\.\.\.\) "
-        r"before shard\(\.\.\.\), or omit even\.$"
+        rf"^{name}: cannot come after shard\(\.\.\., even='drop'\), which gives all ranks the same "
+        rf"number of batches, because {name} may leave a different number on each rank\. Write "
+        rf"{name}\(\.\.\.\) before shard\(\.\.\.\), or remove even\.$"
     )
     with pytest.raises(ValueError, match=message):
         REFUSED[name](shard)
@@ -247,14 +246,14 @@ def test_stages_that_would_make_ranks_uneven_are_rejected_at_the_call(name, wher
 
 
 def test_unknown_value_of_even_is_rejected():
-    with pytest.raises(ValueError, match=r"^shard: even is 'keep', expected 'drop' or 'pad' for"):
+    with pytest.raises(ValueError, match=r"^shard: even is 'keep', expected 'drop' or 'pad' to"):
         hr.arrays({"n": [1]}).shard(0, 1, even="keep")
 
 
 def test_uneven_ranks_reject_a_state_of_even_ranks():
     pipe = hr.arrays({"n": np.arange(20)})
     _, states = states_of(pipe.shard(0, 2, even="drop"))
-    message = r"stage 1 is shard\(even='pad'\), but shard\(even='drop'\) in the pipeline of the"
+    message = r"stage 1 is shard\(even='pad'\), but it was shard\(even='drop'\) when the"
     with pytest.raises(ValueError, match=message):
         pipe.shard(0, 2, even="pad").resume(states[1])
 

@@ -90,7 +90,7 @@ def test_stage_must_state_each_of_its_facts(kind, facts):
         if fact == "seed" or is_stated_by(kind, fact):
             continue
         rest = {name: value for name, value in facts.items() if name != fact}
-        with pytest.raises(TypeError, match=f"the stage New does not state .*{fact}"):
+        with pytest.raises(TypeError, match=f"the stage New does not define .*{fact}"):
             type("New", (kind,), rest)
 
 
@@ -124,7 +124,7 @@ def test_field_can_state_a_fact():
 
 
 def test_class_variable_without_a_value_states_nothing():
-    with pytest.raises(TypeError, match="does not state effect"):
+    with pytest.raises(TypeError, match="does not define effect"):
 
         class New(KeepsComponents):
             effect: ClassVar[Effect]

@@ -178,16 +178,16 @@ def test_compressed_files_are_rejected(tmp_path):
 @pytest.mark.parametrize(
     ("add", "reason"),
     [
-        (lambda p: p.filter(bool), "filter does not make one example of each"),
-        (lambda p: p.flat_map(list), "flat_map does not make one"),
-        (lambda p: p.take(3), "take does not make one"),
-        (lambda p: p.batch(3), "it follows a batch"),
+        (lambda p: p.filter(bool), "filter does not turn each example into exactly one"),
+        (lambda p: p.flat_map(list), "flat_map does not turn each"),
+        (lambda p: p.take(3), "take does not turn each"),
+        (lambda p: p.batch(3), "cannot come after batch"),
         (lambda p: hp.mix([p, p]), "mix yields its examples only in order"),
-        (lambda p: hp.concat([p, p.skip(1)]), "skip does not make one"),
-        (lambda p: p.filter(bool).cache(), "filter does not make one"),
+        (lambda p: hp.concat([p, p.skip(1)]), "skip does not turn each"),
+        (lambda p: p.filter(bool).cache(), "filter does not turn each"),
         (lambda p: hp.iterable(list), "iterable yields its examples only in order"),
-        (lambda p: p.epochs(2), "epochs never mix"),
-        (lambda p: hp.concat([p.epochs(2), p]), "epochs never mix"),
+        (lambda p: p.epochs(2), "different epochs are never mixed"),
+        (lambda p: hp.concat([p.epochs(2), p]), "different epochs are never mixed"),
     ],
 )
 def test_examples_without_random_access_are_rejected_with_the_reason(add, reason):
@@ -198,7 +198,7 @@ def test_examples_without_random_access_are_rejected_with_the_reason(add, reason
 def test_describe_mentions_the_scan():
     described = hp.tfrecords("a").shuffle(seed=3).describe()
     assert (
-        "shuffle(None, 3): all examples; index files hold the positions of the records; missing"
+        "shuffle(None, 3): all examples; the records are located with index files; missing"
         in described
     )
     assert "scan" not in hp.arrays({"x": [1]}).shuffle(seed=3).describe()

@@ -38,5 +38,5 @@ def test_with_origin_must_follow_a_source(lines):
         hp.arrays({"x": [1]}),
         hp.concat([hp.text_lines(lines)]),
     ):
-        with pytest.raises(ValueError, match="expected a source of files right before it"):
+        with pytest.raises(ValueError, match="must come directly after a source of files"):
             pipeline.with_origin()

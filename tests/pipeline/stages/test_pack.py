@@ -99,11 +99,11 @@ def test_one_value_pads_all_packed_components_and_none_pads_with_zeros():
     ("values", "error", "words"),
     [
         ({"tokens": 0.5}, ValueError, "values has 0.5 for 'tokens', expected a value that int64"),
-        (0.5, ValueError, "values has 0.5 for 'tokens', expected a value that int64 holds"),
+        (0.5, ValueError, "values has 0.5 for 'tokens', expected a value that int64 can represent"),
         ({"tokens": "a"}, ValueError, "values has 'a' for 'tokens'"),
-        ("a", ValueError, "no list of strings is filled up"),
-        ({"name": 1}, ValueError, "component 'name', expected one that is packed: 'tokens'"),
-        ({"tokens": [1]}, TypeError, "expected a number or a string"),
+        ("a", ValueError, "there is no list of strings to pad"),
+        ({"name": 1}, ValueError, "entry for 'name', expected only packed components: 'tokens'"),
+        ({"tokens": [1]}, TypeError, "expected a number, a string, or a dict"),
     ],
 )
 @pytest.mark.parametrize("is_known", [True, False])
@@ -119,7 +119,7 @@ def test_values_that_do_not_fit_are_rejected(values, error, words, is_known):
 def test_state_resumes_only_with_the_same_padding():
     state = iter(texts([3, 2]).pack(4, ["tokens", "weights"])).state()
     texts([3, 2]).pack(4, ["tokens", "weights"], values=0).resume(state)
-    with pytest.raises(ValueError, match="in the pipeline of the state"):
+    with pytest.raises(ValueError, match="when the state was saved"):
         texts([3, 2]).pack(4, ["tokens", "weights"], values=-100).resume(state)
 
 
@@ -226,17 +226,20 @@ def test_invalid_arguments_are_rejected():
     pipe = hr.arrays({"x": np.zeros((2, 3)), "y": np.zeros((2, 3)), "z": np.zeros(2)})
     two = pipe.select("x", "y")
     for call, message in (
-        (lambda: two.pack(0, "x"), "pack: length is 0, expected an int from 1 up"),
+        (lambda: two.pack(0, "x"), "pack: length is 0, expected an int of at least 1"),
         (lambda: two.pack(4, "x", max_open=0), "pack: max_open is 0, expected"),
-        (lambda: two.pack(4, []), "pack: names are .*, expected at least one"),
-        (lambda: two.pack(4, ["x", "x"]), "pack: names are .*, expected at least one, each once"),
+        (lambda: two.pack(4, []), "pack: the names are .*, expected at least one"),
+        (lambda: two.pack(4, ["x", "x"]), "pack: the names are .*, expected at least one name"),
         (lambda: two.pack(4, "q"), "pack: there is no component 'q'"),
-        (lambda: two.pack(4, "x"), "pack: there is a component 'y', .* Drop it with select"),
+        (
+            lambda: two.pack(4, "x"),
+            "pack: the component 'y' is neither packed nor in along. Drop it with select",
+        ),
         (lambda: pipe.select("z").pack(4, "z"), "the component 'z' is .*, expected lists of num"),
-        (lambda: two.batch(2).pack(4, ["x", "y"]), "pack: it follows a batch"),
+        (lambda: two.batch(2).pack(4, ["x", "y"]), "pack: cannot come after batch"),
         (
             lambda: two.rename(x="positions").pack(4, ["positions", "y"]),
-            "there is a component 'positions' already",
+            "there is already a component 'positions'",
         ),
     ):
         with pytest.raises(ValueError, match=message):
@@ -386,10 +389,10 @@ def test_balanced_rows_resume_exactly():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"along": "tokens"}, "'tokens' is in names and in along"),
+        ({"along": "tokens"}, "'tokens' is both in names and in along"),
         ({"along": "other"}, "other"),
         ({"balance": 0}, "balance is 0"),
-        ({"along": "list"}, "expected one value an example"),
+        ({"along": "list"}, "along accepts only single values"),
     ],
 )
 def test_components_that_cannot_be_kept_are_rejected(arguments, words):

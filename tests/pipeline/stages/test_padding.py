@@ -60,15 +60,15 @@ def test_value_pads_components_of_its_kind(lists):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"typo": 0}, "values has a component 'typo', expected one of 'n', 'x'"),
-        ({"n": 0.5}, "values has 0.5 for 'n', expected a value that int64 holds exactly"),
-        (0.5, "values has 0.5 for 'n', expected a value that int64 holds exactly"),
-        ({"b": 256}, "values has 256 for 'b', expected a value that uint8 holds exactly"),
+        ({"typo": 0}, "values has an entry for 'typo', expected one of the components 'n', 'x'"),
+        ({"n": 0.5}, "values has 0.5 for 'n', expected a value that int64 can represent exactly"),
+        (0.5, "values has 0.5 for 'n', expected a value that int64 can represent exactly"),
+        ({"b": 256}, "values has 256 for 'b', expected a value that uint8 can represent exactly"),
         ({"b": -1}, "values has -1 for 'b'"),
-        ({"is": 2}, "values has 2 for 'is', expected a value that bool holds exactly"),
-        ({"x": 1e300}, "values has 1e.300 for 'x', expected a value that float32 holds"),
+        ({"is": 2}, "values has 2 for 'is', expected a value that bool can represent exactly"),
+        ({"x": 1e300}, "values has 1e.300 for 'x', expected a value that float32 can represent"),
         ({"x": "a"}, "values has 'a' for 'x'"),
-        ({"s": 1}, "values has 1 for 's', expected a value that str holds"),
+        ({"s": 1}, "values has 1 for 's', expected a value that str can represent"),
         ({"n": 2j}, "values has 2j for 'n'"),
     ],
 )
@@ -119,5 +119,5 @@ def test_feature_defaults_that_fit_are_accepted():
 
 def test_string_that_pads_no_component_is_rejected():
     lists = hp.iterable([{"x": [1, 2]}, {"x": [3]}])
-    with pytest.raises(ValueError, match="values has 's', but no list of strings is filled up"):
+    with pytest.raises(ValueError, match="values is 's', but there is no list of strings to pad"):
         list(lists.padded_batch(2, values="s"))

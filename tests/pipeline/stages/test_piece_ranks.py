@@ -129,10 +129,10 @@ def test_state_of_another_rank_is_rejected(rank, world, lines):
     pipe = lines.shuffle(window=40, seed=1)
     state = iter(pipe.shard(1, 3, by="piece").batch(9)).state()
     message = (
-        rf"is shard\({rank}, {world}, 'piece'\), but shard\(1, 3, 'piece'\) in the pipeline of the "
-        rf"state\. With by='piece', each rank has its own files, and the positions of the other "
-        rf"ranks are unknown\. Resume with the same rank and number of ranks, or start a new epoch "
-        rf"with epoch\(e\)\."
+        rf"is shard\({rank}, {world}, 'piece'\), but it was shard\(1, 3, 'piece'\) when the "
+        r"state was saved\. With by='piece', each rank reads its own files, so the positions of "
+        r"the other ranks are unknown\. Resume with the same rank and number of ranks, or start "
+        r"a new epoch with epoch\(e\)\."
     )
     with pytest.raises(ValueError, match=message):
         pipe.shard(rank, world, by="piece").batch(9).resume(state)
@@ -145,9 +145,9 @@ def test_describe_shows_the_files_a_rank_reads(lines):
         for pipe in (window.shard(1, 4, by="piece"), window.shard(1, 4), full.shard(1, 4))
     ]
     assert described == [
-        "shard(1, 4, by='piece'); it reads 1 of 4 files, others in each epoch",
-        "shard(1, 4); it reads all examples, and keeps 1 of 4",
-        "shard(1, 4); it reads 1 of 4 examples, and the scan",
+        "shard(1, 4, by='piece'); it reads 1 of 4 files, different ones in each epoch",
+        "shard(1, 4); it reads all examples and keeps 1 of 4",
+        "shard(1, 4); it reads 1 of 4 examples, and scans all files",
     ]
 
 
@@ -162,11 +162,11 @@ def test_fewer_files_than_ranks_are_rejected(lines):
 
 
 REFUSED = {
-    "no window": (lambda p: p, "expected a shuffle over a window before it, and only parse,"),
-    "a full shuffle": (lambda p: p.shuffle(seed=1), "expected a shuffle over a window before it"),
+    "no window": (lambda p: p, "so it needs a windowed shuffle before it, and only parse,"),
+    "a full shuffle": (lambda p: p.shuffle(seed=1), "so it needs a windowed shuffle before it"),
     "a batch between": (
         lambda p: p.shuffle(window=9, seed=1).batch(3),
-        r"expected a shuffle over a window .* Write shuffle\(window=\.\.\.\) before shard\(",
+        r"so it needs a windowed shuffle .* Write shuffle\(window=\.\.\.\) before shard\(",
     ),
     "a take before": (
         lambda p: p.take(9).shuffle(window=9, seed=1),
@@ -187,7 +187,7 @@ REFUSED = {
 def test_shard_by_piece_is_rejected_unless_examples_come_by_file(name, lines):
     make, reason = REFUSED[name]
     with pytest.raises(
-        ValueError, match=rf"^shard: by='piece' assigns separate files to each rank.*{reason}"
+        ValueError, match=f"^shard: by='piece' assigns whole files to each rank.*{reason}"
     ):
         make(lines).shard(0, 2, by="piece")
 
@@ -196,9 +196,7 @@ def test_unknown_values_of_by_are_rejected(lines):
     window = lines.shuffle(window=9, seed=1)
     with pytest.raises(ValueError, match=r"^shard: by is 'file', expected 'example' or 'piece'\.$"):
         window.shard(0, 2, by="file")
-    message = (
-        r"^shard: even is 'drop' and by is 'piece', expected only one of them, because the number"
-    )
+    message = "^shard: even='drop' does not work with by='piece', because the number"
     with pytest.raises(ValueError, match=message):
         window.shard(0, 2, even="drop", by="piece")
 
@@ -209,8 +207,8 @@ def test_shard_by_piece_has_no_length_and_no_digest(lines):
         len(rank)
     with iter(rank) as batches:
         message = (
-            r"no global order: shard\(\.\.\., by='piece'\) results in a separate order for each "
-            r"rank"
+            r"no global order, because shard\(\.\.\., by='piece'\) results in a separate "
+            "order for each rank"
         )
         with pytest.raises(hr.errors.FailedPreconditionError, match=message):
             batches.digest()

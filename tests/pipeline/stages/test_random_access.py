@@ -135,7 +135,7 @@ def test_compressed_files_are_rejected_with_a_window_as_the_remedy(tmp_path):
 
 def test_describe_mentions_the_scan(tmp_path):
     described = hp.csv("a", {"a": int}).shuffle(seed=3).describe()
-    assert "all examples; index files hold the positions of the records; missing ones" in described
+    assert "all examples; the records are located with index files; missing ones" in described
 
 
 def archive(path, files, form=tarfile.PAX_FORMAT):

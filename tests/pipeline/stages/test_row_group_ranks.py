@@ -80,7 +80,9 @@ def test_ranks_resume_at_their_position(world, tables):
 
 def test_describe_shows_the_row_groups_a_rank_reads(tables):
     line = rank_of(tables, 1, 4).describe().splitlines()[2]
-    assert line == "shard(1, 4, by='piece'); it reads 1 of 4 row groups, others in each epoch"
+    assert (
+        line == "shard(1, 4, by='piece'); it reads 1 of 4 row groups, different ones in each epoch"
+    )
 
 
 def test_fewer_row_groups_than_ranks_are_rejected(tables):

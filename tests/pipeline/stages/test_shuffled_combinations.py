@@ -153,18 +153,24 @@ def test_pairs_stay_together_in_a_nondeterministic_pipeline(lines):
 def test_errors_name_the_stage_that_cannot_be_shuffled(lines):
     one, two = hr.text_lines(lines), hr.arrays({"m": np.arange(COUNT)})
     for pipe, words in (
-        (hr.zip([one, two.filter(lambda e: True)]), "filter does not make one example of each"),
+        (
+            hr.zip([one, two.filter(lambda e: True)]),
+            "filter does not turn each example into exactly one",
+        ),
         (
             hr.zip([one, hr.iterable(lambda: [{"m": 1}])]),
             "iterable yields its examples only in order",
         ),
-        (hr.concat([two.split(0.5, 0.5)[0], two.take(3)]), "take does not make one example"),
-        (hr.concat([two, two]).split(0.5, 0.5)[0].cache(), "cache keeps a part of them only"),
+        (hr.concat([two.split(0.5, 0.5)[0], two.take(3)]), "take does not turn each example"),
+        (
+            hr.concat([two, two]).split(0.5, 0.5)[0].cache(),
+            "cache stores only some of the examples",
+        ),
     ):
         with pytest.raises(ValueError, match=words):
             pipe.shuffle(seed=1)
     shuffled = hr.zip([one, two]).shuffle(seed=1)
-    with pytest.raises(ValueError, match="a shuffle of all examples of zip, because its order"):
+    with pytest.raises(ValueError, match="a full shuffle of zip, because the order"):
         shuffled.skip_errors(3)
 
 

@@ -316,15 +316,15 @@ def test_state_with_a_different_block_size_is_rejected(directory):
         next(batches)
         state = batches.state()
     for other in (None, 200):
-        with pytest.raises(ValueError, match=r"stage 1 is shuffle\(.*but shuffle\(.*100\)"):
+        with pytest.raises(ValueError, match=r"stage 1 is shuffle\(.*but it was shuffle\(.*100\)"):
             iter(shuffled(other).resume(state))
 
 
 def test_describe_shows_the_size_of_pieces():
     shuffled = hr.text_lines("a").shuffle(9, 7, block_bytes=4 << 20)
     expected = (
-        "it reads pieces of 4,194,304 bytes of the files of text_lines in another order in each "
-        "epoch, 16 at once"
+        "it reads pieces of 4,194,304 bytes of the files of text_lines in a different order in "
+        "each epoch, 16 at a time"
     )
     assert expected in shuffled.describe()
 
@@ -332,11 +332,14 @@ def test_describe_shows_the_size_of_pieces():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"window": 9, "block_bytes": 0}, "shuffle: block_bytes is 0, expected an int from 1 up"),
-        ({"block_bytes": 9}, "block_bytes apply only to a window, but there is no window"),
+        (
+            {"window": 9, "block_bytes": 0},
+            "shuffle: block_bytes is 0, expected an int of at least 1",
+        ),
+        ({"block_bytes": 9}, "block_bytes work only with a window"),
         (
             {"window": 9, "block_bytes": 9, "file_order": "sequential"},
-            "block_bytes is 9 and file_order is 'sequential'",
+            "block_bytes is 9, but file_order is 'sequential'",
         ),
     ],
 )

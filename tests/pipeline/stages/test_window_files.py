@@ -247,25 +247,28 @@ def test_describe_shows_which_files_are_permuted(lines):
     text = hr.text_lines("a")
     described = text.filter(lambda e: True).shuffle(9, 7).describe()
     assert (
-        "shuffle(9, 7, 16, 'shuffled'): it reads the files of text_lines in another order in each "
-        "epoch, 16 at once"
+        "shuffle(9, 7, 16, 'shuffled'): it reads the files of text_lines in a different order in "
+        "each epoch, 16 at a time"
     ) in described
     in_order = text.shuffle(9, 7, num_open=1, file_order="sequential").describe()
-    assert "it reads the files of text_lines in their order, one after the other" in in_order
-    assert "the examples reach the window in their order" in text.take(5).shuffle(9, 7).describe()
+    assert "it reads the files of text_lines in their order, one at a time" in in_order
+    assert (
+        "the window gets the examples in their original order"
+        in text.take(5).shuffle(9, 7).describe()
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"window": 9, "num_open": 0}, "shuffle: num_open is 0, expected an int from 1 up"),
+        ({"window": 9, "num_open": 0}, "shuffle: num_open is 0, expected an int of at least 1"),
         ({"window": 9, "num_open": 10_001}, "num_open is 10001, expected at most 10,000"),
         (
             {"window": 9, "file_order": "sorted"},
             "shuffle: file_order is 'sorted', expected 'shuffled'",
         ),
-        ({"num_open": 4}, "num_open, file_order and block_bytes apply only to a window"),
-        ({"file_order": "sequential"}, "Omit them, or pass a window"),
+        ({"num_open": 4}, "num_open, file_order and block_bytes work only with a window"),
+        ({"file_order": "sequential"}, "Remove them, or pass a window"),
     ],
 )
 def test_invalid_arguments_are_rejected(arguments, message):

@@ -59,7 +59,9 @@ def test_empty_string_array_takes_its_kind_from_numpy():
 
 def test_empty_object_array_among_numbers_is_rejected():
     items = [{"x": [1]}, {"x": np.zeros(0, object)}]
-    with pytest.raises(TypeError, match="'x' has the types bytes, int64, expected the same"):
+    with pytest.raises(
+        TypeError, match="'x' has the types bytes, int64, but its type must be the same"
+    ):
         list(hp.iterable(items))
 
 
@@ -97,14 +99,22 @@ def test_bytes_in_lists_keep_trailing_zeros():
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        ([1, "a"], TypeError, r"'x' holds objects \(int, str\), expected numbers, bytes or str"),
-        ([b"a", "a"], TypeError, "'x' holds bytes, str, expected only str or only bytes"),
-        ([1, None], TypeError, r"'x' holds objects \(NoneType, int\)"),
-        ([[1], [2, 3]], ValueError, "'x' is a list whose items have different lengths, expected"),
-        (2**63, ValueError, "'x' has an int that int64 .* does not hold exactly. Return a NumPy"),
-        ([2**63], ValueError, "'x' has an int that int64"),
-        ([2**53 + 1, 0.5], ValueError, "'x' has an int that int64"),
-        (np.ma.array([1, 2], mask=[0, 1]), ValueError, "'x' has 1 masked values, expected none"),
+        ([1, "a"], TypeError, r"'x' contains objects \(int, str\), expected numbers, bytes or str"),
+        ([b"a", "a"], TypeError, "'x' contains bytes, str, expected only str or only bytes"),
+        ([1, None], TypeError, r"'x' contains objects \(NoneType, int\)"),
+        ([[1], [2, 3]], ValueError, "'x' is a list whose items have different lengths. Pad"),
+        (
+            2**63,
+            ValueError,
+            "'x' has an int that cannot be represented exactly as int64 .*. Return a NumPy",
+        ),
+        ([2**63], ValueError, "'x' has an int that cannot be represented"),
+        ([2**53 + 1, 0.5], ValueError, "'x' has an int that cannot be represented"),
+        (
+            np.ma.array([1, 2], mask=[0, 1]),
+            ValueError,
+            "'x' has 1 masked values, which are not supported",
+        ),
     ],
 )
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
@@ -125,7 +135,9 @@ def test_lossy_conversions_are_rejected(way, value, error, message):
     ],
 )
 def test_masked_values_are_rejected(masked):
-    with pytest.raises(ValueError, match=r"'x' has 1 masked values, expected none\. Fill them in"):
+    with pytest.raises(
+        ValueError, match=r"'x' has 1 masked values, which are not supported\. Fill them in"
+    ):
         list(masked())
 
 
@@ -136,13 +148,15 @@ def test_component_names_must_be_strings(way):
         "flat_map": lambda array: hr.arrays({"n": [0, 1]}).flat_map(lambda example: [array]),
         "iterable": lambda array: hr.iterable([array]),
     }[way]
-    with pytest.raises(TypeError, match="a dict with the key 1, expected strings, which are"):
+    with pytest.raises(TypeError, match="a dict with the key 1, but keys are the names"):
         list(make({1: 2}))
 
 
 def test_mixing_bytes_and_str_in_a_component_is_rejected():
     rows = hp.arrays({"n": np.arange(2)}).map(lambda e: {"x": b"a" if e["n"] else "a"})
-    with pytest.raises(TypeError, match="'x' has the types bytes, str, expected the same"):
+    with pytest.raises(
+        TypeError, match="'x' has the types bytes, str, but its type must be the same"
+    ):
         list(rows)
 
 
@@ -215,7 +229,7 @@ class TestBfloat16:
             r"support",
         ):
             hp.arrays({"x": values}).to_arrow()
-        with pytest.raises(TypeError, match="is not a type of a component"):
+        with pytest.raises(TypeError, match="is not a valid type"):
             hp.csv(tmp_path / "a.csv", columns={"x": values.dtype})
 
     def test_to_torch_returns_torch_bfloat16(self, values):
@@ -267,7 +281,7 @@ def test_error_for_mixed_types_in_native_functions_suggests_a_cast():
         lambda e: e["n"] + np.array(1.5),  # TensorFlow 1 truncates it to 1.
         lambda e: hr.ops.stack([e["n"], e["x"]]),
     ):
-        with pytest.raises(TypeError, match=r"hr\.ops\.cast\(value, 'float32'\)"):
+        with pytest.raises(TypeError, match=r"headrace\.ops\.cast\(value, 'float32'\)"):
             rows.map(hr.native(lambda e, mixed=mixed: {"y": mixed(e)}))
     (batch,) = rows.map(hr.native(lambda e: {"y": hr.ops.cast(e["n"], "float32") + 0.5})).batch(3)
     assert batch["y"].tolist() == [0.5, 1.5, 2.5]

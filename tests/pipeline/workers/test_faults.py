@@ -71,7 +71,7 @@ def test_shared_memory_works_without_dev_shm_or_the_error_names_it(hides):
     values = run(*_ALONE, "sh", "-c", script)
     if hides:
         # Memory files are then on the small disk.
-        assert values.stdout.startswith("MemoryError: worker processes: no memory to share ")
+        assert values.stdout.startswith("MemoryError: worker processes: cannot allocate ")
         assert "No space left on device" in values.stdout
     else:
         full = sum(n << 22 for n in range(6))

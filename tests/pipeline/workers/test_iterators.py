@@ -214,9 +214,12 @@ def test_exception_of_a_factory_is_raised():
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        (picklable.exits_now, ["has exited with code 7 at item 20", "called os._exit"]),
-        (picklable.dies, ["was ended by SIGKILL (signal 9) at item 20", "Out of memory"]),
-        (picklable.crashes_now, ["was ended by SIGSEGV (signal 11) at item 20", "has crashed"]),
+        (picklable.exits_now, ["exited with code 7 at item 20", "called os._exit"]),
+        (picklable.dies, ["was killed by SIGKILL (signal 9) at item 20", "Out of memory"]),
+        (
+            picklable.crashes_now,
+            ["was killed by SIGSEGV (signal 11) at item 20", "native library crashed"],
+        ),
     ],
 )
 @pytest.mark.parametrize("skips", [False, True])
@@ -235,7 +238,7 @@ def test_dead_worker_is_an_error(how, words, skips):
 
 
 def test_error_names_the_worker_that_died():
-    with pytest.raises(RuntimeError, match=r", number 1 of 3, was ended by SIGKILL"):
+    with pytest.raises(RuntimeError, match=", number 1 of 3, was killed by SIGKILL"):
         list(hr.iterable(partial(picklable.failing_part, how=picklable.dies), 3))
 
 
@@ -265,7 +268,7 @@ def test_workers_that_die_at_startup_are_an_error(monkeypatch, pipeline, at):
         raise WorkerEnded(worker.process, worker.close(), None)
 
     monkeypatch.setattr(RemoteWorker, "tell", tell)
-    with pytest.raises(RuntimeError, match=rf"was ended by SIGKILL \(signal 9\) {at}"):
+    with pytest.raises(RuntimeError, match=rf"was killed by SIGKILL \(signal 9\) {at}"):
         list(pipeline)
 
 
@@ -348,15 +351,18 @@ def test_returning_the_same_iterator_twice_is_an_error():
 
 
 def test_callable_with_a_wrong_signature_is_rejected():
-    takes_none = r"iterable: fails_to_open\(\) cannot be called with worker and num_workers, as num"
+    takes_none = (
+        r"iterable: fails_to_open\(\) cannot be called with the arguments worker and "
+        "num_workers, which it receives for num"
+    )
     with pytest.raises(TypeError, match=takes_none):
         hr.iterable(picklable.fails_to_open, 2)
-    takes_two = r"iterable: part\(worker, .*\) cannot be called with no argument, as it is with num"
+    takes_two = r"iterable: part\(worker, .*\) cannot be called with no arguments, as it is for num"
     with pytest.raises(TypeError, match=takes_two):
         hr.iterable(picklable.part, 1)
-    with pytest.raises(TypeError, match=r"num_processes is 2 for list, expected a function of wor"):
+    with pytest.raises(TypeError, match=r"num_processes is 2, but list is not a function"):
         hr.iterable([{"n": 1}], 2)
-    with pytest.raises(TypeError, match="can be read once"):
+    with pytest.raises(TypeError, match="can be read only once"):
         hr.iterable(iter([{"n": 1}]), 1)
     for number in (-1, 1.5, "2", True, None):
         with pytest.raises(ValueError, match=rf"iterable: num_processes is {number!r}, expected"):
@@ -365,7 +371,7 @@ def test_callable_with_a_wrong_signature_is_rejected():
 
 def test_unpicklable_factory_is_rejected_before_the_first_batch():
     lock = threading.Lock()
-    with pytest.raises(TypeError, match="num_processes is set, but the function cannot be sent"):
+    with pytest.raises(TypeError, match="num_processes is set, but the function cannot be pickled"):
         list(hr.iterable(lambda: [{"n": lock.locked()}], 1))
 
 
@@ -453,5 +459,8 @@ def test_bottleneck_and_statistics_mention_the_processes():
         "batch": 500,
     }
     bottleneck = batches.bottleneck()
-    assert "iterable(partial) (Python) limits: the turn of its 2 processes was busy" in bottleneck
-    assert "give it more processes (num_processes), or write the examples to files" in bottleneck
+    assert (
+        "iterable(partial) (Python) is the bottleneck: the next of its 2 processes was busy"
+        in bottleneck
+    )
+    assert "Use more processes (num_processes), or write the examples to files" in bottleneck

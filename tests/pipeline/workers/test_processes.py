@@ -206,8 +206,8 @@ def test_exception_keeps_type_message_traceback_and_record(function, kind, messa
 @pytest.mark.parametrize(
     ("function", "kind", "message"),
     [
-        (picklable.gives_locks, TypeError, r"holds objects \(lock\)"),
-        (picklable.gives_a_large_int, ValueError, "has an int that int64"),
+        (picklable.gives_locks, TypeError, r"contains objects \(lock\)"),
+        (picklable.gives_a_large_int, ValueError, "has an int that cannot be represented"),
         (picklable.gives_none, TypeError, "returned NoneType, expected a dict"),
     ],
 )
@@ -221,14 +221,18 @@ def test_error_for_an_invalid_first_result_names_its_record(function, kind, mess
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (picklable.exits, ["has exited with code 7 at arrays: row 30", "has called os._exit"]),
+        (picklable.exits, ["exited with code 7 at arrays: row 30", "called os._exit"]),
         (
             picklable.kills_itself,
-            ["was ended by SIGKILL (signal 9) at arrays: row 30", "Out of memory", "num_processes"],
+            [
+                "was killed by SIGKILL (signal 9) at arrays: row 30",
+                "Out of memory",
+                "num_processes",
+            ],
         ),
         (
             picklable.crashes,
-            ["was ended by SIGSEGV (signal 11) at arrays: row 30", "native library"],
+            ["was killed by SIGSEGV (signal 11) at arrays: row 30", "native library"],
         ),
     ],
 )
@@ -291,7 +295,7 @@ def test_hanging_call_is_shown_and_its_worker_exits_with_the_iteration(tmp_path,
     assert "map(Waits): the call for arrays: row 5, in a block" in dump_waits()
     # A slow machine may have warned of the first call, for which the worker starts.
     call = "map(Waits): the call for arrays: row 5"
-    warning = f"{call} has taken more than 0.05 s, and is not finished"
+    warning = f"{call} has taken more than 0.05 s and is still running"
     wait_until(lambda: warning in caplog.messages)
     assert is_there(process)
     batches.close()
@@ -310,7 +314,7 @@ def test_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind):
     results = []
     thread = threading.Thread(target=lambda: results.extend(pipeline))
     thread.start()
-    wait_until(lambda: any("the start of its worker process" in text for text in caplog.messages))
+    wait_until(lambda: any("starting its worker process" in text for text in caplog.messages))
     assert not any("the call for" in text for text in caplog.messages)
     file.write_text("")
     thread.join(TIMEOUT)
@@ -349,16 +353,19 @@ def test_invalid_num_processes_is_rejected(number):
 
 
 def test_unsupported_num_processes_is_rejected():
-    with pytest.raises(ValueError, match="num_threads is 2 and num_processes is 2, expected one"):
+    with pytest.raises(ValueError, match="num_threads is 2 and num_processes is 2, but only one"):
         rows().map(dict, num_threads=2, num_processes=2)
-    with pytest.raises(ValueError, match="num_processes is 2 for a native function"):
+    with pytest.raises(ValueError, match="num_processes is 2, but the function is native"):
         rows().map(hr.native(picklable.plus_one), num_processes=2)
 
 
 def test_bottleneck_mentions_processes():
     batches = iter(rows(1000).map(picklable.slow, num_processes=2).batch(50))
     assert len(list(batches)) == 20
-    assert "map(slow) (Python) limits: each of its 2 processes was busy" in batches.bottleneck()
+    assert (
+        "map(slow) (Python) is the bottleneck: each of its 2 processes was busy"
+        in batches.bottleneck()
+    )
 
 
 @pytest.mark.nightly

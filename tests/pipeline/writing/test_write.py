@@ -182,12 +182,12 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("array", "ending", "words"),
         [
-            (np.zeros(2), "tfrecord", r"'c' is .*float64.*, but an Example holds only int64"),
+            (np.zeros(2), "tfrecord", "'c' is .*float64.*, but an Example stores only int64"),
             (np.zeros(2, np.uint64), "tfrecord", "np.int64 in a map"),
             (np.zeros(2, complex), "tfrecord", "'c' is .*complex128"),
-            (np.zeros(2, complex), "jsonl", "which JSON has no type for"),
-            (np.zeros((2, 2, 2)), "tar", r"Call it 'c\.npy', with rename"),
-            (np.zeros(2, complex), "tar", "which a member of text has no type for"),
+            (np.zeros(2, complex), "jsonl", "which JSON does not support"),
+            (np.zeros((2, 2, 2)), "tar", r"Rename it to 'c\.npy' with rename"),
+            (np.zeros(2, complex), "tar", "which a text file in an archive does not support"),
         ],
     )
     def test_error_names_the_component_a_format_cannot_store(self, array, ending, words):
@@ -197,21 +197,27 @@ class TestRefusals:
 
     def test_non_text_bytes_are_rejected_in_json_lines(self):
         pipe = hr.arrays({"c": np.array([b"a", b"\xff"], object)})
-        with pytest.raises(ValueError, match="example 1: component 'c' holds bytes that are not"):
+        with pytest.raises(
+            ValueError, match="example 1: component 'c' contains bytes that are not"
+        ):
             pipe.write("out.jsonl")
         assert list(Path().iterdir()) == []
 
     @needs_parquet
     def test_too_many_axes_for_parquet_are_rejected(self):
-        with pytest.raises(ValueError, match=r"'c' is .*, expected at most 3 axes"):
+        with pytest.raises(ValueError, match=r"'c' is .*, but the format supports at most 3 axes"):
             hr.arrays({"c": np.zeros((2, 1, 1, 1, 1))}).write("out.parquet")
 
     def test_invalid_member_names_are_rejected(self):
-        with pytest.raises(ValueError, match="component 'Image' cannot be an extension"):
+        with pytest.raises(
+            ValueError, match="component 'Image' cannot be used as a file extension"
+        ):
             hr.arrays({"Image": [1]}).write("out.tar")
 
     def test_two_samples_with_one_key_are_rejected(self):
-        with pytest.raises(ValueError, match="example 1 has the key 'a', as the one before it"):
+        with pytest.raises(
+            ValueError, match="example 1 has the same key as the one before it, 'a'"
+        ):
             hr.arrays({"__key__": ["a", "a"], "n": [1, 2]}).write("out.tar")
         assert list(Path().iterdir()) == []
 
@@ -227,9 +233,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("pipe", "words"),
         [
-            (lambda: hr.arrays([1, 2]).batch(2), "the pipeline gives batches"),
+            (lambda: hr.arrays([1, 2]).batch(2), "the pipeline yields batches"),
             (lambda: hr.arrays([1, 2]).epochs(), "the pipeline is endless"),
-            (lambda: hr.arrays([1]).options(deterministic=False), "expected a fixed order"),
+            (lambda: hr.arrays([1]).options(deterministic=False), "but its order must be fixed"),
             (lambda: hr.arrays([1, 2]).filter(lambda example: False), "there are no examples"),
         ],
     )
@@ -241,12 +247,12 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("path", "num_shards", "words"),
         [
-            ("out.txt", 1, r"expected one that ends with \.tfrecord"),
-            ("out", 1, "expected one that ends with"),
-            ("out.parquet.gz", 1, "expected one that ends with"),
-            ("out.jsonl", 2, r"with \{shard\} in it"),
-            ("out-{number}.jsonl", 2, "alone, such as"),
-            ("out-{shard.jsonl", 2, "alone, such as"),
+            ("out.txt", 1, r"its extension must name the format: \.tfrecord"),
+            ("out", 1, "its extension must name the format"),
+            ("out.parquet.gz", 1, "its extension must name the format"),
+            ("out.jsonl", 2, r"Use \{shard\} in the path"),
+            ("out-{number}.jsonl", 2, "expected only the placeholders"),
+            ("out-{shard.jsonl", 2, "expected only the placeholders"),
             ("out-{shard}.jsonl", 0, "num_shards is 0"),
             ("out-{shard}.jsonl", 9, "3 examples for 9 shards"),
         ],
@@ -258,7 +264,7 @@ class TestRefusals:
     @pytest.mark.parametrize("resume", [False, True])
     def test_existing_files_are_not_replaced(self, resume):
         Path("out-1.jsonl").write_text("mine")
-        with pytest.raises(errors.AlreadyExistsError, match=r"out-1\.jsonl exists already"):
+        with pytest.raises(errors.AlreadyExistsError, match=r"out-1\.jsonl already exists"):
             hr.arrays([1, 2, 3]).write("out-{shard}.jsonl", 3, resume)
         assert contents("*") == {"out-1.jsonl": b"mine"}
 
@@ -335,11 +341,15 @@ class TestResume:
 
     def test_different_pipeline_is_rejected(self, whole):
         self.killed("journal", 3)
-        with pytest.raises(ValueError, match="write: resume: the seed of shuffle is 6, but 5"):
+        with pytest.raises(
+            ValueError, match="write: resume: the seed of shuffle is 6, but it was 5"
+        ):
             numbers(6).write(self.PATH, 4, resume=True)
         with pytest.raises(ValueError, match=r"write: resume: .*arrays"):
             numbers(5, 121).write(self.PATH, 4, resume=True)
-        with pytest.raises(ValueError, match="num_shards is 3, but 4 in the run"):
+        with pytest.raises(
+            ValueError, match=r"num_shards is 3, but the run that started .* used 4"
+        ):
             numbers().write(self.PATH, 3, resume=True)
 
     def test_omitted_seed_is_reused_from_the_earlier_run(self, whole):
@@ -352,7 +362,9 @@ class TestResume:
     def test_modified_shard_is_rejected(self, whole):
         self.killed("journal", 3)
         os.truncate("out-0.tfrecord", 10)
-        with pytest.raises(errors.FailedPreconditionError, match=r"out-0\.tfrecord: the run that"):
+        with pytest.raises(
+            errors.FailedPreconditionError, match=r"out-0\.tfrecord: the earlier run"
+        ):
             numbers().write(self.PATH, 4, resume=True)
 
 

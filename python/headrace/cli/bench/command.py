@@ -23,15 +23,17 @@ __all__ = ["bench"]
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="Iterate for this many seconds, or to the end of the data.",
+    help="Stop after this many seconds, or at the end of the data.",
 )
 @click.option("--batches", type=click.IntRange(min=1), help="Stop after this many batches.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def bench(program: str, most_seconds: float, batches: int | None, as_json: bool) -> None:
-    """Measures the speed of a pipeline and names its bottleneck.
+    """Measure the speed of a pipeline and name its bottleneck.
 
-    NAME is a pipeline or a function that returns one. The limit is the speed of plain reads of the
-    same files with the same number of threads, and is measured first.
+    NAME is a pipeline in the program FILE.py, or a function that returns one.
+
+    The command also measures how fast the same number of threads can read the same files if they do
+    nothing else. The result shows this speed as the limit.
 
     The exit code is 1 if the program or the pipeline fails.
     """
@@ -61,27 +63,31 @@ def _lines(measurements: Measurements) -> Iterator[str]:
         if measurements.num_batches
         else ""
     )
-    end = "to the end of the data" if measurements.has_ended else "not to the end of the data"
+    end = (
+        "until the end of the data"
+        if measurements.has_ended
+        else "stopped before the end of the data"
+    )
     examples = count_of(measurements.num_examples, "example")
     yield f"{batches}{examples} in {seconds(measurements.seconds)}, {end}"
-    yield f"the first after {seconds(measurements.first_seconds)}"
+    yield f"first result after {seconds(measurements.first_seconds)}"
     yield f"rate: {measurements.examples_per_second:,.0f} examples/s"
     if measurements.bytes_per_second is not None:
-        yield f"of the files: {size(measurements.bytes_per_second)}/s"
+        yield f"read rate: {size(measurements.bytes_per_second)}/s"
     if measurements.limit is not None:
         threads = count_of(measurements.limit.num_threads, "thread")
         rate = size(measurements.limit.bytes_per_second)
-        yield f"limit: {rate}/s, plain reads of them by {threads}"
+        yield f"limit: {rate}/s for plain reads of the same files with {threads}"
     if measurements.share is not None:
         yield f"share of the limit: {percent(measurements.share)}"
     else:
-        yield f"share of the limit: not known, since {measurements.why_no_bytes}"
+        yield f"share of the limit: unknown, because {measurements.why_no_bytes}"
     if measurements.mixing is not None:
         first = count_of(measurements.mixing.num_examples, "example")
         of_files = count_of(measurements.mixing.of_files, "file")
         yield f"mixing: the first {first} come from {measurements.mixing.num_files:,} of {of_files}"
     yield f"bottleneck: {measurements.bottleneck}"
-    header = ("stage", "examples", "made", "busy", "waiting", "full")
+    header = ("stage", "examples", "output", "busy", "waiting", "full")
     rows = [
         (
             stage.name,

@@ -117,7 +117,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
             bar.advance(size)
         num_bytes, why = _bytes_read(pipe._stages, batches, files, has_ended)
     if not number:
-        raise Failure("the pipeline gave nothing: there are no examples, or all were skipped.")
+        raise Failure("the pipeline yielded nothing: there are no examples, or all were skipped.")
     seconds = max(last, 1e-9)
     is_steady = last > first_seconds
     rate = (examples - first) / (last - first_seconds) if is_steady else examples / seconds
@@ -144,13 +144,13 @@ def _bytes_read(
 ) -> tuple[int | None, str]:
     """Returns the number of bytes read from the files, or None and the reason why it is unknown."""
     if not files:
-        return None, "it reads no files"
+        return None, "the pipeline reads no files"
     if any(map(storage.is_remote, files)):
-        return None, "it reads files that are not on this machine"
+        return None, "the pipeline reads files that are not on this machine"
     if has_ended and _reads_all(chain):
         return sum(map(os.path.getsize, files)), ""
     if any(start_of(path).compression for path in files):
-        return None, "the files are compressed, and not all of them were read, once"
+        return None, "the files are compressed and were not each read exactly once"
     names = {source.name for source in all_sources(chain) if source.origin is Origin.FILES}
     return sum(s.bytes for s in batches.statistics().stages if s.name in names), ""
 

@@ -16,7 +16,7 @@ from headrace.pipeline import Pipeline
 __all__ = ["pipeline_of"]
 
 _EXAMPLE: Final = (
-    "Give FILE.py:NAME or MODULE:NAME, where NAME is a pipeline or a function that returns one."
+    "Pass FILE.py:NAME or MODULE:NAME, where NAME is a pipeline or a function that returns one."
 )
 
 
@@ -32,7 +32,7 @@ def pipeline_of(where: str) -> Pipeline:
     """
     path, mark, name = where.rpartition(":")
     if not mark or not name.isidentifier():
-        raise Failure(f"{where}: expected a file and a name. {_EXAMPLE}")
+        raise Failure(f"{where}: the name of the pipeline is missing. {_EXAMPLE}")
     if os.path.isfile(path):
         module = _imported(path)
     elif all(part.isidentifier() for part in path.split(".")) and not path.endswith(".py"):
@@ -41,8 +41,8 @@ def pipeline_of(where: str) -> Pipeline:
         raise Failure(f"{path}: there is no such file. {_EXAMPLE}")
     if not hasattr(module, name):
         names = [key for key, value in vars(module).items() if isinstance(value, Pipeline)]
-        there = f"its pipelines are {', '.join(names)}" if names else "it has no pipeline"
-        raise Failure(f"{path}: there is no {name}; {there}. {_EXAMPLE}")
+        there = f"its pipelines are {', '.join(names)}" if names else "it defines no pipelines"
+        raise Failure(f"{path}: the program has no {name}; {there}. {_EXAMPLE}")
     value = getattr(module, name)
     if callable(value) and not isinstance(value, Pipeline):
         try:
@@ -50,7 +50,7 @@ def pipeline_of(where: str) -> Pipeline:
         except Exception as error:
             raise _failure(path, error) from error
     if not isinstance(value, Pipeline):
-        raise Failure(f"{where}: it is {value!r}, expected a pipeline. {_EXAMPLE}")
+        raise Failure(f"{where}: this is {value!r}, expected a pipeline. {_EXAMPLE}")
     return value
 
 
@@ -72,7 +72,7 @@ def _imported(path: str) -> ModuleType:
     name = f"headrace_bench_{os.path.splitext(os.path.basename(path))[0]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise Failure(f"{path}: no program of Python. {_EXAMPLE}")
+        raise Failure(f"{path}: this is not a Python program. {_EXAMPLE}")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

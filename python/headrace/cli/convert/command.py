@@ -42,13 +42,15 @@ _MOST_SKIPPED: Final = 20
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("output", metavar="OUTPUT")
 @click.option(
-    "--to", type=click.Choice(_FORMATS), help="Format of the output; default: by its name."
+    "--to",
+    type=click.Choice(_FORMATS),
+    help="Format of the output. By default, it follows from the name.",
 )
 @click.option(
     "--from",
     "source_format",
     type=click.Choice((*_FORMATS, "images", "text")),
-    help="Format of the sources; default: by their content.",
+    help="Format of the sources. By default, it is detected from their content.",
 )
 @click.option(
     "--shards", type=click.IntRange(min=1), help="Divide the output into this many files."
@@ -57,18 +59,26 @@ _MOST_SKIPPED: Final = 20
     "--shard-bytes",
     callback=size,
     metavar="SIZE",
-    help="End a file with the example that reaches this size: 100M, 1GiB.",
+    help="Start a new file after the example that reaches this size, such as 100M or 1GiB.",
 )
-@click.option("--compression", help="gzip or zlib; for Parquet snappy, gzip, zstd, brotli, lz4.")
-@click.option("--shuffle", "seed", type=click.IntRange(min=0), metavar="SEED", help="Shuffle all.")
+@click.option("--compression", help="gzip or zlib. For Parquet: snappy, gzip, zstd, brotli or lz4.")
 @click.option(
-    "--window", type=click.IntRange(min=1), help="Shuffle over a window of this many examples."
+    "--shuffle",
+    "seed",
+    type=click.IntRange(min=0),
+    metavar="SEED",
+    help="Shuffle all examples with this seed.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    help="Shuffle over a window of this many examples instead of all of them.",
 )
 @click.option(
     "--skip-errors",
     callback=budget,
     metavar="NUMBER|SHARE",
-    help="Skip up to this number of damaged examples, or this share.",
+    help="Skip up to this many damaged examples, or up to this fraction of all, such as 0.01.",
 )
 @click.option("--header/--no-header", default=None, help="Whether CSV files have a header line.")
 @click.option(
@@ -77,7 +87,7 @@ _MOST_SKIPPED: Final = 20
     multiple=True,
     callback=pairs,
     metavar="NAME=TYPE",
-    help="Type of a column of CSV or JSON lines: int, float, str, bytes, bool, int[], ...",
+    help="Type of a column in CSV or JSON lines, such as int, float, str, bytes, bool or int[].",
 )
 @click.option(
     "--default",
@@ -85,9 +95,9 @@ _MOST_SKIPPED: Final = 20
     multiple=True,
     callback=pairs,
     metavar="NAME=VALUE",
-    help="Value for missing values of a column, or for a missing file of a tar sample.",
+    help="Value to use if a column has no value, or if a sample in a tar archive lacks a file.",
 )
-@click.option("--select", multiple=True, metavar="NAME", help="Only these features.")
+@click.option("--select", multiple=True, metavar="NAME", help="Keep only these features.")
 @click.option(
     "--rename", multiple=True, callback=pairs, metavar="OLD=NEW", help="Rename a feature."
 )
@@ -95,20 +105,36 @@ _MOST_SKIPPED: Final = 20
     "--base64",
     multiple=True,
     metavar="NAME",
-    help="Use base64 for a bytes feature in CSV and JSON lines.",
+    help="Write a bytes feature as base64 in CSV and JSON lines, or decode it from base64.",
 )
 @click.option(
     "--cast",
     multiple=True,
     callback=pairs,
     metavar="NAME=TYPE",
-    help="To TFRecords: convert numbers to float32 (rounded) or to str.",
+    help="When writing TFRecords: convert numbers to float32 (rounded) or to str.",
 )
-@click.option("--key", metavar="NAME", help="To tar: the feature with a sample's key.")
-@click.option("--image", metavar="NAME", help="To an image folder: the feature with the image.")
-@click.option("--label", metavar="NAME", help="To an image folder: the feature with the class.")
-@click.option("--name", metavar="NAME", help="To an image folder: the feature with the name.")
-@click.option("--overwrite", is_flag=True, help="Replace existing files, and start again.")
+@click.option(
+    "--key", metavar="NAME", help="When writing tar: the feature that contains the key of a sample."
+)
+@click.option(
+    "--image",
+    metavar="NAME",
+    help="When writing an image folder: the feature that contains the image.",
+)
+@click.option(
+    "--label",
+    metavar="NAME",
+    help="When writing an image folder: the feature that contains the class.",
+)
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="When writing an image folder: the feature that contains the file name.",
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Replace existing files, and start from the beginning."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def convert(
     to: str | None,
@@ -118,12 +144,12 @@ def convert(
     compression: str | None,
     **options: Any,
 ) -> None:
-    """Converts TFRecords, CSV, JSON lines, Parquet, tar or image folders to TFRecords, or back.
+    """Convert CSV, JSON lines, Parquet, tar or image folders to TFRecords, or back.
 
-    Either the sources or the output must be TFRecords. Files get their final names when they are
-    complete; if you run the same command again, it continues after the last complete one.
+    Either the sources or the output must be TFRecords. If a conversion is interrupted, run the same
+    command again: it continues after the last complete file.
 
-    The exit code is 1 if the conversion fails and 130 after Ctrl-C.
+    The exit code is 1 if the conversion fails, and 130 after Ctrl-C.
     """
     from headrace.io import storage  # noqa: PLC0415 (see commands.py)
 
@@ -137,7 +163,7 @@ def convert(
     compression = None if compression == "none" else compression
     if to == "image-folder" and storage.is_remote(output):
         raise click.UsageError(
-            f"{output}: expected a local path for an image folder. Write there, and copy it."
+            f"{output}: an image folder must have a local path. Write it locally, then copy it."
         )
     _check_usage(to, compression, options)
     from headrace.cli.convert.request import Request  # noqa: PLC0415
@@ -165,7 +191,7 @@ def _print(done: ConversionResult) -> None:
         click.echo(f"{count_of(len(done.skipped), 'example')} skipped", err=True)
     if done.num_before:
         parts = count_of(done.num_before, "part")
-        click.echo(f"continued after {parts} of an earlier run", err=True)
+        click.echo(f"continued after {parts} from an earlier run", err=True)
     first, last = done.files[0], done.files[-1]
     first, last = without_passwords(first), without_passwords(last)
     names = first if first == last else f"{first} to {os.path.basename(last)}"
@@ -186,21 +212,26 @@ def _format_of_name(output: str) -> str:
 def _check_usage(to: str, compression: str | None, options: dict[str, Any]) -> None:
     """Rejects options that contradict each other."""
     if options["shards"] and options["shard_bytes"]:
-        raise click.UsageError("--shards and --shard-bytes: expected one of them.")
+        raise click.UsageError(
+            "--shards and --shard-bytes cannot be used together. Use only one of them."
+        )
     if options["window"] and options["seed"] is None:
-        raise click.UsageError("--window: expected --shuffle SEED with it.")
+        raise click.UsageError("--window works only with --shuffle. Add --shuffle SEED.")
     if to == "image-folder" and (options["shards"] or options["shard_bytes"]):
-        raise click.UsageError("an image folder has no shards: omit --shards.")
+        raise click.UsageError("an image folder has no shards. Remove --shards and --shard-bytes.")
     _check_casts(to, dict(options["cast"]))
     if options["key"] and to != "tar":
-        raise click.UsageError(f"--key: expected --to tar, the output is {to}.")
+        raise click.UsageError(f"--key works only with --to tar, but the output is {to}.")
     for name in ("image", "label", "name"):
         if options[name] and to != "image-folder":
-            raise click.UsageError(f"--{name}: expected --to image-folder, the output is {to}.")
+            raise click.UsageError(
+                f"--{name} works only with --to image-folder, but the output is {to}."
+            )
     compressions = _COMPRESSIONS[to]
     if compression is not None and compression not in compressions:
         raise click.UsageError(
-            f"--compression {compression}: expected {', '.join((*compressions, 'none'))} for {to}."
+            f"--compression {compression} does not work for {to}, expected one of "
+            f"{', '.join((*compressions, 'none'))}."
         )
 
 
@@ -209,4 +240,4 @@ def _check_casts(to: str, casts: dict[str, str]) -> None:
         if kind not in _CASTS:
             raise click.UsageError(f"--cast {name}={kind}: expected {' or '.join(_CASTS)}.")
         if to != "tfrecord":
-            raise click.UsageError(f"--cast: expected --to tfrecord, the output is {to}.")
+            raise click.UsageError(f"--cast works only with --to tfrecord, but the output is {to}.")

@@ -67,7 +67,9 @@ def folder_plan(schema: Schema, request: Request) -> FolderPlan:
     ]
     image = _chosen("image", request.image, images, schema)
     if request.image is None and len(images) > 1:
-        raise Failure(f"there are several features with images, {', '.join(images)}. Give --image.")
+        raise Failure(
+            f"several features contain images: {', '.join(images)}. Choose one with --image."
+        )
     label = _chosen(
         "label", request.label, [one for one in _LABELS if one in schema.features], schema
     )
@@ -75,7 +77,10 @@ def folder_plan(schema: Schema, request: Request) -> FolderPlan:
     name = _chosen("name", request.name, names, schema) if request.name or names else None
     for one in filter(None, (image, label, name)):
         if not schema.features[one].is_scalar or schema.share(one) < 1:
-            raise Failure(f"feature '{one}' has not one value in each example. Give another one.")
+            raise Failure(
+                f"the feature '{one}' does not have exactly one value in each example. Choose "
+                "another feature."
+            )
     most = schema.features[label].most
     width = len(str(most)) if not schema.features[label].is_string else 0
     return FolderPlan(image, label, name, width)
@@ -87,8 +92,8 @@ def _chosen(option: str, name: str | None, candidates: Sequence[str], schema: Sc
         raise Failure(f"--{option} {name}: there is no such feature, expected one of {features}.")
     if name is None and not candidates:
         raise Failure(
-            f"no feature is known to hold the {option} of an image folder; there are "
-            f"{', '.join(schema.features)}. Give --{option}."
+            f"it is unclear which feature is the {option} of an image folder. Choose one with "
+            f"--{option}: {', '.join(schema.features)}."
         )
     return name or candidates[0]
 
@@ -133,8 +138,8 @@ class Folder:
         name = posixpath.join(self._class_of(row, number), self._name_of(row, data, number))
         if name in self._known:
             raise Failure(
-                f"example {number} is {name}, which another one is already. Give --name for a "
-                "feature that tells them apart, or drop the names with --select."
+                f"example {number} would be written to {name}, like an earlier example. Use "
+                "--name to choose a feature with unique names, or drop the names with --select."
             )
         self._known.add(name)
         self.names.append(name)
@@ -157,8 +162,8 @@ class Folder:
             return text.zfill(self._plan.width)
         if not text or "/" in text or text.startswith("."):
             raise Failure(
-                f"example {number}: the class is {text!r}, which no directory can be called. Give "
-                "--label for another feature."
+                f"example {number}: the class {text!r} cannot be the name of a directory. Use "
+                "--label to choose another feature."
             )
         return text
 
@@ -166,7 +171,10 @@ class Folder:
         name = f"{number:09d}" if self._plan.name is None else _text(row[self._plan.name])
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if not parts or ".." in parts or parts[-1].startswith(".") or "\0" in name:
-            raise Failure(f"example {number}: {name!r} is not a file name. Give --name.")
+            raise Failure(
+                f"example {number}: {name!r} is not a file name. Use --name to choose another "
+                "feature."
+            )
         # Within the folder of its class an image may be in subdirectories. Otherwise only the file
         # name is used.
         is_within = len(parts) > 1 and parts[0] == _text(row[self._plan.label])
@@ -199,7 +207,9 @@ def _partial(output: str) -> str:
 
 def _data(values: Values, name: str, number: int) -> bytes:
     if len(values.items) != 1 or not isinstance(values.items[0], bytes):
-        raise Failure(f"example {number}: '{name}' is not an image. Give --image.")
+        raise Failure(
+            f"example {number}: '{name}' is not an image. Use --image to choose another feature."
+        )
     return values.items[0]
 
 

@@ -44,14 +44,19 @@ class Rule:
 def check_casts(source: Source, request: Request) -> None:
     """Raises Failure if a feature to cast is missing or has no numbers."""
     if request.cast and source.format == Format.TFRECORD:
-        raise Failure("--cast: the source is tfrecord, whose records stay as they are.")
+        raise Failure(
+            "--cast does not work with TFRecords as the source, because their records are not "
+            "changed."
+        )
     for name, kind in request.cast:
         option, specs = f"--cast {name}={kind}", source.plain.spec
         if name not in specs:
-            raise Failure(f"{option}: there is no such feature, expected {', '.join(specs)}.")
+            raise Failure(
+                f"{option}: there is no such feature, expected one of {', '.join(specs)}."
+            )
         dtype = specs[name].dtype
         if isinstance(dtype, type) or dtype.kind not in "iuf":
-            raise Failure(f"{option}: the feature is {specs[name]}, expected numbers.")
+            raise Failure(f"{option}: the feature is {specs[name]}, but only numbers can be cast.")
 
 
 def rules_of(source: Source, request: Request) -> dict[str, str]:
@@ -126,14 +131,17 @@ def changed(name: str, value: Any, rule: str, number: int, names: Sequence[str])
         number: The number of the example.
         names: All features with such numbers.
     """
-    where = f"feature '{name}': example {number} has {value}"
+    where = f"feature '{name}': example {number} has the value {value}"
     others = [f"'{other}'" for other in names if other != name]
-    alike = f" Numbers of {', '.join(others)} would change, too." if others else ""
-    as_text = f"--cast {name}=str for its text, or drop it with --select.{alike}"
+    alike = f" Values of {', '.join(others)} would change, too." if others else ""
+    as_text = f"--cast {name}=str to store it as text, or drop it with --select.{alike}"
     if value.dtype == np.uint64 and rule != Rule.FLOAT32:
-        return f"{where}, expected at most {_MOST_INT64}, as an Example has int64. Give {as_text}"
+        return (
+            f"{where}, but an Example stores int64, so it can be at most {_MOST_INT64}. Use "
+            f"{as_text}"
+        )
     narrow = float(_narrowed(value))
-    effect = f"{where}, which float32, the only floats of an Example, would make {narrow}"
+    effect = f"{where}, but an Example stores float32, which would change it to {narrow}"
     if rule == Rule.FLOAT32:
-        return f"{effect}. Give {as_text}"
-    return f"{effect}. Give --cast {name}=float32 to round, or {as_text}"
+        return f"{effect}. Use {as_text}"
+    return f"{effect}. Use --cast {name}=float32 to round it, or {as_text}"

@@ -41,7 +41,10 @@ def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int
             }
         renamed = {old_names.get(name, name): values for name, values in row.items()}
         if len(renamed) < len(row):
-            raise Failure(f"--rename: example {number} would have two features of one name.")
+            raise Failure(
+                f"--rename: example {number} would have two features with the same name. Use "
+                "different names."
+            )
         return renamed
 
     return chosen
@@ -58,7 +61,7 @@ def _plain(name: str, values: Values, request: Request) -> Values:
     try:
         return Values("bytes", [base64.b64decode(item, validate=True) for item in values.items])
     except (TypeError, ValueError) as error:
-        raise Failure(f"--base64 {name}: a value is not base64: {error}.") from error
+        raise Failure(f"--base64 {name}: a value is not valid base64: {error}.") from error
 
 
 def _maker(source: Source) -> Callable[[dict[str, Any], int], Row]:
@@ -81,9 +84,8 @@ def _row_of_record(example: dict[str, Any], number: int) -> Row:
     row = values_of_record(example["record"])
     if row is None:
         raise Failure(
-            f"example {number} is not an Example, so its features are not known. TFRecords of "
-            "anything "
-            "else can be converted to TFRecords only."
+            f"example {number} is not an Example, so it has no features. Such TFRecords can only "
+            "be converted to TFRecords."
         )
     return row
 

@@ -76,8 +76,8 @@ def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> Conver
     source = source_of(request)
     if Format.TFRECORD not in (source.format, request.to):
         raise Failure(
-            f"{request.sources[0]} is {source.format}, and the output {request.to}; expected "
-            "TFRecords as one of them. Convert to TFRecords first."
+            f"{request.sources[0]} is {source.format} and the output is {request.to}, but one of "
+            "the two must be TFRecords. Convert to TFRecords first."
         )
     checked_names(source, request)
     directory = os.path.dirname(request.output)
@@ -149,14 +149,14 @@ class _Conversion:
         for key in now:
             if before.get(key) != now[key]:
                 raise Failure(
-                    f"{self._request.output}: {key} is {now[key]!r}, but {before.get(key)!r} in "
-                    f"the run that has begun it. {_ANEW}"
+                    f"{self._request.output}: {key} is {now[key]!r}, but the run that started "
+                    f"this output used {before.get(key)!r}. {_ANEW}"
                 )
         for line in self._journal.done:
             if line["path"] and not has_size(line["path"], line["size"]):
                 raise Failure(
-                    f"{line['path']}: the run that has begun this wrote {line['size']} bytes, but "
-                    "the file has changed since. Give --overwrite to start again."
+                    f"{line['path']}: the earlier run wrote {line['size']} bytes, but the file "
+                    "has changed since. Use --overwrite to start again."
                 )
         for path in self._names.leftovers():
             storage.remove(path)
@@ -166,14 +166,14 @@ class _Conversion:
         """Surveys the examples and starts the journal."""
         existing = self._names.existing()
         if existing and (not overwrite or os.path.isdir(existing[0])):
-            remedy = "Remove it" if os.path.isdir(existing[0]) else "Give --overwrite to replace it"
-            raise Failure(f"{existing[0]}: it exists already. {remedy}, or give another output.")
+            remedy = "Remove it" if os.path.isdir(existing[0]) else "Use --overwrite to replace it"
+            raise Failure(f"{existing[0]} already exists. {remedy}, or choose another output.")
         survey = surveyed(self._source, self._request, self._make_row, self._interrupts)
         shards = self._request.shards or 1
         if survey.num_examples is not None and survey.num_examples < shards:
             raise Failure(
-                f"{self._request.sources[0]}: there are {survey.num_examples} examples for "
-                f"{shards} shards, expected at least one for each. Give fewer --shards."
+                f"{self._request.sources[0]}: there are only {survey.num_examples} examples for "
+                f"{shards} shards, but each shard needs at least one. Use fewer --shards."
             )
         self._journal.begin({"request": self._request.as_json(), "survey": survey.as_json()})
         for path in [*existing, *self._names.leftovers()]:
@@ -193,11 +193,12 @@ class _Conversion:
     def _check_number(self, survey: Survey, num_examples: int) -> None:
         source = self._request.sources[0]
         if not num_examples:
-            raise Failure(f"{source}: there are no examples. Nothing is written.")
+            raise Failure(f"{source}: there are no examples, so nothing was written.")
         if survey.num_examples is not None and survey.num_examples != num_examples:
             raise Failure(
-                f"{source}: there were {survey.num_examples} examples at first, and then "
-                f"{num_examples}. Convert it again, with --overwrite, when nothing writes it."
+                f"{source}: there were {survey.num_examples} examples when they were counted, but "
+                f"{num_examples} were read. Convert the source again with --overwrite when no "
+                "other program writes to it."
             )
 
 

@@ -25,11 +25,11 @@ HAS_COLUMNS: Final = (Format.CSV, Format.JSON_LINES, Format.PARQUET)
 _WORDING: Final = Wording(
     component="feature",
     drop="drop it with --select",
-    as_text="Give --base64 {name} to write them as base64, or use --to parquet or tar",
+    as_text="Use --base64 {name} to write them as base64, or use --to parquet or tar",
     as_list="Use --to json-lines or parquet",
     as_numbers="Use --to parquet.",
-    new_key="Give --key, or drop the feature with --select",
-    other_key="Give another --key, or rename the feature with --rename.",
+    new_key="Use --key, or drop the feature with --select",
+    other_key="Use another --key, or rename the feature with --rename.",
     rename="Rename it: --rename '{name}=jpg'",
 )
 
@@ -53,8 +53,8 @@ def _kind(name: str, feature: FeatureSummary, request: Request) -> str:
     kinds = [kind for kind in feature.kinds if kind is not None]
     if len(kinds) > 1:
         raise Failure(
-            f"feature '{name}' is {feature.kind}, expected one kind in all examples. Leave it out "
-            "with --select."
+            f"the feature '{name}' is {feature.kind}, but it must have the same type in all "
+            "examples. Drop it with --select."
         )
     if kinds != ["bytes"]:
         return kinds[0] if kinds else "int64"

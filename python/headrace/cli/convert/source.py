@@ -73,8 +73,8 @@ def _image_folder(request: Request) -> str | None:
         return None
     if len(request.sources) > 1:
         raise Failure(
-            f"{folders[0]}: an image folder and other sources, expected one source alone. Convert "
-            "them one after the other."
+            f"{folders[0]}: an image folder cannot be combined with other sources. Convert them "
+            "one after the other."
         )
     return folders[0]
 
@@ -100,13 +100,13 @@ def _format(contents: list[Content], request: Request) -> str:
     for content in contents:
         if content.kind not in FORMAT_OF_KIND:
             raise Failure(
-                f"{content.path}: its kind is {content.kind}, which is not a source. If it is one, "
-                "give --from."
+                f"{content.path}: files of the kind '{content.kind}' cannot be converted. If the "
+                "kind is wrong, set the format with --from."
             )
         if content.kind != first.kind:
             raise Failure(
-                f"{first.path} is {first.kind}, but {content.path} is {content.kind}; expected "
-                "sources of one format. Convert them one after the other, or give --from."
+                f"{first.path} is {first.kind}, but {content.path} is {content.kind}. Convert "
+                "them one after the other, or set the format with --from."
             )
     return FORMAT_OF_KIND[first.kind]
 
@@ -135,7 +135,7 @@ def _delimiter(contents: list[Content]) -> str:
     delimiters = {content.detail or "," for content in contents if content.kind == Kind.CSV}
     if len(delimiters) > 1:
         raise Failure(
-            f"{contents[0].path}: the delimiters of the files differ. Convert them apart."
+            f"{contents[0].path}: the files use different delimiters. Convert them separately."
         )
     return delimiters.pop() if delimiters else ","
 
@@ -148,8 +148,8 @@ def _csv(paths: list[str], delimiter: str, request: Request) -> Pipeline:
         _check_header(paths[0], list(columns), request)
     elif not request.columns:
         raise Failure(
-            f"{paths[0]}: without a header the columns have no names. Give --column NAME=TYPE for "
-            "each of them, in order."
+            f"{paths[0]}: without a header, the columns have no names. Pass --column NAME=TYPE "
+            "for each column, in order."
         )
     else:
         columns = {name: _type(name, text) for name, text in request.columns}
@@ -163,9 +163,9 @@ def _check_header(path: str, names: list[str], request: Request) -> None:
     number = next((name for name in names if is_number(name)), None)
     if number is not None and request.header is None:
         raise Failure(
-            f"{path}: the first line has {number!r} for the name of a column. If it is not a "
-            "header, "
-            "give --no-header and --column NAME=TYPE for each column, in order; else --header."
+            f"{path}: the first line has the number {number!r} as the name of a column. If the "
+            "line is a header, pass --header. Otherwise, pass --no-header, and --column "
+            "NAME=TYPE for each column, in order."
         )
 
 
@@ -183,11 +183,15 @@ def _columns(plain: Pipeline, request: Request) -> dict[str, Any]:
         columns = {name: _column(spec) for name, spec in plain.spec.items()} | types
     except OpError as error:
         if not types:
-            raise Failure(f"{error.message} Here: --column NAME=TYPE, for each of them.") from error
+            raise Failure(
+                f"{error.message} With this command, use --column NAME=TYPE for each column."
+            ) from error
         columns = types
     for name in request.select:
         if name not in columns:
-            raise Failure(f"--select {name}: no such column, expected {', '.join(columns)}.")
+            raise Failure(
+                f"--select {name}: there is no such column, expected one of {', '.join(columns)}."
+            )
     return {name: columns[name] for name in request.select or columns}
 
 
@@ -203,8 +207,8 @@ def _type(name: str, text: str) -> Any:
     kind = _TYPES.get(text.removesuffix("[]"))
     if kind is None:
         raise Failure(
-            f"--column {name}={text}: no such type, expected {', '.join(_TYPES)}, or one of these "
-            "and [] for a list."
+            f"--column {name}={text}: there is no such type, expected one of {', '.join(_TYPES)}, "
+            "or one of them followed by [] for a list."
         )
     return Ragged(kind) if text.endswith("[]") else kind
 
@@ -222,16 +226,24 @@ def _default(name: str, column: Any, text: str) -> Any:
     try:
         return float(text) if "float" in str(kind) else int(text)
     except ValueError:
-        raise Failure(f"--default {name}={text}: expected a number, as the column has.") from None
+        raise Failure(
+            f"--default {name}={text}: the column contains numbers, so its default must be a "
+            "number."
+        ) from None
 
 
 def _check_options(file_format: str, request: Request) -> None:
     """Rejects options that do not apply to this source."""
     typed = (Format.CSV, Format.JSON_LINES)
     if request.columns and file_format not in typed:
-        raise Failure(f"--column: the source is {file_format}, which says itself what it holds.")
+        raise Failure(
+            f"--column does not work with {file_format}, because such files define the types of "
+            "their features."
+        )
     if request.defaults and file_format not in (*typed, Format.TAR):
-        raise Failure(f"--default: the source is {file_format}, expected csv, json-lines or tar.")
+        raise Failure(
+            f"--default works only with csv, json-lines and tar, but the source is {file_format}."
+        )
 
 
 def _shuffled(source: Pipeline, request: Request) -> Pipeline:
@@ -241,7 +253,7 @@ def _shuffled(source: Pipeline, request: Request) -> Pipeline:
         # A conversion reads each source once, so it writes no index next to it.
         return source.shuffle(request.window, seed=request.seed).options(index="memory")
     except ValueError as error:
-        raise Failure(f"{error} Here: --window 10000") from error
+        raise Failure(f"{error} With this command, use --window 10000.") from error
 
 
 def _skipping(source: Pipeline, request: Request) -> Pipeline:

@@ -74,7 +74,9 @@ def checked_names(source: Source, request: Request) -> None:
     names = _names(source)
     for name, option in options_by_name.items():
         if name not in names:
-            raise Failure(f"{option}: there is no such feature, expected {', '.join(names)}.")
+            raise Failure(
+                f"{option}: there is no such feature, expected one of {', '.join(names)}."
+            )
 
 
 def _names(source: Source) -> list[str]:
@@ -121,7 +123,7 @@ def _check_numbers(source: Source, request: Request, interrupts: Interrupts) -> 
     first_changes: dict[str, tuple[int, Any]] = {}
     begin = 0
     numbers = source.plain.select(*rules).padded_batch(_BATCH)
-    with iter(numbers) as batches, Bar("look at all numbers", None, " examples") as bar:
+    with iter(numbers) as batches, Bar("check all numbers", None, " examples") as bar:
         for batch in batches:
             for name in [name for name in rules if name not in first_changes]:
                 if (change := first_changed(batch[name], rules[name])) is not None:
@@ -141,7 +143,7 @@ def _schema(
     source: Source, make_row: Callable[[dict[str, Any], int], Row], interrupts: Interrupts
 ) -> Schema:
     schema = Schema()
-    with iter(source.plain) as examples, Bar("look at all examples", None, " examples") as bar:
+    with iter(source.plain) as examples, Bar("examine all examples", None, " examples") as bar:
         for number, example in enumerate(examples):
             schema.add(make_row(example, number))
             interrupts.check()

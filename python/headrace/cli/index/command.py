@@ -23,28 +23,32 @@ _KINDS = ("tfrecord", "csv", "json lines", "tar", "text")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write indexes to this directory, for options(index_directory=...), not beside the files.",
+    help="Write the indexes to this directory, for options(index_directory=...), instead of next "
+    "to the files.",
 )
 @click.option(
     "--kind",
     type=click.Choice(_KINDS),
-    help="Kind of the files; default: by their content.",
+    help="Kind of the files. By default, it is detected from their content.",
 )
 @click.option(
     "--dali",
     is_flag=True,
-    help="Write FILE.idx of TFRecords, as NVIDIA DALI reads it, instead.",
+    help="Write FILE.idx for TFRecords instead, in the format of NVIDIA DALI.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def index(
     files: tuple[str, ...], output: Path | None, kind: str | None, dali: bool, as_json: bool
 ) -> None:
-    """Writes FILE.hrindex, so that a full shuffle starts without a scan and len() works.
+    """Write an index file, FILE.hrindex, for each data file.
 
-    Files can be TFRecords, CSV, JSON lines, tar or text, all uncompressed. For remote files,
-    indexes are uploaded next to them. Files whose index is up to date are skipped.
+    With an index, a full shuffle starts without scanning the file, and len() works.
 
-    The exit code is 1 if a file is of another kind, compressed or damaged.
+    The files can be TFRecords, CSV, JSON lines, tar or text, and must not be compressed. For a
+    remote file, the index is uploaded next to the file. Files whose index is up to date are
+    skipped.
+
+    The exit code is 1 if a file is compressed, damaged or of another kind.
     """
     from headrace.cli.index.dali import write_dali  # noqa: PLC0415 (see commands.py)
     from headrace.cli.index.write import files_to_index, write_index  # noqa: PLC0415
@@ -52,7 +56,7 @@ def index(
     from headrace.core.progress import Bar  # noqa: PLC0415
 
     if dali and kind is not None:
-        raise click.UsageError("--dali is only for TFRecords: omit --kind.")
+        raise click.UsageError("--dali works only with TFRecords. Remove --kind.")
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     directory = None if output is None else str(output)

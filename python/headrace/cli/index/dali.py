@@ -52,18 +52,20 @@ def write_dali(path: str, directory: str | None, interrupts: Interrupts) -> Inde
             file.write("".join(f"{begin} {size}\n" for begin, size in pairs).encode())
             offset, number = int(ends[-1]), number + len(sizes)
         if damage:
-            raise Failure(f"{damage[0].reason} No index was written; see headrace verify.")
+            raise Failure(
+                f"{damage[0].reason} No index was written. Run headrace verify to see all damage."
+            )
     return IndexResult(path, index, number, True)
 
 
 def _check(content: Content) -> None:
     if content.kind not in _KINDS:
         raise Failure(
-            f"{content.path}: its kind is {content.kind}, expected TFRecords. Omit --dali for "
-            "an index of headrace."
+            f"{content.path}: its kind is {content.kind}, but --dali needs TFRecords. Remove "
+            "--dali to write an index of headrace."
         )
     if content.compression:
         raise Failure(
-            f"{content.path}: compressed with {content.compression}, so its records cannot be "
-            "reached one by one. Convert it first: headrace convert"
+            f"{content.path}: the file is compressed with {content.compression}, so its records "
+            "cannot be read separately. Convert it first with headrace convert."
         )

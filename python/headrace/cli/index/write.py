@@ -76,11 +76,11 @@ def write_index(path: str, directory: str | None, kind: str | None) -> IndexResu
 def _check(content: Content) -> None:
     if content.compression:
         raise Failure(
-            f"{content.path}: compressed with {content.compression}, so its records cannot be "
-            "reached one by one. Convert it first: headrace convert"
+            f"{content.path}: the file is compressed with {content.compression}, so its records "
+            "cannot be read separately. Convert it first with headrace convert."
         )
     if content.kind not in _KINDS:
         raise Failure(
-            f"{content.path}: its kind is {content.kind}, expected TFRecords, CSV, JSON lines, tar "
-            "or text. Others need no index, or have one of their own."
+            f"{content.path}: its kind is {content.kind}, but only TFRecords, CSV, JSON lines, "
+            "tar and text can be indexed. Other files need no index, or contain their own."
         )

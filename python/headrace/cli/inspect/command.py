@@ -16,21 +16,24 @@ __all__ = ["inspect"]
     type=click.IntRange(min=0),
     default=1000,
     show_default=True,
-    help="Infer the features from this many records. All records are still counted and checked.",
+    help="Infer the features from this many records. The other records are still counted and "
+    "checked.",
 )
 @click.option(
     "--examples",
     type=click.IntRange(min=0),
-    help="Show the first examples of a file or folder; default: one of each file, none of a "
-    "folder. Images are drawn on terminals with 24-bit colours.",
+    help="Show this many examples of a file or folder. By default, one for a file and none for a "
+    "folder. Images are drawn if the terminal supports 24-bit colours.",
 )
 @click.option(
     "--png",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write the images of the examples shown as PNG files into this directory.",
+    help="Save the images of the shown examples as PNG files in this directory.",
 )
 @click.option(
-    "--quick", is_flag=True, help="Read only --records records, without counting the rest."
+    "--quick",
+    is_flag=True,
+    help="Read only as many records as --records, without counting the rest.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.pass_context
@@ -43,12 +46,14 @@ def inspect(
     quick: bool,
     as_json: bool,
 ) -> None:
-    """Shows the contents of files: kind, compression, records, sizes, features, examples, damage.
+    """Show the contents of files.
 
-    The kind is detected from the content: TFRecord, CSV, JSON lines, tar, Parquet, images, text,
-    checkpoints, event files. A folder gets a summary: the number of files of each kind, the number
-    of records, the features of the first file, and damage. For a quoted pattern or with --json,
-    every file gets its own report.
+    You see the kind of each file, its compression, the number and size of its records, its
+    features, the first example, and any damage. The kind is detected from the content: TFRecord,
+    CSV, JSON lines, tar, Parquet, images, text, checkpoints or event files.
+
+    For a folder, you see a summary. To see each file on its own, pass a quoted pattern such as
+    'FOLDER/*', or use --json.
 
     The exit code is 1 if a file is damaged or cannot be read.
     """

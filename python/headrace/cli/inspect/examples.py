@@ -86,7 +86,7 @@ def _text(values: Values) -> str:
     items = [_item(item) for item in values.items[:_MOST_VALUES]]
     if values.shape == () or (values.shape is None and len(values.items) == 1):
         return items[0] if items else "nothing"
-    more = f", … {len(values.items):,} in all" if len(values.items) > _MOST_VALUES else ""
+    more = f", … {len(values.items):,} in total" if len(values.items) > _MOST_VALUES else ""
     return shortened(f"[{', '.join(items)}{more}]", 2 * _MOST_LETTERS)
 
 

@@ -107,7 +107,8 @@ class Folder:
                 yield f"  the first {kind_of(first)} file is {lines[0]}:"
                 yield from (f"  {line}" for line in lines[2 : 2 + _MOST_FEATURES])
                 if len(lines) > 2 + _MOST_FEATURES:
-                    yield f"    and more; headrace inspect {shortened(lines[0], 200)} has all of it"
+                    name = shortened(lines[0], 200)
+                    yield f"    and more; run headrace inspect {name} to see all"
                 return
 
     def _damage(self) -> Iterator[str]:
@@ -121,7 +122,7 @@ class Folder:
             file, reason = shortened(report["file"], _MOST_LETTERS), shortened(one["reason"], 160)
             yield f"    {file}: {position_of(one)}: {reason}{more}"
         if len(damaged) > _MOST_DAMAGE:
-            yield f"    and {len(damaged) - _MOST_DAMAGE:,} more; headrace verify names all of them"
+            yield f"    and {len(damaged) - _MOST_DAMAGE:,} more; run headrace verify to see all"
 
 
 def _content(reports: list[dict[str, Any]]) -> str:

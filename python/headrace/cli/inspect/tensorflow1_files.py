@@ -28,7 +28,9 @@ def report_of_bundle(
     """Returns the report of a checkpoint of variables, with its tensors."""
     report: dict[str, Any] = {"unit": "tensors", "damage": []}
     if not content.path.endswith(".index"):
-        raise Failure(f"{content.path}: a table whose name does not end with '.index'. Rename it.")
+        raise Failure(
+            f"{content.path}: this is a table, but its name does not end with '.index'. Rename it."
+        )
     try:
         reader = BundleReader(content.path.removesuffix(".index"))
     except OpError as error:

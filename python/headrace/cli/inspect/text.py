@@ -15,7 +15,7 @@ _NAMES: Final = {
     "tfrecord": "TFRecord",
     "csv": "CSV",
     "json lines": "JSON lines",
-    "index": "index of records",
+    "index": "record index",
 }
 _MOST_LETTERS: Final = 40
 _MOST_DAMAGE: Final = 20
@@ -50,11 +50,11 @@ def damage_lines(report: dict[str, Any]) -> Iterator[str]:
     damage = report["damage"]
     if not damage:
         return
-    yield f"  damage, {count_of(len(damage), 'place')}:"
+    yield f"  damage in {count_of(len(damage), 'place')}:"
     for one in damage[:_MOST_DAMAGE]:
         yield f"    {position_of(one)}: {shortened(one['reason'], 400)}"
     if len(damage) > _MOST_DAMAGE:
-        yield f"    and {len(damage) - _MOST_DAMAGE:,} more; --json has all of them"
+        yield f"    and {len(damage) - _MOST_DAMAGE:,} more; use --json to see all"
 
 
 def position_of(damage: dict[str, Any]) -> str:
@@ -66,14 +66,14 @@ def position_of(damage: dict[str, Any]) -> str:
 
 def _unknown(report: dict[str, Any]) -> str:
     if report["looks_like"]:
-        return f"it looks like {report['looks_like']}, which no source of headrace reads"
-    return "nothing that headrace knows: no TFRecord, tar, Parquet, image, CSV, JSON or other text"
+        return f"looks like {report['looks_like']}, which headrace cannot read"
+    return "unknown format: not TFRecord, tar, Parquet, an image, CSV, JSON or other text"
 
 
 def _counts(report: dict[str, Any]) -> str:
     unit = report["unit"]
     if report["count"] is None:
-        return f"{unit} that were not counted: --quick"
+        return f"{unit} not counted, because of --quick"
     text = count_of(report["count"], unit.removesuffix("s"), unit)
     if report.get("values") is not None:
         text += f" of {count_of(report['values'], 'value')}"
@@ -102,18 +102,18 @@ def _features(report: dict[str, Any]) -> Iterator[str]:
     seen = (
         f"all {report['unit']}"
         if report["count"] is not None and looked >= report["count"]
-        else f"the first {looked:,}; --records N looks at more"
+        else f"the first {looked:,}; use --records N for more"
     )
     what = report.get("examples")
     if what == "bytes":
-        yield f"  no Examples ({seen}): records of bytes"
+        yield f"  records of bytes, not Examples ({seen})"
         return
     others = report.get("no_examples")
-    others = f"; {others:,} are none" if others else ""
+    others = f"; {others:,} are not Examples" if others else ""
     yield f"  {f'{what}s' if what else 'columns'} ({seen}{others}):"
     yield from table([_HEADER, *map(_row, report["features"])], "    ")
     if report["kind"] == "csv" and any(is_number(one["name"]) for one in report["features"]):
-        yield "  the first line was taken for the header, but has numbers: it may be data"
+        yield "  the first line was read as the header, but it contains numbers, so it may be data"
     if report.get("feature_lists"):
         yield "  feature lists:"
         yield from table([_HEADER, *map(_row, report["feature_lists"])], "    ")
@@ -166,16 +166,16 @@ def _others(report: dict[str, Any]) -> Iterator[str]:
     elif report["kind"] == "image":
         yield f"  {report['format']}"
     if report["kind"] == "state":
-        yield f"  the state of an iteration: headrace state {report['file']} says what it means"
+        yield f"  the state of an iteration; run headrace state {report['file']} to describe it"
     if "of_kind" in report:
-        current = {True: "as it is now", False: "outdated", None: "not compared with a file"}
+        current = {True: "up to date", False: "outdated", None: "not compared with the file"}
         total = f"{report['of_kind']}, {size(report['of_bytes'])}"
-        yield f"  of {printable(report['of'])} ({total}): {current[report['is_current']]}"
+        yield f"  index of {printable(report['of'])} ({total}): {current[report['is_current']]}"
     tensors = report.get("tensors", ())
     for tensor in tensors[:_MOST_TENSORS]:
         yield f"    {shortened(tensor['name'], 80)}  {tensor['type']}  {tensor['shape']}"
     if len(tensors) > _MOST_TENSORS:
-        yield f"    and {len(tensors) - _MOST_TENSORS:,} more; --json has all of them"
+        yield f"    and {len(tensors) - _MOST_TENSORS:,} more; use --json to see all"
     for resource in report.get("resources", ()):
         yield f"    {shortened(resource['name'], 80)}  {resource['type']}"
     if report.get("steps"):

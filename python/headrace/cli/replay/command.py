@@ -15,27 +15,37 @@ __all__ = ["replay"]
     "--pipeline",
     required=True,
     metavar="MODULE:NAME",
-    help="The pipeline, or a function that returns it: module:name or FILE.py:name.",
+    help="The pipeline, or a function that returns it, as MODULE:NAME or FILE.py:NAME.",
 )
-@click.option("--batches", "count", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--step", type=click.IntRange(min=0), help="The step of a ledger.")
 @click.option(
-    "--where", default=None, help="Key of the state, if the file has several, such as data."
+    "--batches",
+    "count",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of steps.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each example.")
+@click.option(
+    "--step", type=click.IntRange(min=0), help="Read a ledger, and print only this step of it."
+)
+@click.option(
+    "--where", default=None, help="Which state to use if the file has several, such as data."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each example.")
 def replay(
     file: str, pipeline: str, count: int, step: int | None, where: str | None, as_json: bool
 ) -> None:
-    """Prints the file, record number and offset of every example of some training steps.
+    """Print the file, record number and byte offset of each example in some training steps.
 
-    STATE is a JSON file: the result of Batches.state(), or a document that contains one; "-" is
-    stdin. The command prints the steps after it. They run as in training, so errors that occurred
-    there occur here too.
+    STATE is a JSON file that contains the result of Batches.state(), alone or inside another value.
+    Use "-" for stdin. The command prints the steps after the state. They run exactly as they would
+    in training, so an error that happened there happens here, too.
 
-    With --step, the file is a ledger of headrace.Ledger, and the command prints that step. The
+    With --step, the file is a LEDGER of headrace.Ledger, and the command prints that step. The
     pipeline runs from the beginning of the epoch, and its digests are compared with the ledger.
 
-    The exit code is 1 if the file has no state or no such step, or does not fit the pipeline.
+    The exit code is 1 if the file contains no state or no such step, or if it belongs to another
+    pipeline.
     """
     from headrace.cli.bench.program import pipeline_of  # noqa: PLC0415 (see commands.py)
     from headrace.cli.replay.ledger_steps import ledger_steps  # noqa: PLC0415

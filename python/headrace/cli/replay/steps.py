@@ -47,7 +47,9 @@ def state_in(path: str, where: str | None) -> dict[str, Any]:
         if not states:
             raise Failure(f"{path}: there is no state {where}, expected one of {names}.")
     if len(states) > 1:
-        raise Failure(f"{path}: it has several states. Choose one with --where: {names}.")
+        raise Failure(
+            f"{path}: the file contains several states. Choose one with --where: {names}."
+        )
     return states[0].state
 
 

@@ -13,12 +13,12 @@ __all__ = ["state"]
 @click.argument("file", metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def state(file: str, as_json: bool) -> None:
-    """Describes a state of Batches.state(): its pipeline, and where it resumes.
+    """Describe a saved state: its pipeline, and the position at which it resumes.
 
-    FILE is a JSON file: a state, or a document that contains states, such as a checkpoint; "-" is
-    stdin. Session checkpoints are accepted too.
+    FILE is a JSON file that contains the result of Batches.state(), alone or inside another value,
+    such as a checkpoint. Use "-" for stdin. FILE can also be the checkpoint of a session.
 
-    The exit code is 1 if the file has no state or a damaged one.
+    The exit code is 1 if the file contains no state, or if a state is damaged.
     """
     from headrace.cli.file_kinds import Kind, content_of  # noqa: PLC0415 (see commands.py)
     from headrace.cli.inspect.output import Output  # noqa: PLC0415

@@ -14,10 +14,12 @@ from headrace.pipeline.run.state import check_state
 __all__ = ["PipelineState", "found_states"]
 
 _KEYS: Final = {"version", "stages", "place"}
-_REMEDY: Final = "Give a file of JSON with what Batches.state() returned, alone or as a value."
+_REMEDY: Final = (
+    "Pass a JSON file that contains the result of Batches.state(), alone or inside another value."
+)
 _BINARY: Final = (
-    "it is no JSON. States in files of PyTorch or pickle are not looked at, since loading such a "
-    "file runs what is in it; print one with json.dumps and give '-' to read it from stdin."
+    "this file is not JSON. States in PyTorch or pickle files are not read, because loading such "
+    "a file can run code. Print the state with json.dumps, and pass '-' to read it from stdin."
 )
 
 
@@ -43,7 +45,7 @@ def found_states(path: str) -> list[PipelineState]:
     document = _document(path)
     states = [PipelineState(where, state) for where, state in _states(document, "")]
     if not states:
-        raise Failure(f"{path}: it contains no state of an iteration. {_REMEDY}")
+        raise Failure(f"{path}: the file contains no state of an iteration. {_REMEDY}")
     for where, state in states:
         try:
             check_state(state)
@@ -67,7 +69,7 @@ def _document(path: str) -> Any:
         if not data.lstrip().startswith((b"{", b"[")):
             raise Failure(f"{path}: {_BINARY}") from error
         raise Failure(
-            f"{path}: the JSON is damaged: {error}. It was cut short or edited; use another one."
+            f"{path}: the JSON is damaged: {error}. It was cut short or edited. Use another file."
         ) from error
 
 

@@ -35,18 +35,24 @@ _TOGETHER: Final = ("concat", "mix", "zip")
 # examples.
 _SAYINGS: Final = {
     **{
-        (name, 2): "The program has taken {total:,} batches. The last one began at the place below."
+        (
+            name,
+            2,
+        ): "The program has received {total:,} batches. The last one started at the position below."
         for name in _BATCHES
     },
     ("epochs", 1): "The iteration is in pass {first}, counted from 0.",
     ("epochs", 3): "The iteration is in pass {first}, counted from 0.",
-    ("take", 1): "It has given {total:,} examples.",
+    ("take", 1): "It has yielded {total:,} examples.",
     ("skip", 1): "It has skipped the first {first:,} examples.",
-    ("shard", 2): "All {second} shards together have passed {total:,} places of the order.",
-    ("skip_errors", 1): "It has let {total:,} examples through.",
-    ("cache", 1): "The next example is number {total:,} of those that are kept, counted from 0.",
-    ("shuffle", 1): "The next example is at place {total:,} of the order of this pass.",
-    ("shuffle", 5): "It has drawn {total:,} examples. Its window is read from the place below.",
+    ("shard", 2): "All {second} shards together have passed {total:,} positions in the order.",
+    ("skip_errors", 1): "It has passed on {total:,} examples.",
+    ("cache", 1): "The next example is number {total:,} in the cache, counted from 0.",
+    ("shuffle", 1): "The next example is at position {total:,} in the order of this pass.",
+    (
+        "shuffle",
+        5,
+    ): "It has drawn {total:,} examples. Its window is refilled from the position below.",
     ("arrays", 1): "The next row is number {total:,}, counted from 0.",
     ("indexed", 1): "The next row is number {total:,}, counted from 0.",
     ("iterable", 1): "The iterator has yielded {total:,} examples.",
@@ -112,7 +118,8 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
             # Functions that change the number of examples have no values of their own.
             total = checkpoint.skip + after
             if name in _WITH_RESULTS:
-                yield f"{name}: It has given {count_of(total, 'result')} since the place below."
+                results = count_of(total, "result")
+                yield f"{name}: It has yielded {results} since the position below."
                 yield from position_lines(
                     words[:index], checkpoint.inputs[0], 0, digested, in_blocks
                 )
@@ -138,7 +145,7 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
             return
         if name in _GROUPS:
             taken = count_of(checkpoint.skip + after, "result")
-            yield f"{name}: It has given {taken} since a place at which examples waited."
+            yield f"{name}: It has yielded {taken} since a point at which examples were waiting."
             return
         if index == 0 or name not in _OF_ROWS:
             numbers = ", ".join(map(str, checkpoint.numbers))
@@ -167,12 +174,12 @@ def _lines_of_inputs(
 ) -> Iterator[str]:
     name, taken = name_of(words), count_of(checkpoint.skip + after, "example")
     if name not in _IN_PIECES or len(checkpoint.numbers) == 1:
-        yield f"{name}: It has given {taken} since these places of its parts."
+        yield f"{name}: It has yielded {taken} since its parts were at these positions:"
         yield from _lines_of_parts(words, checkpoint.inputs)
         return
     word = _PIECES.get(name, "piece" if is_of_blocks else "file")
     begun = count_of(checkpoint.numbers[0], word)
-    yield f"{name}: It had begun {begun}, and has given {taken} since. Those that were open:"
+    yield f"{name}: It had started {begun}, and has yielded {taken} since then. These were open:"
     if name != "concat":
         for part in checkpoint.inputs:
             lines = [_piece_line(name, part)] if is_of_blocks else position_lines([words], part)
@@ -186,14 +193,14 @@ def _piece_line(name: str, checkpoint: Checkpoint) -> str:
         begins = (
             f"It resumes {count_of(checkpoint.skip, 'example')} after"
             if checkpoint.skip
-            else "It begins at"
+            else "It starts at"
         )
         return f"{name}: {begins} the beginning of a piece."
     file, offset_bytes, _ = checkpoint.numbers
     text = (
         f"The next record is {checkpoint.skip:,} after"
         if checkpoint.skip
-        else "The next record begins at"
+        else "The next record starts at"
     )
     return f"{name}: {text} byte {offset_bytes:,} of file {file}, both counted from 0."
 
@@ -207,11 +214,14 @@ def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:
 def _lines_of_shuffled_parts(words: Any, checkpoint: Checkpoint, after: int) -> Iterator[str]:
     """Yields the lines for a full shuffle of several sources, with the sources in order."""
     taken = count_of(checkpoint.skip + after, "example")
-    yield f"shuffle: It has given {taken} since these places in the orders of its parts."
+    yield f"shuffle: It has yielded {taken} since its parts were at these positions:"
     for number, (part, inner) in enumerate(zip(words[1:], checkpoint.inputs, strict=False)):
         if len(inner.numbers) == 1 and not inner.inputs:
             place = inner.numbers[0] + inner.skip
-            yield f"  part {number}: {name_of(part[0])}: The next example is at place {place:,}."
+            yield (
+                f"  part {number}: {name_of(part[0])}: The next example is at position {place:,} "
+                "in its order."
+            )
         else:
             yield from (f"  part {number}: {line}" for line in position_lines(part, inner))
 
@@ -224,5 +234,5 @@ def name_of(words: Any) -> str:
 
 def _beginning(skip: int) -> str:
     if not skip:
-        return "It begins at its beginning."
-    return f"It resumes {count_of(skip, 'example')} after its beginning."
+        return "It starts at the beginning."
+    return f"It resumes {count_of(skip, 'example')} after the beginning."

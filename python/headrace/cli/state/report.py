@@ -25,7 +25,7 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
         batches = num_batches(words, checkpoint) if words else None
     except (IndexError, KeyError, TypeError, ValueError):
         # The checksum matches, but no pipeline makes such a position, so the raw numbers are shown.
-        lines = [f"The place is one that no stage has: {shortened(str(checkpoints), 200)}"]
+        lines = [f"No stage can have this position: {shortened(str(checkpoints), 200)}"]
     return {
         "version": state["version"],
         "stages": words,
@@ -58,21 +58,21 @@ def lines_of_state(report: dict[str, Any]) -> Iterator[str]:
         yield f"{_counted(report['seeds'], 'Its seed is', 'Its seeds are')}."
     for count in report["epochs"]:
         yield (
-            "Its epochs() has no count: it goes through the data for ever."
+            "epochs() has no count, so it repeats the data forever."
             if count is None
-            else f"Its epochs({count}) goes through the data {count_of(count, 'time')}."
+            else f"epochs({count}) reads the data {count_of(count, 'time')}."
         )
     for weights in report["weights"]:
         yield f"The weights of mix are {', '.join(map(str, weights))}."
     if report["epoch"]:
-        yield f"The iteration was begun with epoch({report['epoch']})."
+        yield f"The iteration was started with epoch({report['epoch']})."
     taken = report["batches"]
     if taken is not None:
         yield (
-            f"The program has taken {count_of(taken, 'batch', 'batches')}. The next one is number "
-            f"{taken:,}, counted from 0."
+            f"The program has received {count_of(taken, 'batch', 'batches')}. The next one is "
+            f"number {taken:,}, counted from 0."
         )
-    yield "Each stage resumes where these lines say, the last stage first:"
+    yield "The stages resume at these positions, the last stage first:"
     yield from (f"  {line}" for line in report["place"])
     if report["skipped"]:
         num_skipped = len(report["skipped"])

@@ -14,19 +14,21 @@ __all__ = ["tokenize"]
 @click.argument("tokenizer", metavar="TOKENIZER")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("output", metavar="OUTPUT")
-@click.option("--key", default="text", show_default=True, help="The key or column of the text.")
-@click.option("--lines", is_flag=True, help="Each line of a text file is a document.")
+@click.option(
+    "--key", default="text", show_default=True, help="Key or column that contains the text."
+)
+@click.option("--lines", is_flag=True, help="Treat each line of a text file as a document.")
 @click.option(
     "--append-eod",
     "end",
     metavar="TOKEN",
-    help="Token to append to each document, as text: <|endoftext|>.",
+    help="Token to append to each document, such as <|endoftext|>.",
 )
 @click.option("--add-special-tokens", is_flag=True, help="Add the tokenizer's special tokens.")
 @click.option(
-    "--workers", type=click.IntRange(min=1), help="Number of threads; default: one per core."
+    "--workers", type=click.IntRange(min=1), help="Number of threads. By default, one per core."
 )
-@click.option("--overwrite", is_flag=True, help="Replace what is there.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def tokenize(
     tokenizer: str,
@@ -40,15 +42,17 @@ def tokenize(
     overwrite: bool,
     quiet: bool,
 ) -> None:
-    """Writes the tokens of texts to OUTPUT.bin and OUTPUT.idx, which hr.tokens and Megatron read.
+    """Convert texts to token files, OUTPUT.bin and OUTPUT.idx, for hr.tokens and Megatron.
 
     TOKENIZER is a tokenizer.json file. Each SOURCE is a file, a directory, a pattern or a URL. In
-    JSON lines and Parquet, each line or row is a document; a text file is one document. Documents
-    keep the order of the sources, whatever the number of workers. Truncation and padding from the
-    tokenizer file are not applied. Tokens are uint16 for a small vocabulary, as in Megatron,
-    otherwise int32. Both files get their names when they are complete.
+    JSON lines and Parquet, each line or row is a document. A text file is a single document, unless
+    you pass --lines.
 
-    The exit code is 1 if the command fails and 130 after Ctrl-C; no file is written then.
+    Documents keep the order of the sources, and are never truncated or padded. Tokens are stored as
+    uint16 if the vocabulary is small, as in Megatron, and otherwise as int32.
+
+    The exit code is 1 if the command fails, and 130 after Ctrl-C. In both cases, nothing is
+    written.
     """
     from headrace.cli.interrupts import Interrupted, Interrupts  # noqa: PLC0415 (see commands.py)
     from headrace.cli.tokenize.run import Request, run  # noqa: PLC0415
@@ -75,7 +79,7 @@ def tokenize(
         return
     if written.num_empty:
         texts = count_of(written.num_empty, "text")
-        click.echo(f"{texts} without a token skipped", err=True)
+        click.echo(f"{texts} without tokens skipped", err=True)
     documents = count_of(written.num_documents, "document")
     tokens = count_of(written.num_tokens, "token")
     click.echo(f"{printable(written.path)}: {documents}, {tokens} of {written.dtype}")

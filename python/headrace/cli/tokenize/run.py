@@ -94,7 +94,7 @@ def run(request: Request, interrupts: Interrupts) -> TokenizeResult:
     for name in names:
         if storage.exists(name) and not request.overwrites:
             raise Failure(
-                f"{name}: it exists already. Give --overwrite to replace it, or another output."
+                f"{name} already exists. Use --overwrite to replace it, or choose another output."
             )
     # The function is traced first, so that a bad tokenizer is an error before any text is read.
     try:
@@ -105,8 +105,8 @@ def run(request: Request, interrupts: Interrupts) -> TokenizeResult:
     numbers = _vocabulary(request.tokenizer)
     if request.end is not None and request.end not in numbers:
         raise Failure(
-            f"{request.tokenizer}: it has no token {request.end!r}, for --append-eod. Give one of "
-            "its tokens."
+            f"{request.tokenizer}: the tokenizer has no token {request.end!r} for --append-eod. "
+            "Use one of its tokens."
         )
     is_small = max(numbers.values(), default=0) + 1 < _LEAST_OF_INT32
     writer = _Writer(
@@ -203,8 +203,8 @@ class _Writer:
                 continue
             if row.max() > self._most:
                 raise Failure(
-                    f"{self._tokenizer}: a text has the token {row.max()}, which is not in its "
-                    "vocabulary. Save the tokenizer again."
+                    f"{self._tokenizer}: a text contains the token {row.max()}, which is not in "
+                    "the vocabulary. Save the tokenizer again."
                 )
             parts += [row.astype(self._dtype), self._end]
             self._lengths.append(len(row) + len(self._end))

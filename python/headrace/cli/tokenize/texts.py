@@ -46,7 +46,7 @@ def texts_of(sources: Iterable[str], key: str, has_lines: bool) -> list[Pipeline
     paths = map(os.fsdecode, find_files("tokenize", sources))
     texts = [one for path in paths if (one := _looked_at(path, has_lines)) is not None]
     if not texts:
-        raise Failure("tokenize: the files are empty, expected texts. Give other files.")
+        raise Failure("tokenize: the files are empty. Pass files that contain text.")
     groups = groupby(texts, lambda one: one.kind)
     return [_read(kind, [one.path for one in group], key, has_lines) for kind, group in groups]
 
@@ -74,8 +74,9 @@ def _looked_at(path: str, has_lines: bool) -> _Texts | None:
         case kind if kind in _TEXTS and not path.lower().endswith(_OTHERS):
             if content.compression and not has_lines:
                 raise Failure(
-                    f"{path}: compressed with {content.compression}, expected a text file that can "
-                    "be read whole. Decompress it, or give --lines if each line is a document."
+                    f"{path}: the file is compressed with {content.compression}, but a text file "
+                    "that is a single document must be uncompressed. Decompress it, or pass "
+                    "--lines if each line is a document."
                 )
             return _Texts(Kind.TEXT, path)
     raise _refused(content)
@@ -83,6 +84,6 @@ def _looked_at(path: str, has_lines: bool) -> _Texts | None:
 
 def _refused(content: Content) -> Failure:
     return Failure(
-        f"{content.path}: its kind is {content.kind}, by its content and its name, expected JSON "
-        "lines, Parquet or text. Convert it to JSON lines, or rename it if it is text."
+        f"{content.path}: its kind is {content.kind}, expected JSON lines, Parquet or text. "
+        "Convert it to JSON lines, or rename it if it is text."
     )

@@ -21,7 +21,7 @@ __all__ = ["verify"]
 @click.option(
     "--threads",
     type=click.IntRange(min=1),
-    help="Number of reading threads; default: one for each core.",
+    help="Number of reading threads. By default, one per core.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Also list undamaged files.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -33,12 +33,13 @@ def verify(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Reads all records of files, checks every checksum, and lists damaged files and records.
+    """Check files for damage.
 
-    After a damaged record it continues if the format allows it. Images are decoded, and rows of CSV
-    and JSON lines are parsed.
+    The command reads all records, checks every checksum, decodes images, and parses CSV and JSON
+    lines. It lists damaged files and records. After a damaged record, it continues if the format
+    allows it.
 
-    The exit code is 0 if all files could be read and are undamaged, otherwise 1.
+    The exit code is 0 if everything is undamaged, and 1 if anything is damaged or cannot be read.
     """
     from headrace.cli.verify.files import verified  # noqa: PLC0415 (see commands.py)
 
@@ -70,10 +71,10 @@ def _print(results: VerifyResult, took: float, is_verbose: bool) -> None:
         for one in result.damage:
             click.echo(f"{path}: {_position_of(one)}{shortened(one['reason'], 400)}")
         if is_verbose and not result.damage:
-            click.echo(f"{path}: whole, {count_of(result.num_records, 'record')}")
+            click.echo(f"{path}: undamaged, {count_of(result.num_records, 'record')}")
     for reason in results.unreadable:
         click.echo(f"headrace: {printable(reason)}", err=True)
-    records = count_of(sum(result.num_records for result in results.results), "record")
+    records = count_of(sum(result.num_records for result in results.results), "intact record")
     num_bytes = sum(result.content.size_bytes for result in results.results)
     damaged = [result for result in results.results if result.damage]
     damage = count_of(sum(len(result.damage) for result in damaged), "damaged place")
@@ -82,7 +83,7 @@ def _print(results: VerifyResult, took: float, is_verbose: bool) -> None:
         ends.append(f"{count_of(len(results.unreadable), 'file')} could not be read")
     how = ", ".join(ends) or "no damage"
     click.echo(
-        f"{count_of(len(results.results), 'file')}, {records} are whole, {size(num_bytes)} read in "
+        f"{count_of(len(results.results), 'file')}, {records}, {size(num_bytes)} read in "
         f"{seconds(took)}: {how}"
     )
 

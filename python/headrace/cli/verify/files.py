@@ -74,11 +74,13 @@ def verified_alone(content: Content) -> Result:
                 result.num_records = _read_bundle(content.path, result)
             case Kind.UNKNOWN:
                 what = (
-                    f"it looks like {content.detail}" if content.detail else "its kind is unknown"
+                    f"this file looks like {content.detail}"
+                    if content.detail
+                    else "this file is of an unknown kind"
                 )
-                result.fail("verify", f"{what}, so nothing of it can be checked. Leave it out.")
+                result.fail("verify", f"{what}, so it cannot be checked. Leave it out.")
             case Kind.IMAGE:
-                result.fail("verify", f"it is {content.detail}, which headrace does not decode.")
+                result.fail("verify", f"this is {content.detail}, which headrace cannot decode.")
             case _:
                 count = counted(content)
                 result.num_records = count.num_records

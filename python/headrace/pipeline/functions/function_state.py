@@ -41,8 +41,8 @@ def restore(function: object, state: str | None) -> None:
         return
     if not keeps_state(function):
         raise TypeError(
-            "resume: the function had a state, but no longer has the methods state() and "
-            "restore(state). Resume with the same function."
+            "resume: the state includes the state of a function, but this function has no "
+            "methods state() and restore(state). Resume with the same function."
         )
     if kept(function) != state:
         function.restore(json.loads(state))  # type: ignore[attr-defined]

@@ -57,16 +57,17 @@ def _warn(where: str, generator: str, is_worker: bool) -> None:
         return
     _named.add((where, generator))
     drawn = (
-        "It runs in a thread beside the training loop, so neither gets the same draws in each run"
+        "The function runs in a thread next to the training loop, so neither gets the same "
+        "numbers in every run"
     )
     if is_worker:
-        drawn = "Each worker process has one of its own, so draws differ from run to run"
+        drawn = "Each worker process has its own copy of it, so the numbers change from run to run"
     _log.warning(
-        "%s: the function draws from the generator of %s, which the whole process shares. %s, and "
-        "a resume does not repeat them. Draw from the generator that map(f, seed=7) gives: "
-        "f(example, rng). PyTorch does so within hr.torch_generator(rng). See "
-        "https://github.com/headrace/headrace/blob/main/docs/guides/transform/libraries.md for "
-        "torchvision and albumentations.",
+        "%s: the function uses the global random generator of %s. %s, and they are not repeated "
+        "after a resume. Use the generator that map(f, seed=7) passes as the second argument: "
+        "f(example, rng). For PyTorch functions, wrap the call in hr.torch_generator(rng). For "
+        "torchvision and albumentations, see "
+        "https://github.com/headrace/headrace/blob/main/docs/guides/transform/libraries.md",
         where,
         generator,
         drawn,

@@ -41,9 +41,8 @@ class IndexedRows:
         length = source_length(self._source)
         if length != self.length:
             raise ValueError(
-                f"indexed: the length of {self.__qualname__} is {length}, but it was {self.length} "
-                "when the pipeline was described, expected the same in each pass. Describe the "
-                "pipeline again."
+                f"indexed: {self.__qualname__} has {length} rows, but it had {self.length} when "
+                "the pipeline was created. Its length must not change. Create the pipeline again."
             )
 
     def expect(self, numbers: Sequence[int]) -> None:
@@ -84,9 +83,8 @@ class IndexedRows:
             return _row_of(self._source, number)
         except IndexError as error:
             raise IndexError(
-                f"indexed: {self.__qualname__} has no row at index {number} ({error}), and its "
-                f"length is {self.length}, expected a row for each index below that. Correct its "
-                "__len__ or its __getitem__."
+                f"indexed: {self.__qualname__} has no row at index {number} ({error}), although "
+                f"its length is {self.length}. Correct its __len__ or its __getitem__."
             ) from error
 
     def _components(self, row: Any) -> dict[str, Any]:
@@ -103,8 +101,8 @@ class IndexedRows:
             return {name: _value(item) for name, item in zip(names, row, strict=True)}
         if len(self._names or ("",)) > 1:
             raise ValueError(
-                f"indexed: a row is of {type(row).__name__}, and names are {self._names}, expected "
-                "a tuple with an item for each. Pass one name, or none."
+                f"indexed: a row is a {type(row).__name__}, expected a tuple with one item for "
+                f"each of the names {self._names}. Pass a single name, or no names."
             )
         name = self._names[0] if self._names else "record" if isinstance(row, bytes) else "x"
         return {name: _value(row)}
@@ -112,14 +110,15 @@ class IndexedRows:
     def _of_mapping(self, row: Mapping[Any, Any]) -> dict[str, Any]:
         if self._names is not None:
             raise ValueError(
-                f"indexed: names are {self._names}, but a row is a {type(row).__name__}, whose "
-                "keys are the names, expected tuples. Leave names out, and use rename(...)."
+                f"indexed: names is {self._names}, but the rows are not tuples: a row is a "
+                f"{type(row).__name__}, whose keys already name the components. Remove names, and "
+                "use rename(...) for other names."
             )
         for key in row:
             if not isinstance(key, str):
                 raise TypeError(
-                    f"indexed: a row has the key {key!r}, expected strings, which are the names "
-                    "of components. Return other keys."
+                    f"indexed: a row has the key {key!r}, expected a string, because keys are the "
+                    "names of the components. Return string keys."
                 )
         return {key: _value(item) for key, item in row.items()}
 
@@ -146,8 +145,7 @@ class _Columns:
         lengths = {name: source_length(source) for name, source in self._sources.items()}
         if len(set(lengths.values())) != 1:
             raise ValueError(
-                f"indexed: the lengths are {lengths}, expected one length for all components. Cut "
-                "the longer ones."
+                f"indexed: the sources have different lengths: {lengths}. Shorten the longer ones."
             )
 
     def __len__(self) -> int:
@@ -178,8 +176,8 @@ def source_length(source: Any) -> int:
         return len(source) if is_counted else int(source.shape[0])
     except TypeError as error:
         raise TypeError(
-            f"indexed: the length of {name} is unknown ({error}), expected an int of at least 0. "
-            "Correct its __len__, or use iterable(...) for examples without a length."
+            f"indexed: the length of {name} is unknown ({error}). Give it a __len__ that returns "
+            "an int, or use iterable(...) for examples without a length."
         ) from error
     except (ValueError, OverflowError) as error:
         raise ValueError(
@@ -194,8 +192,9 @@ def _check_source(source: Any) -> None:
     if isinstance(source, Mapping):
         if not source or not all(isinstance(name, str) for name in source):
             raise TypeError(
-                f"indexed: the names are {list(source)!r}, expected strings, one for each "
-                "component, with its source. Pass at least one."
+                f"indexed: the keys of the dict are {list(source)!r}, expected at least one "
+                "string. Each key names a component, and its value is the source of that "
+                "component."
             )
         for one in source.values():
             _check_rows(one)
@@ -209,7 +208,7 @@ def _check_rows(source: Any) -> None:
     if is_table or isinstance(source, Mapping):
         raise TypeError(
             f"indexed: got {kind.__name__}, whose [] returns columns, expected an object whose [] "
-            "returns a row. Use headrace.arrays for columns."
+            "returns rows. Use headrace.arrays for columns."
         )
     has_rows = hasattr(kind, "__getitem__") or hasattr(kind, "__getitems__")
     is_text = isinstance(source, (str, bytes, type))
@@ -217,7 +216,7 @@ def _check_rows(source: Any) -> None:
     if is_text or not has_rows or not has_length:
         raise TypeError(
             f"indexed: got {kind.__name__}, expected an object with __len__, and __getitem__ or "
-            "__getitems__. Use headrace.iterable for an iterator, and a source such as "
+            "__getitems__. Use headrace.iterable for an iterator, or a source such as "
             "headrace.files for paths."
         )
 
@@ -248,8 +247,8 @@ def _of_items(source: Any, numbers: Sequence[int]) -> Sequence[Any]:
     if isinstance(items, Mapping) or len(items) != len(numbers):
         what = type(items).__name__ if isinstance(items, Mapping) else f"{len(items)} rows"
         raise ValueError(
-            f"indexed: __getitems__ of {type(source).__name__} has returned {what} for "
-            f"{len(numbers)} indexes, expected a list with a row for each. Correct it."
+            f"indexed: __getitems__ of {type(source).__name__} returned {what} for {len(numbers)} "
+            "indexes, expected a list with one row per index. Correct it."
         )
     rows: Sequence[Any] = items
     return rows

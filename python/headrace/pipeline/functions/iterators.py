@@ -68,15 +68,15 @@ def check_reiterable(items: object) -> None:
     kind = type(items)
     if hasattr(kind, "__next__"):
         raise TypeError(
-            f"iterable: got an iterator ({kind.__name__}), which can be read once, expected "
-            "something that can be iterated again, or a function that makes an iterator. Write "
-            "lambda: make(), with a call that makes a new iterator, not the iterator itself."
+            f"iterable: got an iterator ({kind.__name__}), which can be read only once. Pass a "
+            "list, or a function that creates a new iterator on each call, such as lambda: "
+            "read_examples()."
         )
     is_list = hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
     if isinstance(items, (str, bytes, Mapping)) or not (hasattr(kind, "__iter__") or is_list):
         raise TypeError(
-            f"iterable: got {kind.__name__}, expected a function that returns an iterable of "
-            "dicts, or such an iterable, as a list. Use headrace.arrays for columns."
+            f"iterable: got {kind.__name__}, expected a list or another iterable of dicts, or a "
+            "function that returns one. Use headrace.arrays for columns."
         )
 
 
@@ -85,9 +85,9 @@ def check_factory(factory: Factory, num_processes: int) -> None:
     if isinstance(factory, Reiterable):
         if num_processes > 1:
             raise TypeError(
-                f"iterable: num_processes is {num_processes} for {name_of(factory)}, expected a "
-                "function of worker and num_workers that returns an iterator of a worker's part. "
-                "Write one, or num_processes=1."
+                f"iterable: num_processes is {num_processes}, but {name_of(factory)} is not a "
+                "function. Pass a function of worker and num_workers that returns an iterator "
+                "over that worker's part, or use num_processes=1."
             )
         return
     arguments = (0, num_processes) if num_processes > 1 else ()
@@ -100,11 +100,15 @@ def check_factory(factory: Factory, num_processes: int) -> None:
     except TypeError as error:
         if not num_processes:
             return
-        expected = "worker and num_workers, as" if arguments else "no argument, as it is with"
+        expected = (
+            "the arguments worker and num_workers, which it receives for"
+            if arguments
+            else "no arguments, as it is for"
+        )
         raise TypeError(
             f"iterable: {name_of(factory)}{signature} cannot be called with {expected} "
-            f"num_processes={num_processes} ({error}), expected a function that can. With 1 it is "
-            "called as factory(), with more as factory(worker, num_workers)."
+            f"num_processes={num_processes} ({error}). With one process it is called as "
+            "factory(), with more as factory(worker, num_workers)."
         ) from None
 
 
@@ -150,9 +154,9 @@ class AlreadyOpened:
             ) from error
         if iterator is self._last():
             raise ValueError(
-                f"{where}: the function returned the same iterator again, expected a new one for "
-                "each epoch and each iteration, because examples that were read before would be "
-                "missing. Create the iterator in the function, or iterate only once."
+                f"{where}: the function returned the same iterator again, so examples that were "
+                "already read would be missing. Create a new iterator on each call, or iterate "
+                "over the pipeline only once."
             )
         self._last = _reference(iterator)
         return iterator

@@ -189,7 +189,7 @@ def noted(
         error = stopped
     add_note(error, f"in {where}" + ("" if origin is None else f", at {origin}"))
     if issubclass(type(error), KeyError) and components:
-        add_note(error, f"the example has {', '.join(map(repr, components))}")
+        add_note(error, f"the example has the components {', '.join(map(repr, components))}")
     return error
 
 

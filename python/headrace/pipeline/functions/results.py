@@ -112,7 +112,9 @@ class _Numbers:
             return
         value = carried(typed(where, self._name, number, self._spec))
         if not self._builder.push(np.asarray(value, order="C")):
-            raise AssertionError(f"{where}: an array of {value.dtype} for {self._spec.dtype}")
+            raise AssertionError(
+                f"{where}: got an array of {value.dtype}, expected {self._spec.dtype}"
+            )
 
     def keep(self, num_rows: int) -> None:
         self._builder.keep(num_rows)

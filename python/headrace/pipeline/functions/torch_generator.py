@@ -62,8 +62,8 @@ def torch_generator(rng: np.random.Generator) -> AbstractContextManager[None]:
     """
     if not isinstance(rng, np.random.Generator):
         raise TypeError(
-            f"torch_generator: got {type(rng).__name__}, expected a numpy.random.Generator. "
-            "Set a seed, map(f, seed=7), and pass the function's second argument."
+            f"torch_generator: got {type(rng).__name__}, expected a numpy.random.Generator. Write "
+            "map(f, seed=7), and pass the second argument of f."
         )
     if (missing := missing_torch()) is not None:
         raise ModuleNotFoundError(f"torch_generator: {missing}.")

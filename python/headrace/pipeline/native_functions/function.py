@@ -45,9 +45,11 @@ def native(function: Callable[..., Any]) -> NativeFunction:
         {'x': array([0., 1.], dtype=float32)}
     """
     if not callable(function):
-        raise TypeError(f"native: got {function!r}, expected a function of a dict.")
+        raise TypeError(f"native: got {function!r}, expected a function that receives a dict.")
     if isinstance(function, NativeFunction):
-        raise TypeError(f"native: {function!r} is native already. Remove one @native.")
+        raise TypeError(
+            f"native: {function!r} is already native. Remove one of the two @native decorators."
+        )
     return _Native(function)
 
 

@@ -18,9 +18,9 @@ from headrace.pipeline.native_functions.values import TracedTensor
 __all__ = ["COMPUTES_WITHOUT", "TracedGraph"]
 
 COMPUTES_WITHOUT: Final = (
-    "Native functions can return bfloat16, times, lists of lists, and lists of arrays of a batch "
-    "as they are, but cannot compute with them. Convert them in a Python function first: "
-    "value.astype(np.float32)."
+    "Native functions can return bfloat16, dates and times, lists of lists, and batches of "
+    "arrays in lists unchanged, but cannot compute with them. Convert them in a Python function "
+    "first, for example with value.astype(np.float32)."
 )
 
 
@@ -72,7 +72,8 @@ class TracedGraph(Graph):
         """
         if any(tensor.dtype == dtypes.resource for tensor in inputs):
             raise TypeError(
-                f"{self._name}: {op_type} got bfloat16, a time or a list. {COMPUTES_WITHOUT}"
+                f"{self._name}: {op_type} got bfloat16, a date or time, or a list. "
+                f"{COMPUTES_WITHOUT}"
             )
         if op_type in _PIPELINE_OPTIONS:
             attrs = {**(attrs or {}), _PIPELINE_OPTIONS[op_type]: True}
@@ -99,7 +100,7 @@ class TracedGraph(Graph):
         if definition.is_random:
             self._add_random(op)
         elif definition.is_stateful or definition.role not in _ROLES or definition.takes_variable:
-            self._refuse(op, "has a state or an effect. Use a Python function")
+            self._refuse(op, "has state or side effects. Use a Python function")
         if op.loop is not None or repeats is not None:
             self._refuse(op, "is part of a loop. Use a Python function")
         if op.branch is not None or op.control_inputs:
@@ -112,9 +113,9 @@ class TracedGraph(Graph):
 
     def _add_random(self, op: Operation) -> None:
         if not self._has_seed:
-            self._refuse(op, "draws random numbers, for which map needs a seed: map(f, seed=7)")
+            self._refuse(op, "draws random numbers, so map needs a seed. Write map(f, seed=7)")
         if op.attrs.get("seed2"):
-            self._refuse(op, "has a seed of its own. Give one to map instead: map(f, seed=7)")
+            self._refuse(op, "has its own seed. Pass the seed to map instead, as in map(f, seed=7)")
         self.lowering.generator(op)
 
     def _folded(self, op: Operation) -> Operation | None:
@@ -147,9 +148,8 @@ class TracedGraph(Graph):
         types = ", ".join(tensor.dtype.name for tensor in op.inputs)
         self._refuse(
             op,
-            f"has no kernel in the engine for {types}. "
-            "https://github.com/headrace/headrace/blob/main/docs/reference/operations.md lists "
-            "those that have one",
+            f"does not run in the engine for {types}. Use one of the operations in "
+            "https://github.com/headrace/headrace/blob/main/docs/reference/operations.md",
         )
 
     def _refuse(self, op: Operation, why: str) -> NoReturn:

@@ -124,11 +124,11 @@ def _of_mixed_types(error: Exception) -> TypeError | None:
         return None
     text = text.partition(" Error: ")[0].rstrip(".")
     if is_of_carried:
-        text = text.replace("resource", "bfloat16, a time or a list")
+        text = text.replace("resource", "bfloat16, a date or time, or a list")
         return TypeError(f"{text}. {COMPUTES_WITHOUT}")
     return TypeError(
-        f"{text}. Operations do not convert numbers by themselves: use headrace.ops.cast (hr.ops."
-        "cast(value, 'float32')) on the tensor before."
+        f"{text}. Operations do not convert numbers automatically. Cast the tensor first, for "
+        "example with headrace.ops.cast(value, 'float32')."
     )
 
 
@@ -148,7 +148,7 @@ def _results(name: str, use: Use, returned: object) -> dict[str, Tensor]:
         if result.dtype != dtypes.bool or result.shape.rank not in (0, None):
             raise TypeError(
                 f"{name}: the function returned {result.dtype.name} of shape {result.shape}, "
-                "expected one bool. Use headrace.ops.reduce_all or reduce_any for several."
+                "expected one bool. Use headrace.ops.reduce_all or reduce_any to combine several."
             )
         return {"": result}
     if use == "call" and not isinstance(returned, Mapping):
@@ -189,7 +189,7 @@ def _spec(
         if shape == ():
             raise TypeError(
                 f"{name}: the component {component!r} is a scalar, expected a leading axis with "
-                "a row for each new example."
+                "one row for each new example."
             )
         shape = None if shape is None else shape[1:]
     if argument_name is not None:

@@ -32,32 +32,40 @@ class TracedTensor(Tensor):
 
     def __bool__(self) -> NoReturn:  # noqa: PLE0304 (it raises)
         _refuse(
-            "if, while, and, or and not cannot be used with it. Use headrace.ops.where(condition, "
-            "a, b) to choose, & | ~ to combine conditions, and filter(...) to drop examples"
+            "`if`, `while`, `and`, `or` and `not` do not work with it. Use "
+            "headrace.ops.where(condition, a, b) to choose between values, & | ~ to combine "
+            "conditions, and filter(...) to drop examples"
         )
 
     def __int__(self) -> NoReturn:
-        _refuse("int() cannot be used with it. Use headrace.ops.cast(value, int)")
+        _refuse("int() does not work with it. Use headrace.ops.cast(value, int)")
 
     def __float__(self) -> NoReturn:
-        _refuse("float() cannot be used with it. Use headrace.ops.cast(value, float)")
+        _refuse("float() does not work with it. Use headrace.ops.cast(value, float)")
 
     def __iter__(self) -> NoReturn:
-        _refuse("it cannot be iterated over. Use operations over the whole, or value[i]")
+        _refuse("you cannot iterate over it. Use operations on the whole tensor, or value[i]")
 
     def __array__(self, *_args: object, **_kwargs: object) -> NoReturn:
-        _refuse("NumPy cannot be used with it. Use the operations of headrace.ops")
+        _refuse("NumPy does not work with it. Use the operations of headrace.ops")
 
     def __str__(self) -> str:
         if _is_for_user():
             _refuse(
-                "it cannot be printed. Print its dtype or its shape, or look at examples in a "
-                "Python function"
+                "it cannot be printed. Print its dtype or shape, or print examples in a Python "
+                "function"
             )
         return super().__str__()
 
     def __format__(self, spec: str) -> str:
-        return self.__str__() if not _is_for_user() else _refuse("it cannot be printed")
+        return (
+            self.__str__()
+            if not _is_for_user()
+            else _refuse(
+                "it cannot be printed. Print its dtype or shape, or print examples in a Python "
+                "function"
+            )
+        )
 
 
 def _is_for_user() -> bool:
@@ -68,7 +76,6 @@ def _is_for_user() -> bool:
 def _refuse(what: str) -> NoReturn:
     location = find_location()
     raise TypeError(
-        f"{location + ': ' if location else ''}the value is not known while a native function is "
-        "traced: "
-        f"{what}; or remove @headrace.native."
+        f"{location + ': ' if location else ''}this tensor has no value while a native function "
+        f"is being traced, so {what}, or remove @headrace.native."
     )

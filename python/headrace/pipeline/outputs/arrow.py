@@ -62,8 +62,8 @@ def _type(name: str, spec: Spec) -> Any:
     """Returns the Arrow type of a component: a list per axis, with a fixed size if known."""
     if spec.shape is None:
         raise TypeError(
-            f"to_arrow: the number of axes of the component {name!r} is unknown, expected a shape. "
-            "Reshape it in map, or drop it with select."
+            f"to_arrow: the component {name!r} has an unknown number of axes, which Arrow does "
+            "not support. Reshape it in map, or drop it with select."
         )
     if is_carried(spec.dtype) and not is_time(spec.dtype):
         raise TypeError(

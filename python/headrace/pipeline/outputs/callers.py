@@ -73,9 +73,9 @@ def combination(is_resumed: bool) -> str | None:
                 raise FailedPreconditionError(
                     None,
                     None,
-                    f"to_torch: CombinedLoader({mode!r}) has a loader of unknown length, expected "
-                    "a known length after a resume, because Lightning reads a batch ahead "
-                    "otherwise. Pass the number of batches in an epoch: to_torch(length=...).",
+                    f"to_torch: CombinedLoader({mode!r}) cannot resume with a loader of unknown "
+                    "length, because Lightning would read one batch ahead. Pass the number of "
+                    "batches per epoch: to_torch(length=...).",
                 )
             return mode
     return None
@@ -129,16 +129,17 @@ def check_use(is_batched: bool, is_sharded: bool) -> None:
     used_by = list(callers())
     if is_batched and used_by and getattr(used_by[0].owner, "auto_collation", False):
         raise ValueError(
-            "to_torch: a DataLoader with a batch_size got a loader of batches, and would make "
-            "batches of batches. Use DataLoader(loader, batch_size=None) or the loader itself. If "
-            "a trainer makes the DataLoader, remove batch()."
+            "to_torch: a DataLoader with a batch_size got a loader that already yields batches, "
+            "so it would make batches of batches. Use the loader itself, or DataLoader(loader, "
+            "batch_size=None). If a trainer creates the DataLoader, remove batch() from the "
+            "pipeline."
         )
     prepared = ("DataLoaderDispatcher", "IterableDatasetShard")
     if is_sharded and any(caller.is_of("accelerate.data_loader", *prepared) for caller in used_by):
         raise ValueError(
-            "to_torch: Accelerate distributes the batches of one process to all, but the pipeline "
-            "has shard(): the other processes' examples would be lost. Remove shard(), or do not "
-            "prepare the loader: pass it to register_for_checkpointing."
+            "to_torch: Accelerate distributes the batches of one process to all processes, but "
+            "the pipeline already has shard(), so most examples would be lost. Remove shard(). "
+            "Or don't prepare the loader, and pass it to register_for_checkpointing instead."
         )
     is_prepared = any(
         caller.is_of("accelerate.data_loader", "DataLoaderDispatcher", "DataLoaderShard")
@@ -149,8 +150,8 @@ def check_use(is_batched: bool, is_sharded: bool) -> None:
     # Evaluation has no epochs.
     if nearest is not None and "epoch" in nearest.variables and not is_prepared:
         raise ValueError(
-            "to_torch: Trainer got a loader that Accelerate has not prepared, so it sets no epoch, "
-            "and a resumed training would repeat epoch 0. Return "
-            "self.accelerator.prepare(DataLoader(loader, batch_size=None)) from "
-            "get_train_dataloader."
+            "to_torch: Trainer got a loader that Accelerate has not prepared. Trainer would not "
+            "set the epoch, and a resumed training would repeat epoch 0. Override "
+            "get_train_dataloader, and return self.accelerator.prepare(DataLoader(loader, "
+            "batch_size=None)) from it."
         )

@@ -45,8 +45,8 @@ class JaxBatches(ConvertedBatches):
         if isinstance(value, NestedList) and value.spec.is_listed:
             if self._sharding is not None and not isinstance(value.spec.dtype, type):
                 raise ValueError(
-                    f"to_jax: component {name!r} is a list of arrays, which {self._sharding} "
-                    "cannot divide. Use padded_batch, or drop it with select."
+                    f"to_jax: the component {name!r} is a list of arrays, which cannot be split "
+                    f"by {self._sharding}. Use padded_batch, or drop the component with select."
                 )
             return [self._array(name, item) for item in value]
         is_number = isinstance(value, (np.ndarray, np.generic)) and value.dtype != object
@@ -54,8 +54,8 @@ class JaxBatches(ConvertedBatches):
             return value
         if value.dtype.kind in "mM":
             raise TypeError(
-                f"to_jax: component {name!r} is {value.dtype}, which JAX does not support. Convert "
-                "it in map, for example to a number of days, or drop it with select."
+                f"to_jax: the component {name!r} is {value.dtype}, which JAX does not support. "
+                "Convert it in map, for example to a number of days, or drop it with select."
             )
         array = _narrowed(name, np.asarray(value), self._jax.dtypes.canonicalize_dtype(value.dtype))
         if self._sharding is None:
@@ -64,9 +64,9 @@ class JaxBatches(ConvertedBatches):
             return self._jax.make_array_from_process_local_data(self._sharding, array)
         except (AssertionError, ValueError) as error:
             raise ValueError(
-                f"to_jax: component {name!r} of shape {array.shape} cannot be divided by "
-                f"{self._sharding}. Use a batch size that its devices divide, and drop the last, "
-                'smaller batch: batch(size, remainder="drop").'
+                f"to_jax: the component {name!r} of shape {array.shape} cannot be split by "
+                f"{self._sharding}. Use a batch size that is a multiple of the number of devices, "
+                'and drop a smaller last batch: batch(size, remainder="drop").'
             ) from error
 
 
@@ -88,10 +88,10 @@ def _narrowed(name: str, array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> n
         is_lost = np.isfinite(array) & ~np.isfinite(narrowed)
     if is_lost.any():
         raise ValueError(
-            f"to_jax: component {name!r} has the {array.dtype} value {array[is_lost][0]}, expected "
-            f"values in the range of {dtype}, since JAX's 64-bit types are off. Call "
-            'jax.config.update("jax_enable_x64", True), or convert the component in map to a '
-            "smaller type that can hold it."
+            f"to_jax: the component {name!r} has the {array.dtype} value {array[is_lost][0]}, "
+            f"which is out of range for {dtype}. JAX uses {dtype} because its 64-bit types are "
+            'disabled. Call jax.config.update("jax_enable_x64", True), or convert the component '
+            "in map to a smaller type that can hold its values."
         )
     return narrowed
 

@@ -70,8 +70,9 @@ class LoaderPosition:
             return
         if number > self.epoch + 1:
             _log.warning(
-                "set_epoch(%d): the loaded state is in epoch %d, the rest of which is skipped. Set "
-                "the epoch before the state is loaded, or omit the call.",
+                "set_epoch(%d): the rest of epoch %d is skipped, although the loaded state is in "
+                "the middle of that epoch. Call set_epoch before you load the state, or don't "
+                "call it.",
                 number,
                 self.epoch,
             )

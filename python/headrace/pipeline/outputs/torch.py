@@ -66,8 +66,8 @@ class TorchLoader:
         worker = import_module("torch.utils.data").get_worker_info()
         if worker is not None:
             raise ValueError(
-                f"to_torch: num_workers is {worker.num_workers}, expected 0: the pipeline has its "
-                "own threads, and each worker would yield all batches. Omit num_workers."
+                f"to_torch: num_workers is {worker.num_workers}, expected 0. The pipeline runs "
+                "its own threads, and each worker would yield all batches. Remove num_workers."
             )
         chain = self.pipeline._stages
         check_use(batch_depth(chain) > 0, any(step.num_shares > 1 for step in all_steps(chain)))
@@ -148,17 +148,17 @@ class TorchLoader:
         """
         if not isinstance(state_dict, Mapping) or not {"epoch", "batches"} <= set(state_dict):
             raise ValueError(
-                f"load_state_dict: got {keys_of(state_dict)}, expected a result of the loader's "
-                "state_dict(), with the keys 'epoch' and 'batches'. If it is a whole checkpoint, "
-                "pass its entry for the loader."
+                f"load_state_dict: got {keys_of(state_dict)}, expected the result of the loader's "
+                "state_dict(), with the keys 'epoch' and 'batches'. If you have a whole "
+                "checkpoint, pass the loader's entry in it."
             )
         self._position.load(state_dict)
         self.batches = None
 
     def bottleneck(self) -> str:
-        """Names the bottleneck of the last epoch and a remedy, in one sentence."""
+        """Names the bottleneck of the last epoch and a remedy, in a few sentences."""
         if self.batches is None:
-            return "nothing has been read yet: try again after some batches"
+            return "nothing has been read yet. Call it again after a few batches."
         return self.batches.bottleneck()
 
     @property
@@ -324,9 +324,9 @@ class TorchBatches:
         raise FailedPreconditionError(
             None,
             None,
-            "to_torch: Lightning took the first batch before it read the checkpoint, because "
+            "to_torch: Lightning read the first batch before it loaded the checkpoint, because "
             "configure_optimizers uses trainer.estimated_stepping_batches and the number of "
-            "batches is not known. Pass the number of batches in an epoch: to_torch(length=...).",
+            "batches is unknown. Pass the number of batches per epoch: to_torch(length=...).",
         )
 
     def is_begun_early(self, epoch: int) -> bool:
@@ -346,9 +346,9 @@ class TorchBatches:
         raise FailedPreconditionError(
             None,
             None,
-            f"to_torch: the loop began epoch {self._told_epoch} with a batch of epoch "
-            f"{self.epoch}, which it had read before. Lightning reads one ahead if it does not "
-            "know their number. Pass the number of batches in an epoch: to_torch(length=...).",
+            f"to_torch: the training loop started epoch {self._told_epoch} with a batch of epoch "
+            f"{self.epoch} that it had read ahead. Lightning reads one batch ahead if the number "
+            "of batches is unknown. Pass the number of batches per epoch: to_torch(length=...).",
         )
 
     def _check_length(self) -> None:
@@ -357,7 +357,7 @@ class TorchBatches:
             return
         raise ValueError(
             f"to_torch: length is {length}, but epoch {self.epoch} had {self._num_taken} batches. "
-            "Give the number of batches of an epoch, or omit length."
+            "Pass the number of batches per epoch, or remove length."
         )
 
     @property
@@ -400,7 +400,7 @@ class TorchBatches:
         return self._position.state_at(self.epoch, self._tensors.state())
 
     def bottleneck(self) -> str:
-        """Names the bottleneck, its share of the time and a remedy, in one sentence."""
+        """Names the bottleneck, its share of the time and a remedy, in a few sentences."""
         return (
             self._loader.bottleneck()
             if self._tensors is None

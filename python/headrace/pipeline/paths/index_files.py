@@ -43,11 +43,11 @@ def describe_lookup(options: Mapping[str, Any]) -> str:
     """Describes how a full shuffle finds the positions of records."""
     match options.get("index", "auto"):
         case "memory":
-            return "a first scan finds the positions of the records"
+            return "the records are located in a first scan"
         case "off":
-            return "not possible, because options(index='off') does not allow a scan of the files"
+            return "not possible, because options(index='off') forbids scanning the files"
     elsewhere = options.get("index_directory") or cache_directory()
     return (
-        "index files hold the positions of the records; missing ones are written after a first "
-        f"scan, beside the files or in {elsewhere}"
+        "the records are located with index files; missing ones are written after a first scan, "
+        f"next to the data files or in {elsewhere}"
     )

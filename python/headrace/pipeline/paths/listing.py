@@ -34,7 +34,7 @@ __all__ = [
 
 # The extension of index files, which store the record positions of the file next to them.
 INDEX_SUFFIX: Final = ".hrindex"
-_REMEDY: Final = ". Its files would be missing. Make it readable."
+_REMEDY: Final = ". Its files would be missing from the data. Make the directory readable."
 # A directory entry with its path.
 _Named: TypeAlias = "tuple[str, os.DirEntry[str]]"
 # A device number and an inode number.

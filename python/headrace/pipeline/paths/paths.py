@@ -34,8 +34,8 @@ def check_compression(where: str, compression: object) -> None:
     """Raises ValueError if the compression is unknown."""
     if compression not in _COMPRESSIONS:
         raise ValueError(
-            f"{where}: compression is {compression!r}, expected one of None, 'auto', 'gzip', "
-            "'zlib', 'zstd', 'bzip2', 'xz' or 'lz4'."
+            f"{where}: compression is {compression!r}, expected None, 'auto', 'gzip', 'zlib', "
+            "'zstd', 'bzip2', 'xz' or 'lz4'."
         )
 
 
@@ -56,7 +56,7 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
             raise TypeError(f"{where}: {path!r} is not a path, expected a str or a pathlib.Path.")
     texts = tuple(os.fspath(path) for path in items)
     if not texts:
-        raise ValueError(f"{where}: no paths given, expected at least one path or pattern.")
+        raise ValueError(f"{where}: there are no paths, expected at least one path or pattern.")
     return texts
 
 
@@ -163,10 +163,12 @@ def _remote_files(
             files, what = [url], ""
         elif storage.can_be_listed(url):
             files = _remote_files_in(url, has_partitions)
-            what = "there is no such file, and no directory with files"
+            what = "there is no such file or directory"
         else:
             files, what = [], "the server answered 404 Not Found"
-            remedy = "Patterns are not expanded over HTTP, which has no listings. Name each file."
+            remedy = (
+                "Patterns don't work over HTTP, because servers cannot list files. Name each file."
+            )
         if not files:
             raise NotFoundError(None, None, f"{where}: {printable(url)}: {what}. {remedy}")
         yield url, files
@@ -210,7 +212,7 @@ def _files_of(where: str, path: str, has_partitions: bool) -> list[str]:
             files = files_in_partitions(path) if has_partitions else files_in(path)
             what = "there are no files in this directory"
             if not files and any(map(os.path.isdir, glob.iglob(f"{glob.escape(path)}/*"))):
-                what += ", only directories. To read the files in them, add '/**' to the path"
+                what += ", only subdirectories. To read the files in those, add '/**' to the path"
         case False:
             return [path]
         case None if is_pattern(path):
@@ -218,7 +220,7 @@ def _files_of(where: str, path: str, has_partitions: bool) -> list[str]:
         case None:
             files, what = [], "there is no such file"
             if "{" in path:
-                what += ", and its braces are not a pattern: expected {a,b} or {000..010}"
+                what += ", and the braces are not a valid pattern, such as {a,b} or {000..010}"
     if not files:
         raise NotFoundError(
             None,

@@ -163,9 +163,8 @@ class FunctionPlanning:
             for other in self._shared.python_workers:
                 if other.function is worker.function:
                     raise ValueError(
-                        f"{name_of(worker.function)}: it is used in two places of the pipeline and "
-                        "has a state, expected a separate object in each place. Create another "
-                        "object, or a copy."
+                        f"{name_of(worker.function)}: this function has state, but the pipeline "
+                        "uses it in two places. Create a separate object for each place."
                     )
         self._shared.python_workers.append(worker)
         number = len(self._shared.python_workers) - 1

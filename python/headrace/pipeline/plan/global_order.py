@@ -16,14 +16,14 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     """
     if any(_is_shard(step) for part in chain[0].parts for step in all_steps(part)):
         return (
-            "a shard is in a part of a combination, so each rank has its own order. "
-            "Write shard(...) after the combination"
+            "a part of a combination has a shard, so each rank has its own order. Write "
+            "shard(...) after the combination"
         )
     shards = [number for number, step in enumerate(steps(chain), 1) if _is_shard(step)]
     if any(step.piece_shard is not None for step in steps(chain)):
         return "shard(..., by='piece') results in a separate order for each rank"
     if len(shards) > 1:
-        return "there are several shards, expected one"
+        return "the pipeline has several shards. Use only one"
     shard = shards[0] if shards else 0
     count = len(chain)
     has_groups = has_epochs = False
@@ -45,8 +45,8 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
         count -= 1
     if count > shard > 0:
         return (
-            f"{chain[count - 1].name} follows shard, so the position of the other ranks in the "
-            "global order is unknown. Write shard(...) after it"
+            f"{chain[count - 1].name} follows shard, so the positions of the other ranks are "
+            "unknown. Write shard(...) after it"
         )
     return count
 

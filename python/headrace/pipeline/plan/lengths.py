@@ -36,7 +36,10 @@ def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
     chain = pinned(chain, revisions_of(chain))
     length = _Lengths(files).of(chain, _index_of(chain), 0)
     if length == math.inf:
-        raise TypeError("len: the pipeline is endless, because epochs() has no count.")
+        raise TypeError(
+            "len: the pipeline is endless, because epochs() has no count. Pass a count, such as "
+            "epochs(3)."
+        )
     return int(length)
 
 
@@ -66,7 +69,7 @@ def length_after(step: Step, length: float) -> float:
     after = step.length_after(length)
     if after is None:
         raise TypeError(
-            f"len: the number of examples after {step.name} is unknown before it runs. Use "
+            f"len: the number of examples after {step.name} is unknown until they are read. Use "
             "count(), which reads and counts them all."
         )
     return after
@@ -111,11 +114,11 @@ class _Lengths:
         if combined is not None:
             return combined
         text = (
-            f"len: the number of examples of {source.name} is unknown before it is read. Use "
+            f"len: the number of examples in {source.name} is unknown until they are read. Use "
             "count(), which reads and counts them all"
         )
         if source.may_have_index:
-            text += ", or write index files for uncompressed files with `headrace index PATHS`"
+            text += ", or create index files for uncompressed files with `headrace index PATHS`"
         if source.name == "fixed_length_records" and _is_of_unknown_compression(source):
             text += ", or pass compression=None if the files are not compressed"
         raise TypeError(f"{text}.")

@@ -87,8 +87,8 @@ def _borders(chain: Sequence[Stage], shuffle: Shuffle, options: Mapping[str, Any
     if not is_off or not any(map(_has_marks, _sources(chain))):
         return ""
     return (
-        ", which is not possible, because options(index='off') does not allow a scan for the "
-        "borders of blocks"
+        ", which is not possible, because options(index='off') forbids scanning the files for "
+        "the borders of blocks"
     )
 
 
@@ -134,13 +134,13 @@ def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, An
     until = (
         ""
         if not all(estimate.may_have_index for estimate in unknown)
-        else " until there are indexes"
+        else " until there are index files"
     )
     if shuffle.window is None:
-        return f"; from how many {of_files} {_first(FIRST)} come is unknown{until}"
+        return f"; it is unknown how many {of_files} {_first(FIRST)} come from{until}"
     least = round(sum(_num_first(files, shuffle) for _, files, _ in parts))
-    more = f", and whether from more is unknown{until}" if least < num_files else ""
-    return f"; {_first(FIRST)} come from about {least:,} {of_files} at least{more}"
+    more = f" (the exact number is unknown{until})" if least < num_files else ""
+    return f"; {_first(FIRST)} come from at least {least:,} {of_files}{more}"
 
 
 def _first(num_examples: float) -> str:

@@ -103,14 +103,13 @@ def check_contents(
         is_part = digest <= expected or expected <= digest
         if not is_part or (digest != expected and not is_changed):
             raise ValueError(
-                f"resume: {name}, which a native function uses, has changed since the state was "
-                "saved, expected the same content. Resume with the original file, or start from "
-                "the beginning."
+                f"resume: the content of {name}, which a native function uses, has changed since "
+                "the state was saved. Resume with the original file, or start from the beginning."
             )
     if digests.keys() != others.keys() and not is_changed:
         raise ValueError(
-            f"resume: the native functions use {_list(digests)}, but those of the state used "
-            f"{_list(others)}. Resume with the same functions."
+            f"resume: the native functions use {_list(digests)}, but they used {_list(others)} "
+            "when the state was saved. Resume with the same functions."
         )
 
 

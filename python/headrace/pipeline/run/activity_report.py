@@ -28,31 +28,30 @@ def activity_lines(
     """
     now = execution.state()
     used, limit = execution.memory()
-    state = (
-        "it is closed" if now.is_closed else "it is at its end" if now.is_over else "it is running"
-    )
+    state = "closed" if now.is_closed else "at its end" if now.is_over else "running"
     yield (
-        f"{now.num_ready} of {now.max_ready} results are ready, {now.num_tasks} tasks are not "
-        f"begun, {used // _MIB} of {limit // _MIB} MiB of memory are used; {state}"
+        f"{state}: {now.num_ready} of {now.max_ready} results are ready, {now.num_tasks} tasks "
+        f"have not started, {used // _MIB} of {limit // _MIB} MiB of memory are in use"
     )
     reads = {
-        read.thread: f"reads {read.text} ({_name(names, read.stage)})" for read in execution.reads()
+        read.thread: f"reading {read.text} ({_name(names, read.stage)})"
+        for read in execution.reads()
     }
-    idle = "has no task, since none fits into the memory" if now.is_memory_short else "has no task"
-    words = {"nothing": idle, "asking": "looks for tasks", "ended": "has ended"}
+    idle = "idle, because no task fits into memory" if now.is_memory_short else "idle"
+    words = {"nothing": idle, "asking": "looking for tasks", "ended": "has ended"}
     for number, worker in enumerate(now.workers):
         text = words.get(worker.activity) or reads.get(worker.thread)
-        text = text or f"works on {_name(names, worker.stage)}"
+        text = text or f"working on {_name(names, worker.stage)}"
         wait = f"; waits for {waits[worker.thread]}" if worker.thread in waits else ""
-        yield f"worker {number} (thread {worker.thread}) {text}, for {worker.seconds:.1f} s{wait}"
+        yield f"worker {number} (thread {worker.thread}), for {worker.seconds:.1f} s: {text}{wait}"
     for python_worker, num_waiting in zip(python_workers, now.num_python_tasks, strict=False):
         calls = list(python_worker.running.values())
         for call in calls:
             seconds = time.monotonic() - call.since
-            yield (f"{call.where}: {call.doing}, in a block that was begun {seconds:.1f} s ago")
+            yield (f"{call.where}: {call.doing}, in a block started {seconds:.1f} s ago")
         if num_waiting:
             where = calls[0].where if calls else "a Python function"
-            yield f"{where}: {num_waiting} more blocks wait for it"
+            yield f"{where}: {num_waiting} more blocks are waiting for it"
 
 
 def _name(names: Sequence[str], stage: int | None) -> str:

@@ -111,8 +111,8 @@ class Batches(Reports):
         """
         if len(chain) > _MOST_STAGES:
             raise ValueError(
-                f"the pipeline has {len(chain)} stages, expected at most {_MOST_STAGES}. Combine "
-                "several functions, skips or takes into one."
+                f"the pipeline has {len(chain)} stages, but the maximum is {_MOST_STAGES}. "
+                "Combine several functions, skips or takes into one."
             )
         self._chain = chain
         self._options = options
@@ -309,8 +309,8 @@ class Batches(Reports):
             raise FailedPreconditionError(
                 None,
                 None,
-                "this iteration over a pipeline started before a fork, and its threads are in "
-                "the other process. Start a new iteration in this process.",
+                "this iteration over a pipeline was started before a fork, and its threads "
+                "belong to the parent process. Start a new iteration in this process.",
             )
         self._check_caller()
         try:
@@ -369,15 +369,17 @@ class Batches(Reports):
             raise FailedPreconditionError(
                 None,
                 None,
-                f"pipeline '{self._name}': its first example is already being read, by another "
-                "thread or by a function that was called for it. Use an iteration in one thread.",
+                f"pipeline '{self._name}': its first example is already being read, either by "
+                "another thread or in a call of its own function. Use each iteration in one "
+                "thread only.",
             )
         if threading.current_thread() in self._callers:
             raise FailedPreconditionError(
                 None,
                 None,
-                f"pipeline '{self._name}': next was called by a function of the pipeline itself, "
-                "and would wait for that function. Iterate elsewhere, or over another pipeline.",
+                f"pipeline '{self._name}': next was called by a function of the same pipeline, "
+                "which would wait for itself. Iterate outside of that function, or over another "
+                "pipeline.",
             )
 
     def _fail(self, error: BaseException) -> None:
@@ -398,16 +400,16 @@ class Batches(Reports):
             raise FailedPreconditionError(
                 None,
                 None,
-                f"pipeline '{self._name}': this iteration has ended with "
-                f"{type(self._failure).__name__} before the end of the data. Resume from its "
-                "state(), or start a new iteration.",
+                f"pipeline '{self._name}': this iteration ended early with "
+                f"{type(self._failure).__name__}. Resume from its state(), or start a new "
+                "iteration.",
             )
         if self._closed_by not in (None, threading.get_ident()):
             raise FailedPreconditionError(
                 None,
                 None,
-                f"pipeline '{self._name}': another thread has closed this iteration before the end "
-                "of the data. Resume from its state(), or start a new iteration.",
+                f"pipeline '{self._name}': another thread closed this iteration before the end of "
+                "the data. Resume from its state(), or start a new iteration.",
             )
 
     def close(self) -> None:
@@ -462,8 +464,8 @@ class Batches(Reports):
             raise FailedPreconditionError(
                 None,
                 None,
-                "state: the pipeline has options(deterministic=False), expected a fixed order to "
-                "resume. Remove it.",
+                "state: the pipeline has options(deterministic=False), so there is no fixed "
+                "order to resume. Remove that option.",
             )
         self._begin_now()
         identity = copy.deepcopy(self._identified())
@@ -601,8 +603,8 @@ class Batches(Reports):
             raise FailedPreconditionError(
                 None,
                 None,
-                f"{what}: the pipeline has options(deterministic=False), expected a fixed order. "
-                "Remove it.",
+                f"{what}: the pipeline has options(deterministic=False), so its order is not "
+                "fixed. Remove that option.",
             )
         self._begin_now()
 
@@ -630,13 +632,13 @@ class Batches(Reports):
         raise TypeError("in: an iteration does not support `in`. Iterate over it.")
 
     def __getitem__(self, index: object) -> NoReturn:
-        raise TypeError("[]: an iteration has no random access. Use next(batches).")
+        raise TypeError("[]: an iteration does not support indexing. Use next(batches).")
 
     def __reduce__(self) -> NoReturn:
         """Raises TypeError, because threads and open files cannot be copied or pickled."""
         raise TypeError(
-            "an iteration over a pipeline has threads and cannot be copied or pickled. Copy the "
-            "pipeline, and resume it with batches.state()."
+            "an iteration over a pipeline has threads, so it cannot be copied or pickled. Copy "
+            "the pipeline instead, and resume it with batches.state()."
         )
 
     def __enter__(self) -> "Batches":

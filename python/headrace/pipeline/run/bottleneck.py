@@ -27,21 +27,29 @@ class _Suspect:
     """A possible bottleneck: how much of the time it was fully used, and the texts for it."""
 
     load: float
+    name: str
     finding: str
     remedy: str
 
 
 def bottleneck(readings: Readings) -> str:
-    """Names the bottleneck, its share of the time and a remedy, in one sentence."""
+    """Names the bottleneck, its share of the time and a remedy, in a few sentences."""
     if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
-        return "nothing has been read yet: try again after some batches"
+        return "nothing has been read yet. Call it again after a few batches."
     worst = max(_suspects(readings), key=lambda suspect: suspect.load)
     waited = _share(readings.consumer_waiting, readings.seconds)
     idle = _share(readings.idle, readings.num_threads * readings.seconds)
-    times = f"the training loop waited {waited:.0%} of the time, workers were idle {idle:.0%}"
+    times = (
+        f"The training loop waited {waited:.0%} of the time, and workers were idle {idle:.0%} of "
+        "it."
+    )
     if worst.load < _LEAST_LOAD:
-        return f"nothing limits alone: {times}; nearest to it, {worst.finding}; ask again later"
-    return f"{worst.finding}; {times}; {worst.remedy}"
+        return (
+            f"there is no single bottleneck. {times} The closest is {worst.name}: {worst.finding}. "
+            "Call it again after more batches."
+        )
+    remedy = f"{worst.remedy[:1].upper()}{worst.remedy[1:]}"
+    return f"{worst.name} is the bottleneck: {worst.finding}. {times} {remedy}."
 
 
 def _share(part: float, total: float) -> float:
@@ -65,8 +73,9 @@ def _training_loop(readings: Readings) -> _Suspect:
     load = 1 - _share(readings.consumer_waiting, readings.seconds)
     return _Suspect(
         load,
-        f"the training loop is the bottleneck: it was busy {load:.0%} of the time",
-        "nothing can be gained in the pipeline; make the loop faster, or leave it as it is",
+        "the training loop",
+        f"it was busy {load:.0%} of the time",
+        "the pipeline cannot go faster than the loop. Make the loop faster, or leave it as it is",
     )
 
 
@@ -74,8 +83,9 @@ def _budget(readings: Readings) -> _Suspect:
     load = _share(readings.budget_waiting, _scheduled(readings))
     return _Suspect(
         load,
-        f"memory limits: work waited for room {load:.0%} of the time",
-        "raise options(memory_bytes=...), or take a smaller window or batch",
+        "memory",
+        f"work waited for memory {load:.0%} of the time",
+        "raise options(memory_bytes=...), or use a smaller window or batch",
     )
 
 
@@ -85,7 +95,7 @@ def _workers(readings: Readings) -> _Suspect:
     total = sum(used.values())
     worst = max(pooled, key=lambda stage: used[id(stage)], default=None)
     if worst is None or total <= 0:
-        return _Suspect(0.0, "the workers", "")
+        return _Suspect(0.0, "the workers", "", "")
     cores = num_cores()
     if readings.num_threads > cores:
         # Workers that wait for a core count as busy.
@@ -96,7 +106,8 @@ def _workers(readings: Readings) -> _Suspect:
         busy = f"workers were busy {load:.0%} of the time"
     return _Suspect(
         load,
-        f"{worst.name} limits: {busy}, {_share(used[id(worst)], total):.0%} of that with it",
+        worst.name,
+        f"{busy}, {_share(used[id(worst)], total):.0%} of that in this stage",
         _less_work(worst, readings.num_threads, cores),
     )
 
@@ -107,19 +118,19 @@ def _cores(count: int) -> str:
 
 def _less_work(stage: StageReadings, num_threads: int, cores: int) -> str:
     if num_threads < cores:
-        more = f"give it more threads, options(num_threads={cores})"
+        more = f"use more threads with options(num_threads={cores})"
     elif num_threads == cores:
         more = "use a machine with more cores"
     else:
         more = (
-            f"remove options(num_threads={num_threads}), since threads beyond the {_cores(cores)} "
-            "help only reads that wait for storage"
+            f"remove options(num_threads={num_threads}), because more threads than the "
+            f"{_cores(cores)} help only when reads wait for storage"
         )
     if stage.counted.reads_files:
-        return f"{more}, or store the data uncompressed if they are compressed"
+        return f"{more}, or store the data uncompressed if it is compressed"
     if _groups(stage):
-        return f"{more}, or keep components small: convert them after the batch, on the device"
-    return f"{more}, or drop components that are not needed, with select"
+        return f"{more}, or keep components small and convert them after the batch, on the device"
+    return f"{more}, or drop unneeded components with select"
 
 
 def _groups(readings: StageReadings) -> bool:
@@ -135,12 +146,12 @@ def _python(stage: StageReadings, readings: Readings, before: Sequence[StageRead
     load = _share(stage.busy, readings.seconds * parallel)
     # More engine threads do not help here.
     num_processes = getattr(stage.counted.stage, "num_processes", 0)
-    whose = "its one thread" if parallel == 1 else f"each of its {parallel} threads"
+    whose = "its only thread" if parallel == 1 else f"each of its {parallel} threads"
     if num_processes:
-        whose = "its one process" if num_processes == 1 else f"each of its {parallel} processes"
+        whose = "its only process" if num_processes == 1 else f"each of its {parallel} processes"
         if num_processes > parallel:  # The pipeline waits for these processes in turn.
-            whose = f"the turn of its {num_processes} processes"
-    finding = f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time"
+            whose = f"the next of its {num_processes} processes"
+    finding = f"{whose} was busy {load:.0%} of the time"
     gets_batches = _gets_batches(before)
     remedy = _less_python(stage.counted.stage, gets_batches)
     held = stage.holds_gil
@@ -149,16 +160,19 @@ def _python(stage: StageReadings, readings: Readings, before: Sequence[StageRead
         is_short = seconds < _LEAST_SECONDS and not gets_batches
         if is_short:
             micros = f"{seconds * 1e6:.0f} µs"
-            remedy = f"its calls of {micros} are too short for more threads or processes: {remedy}"
+            remedy = (
+                f"its calls take only {micros}, too short for more threads or processes to help. "
+                f"{remedy[:1].upper()}{remedy[1:]}"
+            )
         if held <= _MOST_HELD:
-            finding += f", and releases the GIL for {1 - held:.0%} of that"
+            finding += f", and released the GIL for {1 - held:.0%} of that"
             if not is_short and (more := _more_threads(stage, parallel)) is not None:
-                remedy = f"give it num_threads={more}, or {remedy}"
+                remedy = f"pass num_threads={more}, or {remedy}"
         else:
-            finding += f", and holds the GIL for {held:.0%} of that"
+            finding += f", and held the GIL for {held:.0%} of that"
             if not is_short and not keeps_state(stage.counted.stage.called_function):
-                remedy = f"give it num_processes={max(num_cores(), 2)}, or {remedy}"
-    return _Suspect(load, finding, remedy)
+                remedy = f"pass num_processes={max(num_cores(), 2)}, or {remedy}"
+    return _Suspect(load, f"{stage.name} (Python)", finding, remedy)
 
 
 def _more_threads(stage: StageReadings, parallel: int) -> int | None:
@@ -173,27 +187,32 @@ def _more_threads(stage: StageReadings, parallel: int) -> int | None:
 def _less_python(stage: Stage, gets_batches: bool) -> str:
     if stage.reads_files:
         has_columns = getattr(stage, "columns", None) is not None
-        fewer = "name fewer columns" if has_columns else "name the columns you need, columns=[...]"
-        return f"{fewer}, or keep the data in a format that all threads read, such as TFRecords"
+        fewer = (
+            "read fewer columns" if has_columns else "list the columns you need with columns=[...]"
+        )
+        return (
+            f"{fewer}, or store the data in a format that all threads can read, such as TFRecords"
+        )
     if caller_of(stage) is None:
-        more = "more processes" if cast("Any", stage).num_processes else "a process of its own"
-        return f"give it {more} (num_processes), or write the examples to files"
-    advice = "" if gets_batches else "let it take whole batches, after batch(...), "
-    return f"make it native (headrace.native), {advice}or do less in it"
+        more = "more processes" if cast("Any", stage).num_processes else "a separate process"
+        return f"use {more} (num_processes), or write the examples to files"
+    advice = "" if gets_batches else "call it on whole batches, after batch(...), "
+    return f"make it native (headrace.native), {advice}or do less work in it"
 
 
 def _storage(stage: StageReadings, readings: Readings) -> _Suspect:
     load = _share(_stored(stage, readings), readings.seconds * _parallel(stage, readings))
     most = stage.counted.num_parallel
     more = (
-        "divide the data into more files, to read more files at the same time"
+        "divide the data into more files, so that more are read at once"
         if most is not None and most <= readings.num_threads
-        else "read more files at the same time with options(num_threads=...)"
+        else "read more files at once with options(num_threads=...)"
     )
     return _Suspect(
         load,
-        f"{stage.name} limits: its reads waited for storage {load:.0%} of the time",
-        f"{more}, or keep them on faster storage, or compressed",
+        stage.name,
+        f"its reads waited for storage {load:.0%} of the time",
+        f"{more}, or use faster storage, or compress the files",
     )
 
 
@@ -202,12 +221,13 @@ def _reader(stage: StageReadings, readings: Readings) -> _Suspect:
     computing = stage.busy - _stored(stage, readings)
     is_alone = parallel < readings.num_threads
     piece = getattr(stage.counted.stage, "piece", "file")
-    pieces = f"the one {piece}" if parallel == 1 else f"{parallel} {piece}s"
+    pieces = f"the only {piece}" if parallel == 1 else f"{parallel} {piece}s"
     load = _share(computing, _scheduled(readings) * parallel) if is_alone else 0.0
     return _Suspect(
         load,
-        f"{stage.name} limits: each {piece} is read by one thread, and the threads of {pieces} "
-        f"were busy {load:.0%} of the time",
+        stage.name,
+        f"each {piece} is read by one thread, and the threads of "
+        f"{pieces} were busy {load:.0%} of the time",
         f"divide the data into more {piece}s",
     )
 

@@ -38,7 +38,7 @@ def last_checkpoint(checkpoints: Sequence[Sequence[Any]]) -> Checkpoint:
         numbers = rest[0] if rest else []
         start = len(free) - (rest[1] if len(rest) > 1 else 0)
         if start < 0:
-            raise ValueError("a checkpoint has more inputs than there are.")
+            raise ValueError("a checkpoint needs more inputs than there are.")
         free[start:] = [Checkpoint(skip, numbers, free[start:])]
     (checkpoint,) = free
     return checkpoint

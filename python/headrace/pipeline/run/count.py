@@ -40,8 +40,11 @@ def count_of(chain: Stages, options: Mapping[str, Any], chain_specs: ChainSpecs)
     except TypeError:
         end = _num_read(chain)
     if any(step.length_after(1) == math.inf for step in steps(chain[:end])):
-        raise TypeError("count: the pipeline is endless, because epochs() has no count.")
-    _log.info("count: reading all of %s", " > ".join(stage.name for stage in chain[:end]))
+        raise TypeError(
+            "count: the pipeline is endless, because epochs() has no count. Pass a count, such "
+            "as epochs(3)."
+        )
+    _log.info("count: reading all examples of %s", " > ".join(stage.name for stage in chain[:end]))
     specs = ChainSpecs(chain_specs.specs[:end], chain_specs.parts, first=chain_specs.first)
     is_batched = batch_depth(chain[:end]) > 0
     length: float = 0
@@ -51,7 +54,10 @@ def count_of(chain: Stages, options: Mapping[str, Any], chain_specs: ChainSpecs)
     for step in steps(chain)[end - 1 :]:
         length = length_after(step, length)
     if length == math.inf:
-        raise TypeError("count: the pipeline is endless, because epochs() has no count.")
+        raise TypeError(
+            "count: the pipeline is endless, because epochs() has no count. Pass a count, such "
+            "as epochs(3)."
+        )
     return int(length)
 
 

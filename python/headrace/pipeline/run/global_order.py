@@ -34,7 +34,11 @@ class GlobalOrder:
         num_ordered = ordered_stages(chain)
         # If readers share a pipeline's batches, each of them sees only a part of the order.
         is_shared = any(step.effect is Effect.SHARES for step in steps(chain))
-        self._refusal = num_ordered if isinstance(num_ordered, str) else "readers share its batches"
+        self._refusal = (
+            num_ordered
+            if isinstance(num_ordered, str)
+            else "its batches are shared between readers"
+        )
         self._ordered = (
             chain[:num_ordered] if isinstance(num_ordered, int) and not is_shared else ()
         )
@@ -99,14 +103,15 @@ class GlobalOrder:
         """Returns the point of the order at the place of the program; `what` is for messages."""
         if self.seen is None:
             raise FailedPreconditionError(
-                None, None, f"{what}: there is no global order: {self._refusal}."
+                None, None, f"{what}: the batches have no global order, because {self._refusal}."
             )
         if self._is_cut:
             raise FailedPreconditionError(
                 None,
                 None,
-                f"{what}: pipeline '{name}' was resumed with other parts or weights of mix, so its "
-                "order is not that of one pipeline, expected an iteration from the beginning.",
+                f"{what}: pipeline '{name}' was resumed with other parts or weights of mix, so "
+                "its batches come from two different orders. Start an iteration from the "
+                "beginning.",
             )
         execution, *_ = self._begun
         point, is_known = self._point(self.seen, num_left)
@@ -117,9 +122,8 @@ class GlobalOrder:
                 raise FailedPreconditionError(
                     None,
                     None,
-                    f"{what}: pipeline '{name}' ended before the examples of the other ranks "
-                    "in the last step were seen, expected an open one. Call it before "
-                    "close().",
+                    f"{what}: pipeline '{name}' ended before it saw the examples of the other "
+                    f"ranks in the last step. Call {what}() before close().",
                 )
         return point
 

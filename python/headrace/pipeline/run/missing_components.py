@@ -15,9 +15,9 @@ _LEAST_RECORDS: Final[Mapping[str, int]] = {
     "json_array": 10_000,
 }
 _WORDS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "parse": ("record", "has a feature {}", "such lists are empty"),
-    "json_lines": ("line", "has a value for {}", "all of them are nulls or defaults"),
-    "json_array": ("record", "has a value for {}", "all of them are nulls or defaults"),
+    "parse": ("record", "has a feature named {}", "these lists are empty"),
+    "json_lines": ("line", "has a value for {}", "they are always null or the default"),
+    "json_array": ("record", "has a value for {}", "they are always null or the default"),
 }
 
 
@@ -53,7 +53,7 @@ def _warn(stage: str, unseen: engine.UnseenComponents) -> None:
     listing = ", ".join(map(repr, unseen.names))
     others = ", ".join(map(repr, unseen.present)) or "none"
     warnings.warn(
-        f"{stage}: of {records}, none {has.format(listing)}, so {result}; one of the {word}s has "
-        f"{others}. Correct the names, or remove those that the files do not have.",
+        f"{stage}: no {word} {has.format(listing)} ({records} read), so {result}. For comparison, "
+        f"one {word} has {others}. Correct the names, or remove those that the files do not have.",
         stacklevel=6,
     )

@@ -78,8 +78,8 @@ class MixtureParts:
             raise FailedPreconditionError(
                 None,
                 None,
-                f"counts: {self._divider} takes batches apart, so the parts of its examples are "
-                "not known, expected batches as they leave mix. Count a component with the part.",
+                f"counts: {self._divider} splits batches, so it is unknown which part of mix an "
+                "example came from. Add a component that names the part, and count that.",
             )
         before = self._resumed.counts if self._resumed is not None else {}
         mine = dict(zip(self._mix.called, execution.part_counts(num_left), strict=True))
@@ -185,13 +185,13 @@ def with_parts(
         return dict(state)
     if "parts" not in allow:
         raise ValueError(
-            f"resume: the parts of mix are {_list(new)}, but {_list(old)} in the pipeline of the "
-            "state. If this is intended, resume with allow={'parts'}."
+            f"resume: the parts of mix are {_list(new)}, but they were {_list(old)} when the "
+            f"state was saved. If this is intended, resume with allow={{'parts'}}."
         )
     if any(text is not None for text in state["functions"]):
         raise ValueError(
-            "resume: some functions keep a state, so the parts of mix must be the same as in the "
-            "pipeline of the state. Resume with the same parts."
+            "resume: some functions have state, so the parts of mix cannot change. Resume with "
+            "the parts that were used when the state was saved."
         )
     words = state["stages"]
     if not isinstance(words[0], list) or len(words[0]) != len(old) + 1:

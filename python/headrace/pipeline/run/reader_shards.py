@@ -58,12 +58,12 @@ def check_shares(where: str, pipe: Description) -> None:
     """
     if not batch_depth(pipe._stages):
         raise ValueError(
-            f"{where}: the pipeline gives examples, expected batches. End it with batch(...)."
+            f"{where}: the pipeline yields examples, expected batches. End it with batch(...)."
         )
     if not pipe._options.get("deterministic", True):
         raise ValueError(
-            f"{where}: the pipeline has options(deterministic=False), expected a fixed order. "
-            "Remove it."
+            f"{where}: the pipeline has options(deterministic=False), but its order must be "
+            "fixed. Remove that option."
         )
 
 

@@ -80,9 +80,9 @@ class Reports:
 
     def activity_lines(self, waits: Mapping[int, str]) -> Iterator[str]:
         """Yields lines of text about the current activity; see `activity_report`."""
-        yield f"pipeline '{self._name}', begun {time.monotonic() - self._begin:.1f} s ago"
+        yield f"pipeline '{self._name}', started {time.monotonic() - self._begin:.1f} s ago"
         if not self._has_begun:
-            yield "its first example is asked for" if self._is_beginning else "it has not begun"
+            yield "it is reading its first example" if self._is_beginning else "it has not started"
             return
         yield from activity_lines(self._execution, self._python_workers, self._names, waits)
 
@@ -92,7 +92,7 @@ class Reports:
         return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
 
     def bottleneck(self) -> str:
-        """Names the bottleneck, its share of the time and a remedy, in one sentence.
+        """Names the bottleneck, its share of the time and a remedy, in a few sentences.
 
         It covers the whole iteration so far. You can also call it after `close`.
         """

@@ -89,8 +89,8 @@ class _SkipCounter:
         if lost is None:
             self._throw(
                 failure,
-                "skip_errors: the number of examples lost here is not known, so no budget covers "
-                "it. Correct the file or copy it again, or remove it.",
+                "skip_errors: it is unknown how many examples are lost here, so the budget "
+                "cannot be checked. Correct the file, copy it again, or remove it.",
             )
             return
         self.count += lost
@@ -108,8 +108,8 @@ class _SkipCounter:
         these = "this one" if lost == 1 else f"these {lost}"
         self._throw(
             failure,
-            f"skip_errors: {before} before {these}, and the budget is {budget}. See "
-            "Batches.skipped; fix the data or the function, or raise the budget.",
+            f"skip_errors: {before} before {these}, and the budget is {budget}. Look at "
+            "Batches.skipped, then fix the data or the function, or raise the budget.",
         )
 
     def _throw(self, failure: engine.Failure, text: str) -> None:
@@ -123,7 +123,7 @@ class _SkipCounter:
         total, budget = self.rows + self.count, self.stage.budget
         if isinstance(budget, int) or self.is_open or self.count <= budget * total:
             return None
-        return f"{_left_out(self.count, total)}, and the budget is {budget:.3%}"
+        return f"{_left_out(self.count, total)}, but the budget is {budget:.3%}"
 
 
 def _left_out(count: int, total: int | None = None) -> str:
@@ -217,7 +217,7 @@ class Report:
         if not state and not self._judges:
             return
         if not state or len(state[2]) != len(self._judges):
-            raise ValueError("it is not a state of a pipeline with this description")
+            raise ValueError("the state was saved by a pipeline with other skip_errors stages")
         texts, entries, judges = state
         for judge, (rows, next_pass, is_open) in zip(self._judges.values(), judges, strict=True):
             judge.rows, judge.next_pass, judge.is_open = rows, next_pass, bool(is_open)
@@ -252,7 +252,7 @@ class Report:
         counts = Counter(one.stage for one in self.skipped)
         first = {one.stage: one for one in reversed(self.skipped)}
         return "; ".join(
-            f"{count} by {stage}, first {first[stage]}" for stage, count in counts.items()
+            f"{count} by {stage}, starting with {first[stage]}" for stage, count in counts.items()
         )
 
 
@@ -261,15 +261,15 @@ def _skipped(failure: engine.Failure, stage: str) -> Skipped:
     reason = failure.reason
     if failure.ends_file:
         lost = failure.num_lost
-        rest = "What follows in the file" if lost == 1 else f"The rest of the file, {_about(lost)},"
-        reason = f"{reason.rstrip('.')}. {rest} was not read."
+        rest = "" if lost == 1 else f", {_about(lost)},"
+        reason = f"{reason.rstrip('.')}. The rest of the file{rest} was not read."
     return Skipped(file, failure.record, failure.offset_bytes, stage, reason, failure.num_lost)
 
 
 def _about(lost: int | None) -> str:
     if lost is None:
         return "an unknown number of records"
-    return f"about {lost} records by the length of those before"
+    return f"about {lost} records, judging by the length of the earlier ones"
 
 
 def _key(failure: engine.Failure, stage: str) -> int:

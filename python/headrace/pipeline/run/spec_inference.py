@@ -154,14 +154,14 @@ def _of_source(
     if source.origin is Origin.ITERATOR:
         iterable = cast("Iterable_", source)
         name = f"iterable({name_of(iterable.factory)})"
-        start = "the start of its worker processes and " if iterable.num_processes else ""
-        text = f"{name}: {start}its first example, which says the components,"
+        start = "starting its worker processes and " if iterable.num_processes else ""
+        text = f"{name}: {start}reading the first example, which determines the components,"
         with named_if_stuck(text, seconds):
             return _learned_from_passes(iterable, behind)
     if source.origin is Origin.PARTS:
         parts = [part.specs[-1] for part in chain_specs.parts if part.first_empty_stage is None]
         return cast("Combination", source).combined_of(parts)
-    with named_if_stuck(f"{source.name}: the look at its components", seconds):
+    with named_if_stuck(f"{source.name}: inferring the components", seconds):
         return cast("InferredSource", source).inferred()
 
 

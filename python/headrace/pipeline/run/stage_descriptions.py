@@ -60,21 +60,22 @@ def check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "") 
         where: The position of a part in the whole pipeline, for messages.
     """
     for number, (one, another) in enumerate(zip(mine, other, strict=False)):
-        label = f"{where}stage {number}"
+        label = f"stage {number}{where}"
         if isinstance(one, list) and isinstance(another, list) and one[0] == another[0]:
             for part, (inner, outer) in enumerate(zip(one[1:], another[1:], strict=False)):
-                check_alike(inner, outer, f"in part {part} of {label}, ")
+                check_alike(inner, outer, f" of part {part} of {label}")
         if one != another:
             raise ValueError(
-                f"resume: {label} is {_shown(one)}, but {_shown(another)} in the pipeline of the "
-                f"state. {_remedy(one, another)}"
+                f"resume: {label} is {_shown(one)}, but it was {_shown(another)} when the state "
+                f"was saved. {_remedy(one, another)}"
             )
     if len(mine) != len(other):
         more, fewer = max(mine, other, key=len), min(len(mine), len(other))
-        whose = "this pipeline" if more is mine else "the pipeline of the state"
+        this, saved = "this pipeline", "the saved pipeline"
+        whose, other_pipeline = (this, saved) if more is mine else (saved, this)
         raise ValueError(
-            f"resume: {where}{whose} has {_shown(more[fewer])} after stage {fewer - 1}, and the "
-            "other does not. Resume with the same pipeline."
+            f"resume: {whose} has {_shown(more[fewer])} after stage {fewer - 1}{where}, but "
+            f"{other_pipeline} does not. Resume with the same pipeline."
         )
 
 
@@ -82,20 +83,20 @@ def _remedy(one: Words, another: Words) -> str:
     shards = [_shown(words) for words in (one, another)]
     if all(text.startswith("shard(") and "piece" in text for text in shards):
         return (
-            "With by='piece', each rank has its own files, and the positions of the other ranks "
-            "are unknown. Resume with the same rank and number of ranks, or start a new epoch with "
-            "epoch(e)."
+            "With by='piece', each rank reads its own files, so the positions of the other ranks "
+            "are unknown. Resume with the same rank and number of ranks, or start a new epoch "
+            "with epoch(e)."
         )
     if all(text.startswith("shard(") for text in shards):
         return (
-            "Resume with the same shard. A state works for other shards only if shard is not in a "
-            "part of a mix, concat or zip, and only map with stateless functions, parse, select, "
-            "rename, batches and one epochs follow it."
+            "Resume with the same shard. A state works with another shard only if shard is not "
+            "in a part of mix, concat or zip, and if it is followed only by map with stateless "
+            "functions, parse, select, rename, batches and one epochs."
         )
     if any(_shown(words).endswith(" processes") for words in (one, another)):
         return (
-            "Two or more processes of iterable yield a part each, so a state works only for the "
-            "same number. Resume with the same num_processes."
+            "Each process of iterable yields its own part of the data, so the number of "
+            "processes cannot change. Resume with the same num_processes."
         )
     return "Resume with the same pipeline."
 

@@ -184,7 +184,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
     for what in allow:
         if what not in _ALL_ALLOWED:
             raise ValueError(
-                f"resume: allow has {what!r}, expected only 'epochs', 'weights' and 'parts'."
+                f"resume: allow contains {what!r}, expected only 'epochs', 'weights' and 'parts'."
             )
     check_state(state)
     own = {
@@ -199,8 +199,8 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
     for key, mine in _numbers(chain).items():
         if key not in allow and mine != state[key]:
             raise ValueError(
-                f"resume: {_ALLOWED[key]}: {_list(mine)}, but {_list(state[key])} in the pipeline "
-                f"of the state. If this is intended, resume with allow={{{key!r}}}."
+                f"resume: {_ALLOWED[key]} changed from {_list(state[key])} to {_list(mine)} since "
+                f"the state was saved. If this is intended, resume with allow={{{key!r}}}."
             )
     seeds = list(state["seeds"])
     if len(seeds) != len(list(_drawn(chain))):
@@ -249,30 +249,30 @@ def _mixture(
         is_changed = is_changed or mix is None or mixture_state["names"] != list(mix.called)
     if is_changed and (mixture_state is None or state["weights"][:-1] != mine[:-1]):
         raise ValueError(
-            "resume: the weights of a mix may differ only if it is the source of the pipeline, not "
-            "a part of another one, and the state says where it is. Resume with the same weights."
+            "resume: the weights of mix can change only if mix is the source of the pipeline, "
+            "not a part of another combination, and if the state includes its position. Resume "
+            "with the same weights."
         )
     if is_changed and mixture_state is not None and mixture_state["place"] is None:
         raise ValueError(
-            "resume: the parts and weights of mix must be the same as in the pipeline of the "
-            "state, since a stage after mix holds examples back, such as a window, filter, pack or "
-            "skip_errors. Move that stage into the parts, or resume with the "
-            "same ones."
+            "resume: the parts and weights of mix cannot change, because a stage after mix, such "
+            "as a window, filter, pack or skip_errors, holds examples back. Move that stage into "
+            "the parts, or resume with the same parts and weights."
         )
     if is_changed and _has_inner_shard(before["stages"][:1]) != _has_inner_shard(
         describe_stages(chain[:1])
     ):
         raise ValueError(
-            "resume: the parts of mix must be the same as in the pipeline of the state, since a "
-            "part with a shard of its own was added to parts without, or the "
-            "last one was removed. Write shard after mix, or give such a part the others' shard."
+            "resume: the parts of mix cannot change in this way: a part with its own shard was "
+            "added to parts without one, or the last such part was removed. Write shard after "
+            "mix, or use the same shard in every part."
         )
     effects = {step.effect for step in steps(chain)}
     if is_changed and {Effect.DIVIDES, Effect.REPEATS} <= effects:
         raise ValueError(
-            "resume: the parts and weights of mix must be the same as in the pipeline of the "
-            "state, since epochs and shard follow mix. Loop over "
-            "pipe.epoch(n) instead of epochs, or resume with the same ones."
+            "resume: the parts and weights of mix cannot change, because epochs and shard follow "
+            "mix. Loop over pipe.epoch(n) instead of epochs, or resume with the same parts and "
+            "weights."
         )
     return (
         None
@@ -303,16 +303,16 @@ def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] |
         count, digests = expected_digests
         if count != len(paths):
             raise ValueError(
-                f"resume: there are {len(paths)} files, {_first(paths)}, but the state has "
-                f"{count}. Resume with the same files."
+                f"resume: the pipeline reads {len(paths)} files{_first(paths)}, but it read "
+                f"{count} when the state was saved. Resume with the same files."
             )
         for number, (actual, digest) in enumerate(zip(digests_of(paths)[1], digests, strict=True)):
             if actual != digest:
                 group = group_of(paths, number)
                 names = " to ".join(dict.fromkeys(map(_name, (group[0], group[-1]))))
                 raise ValueError(
-                    f"resume: {names} differs from the files of the state in name, size or order. "
-                    "Resume with the same files."
+                    f"resume: {names}: the name, size or order of the files has changed since "
+                    "the state was saved. Resume with the same files."
                 )
 
 
@@ -332,14 +332,14 @@ def check_state(state: Mapping[str, Any]) -> None:
         )
     if isinstance(version, int) and version > _VERSION:
         raise ValueError(
-            f"resume: the state has version {version}, but this headrace reads states up to "
-            f"version {_VERSION}. Update headrace."
+            f"resume: the state has version {version}, but this version of headrace reads states "
+            f"only up to version {_VERSION}. Update headrace."
         )
     if isinstance(version, int) and not isinstance(version, bool) and 0 < version < _VERSION:
         raise ValueError(
-            f"resume: the state has version {version}, but this headrace reads only states of "
-            f"version {_VERSION}. Resume with the headrace that wrote it, or start from the "
-            "beginning."
+            f"resume: the state has version {version}, but this version of headrace reads only "
+            f"states of version {_VERSION}. Resume with the version of headrace that saved it, or "
+            "start from the beginning."
         )
     # These entries are optional: "revisions" for data sets on the hub, "contents" for functions
     # that depend on files, and "mixture" for a mix.
@@ -372,10 +372,10 @@ def _remedy(other: Mapping[str, Any]) -> str:
     """Suggests what to do with a dict that is not a state."""
     for key, value in other.items():
         if isinstance(value, Mapping) and {"version", "checksum"} <= set(value):
-            return f"The entry {key!r} is one: resume(checkpoint[{key!r}])."
+            return f"Its entry {key!r} is such a state: resume(checkpoint[{key!r}])."
     if {"epoch", "batches"} <= set(other):
-        return "It is the state of a to_torch() loader: pass it to the loader's load_state_dict."
-    return "If it is a whole checkpoint, pass its entry for the data."
+        return "It is the state of a to_torch() loader, so pass it to the loader's load_state_dict."
+    return "If it is a whole checkpoint, pass the entry for the data."
 
 
 def _has_types(content: Mapping[str, Any]) -> bool:
@@ -460,8 +460,8 @@ def _with_seed(stage: Stage, seeds: Iterator[int]) -> Stage:
     seed = next(seeds)
     if getattr(stage, "is_seed_given", True) and mine != seed:
         raise ValueError(
-            f"resume: the seed of {stage.name} is {mine}, but {seed} in the pipeline of the state. "
-            "Resume with the same seed, or omit it."
+            f"resume: the seed of {stage.name} is {mine}, but it was {seed} when the state was "
+            "saved. Resume with the same seed, or remove the seed."
         )
     return cast("Stage", replace(cast("Any", stage), seed=seed))
 
@@ -483,4 +483,4 @@ def _name(path: bytes) -> str:
 
 
 def _first(paths: Sequence[bytes]) -> str:
-    return f"{_name(paths[0])} the first" if paths else "none"
+    return f" (the first is {_name(paths[0])})" if paths else ""

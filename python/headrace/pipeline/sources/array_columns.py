@@ -39,7 +39,9 @@ class ArrayColumns:
         self.arrays = {name: _checked(f"arrays: '{name}'", a) for name, a in arrays.items()}
         lengths = {name: len(array) for name, array in self.arrays.items()}
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"arrays: the lengths are {lengths}, expected equal ones.")
+            raise ValueError(
+                f"arrays: the arrays have different lengths: {lengths}. Make them equally long."
+            )
 
 
 def array_columns(components: Any) -> ArrayColumns:
@@ -65,9 +67,9 @@ def array_columns(components: Any) -> ArrayColumns:
         )
     for name in columns:
         if not isinstance(name, str):
-            raise TypeError(f"arrays: the name {name!r} is not a str. Rename the column.")
+            raise TypeError(f"arrays: the name {name!r} is not a string. Rename the column.")
     if not columns:
-        raise ValueError("arrays: no arrays given, expected at least one.")
+        raise ValueError("arrays: there are no arrays, expected at least one.")
     return ArrayColumns(columns)
 
 
@@ -75,7 +77,7 @@ def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
     """Yields the columns of a data frame or Arrow table. Missing values raise an error."""
     names = table.column_names if package == "pyarrow" else list(table.columns)
     if len(set(names)) < len(names):
-        raise ValueError(f"arrays: the columns are {names}, expected different names. Rename one.")
+        raise ValueError(f"arrays: two columns have the same name: {names}. Rename one.")
     for name in names:
         column = table[name]
         missing = _missing(package, column)
@@ -83,8 +85,8 @@ def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
         has_nan = package == "pandas" and getattr(column.dtype, "kind", "") == "f"
         if missing and not (has_nan and isinstance(column.dtype, np.dtype)):
             raise ValueError(
-                f"arrays: the column {name!r} has {missing} missing values, expected none. Fill "
-                "them in, or drop their rows first."
+                f"arrays: the column {name!r} has {missing} missing values. Fill them in, or drop "
+                "their rows first."
             )
         # By default, Arrow refuses conversions that need a copy, such as those of strings.
         options = {"zero_copy_only": False} if package == "pyarrow" else {}
@@ -104,7 +106,7 @@ def _array(what: str, value: Any) -> npt.NDArray[Any]:
     is_python = isinstance(value, (list, tuple))
     array = of_python(what, value) if is_python else as_array(what, value)
     if array.ndim == 0:
-        raise ValueError(f"{what} is a scalar, expected a row for each example.")
+        raise ValueError(f"{what} is a scalar, expected an array with one row for each example.")
     return array
 
 

@@ -47,8 +47,8 @@ def _tables(paths: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"arrow: {printable(directory)}: it is a DatasetDict with the splits "
-                f"{', '.join(splits)}, expected one of them. Pass its directory, such as "
+                f"arrow: {printable(directory)}: this directory is a DatasetDict with the splits "
+                f"{', '.join(splits)}. Pass the directory of one split, such as "
                 f"{os.path.join(directory, splits[0])!r}.",
             )
         if name == "state.json" and (files := _field(path, "_data_files")):
@@ -59,7 +59,7 @@ def _tables(paths: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
         raise NotFoundError(
             None,
             None,
-            f"arrow: {printable(min(missing))}: there is no such file, but state.json lists it. "
+            f"arrow: {printable(min(missing))}: this file is missing, but state.json lists it. "
             "Copy the directory again.",
         )
 

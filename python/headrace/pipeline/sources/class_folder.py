@@ -64,7 +64,7 @@ class ClassFolder(FileSource, is_base=True):
             directories = [entry.path.rpartition("/")[2] for entry in inside if entry.is_directory]
         else:
             with os_errors(
-                self.root, ". Pass the directory that contains a directory for each class."
+                self.root, ". Pass the directory that contains a subdirectory for each class."
             ):
                 directories = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
         names = tuple(sorted(name for name in directories if not name.startswith(".")))
@@ -72,7 +72,8 @@ class ClassFolder(FileSource, is_base=True):
             raise NotFoundError(
                 None,
                 None,
-                f"{self.name}: {self.root}: it has no directories, expected one for each class.",
+                f"{self.name}: {self.root}: this directory has no subdirectories, expected one "
+                "for each class.",
             )
         return names
 
@@ -104,21 +105,21 @@ class ClassFolder(FileSource, is_base=True):
         others = [path for path in files if path.lower().endswith(self.others)]
         if self.extensions == self.decoded and others:
             num_more = len(others) - 1
-            which = f"and {num_more} more in the class are" if num_more else "is"
+            which = f" and {num_more} more of its class" if num_more else ""
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{self.name}: {others[0]}: this {self.noun} {which} in a format that "
-                f"headrace.ops does not decode, expected {_listed(self.decoded)}. Name those that "
-                f"you want: {self.name}(root, extensions={self.example}), and decode them in a "
+                f"{self.name}: {others[0]}: headrace.ops cannot decode this {self.noun}{which}, "
+                f"because it decodes only {_listed(self.decoded)}. List the extensions to read, "
+                f"such as {self.name}(root, extensions={self.example}), and decode the files in a "
                 "Python function.",
             )
         if not kept:
             raise NotFoundError(
                 None,
                 None,
-                f"{self.name}: {directory}: there are no {self.noun}s in this directory, expected "
-                f"files whose names end with {_listed(self.extensions)}. Remove it, or put "
+                f"{self.name}: {directory}: this directory has no {self.noun}s, expected files "
+                f"whose names end with {_listed(self.extensions)}. Remove the directory, or put "
                 f"{self.noun}s into it.{_why_none(directory, self.noun)}",
             )
         return kept
@@ -145,9 +146,9 @@ def chosen_extensions(where: str, extensions: Iterable[str], example: str) -> tu
     """
     chosen = (extensions,) if isinstance(extensions, str) else tuple(extensions)
     if not all(isinstance(one, str) and one.strip(".") for one in chosen):
-        raise TypeError(f"{where}: extensions are {chosen}, expected strings such as {example!r}.")
+        raise TypeError(f"{where}: extensions is {chosen}, expected strings such as {example!r}.")
     if not chosen:
-        raise ValueError(f"{where}: no extensions given, expected at least one, or None.")
+        raise ValueError(f"{where}: extensions is empty, expected at least one extension, or None.")
     return tuple(f".{one.lower().lstrip('.')}" for one in chosen)
 
 
@@ -169,7 +170,10 @@ def _why_none(directory: str, noun: str) -> str:
     if storage.is_remote(directory) or not os.path.islink(directory):
         return ""
     target = os.path.realpath(directory)
-    return f" It is a link to {target}: {noun}s that have another name here count there."
+    return (
+        f" The directory is a link to {target}. If that directory is also part of another class, "
+        f"its {noun}s count there."
+    )
 
 
 def _remote_files(root: str) -> Iterator[str]:

@@ -71,7 +71,7 @@ def as_columns(where: str, columns: object) -> Pairs | None:
         return None
     pairs = _typed(where, "columns", columns)
     if not pairs:
-        raise ValueError(f"{where}: columns is empty, expected at least one.")
+        raise ValueError(f"{where}: columns is empty, expected at least one column.")
     return pairs
 
 
@@ -86,8 +86,8 @@ def as_dtypes(where: str, dtypes: object, columns: object) -> Pairs:
         return ()
     if isinstance(columns, Mapping):
         raise ValueError(
-            f"{where}: columns has the types of all columns, and dtypes those of some, expected "
-            "one of them. Put the types into columns."
+            f"{where}: columns already has the types of all columns, so dtypes is not allowed. "
+            "Put all types into columns."
         )
     return _typed(where, "dtypes", dtypes)
 
@@ -114,7 +114,8 @@ def with_dtypes(where: str, specs: Mapping[str, Spec], dtypes: Pairs) -> dict[st
         if name not in specs:
             there = ", ".join(map(repr, specs))
             raise ValueError(
-                f"{where}: there is no column {name!r} in {there}, which dtypes names."
+                f"{where}: dtypes has a type for {name!r}, but there is no such column. The "
+                f"columns are {there}."
             )
     typed: dict[str, Spec] = {}
     for name, spec in specs.items():
@@ -159,7 +160,8 @@ def components_of(
         if name not in specs or name in masks:
             there = ", ".join(repr(name) for name in specs if name not in masks)
             raise ValueError(
-                f"{where}: there is no column {name!r} in {there}, which defaults names."
+                f"{where}: defaults has a value for {name!r}, but there is no such column. The "
+                f"columns are {there}."
             )
     for name, word in columns:
         feature = word.dtype if isinstance(word, Nullable) else word
@@ -192,8 +194,8 @@ def specs_of(where: str, columns: Pairs) -> dict[str, Spec]:
 
 def _of_mask(where: str, name: str, mask: str) -> str:
     return (
-        f"{where}: the column {name!r} is hr.Nullable, and its mask has the name of the column "
-        f"{mask!r}. Leave one out."
+        f"{where}: the mask of the hr.Nullable column {name!r} would be called {mask!r}, but "
+        "there is already a column of this name. Remove one of the two."
     )
 
 
@@ -244,7 +246,9 @@ def _spec(where: str, name: str, word: Any) -> Spec:
 def _type(what: str, word: Any) -> ElementType:
     dtype = element_type(what, word)
     if not isinstance(dtype, type) and dtype.kind == "c":
-        raise TypeError(f"{what} is {dtype}, expected numbers that are not complex.")
+        raise TypeError(
+            f"{what} is {dtype}, but complex numbers are not supported. Use real numbers."
+        )
     return dtype
 
 
@@ -254,7 +258,8 @@ def _default(name: str, spec: Spec, value: Any) -> Any:
         return np.array(b"null" if value is NULL else json_text("defaults", name, value), object)
     if spec.is_nested and _is_list(value) and len(value):
         raise ValueError(
-            f"the default of {name!r} is {value!r}, expected []: lists of lists have no other one."
+            f"the default of {name!r} is {value!r}, expected [], which is the only possible "
+            "default for lists of lists."
         )
     shape = (len(value),) if spec.is_ragged and _is_list(value) else spec.shape
     if spec.is_ragged and not _is_list(value):

@@ -62,14 +62,14 @@ def parts_of(where: str, pipelines: Iterable[Chain]) -> tuple[Stages, ...]:
     """
     if isinstance(pipelines, Chain) or not isinstance(pipelines, Iterable):
         raise TypeError(
-            f"{where}: got {pipelines!r}, expected several pipelines, such as {where}([a, b])."
+            f"{where}: got {pipelines!r}, expected a list of pipelines, such as {where}([a, b])."
         )
     parts = list(pipelines)
     for part in parts:
         if not isinstance(part, Chain):
-            raise TypeError(f"{where}: got {part!r}, expected pipelines.")
+            raise TypeError(f"{where}: got {part!r}, expected a pipeline.")
     if not parts:
-        raise ValueError(f"{where}: no pipelines given, expected at least one.")
+        raise ValueError(f"{where}: there are no pipelines, expected at least one.")
     return tuple(part._stages for part in parts)
 
 
@@ -79,10 +79,14 @@ def check_alike(where: str, parts: Sequence[Stages]) -> None:
     for other in known_specs[1:]:
         if other != known_specs[0]:
             raise ValueError(
-                f"{where}: the components are {known_specs[0]} and {other}, expected the same."
+                f"{where}: the pipelines have different components: {known_specs[0]} and {other}. "
+                "Make them equal with select, rename or map."
             )
     if len({batch_depth(part) for part in parts}) > 1:
-        raise ValueError(f"{where}: some give batches, others examples, expected the same.")
+        raise ValueError(
+            f"{where}: some pipelines yield batches and others examples. Call batch(...) in all "
+            "of them, or in none."
+        )
 
 
 def _common(where: str, parts: Sequence[Specs]) -> Specs:
@@ -90,13 +94,14 @@ def _common(where: str, parts: Sequence[Specs]) -> Specs:
     for other in types[1:]:
         if list(other.items()) != list(types[0].items()):
             raise ValueError(
-                f"{where}: the components are {types[0]} and {other}, expected the same."
+                f"{where}: the pipelines have different components: {types[0]} and {other}. Make "
+                "them equal with select, rename or map."
             )
     for name, spec in parts[0].items():
         if any(part[name].is_listed != spec.is_listed for part in parts):
             raise ValueError(
                 f"{where}: the component {name!r} of a batch is a list of arrays in some parts, "
-                "expected the same in all. Give each batch(...) the same lists."
+                "but not in all. Pass the same lists to each batch(...)."
             )
     return {
         name: reduce(Spec.merged, (part[name] for part in parts[1:]), spec)

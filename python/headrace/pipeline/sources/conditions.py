@@ -40,7 +40,10 @@ def as_where(where: str, condition: object) -> tuple[Condition, ...]:
     """
     if condition is None:
         return ()
-    form = f'{where}: where is {condition!r}, expected conditions such as [("year", ">=", 2020)].'
+    form = (
+        f'{where}: where is {condition!r}, expected a list of conditions, such as [("year", ">=", '
+        "2020)]."
+    )
     if isinstance(condition, (str, Mapping)) or not isinstance(condition, Sequence):
         raise TypeError(form)
     return tuple(_condition(where, form, item) for item in condition)
@@ -52,25 +55,27 @@ def _condition(where: str, form: str, item: object) -> Condition:
     name, op, value = item
     if op not in _OPS:
         raise ValueError(
-            f"{where}: the condition on {name!r} has {op!r}, expected one of {', '.join(_OPS)}."
+            f"{where}: the condition on {name!r} uses {op!r}, expected one of {', '.join(_OPS)}."
         )
     if op not in _SEVERAL:
         return name, op, _plain(where, name, value)
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise TypeError(f"{where}: {name!r} {op} {value!r}: expected a list of values.")
+        raise TypeError(
+            f"{where}: the condition on {name!r} is {op} {value!r}, expected a list of values."
+        )
     return name, op, tuple(_plain(where, name, one) for one in value)
 
 
 def _plain(where: str, name: str, value: Any) -> Any:
     if value is None or type(value).__name__ == "NAType":  # NAType is the null of pandas.
         raise ValueError(
-            f"{where}: the condition on {name!r} compares with {value!r}. A null meets no "
-            "condition; read the column as hr.Nullable, and use filter."
+            f"{where}: the condition on {name!r} compares with {value!r}, but nulls never match a "
+            "condition. Read the column as hr.Nullable, and use filter."
         )
     if _is_nothing(value):
         raise ValueError(
             f"{where}: the condition on {name!r} compares with {value!r}, which never matches. "
-            "Use filter, with np.isnan or np.isnat."
+            "Use filter with np.isnan or np.isnat."
         )
     is_time = isinstance(value, (np.datetime64, np.timedelta64))
     return value.item() if isinstance(value, np.generic) and not is_time else value
@@ -93,8 +98,8 @@ def is_met(value: int | str | None, condition: Condition) -> bool:
     for one in operand if op in _SEVERAL else (operand,):
         if isinstance(value, str) != isinstance(one, str):
             raise TypeError(
-                f"where: the column {name!r} is {value!r} in the name of a directory, and is "
-                f"compared with {one!r}, expected values of one type."
+                f"where: the column {name!r} is {value!r} in the name of a directory, so it "
+                f"cannot be compared with {one!r}. Use a value of the same type."
             )
     return _OPS[op](value, operand)
 
@@ -114,8 +119,8 @@ def native_condition(where: str, spec: Spec | None, condition: Condition) -> eng
         return engine.Condition(native(column), op, texts)
     if spec.shape != () or spec.dtype is Json:
         raise TypeError(
-            f"{where}: the condition on {name!r}, which is {spec}, expected a column of single "
-            "values. Use filter."
+            f"{where}: the condition on {name!r} does not work, because the column is {spec}. "
+            "Conditions need columns of single values. Use filter."
         )
     column = Component(name, spec, None, is_inferred=True, has_mask=True)
     return engine.Condition(native(column), op, [_value(where, name, spec, one) for one in values])
@@ -126,7 +131,7 @@ def _decimal_text(where: str, name: str, value: Any) -> str:
     number = Decimal(repr(value) if isinstance(value, float) else value) if is_number else None
     if number is None or not number.is_finite():
         raise TypeError(
-            f"{where}: the condition on {name!r}, which has decimals, compares with {value!r}, "
+            f"{where}: the condition on the decimal column {name!r} compares with {value!r}, "
             "expected a number or a decimal.Decimal."
         )
     return format(number, "f")
@@ -141,12 +146,14 @@ def _value(where: str, name: str, spec: Spec, value: Any) -> Any:
     if spec.dtype.kind in "mM":
         exact = exactly(value, spec.dtype) if not isinstance(value, (int, float)) else None
         if exact is None:
-            raise ValueError(f"{wrong}, expected a time that {spec.dtype.name} holds exactly.")
+            raise ValueError(
+                f"{wrong}, expected a time that {spec.dtype.name} can represent exactly."
+            )
         return int(exact.astype(np.int64))
     if not isinstance(value, (bool, int, float)) or isinstance(value, bool) != (
         spec.dtype.kind == "b"
     ):
-        raise TypeError(f"{wrong}, expected a value of its type.")
+        raise TypeError(f"{wrong}, expected a value of the same type.")
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         return float(value)
     return value

@@ -76,7 +76,7 @@ class Csv(InferredSource):
         for column in spec:
             if column.decided is not None and column.name not in typed:
                 _log.warning(
-                    "csv: %s. Correct the line, or give the type, with dtypes={%r: ...}.",
+                    "csv: %s. Correct the line, or set the type with dtypes={%r: ...}.",
                     column.decided,
                     column.name,
                 )
@@ -178,11 +178,14 @@ def csv(
                 "bool, bytes or str. Read it as str and convert it in map."
             )
         if spec.shape != ():
-            raise ValueError(f"csv: the column {name!r} is {spec!r}, expected one value a field.")
+            raise ValueError(
+                f"csv: the column {name!r} is {spec!r}, but a CSV field holds a single value. "
+                "Read it as str, and split it in map."
+            )
     if chosen is None and not header:
         raise ValueError(
-            "csv: header is False and no columns are given, expected their types in order, such as "
-            'columns={"a": int, "b": float}.'
+            "csv: header is False, so the columns need names and types. List them in order, such "
+            'as columns={"a": int, "b": float}.'
         )
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not _is_delimiter(delimiter):
         raise ValueError(f"csv: delimiter is {delimiter!r}, expected one ASCII character.")
@@ -202,7 +205,7 @@ def _texts(na_values: object) -> tuple[str, ...]:
     result = tuple(texts)
     if not all(isinstance(text, str) for text in result):
         raise TypeError(
-            f'csv: na_values is {na_values!r}, expected texts of fields, such as ["NA", "null"].'
+            f'csv: na_values is {na_values!r}, expected strings, such as ["NA", "null"].'
         )
     return result
 

@@ -133,7 +133,7 @@ def first_found(
     paths: Sequence[str],
     words: str,
     infer: Callable[[bytes], _Found | None],
-    remedy: str = "Give them, with columns={...}.",
+    remedy: str = "List the columns with columns={...}.",
 ) -> _Found:
     """Returns the result of `infer` for the first file that has one.
 

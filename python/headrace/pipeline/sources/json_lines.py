@@ -180,14 +180,14 @@ def as_json(
         inner = next((other for other, _ in chosen or () if other.startswith(f"{name}.")), None)
         if inner is not None:
             raise ValueError(
-                f"{where}: the columns {name!r} and {inner!r} are given, but {name!r} cannot be "
-                "an object and a value. Leave one out."
+                f"{where}: the columns {name!r} and {inner!r} contradict each other, because "
+                f"{name!r} cannot be both an object and a value. Remove one of them."
             )
     typed = as_dtypes(where, dtypes, columns)
     for name, spec in specs_of(where, typed if chosen is None else chosen).items():
         if getattr(spec.dtype, "kind", "") == "m":
             raise TypeError(
-                f"{where}: the column {name!r} is {spec}, which JSON does not write. Read it as "
+                f"{where}: the column {name!r} is {spec}, which JSON does not support. Read it as "
                 "str or as a number, and convert it in map."
             )
     check_compression(where, compression)

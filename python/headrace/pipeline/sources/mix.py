@@ -100,7 +100,8 @@ class Mix(Combination):
         if self.measured is not None:
             if self.measured not in specs or specs[self.measured].shape == ():
                 raise ValueError(
-                    f"mix: unit names the component {self.measured!r}, expected one that is a list."
+                    f"mix: unit names the component {self.measured!r}, expected a component that "
+                    "is a list."
                 )
             measured = list(specs).index(self.measured)
         parts = planning.part_plans()
@@ -178,7 +179,7 @@ def checked_part_names(names: tuple[object, ...]) -> tuple[str, ...]:
     """Returns the part names. Raises TypeError if one is not a string."""
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"mix: {name!r} is not a name of a part, expected strings.")
+            raise TypeError(f"mix: {name!r} is not a valid name for a part, expected a string.")
     return tuple(map(str, names))
 
 
@@ -198,17 +199,23 @@ def checked_schedule(
             return tuple(1.0 for _ in range(count)), ()
         return _checked("weights are", _weights(weights, names, count)), ()
     if weights is not None:
-        raise ValueError("mix: weights and schedule are given, expected one of them.")
+        raise ValueError(
+            "mix: weights and schedule cannot be used together. Pass only one of them."
+        )
     if not isinstance(schedule, Mapping):
-        raise TypeError(f"mix: schedule is {schedule!r}, expected a dict of weights by examples.")
+        raise TypeError(
+            f"mix: schedule is {schedule!r}, expected a dict from example numbers to weights."
+        )
     changes = []
     for position, weights_there in schedule.items():
-        what = f"weights from example {position} on are"
+        what = f"the weights from example {position} on are"
         chosen = _checked(what, _weights(weights_there, names, count))
-        changes.append((checked_int("mix", "a place of schedule", position, 0), chosen))
+        changes.append((checked_int("mix", "a position in schedule", position, 0), chosen))
     changes.sort()
     if not changes or changes[0][0] != 0:
-        raise ValueError("mix: schedule has no weights from example 0 on, expected some.")
+        raise ValueError(
+            "mix: schedule has no weights for the beginning. Add an entry for example 0."
+        )
     return changes[0][1], tuple(changes[1:])
 
 
@@ -243,24 +250,31 @@ def checked_unit(unit: object, specs: Sequence[Mapping[str, Spec] | None]) -> st
 def _checked(what: str, weights: tuple[float, ...]) -> tuple[float, ...]:
     """Returns the weights. Raises ValueError if one is negative or not finite, or if all are 0."""
     if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
-        raise ValueError(f"mix: {what} {weights}, expected numbers from 0 up, and one above it.")
+        raise ValueError(
+            f"mix: {what} {weights}, expected numbers of at least 0, not all of them 0."
+        )
     return weights
 
 
 def _weights(weights: object, names: tuple[str, ...], count: int) -> tuple[float, ...]:
     if isinstance(weights, Mapping):
         if not names:
-            raise ValueError("mix: weights have names, but the pipelines have none. Give a dict.")
+            raise ValueError(
+                "mix: weights is a dict, but the pipelines have no names. Pass the pipelines as "
+                "a dict, too."
+            )
         if set(weights) != set(names):
             raise ValueError(
-                f"mix: weights are of {', '.join(map(repr, weights))}, expected one for each of "
-                f"{', '.join(map(repr, names))}."
+                f"mix: weights has the names {', '.join(map(repr, weights))}, expected the names "
+                f"of the pipelines: {', '.join(map(repr, names))}."
             )
         weights = [weights[name] for name in names]
     try:
         chosen = tuple(float(weight) for weight in weights)  # type: ignore[attr-defined]
     except (TypeError, ValueError) as error:
-        raise TypeError(f"mix: weights are {weights!r}, expected numbers from 0 up.") from error
+        raise TypeError(f"mix: weights is {weights!r}, expected numbers of at least 0.") from error
     if len(chosen) != count:
-        raise ValueError(f"mix: there are {len(chosen)} weights, expected {count}.")
+        raise ValueError(
+            f"mix: there are {len(chosen)} weights, expected one for each of the {count} pipelines."
+        )
     return chosen

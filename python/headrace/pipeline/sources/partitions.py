@@ -40,9 +40,9 @@ def partitions_of(where: str, files: Sequence[tuple[bytes, str]]) -> Partitions:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{where}: {os.fsdecode(path)}: its directories name the columns {sorted(pairs)}, "
-                f"expected {sorted(names)}, as those of {os.fsdecode(files[0][0])}. Read them "
-                "apart, and put the pipelines together with concat.",
+                f"{where}: {os.fsdecode(path)}: its directories define the columns "
+                f"{sorted(pairs)}, expected {sorted(names)}, as for {os.fsdecode(files[0][0])}. "
+                "Read the files separately, and combine the pipelines with concat.",
             )
     return {name: _values([pairs[name] for pairs in pairs_of_files]) for name in names}
 
@@ -64,8 +64,8 @@ def _exact(where: str, name: str, spec: Spec, value: int | str) -> npt.NDArray[A
     result = exactly(text, spec.dtype) if is_fit else None
     if result is None:
         raise ValueError(
-            f"{where}: the column {name!r} is {value!r} in the name of a directory, expected "
-            f"{spec}. Read it as another type."
+            f"{where}: the column {name!r} is {value!r} in the name of a directory, which is not "
+            f"a value of {spec}. Read the column as another type."
         )
     return np.array(carried(result), order="C")
 

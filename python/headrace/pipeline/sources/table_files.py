@@ -229,14 +229,16 @@ def as_table_columns(
         types = as_columns(where, columns)
         return None, types, as_defaults(where, defaults, types), as_where(where, conditions), typed
     if isinstance(columns, (str, bytes)) or not (columns is None or isinstance(columns, Sequence)):
-        raise TypeError(f"{where}: columns is {columns!r}, expected a list of names, or a dict.")
+        raise TypeError(f"{where}: columns is {columns!r}, expected a list of names or a dict.")
     if not all(isinstance(name, str) for name in columns or ()):
         raise TypeError(f"{where}: columns is {columns!r}, expected a list of names.")
     if columns is not None and not columns:
-        raise ValueError(f"{where}: columns is empty, expected at least one.")
+        raise ValueError(f"{where}: columns is empty, expected at least one column.")
     names = None if columns is None else tuple(columns)
     if names is not None and len(set(names)) < len(names):
-        raise ValueError(f"{where}: columns has a name twice, expected each once: {list(names)}.")
+        raise ValueError(
+            f"{where}: columns contains a name twice: {list(names)}. Remove the duplicate."
+        )
     return names, None, as_defaults(where, defaults, None), as_where(where, conditions), typed
 
 

@@ -79,9 +79,9 @@ class TokenFile:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{self.path}: documents={documents!r} needs the ends of documents, and there is "
-                "no index of them beside the file: an .idx as Megatron writes, or .ds.index as "
-                "datatrove does. Write one, or omit documents.",
+                f"{self.path}: documents={documents!r} needs an index of the documents, but there "
+                "is none next to the file: neither an .idx file from Megatron nor a .ds.index "
+                "file from datatrove. Create one, or remove documents.",
             )
         index = self.form, os.fsencode(self.index)
         return engine.TokenFile(path, self.first_byte, self.num_tokens, index)
@@ -101,12 +101,13 @@ def data_files(paths: Sequence[bytes]) -> list[str]:
             if name.endswith(_COMPRESSED):
                 raise _invalid(
                     name,
-                    "it is compressed, by its name. Decompress it: windows are read from any place",
+                    "the name says that this file is compressed. Decompress it, because windows "
+                    "are read from the middle of the file",
                 )
             files.append(name)
         elif (tokens := name.removesuffix(beside) + _BESIDE[beside]) not in there:
             raise _invalid(
-                name, f"it is an index, without tokens. Give the file of tokens: {tokens}"
+                name, f"this is an index file, which has no tokens. Pass the token file: {tokens}"
             )
     return files
 
@@ -133,14 +134,14 @@ def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
             dtype_in_file = _of_npy(path)[0]
         case _ if dtype is None:
             raise _invalid(
-                path, "it does not store the type of its tokens. Pass it, such as dtype=np.uint16"
+                path,
+                "this file does not store the type of its tokens. Pass the type, such as "
+                "dtype=np.uint16",
             )
         case _:
             return dtype
     if dtype is not None and dtype != dtype_in_file:
-        raise _invalid(
-            path, f"its tokens are {dtype_in_file}, and dtype is {dtype}. Leave dtype out"
-        )
+        raise _invalid(path, f"its tokens are {dtype_in_file}, but dtype is {dtype}. Remove dtype")
     return dtype_in_file
 
 
@@ -177,8 +178,8 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
             stored_dtype, expected = _of_megatron(index)
             if stored_dtype == dtype and expected != size:
                 text = (
-                    f"it has {size} bytes, expected {expected} by {index}: the index is of another "
-                    "file, or one of them is cut short. Copy both again"
+                    f"the file has {size} bytes, but {index} expects {expected}. Either the index "
+                    "belongs to another file, or one of the two was cut short. Copy both again"
                 )
                 raise _damaged(path, text)
         case "datatrove":
@@ -188,7 +189,7 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
             num_bytes = num_tokens * stored_dtype.itemsize
             if stored_dtype == dtype and size != first_byte + num_bytes:
                 text = (
-                    f"it has {size} bytes, expected {first_byte + num_bytes}: a header of "
+                    f"the file has {size} bytes, expected {first_byte + num_bytes}: a header of "
                     f"{first_byte} bytes and {num_tokens} tokens of {stored_dtype}. Copy the file "
                     "again"
                 )
@@ -196,15 +197,16 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
     if stored_dtype != dtype:
         raise _invalid(
             path,
-            f"its tokens are {stored_dtype}, expected {dtype}. Read files of one type together",
+            f"its tokens are {stored_dtype}, expected {dtype}. Read only files of one type "
+            "together",
         )
     # Checking a remote file takes a request. Only small ones are checked, as they may be pointers.
     if form == ".bin" and (size <= _CONTENT_BYTES or not storage.is_remote(path)):
         _check_content(path, dtype)
     if num_bytes % dtype.itemsize:
         text = (
-            f"it has {num_bytes} bytes, which is not a whole number of tokens of {dtype} "
-            f"({dtype.itemsize} bytes each). Pass the dtype that it was written with, or copy the "
+            f"the file has {num_bytes} bytes, which is not a multiple of {dtype.itemsize}, the "
+            f"size of a {dtype} token. Pass the dtype that the file was written with, or copy the "
             "file again"
         )
         raise _damaged(path, text)
@@ -228,14 +230,14 @@ def _check_content(path: str, dtype: _Dtype | None = None) -> None:
     if content is not None and content[0].startswith(_NEVER_TOKENS):
         what, remedy = content
         if what.startswith("compressed"):
-            remedy = "Decompress it: windows are read from any place."
-        raise _invalid(path, f"it is {what}, expected tokens. {remedy.removesuffix('.')}")
+            remedy = "Decompress it, because windows are read from the middle of the file."
+        raise _invalid(path, f"this file is {what}, expected tokens. {remedy.removesuffix('.')}")
     is_wide = dtype is not None and dtype.itemsize > 1
     if is_wide and len(start) >= _LEAST_SEEN and not start.translate(None, _OF_TEXTS):
         raise _invalid(
             path,
-            "it is a text, expected the numbers of its tokens. Write them with headrace tokenize, "
-            "or read the text with text_lines or json_lines, and tokenize it",
+            "this file is text, expected token numbers. Convert it with headrace tokenize, or "
+            "read it with text_lines or json_lines and tokenize it in map",
         )
 
 
@@ -262,9 +264,9 @@ def _check_size(file: TokenFile) -> None:
         wider = np.dtype(f"{file.dtype.kind}{2 * file.dtype.itemsize}")
         raise _invalid(
             file.path,
-            f"read as {file.dtype}, every second token of its beginning is at most {high.max()}, "
-            f"and the others are up to {low.max()}: its tokens seem to be {wider}. Pass the dtype "
-            "that it was written with",
+            f"as {file.dtype}, every second token at the beginning of the file is at most "
+            f"{high.max()}, while the others go up to {low.max()}. The tokens are probably "
+            f"{wider}. Pass the dtype that the file was written with",
         )
     if (most := _MOST_OF_HALVES.get(file.dtype.itemsize)) is None:
         return
@@ -275,8 +277,9 @@ def _check_size(file: TokenFile) -> None:
     if are_various and low.max() < most and high.max() < most and np.median(high) > 0:
         raise _invalid(
             file.path,
-            f"read as {file.dtype}, most tokens of its beginning are two numbers below {most} in "
-            f"one: its tokens seem to be {narrower}. Pass the dtype that it was written with",
+            f"as {file.dtype}, most tokens at the beginning of the file look like two numbers "
+            f"below {most} in one. The tokens are probably {narrower}. Pass the dtype that the "
+            "file was written with",
         )
 
 
@@ -317,8 +320,8 @@ def _of_datatrove(path: str, size: int, index: str | None, dtype: _Dtype | None)
         if dtype is None:
             raise _invalid(
                 path,
-                "there is no .ds.index beside it, so the type of its tokens is unknown. Pass it, "
-                "such as dtype=np.uint16",
+                "there is no .ds.index file next to it, so the type of its tokens is unknown. "
+                "Pass the type, such as dtype=np.uint16",
             )
         return dtype
     num_tokens = 0
@@ -334,8 +337,8 @@ def _of_datatrove(path: str, size: int, index: str | None, dtype: _Dtype | None)
             return index_dtype
     raise _damaged(
         path,
-        f"it has {size} bytes, expected 2 or 4 for each of the {num_tokens} tokens that {index} "
-        "says. Copy both again",
+        f"the file has {size} bytes, expected 2 or 4 bytes for each of the {num_tokens} tokens in "
+        f"{index}. Copy both files again",
     )
 
 
@@ -347,19 +350,21 @@ def _of_npy(path: str) -> tuple[_Dtype, int, int]:
             read = _NPY_VERSIONS.get(version)
             if read is None:
                 raise _invalid(
-                    path, f"it has version {version} of .npy, expected 1.0 or 2.0. Save it again"
+                    path,
+                    f"the file has version {version} of the .npy format, expected 1.0 or 2.0. "
+                    "Save it again",
                 )
             shape, _, dtype = read(opened)
         except (ValueError, EOFError) as error:
             _check_content(path)
             raise _damaged(
-                path, f"it is not a NumPy array: {error}. Copy the file again"
+                path, f"this file is not a NumPy array: {error}. Copy the file again"
             ) from error
         first_byte = opened.tell()
     if len(shape) != 1:
         raise _invalid(path, f"its array has shape {shape}, expected one axis. Save array.ravel()")
     if dtype.kind not in "iu" or dtype.newbyteorder("=") != dtype.newbyteorder("<"):
-        raise _invalid(path, f"its array is of {dtype}, expected integers. Save it as one of those")
+        raise _invalid(path, f"its array is {dtype}, expected integers. Save the array as integers")
     if dtype.byteorder == ">":
         raise _invalid(
             path, f"its array is big-endian ({dtype.str}). Save it as {dtype.newbyteorder('<').str}"

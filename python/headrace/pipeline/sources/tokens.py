@@ -72,7 +72,7 @@ class Tokens(InferredSource):
 
     def described(self) -> str:
         """Describes how the components are inferred."""
-        return "the type of the tokens is that of the first file"
+        return "the type of the tokens is read from the first file"
 
     def records(self) -> None:
         """Returns None, because the positions of windows can be computed from their length."""
@@ -92,8 +92,8 @@ class Tokens(InferredSource):
         windows = self._windows(files)
         if windows.num_left_out and not any(windows.counts):
             _log.warning(
-                "tokens: no window of %d tokens is in %s, so there is no example: %s. Give a "
-                "smaller length, or join the files.",
+                "tokens: windows of %d tokens do not fit in %s, so there are no examples: %s. "
+                "Use a smaller length, or join the files.",
                 self.length,
                 files[0].path if len(files) == 1 else f"any of {len(files)} files",
                 "each document is shorter" if self.documents == "split" else "each file is shorter",
@@ -189,7 +189,8 @@ def _integers(dtype: npt.DTypeLike | None) -> "np.dtype[Any] | None":
     numpy_dtype = np.dtype(cast(Any, dtype))
     if not numpy_dtype.isnative:
         raise TypeError(
-            f"tokens: dtype is {numpy_dtype.str}, expected a little-endian type: files of tokens "
-            f"are read in this order. Write them again, as {numpy_dtype.newbyteorder().str}."
+            f"tokens: dtype is {numpy_dtype.str}, expected a little-endian type, because token "
+            "files are read in that byte order. Convert the file to "
+            f"{numpy_dtype.newbyteorder().str}."
         )
     return element

@@ -64,7 +64,7 @@ class WebDataset(InferredSource):
 
     def described(self) -> str:
         """Describes how the components are inferred."""
-        return "the components are those of the first sample of the first file with samples"
+        return "the components are those of the first sample in the files"
 
     def records(self) -> engine.Plan:
         """Returns a plan that reads the raw records."""

@@ -97,7 +97,10 @@ def zip(pipelines: Iterable[Chain], strict: bool = True) -> Zip:
     parts = parts_of("zip", pipelines)
     depths = {batch_depth(part) for part in parts}
     if len(depths) > 1:
-        raise ValueError("zip: some pipelines give batches, others examples, expected the same.")
+        raise ValueError(
+            "zip: some pipelines yield batches and others examples. Call batch(...) in all of "
+            "them, or in none."
+        )
     check_bool("zip", "strict", strict)
     zipped([specs for part in parts if (specs := static_specs(part)) is not None])
     return Zip(parts, strict)
@@ -114,8 +117,8 @@ def zipped(parts: Sequence[Specs]) -> Specs:
         for name in part:
             if name in specs:
                 raise ValueError(
-                    f"zip: two pipelines have a component {name!r}, expected different names. "
-                    "Rename one with rename(...)."
+                    f"zip: two pipelines have a component {name!r}. Rename one of them with "
+                    "rename(...)."
                 )
         specs.update(part)
     return specs

@@ -35,37 +35,36 @@ def check_budget(budget: object) -> None:
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
         raise TypeError(
             f"skip_errors: budget is {budget!r}, expected the number of examples that may be "
-            "skipped, or their share, such as 0.001."
+            "skipped, or a fraction of them, such as 0.001."
         )
     if not (0 <= budget <= _MAX_COUNT if isinstance(budget, int) else 0.0 < budget < 1.0):
         raise ValueError(
-            f"skip_errors: budget is {budget!r}, expected an int from 0 up, or a float between 0.0 "
-            "and 1.0."
+            f"skip_errors: budget is {budget!r}, expected an int of at least 0, or a float "
+            "between 0.0 and 1.0."
         )
 
 
 def check_function(where: str, function: object, has_seed: bool = False) -> None:
     """Raises TypeError if a function doesn't accept an example, and with a seed a generator."""
     if not callable(function):
-        raise TypeError(f"{where}: got {function!r}, expected a function of a dict.")
+        raise TypeError(f"{where}: got {function!r}, expected a function that receives a dict.")
     if isinstance(function, NativeFunction) or _takes(function, 1 + has_seed):
         return
     name = name_of(function)
     if has_seed and _takes(function, 1):
         text = (
-            f"with a seed, {name} is called with two arguments, but it accepts one. Write "
-            f"{name}(example, rng), "
-            "where rng is a generator of random numbers, or omit the seed."
+            f"{name} accepts only one argument, but with a seed it is called with two. Write "
+            f"{name}(example, rng), where rng is a random generator, or remove the seed."
         )
     elif where != "filter" and not has_seed and _takes(function, 2):
         text = (
-            f"{name} has two parameters, but is called with one argument, the example. Set a seed, "
-            "such as "
-            f"{where}({name}, seed=7), so that the second is a random generator."
+            f"{name} has two parameters, but it is called with only one argument, the example. "
+            f"Set a seed, such as {where}({name}, seed=7), to get a random generator as the "
+            "second one."
         )
     else:
         expected = (
-            "two arguments, the example and a generator"
+            "two arguments, the example and a random generator"
             if has_seed
             else "one argument, the example"
         )
@@ -92,7 +91,7 @@ def checked_int(where: str, name: str, value: object, least: int) -> int:
         number = operator.index(value)
         if least <= number <= _MAX_COUNT:
             return number
-    raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
+    raise ValueError(f"{where}: {name} is {value!r}, expected an int of at least {least}.")
 
 
 def checked_num_callers(
@@ -111,20 +110,22 @@ def checked_num_callers(
         return threads, processes
     if threads > 1 and processes > 0:
         raise ValueError(
-            f"{where}: num_threads is {threads} and num_processes is {processes}, expected one of "
-            "them. Each process has one thread; use as many processes as there are cores."
+            f"{where}: num_threads is {threads} and num_processes is {processes}, but only one of "
+            "them may be set. Each process runs one thread, so use as many processes as there "
+            "are cores."
         )
     argument = f"num_processes is {processes}" if processes else f"num_threads is {threads}"
     if isinstance(function, NativeFunction):
         raise ValueError(
-            f"{where}: {argument} for a native function, which runs on all threads of the engine. "
-            "Omit it; options(num_threads=...) sets the number of threads."
+            f"{where}: {argument}, but the function is native and already runs on all threads of "
+            "the engine. Remove the argument. To change the number of threads, use "
+            "options(num_threads=...)."
         )
     if keeps_state(function):
         raise ValueError(
-            f"{where}: {argument}, and {name_of(function)} has a state, expected one thread of "
-            "this process, because its state depends on the order of calls. Omit it, or remove "
-            "the methods state and restore."
+            f"{where}: {argument}, but {name_of(function)} has state, which depends on the order "
+            "of calls, so it runs in a single thread of this process. Remove the argument, or "
+            "remove the methods state and restore."
         )
     if processes:
         check_processes(where, processes)
@@ -135,8 +136,8 @@ def check_processes(where: str, num_processes: int) -> None:
     """Raises ValueError if this system does not support worker processes."""
     if not hasattr(os, "fork"):
         raise ValueError(
-            f"{where}: num_processes is {num_processes}, but this system cannot fork (only "
-            "Linux and macOS can). Remove it, or use num_threads."
+            f"{where}: num_processes is {num_processes}, but this system cannot fork processes "
+            "(only Linux and macOS can). Use num_threads instead."
         )
 
 
@@ -149,8 +150,8 @@ def check_bool(where: str, name: str, value: object) -> None:
 def checked_ints(where: str, name: str, values: object, least: int) -> tuple[int, ...]:
     """Returns integers of any type as ints. Raises an error if one is below `least`."""
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
-        raise TypeError(f"{where}: {name} are {values!r}, expected ints, such as [8, 16].")
-    return tuple(checked_int(where, f"one of {name}", value, least) for value in values)
+        raise TypeError(f"{where}: {name} is {values!r}, expected a list of ints, such as [8, 16].")
+    return tuple(checked_int(where, f"a value in {name}", value, least) for value in values)
 
 
 def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
@@ -159,11 +160,13 @@ def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
     for name in checked:
         if not isinstance(name, str):
             raise TypeError(
-                f"{where}: {name!r} is not a name of a component, expected strings: "
+                f"{where}: {name!r} is not the name of a component, expected strings, such as "
                 f"{where}('a', 'b')."
             )
     if not checked or len(set(checked)) < len(checked):
-        raise ValueError(f"{where}: names are {checked}, expected at least one, each once.")
+        raise ValueError(
+            f"{where}: the names are {checked}, expected at least one name and no duplicates."
+        )
     return checked
 
 
@@ -173,7 +176,7 @@ def checked_directory(path: object, name: str = "cache_directory", where: str = 
         raise TypeError(f"{where}: {name} is {path!r}, expected a str or a pathlib.Path.")
     text = storage.local_path(os.fspath(path))
     if not text or storage.is_remote(text):
-        raise ValueError(f"{where}: {name} is {text!r}, expected a directory of this machine.")
+        raise ValueError(f"{where}: {name} is {text!r}, expected a directory on this machine.")
     return text
 
 
@@ -182,7 +185,7 @@ def checked_seconds(name: str, seconds: object) -> float:
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
         raise TypeError(f"options: {name} is {seconds!r}, expected a number of seconds.")
     if not 0 < seconds < math.inf:
-        raise ValueError(f"options: {name} is {seconds}, expected seconds above 0.")
+        raise ValueError(f"options: {name} is {seconds}, expected a positive number of seconds.")
     return float(seconds)
 
 

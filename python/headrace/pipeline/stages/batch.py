@@ -56,11 +56,13 @@ class Batch(Step):
         for name in self.lists:
             remedy = "Use padded_batch" if specs[name].is_nested else ""
             if specs[name].dtype is Json:
-                remedy = "A batch has a list of objects without that: leave it out"
+                remedy = (
+                    "Remove it from lists, because a batch contains a list of its objects anyway"
+                )
             if remedy:
                 raise ValueError(
-                    f"batch: lists has {name!r}, which is {specs[name]}, expected one array for "
-                    f"each example. {remedy}."
+                    f"batch: lists contains {name!r}, but that component is {specs[name]}, not "
+                    f"one array per example. {remedy}."
                 )
         batch = self._stacked(specs) if self.ragged is None else self._joined(specs)
         return batch | {name: batch[name]._replace(is_listed=True) for name in self.lists}
@@ -88,8 +90,9 @@ class Batch(Step):
         for name, spec in specs.items():
             if spec.is_ragged and name not in self.lists:
                 raise ValueError(
-                    f"batch: the component {name!r} is a list of any length, expected rows of one "
-                    f"shape. Use padded_batch or batch(lists={name!r}), or drop it with select."
+                    f"batch: the component {name!r} is a list whose length varies, so it cannot "
+                    f"be stacked. Use padded_batch or batch(lists={name!r}), or drop it with "
+                    "select."
                 )
         return batch_specs(specs, self.size, self.remainder)
 
@@ -107,8 +110,8 @@ class Batch(Step):
             has_open_axes = shape is not None and is_known and None in shape[1:]
             if name not in self.lists and (spec.is_nested or has_open_axes):
                 raise ValueError(
-                    f"batch: the component {name!r} is {spec}, expected one unknown axis at most, "
-                    "the first. Use padded_batch, or drop it with select."
+                    f"batch: the component {name!r} is {spec}, but only its first axis may vary "
+                    "in size. Use padded_batch, or drop it with select."
                 )
             if name not in lists:
                 joined[name] = stacked.pop(name)
@@ -116,8 +119,8 @@ class Batch(Step):
             for added in (f"{name}.values", f"{name}.offsets"):
                 if added in specs:
                     raise ValueError(
-                        f"batch: there is a component {added!r} already, expected another name. "
-                        f"Rename it, or {name!r}."
+                        f"batch: there is already a component {added!r}. Rename it, or rename "
+                        f"{name!r}."
                     )
             inner = None if shape is None else (None, *shape[1:])
             joined[f"{name}.values"] = Spec(spec.dtype, inner)
@@ -177,8 +180,8 @@ class BatchMethod(Chain):
         check_remainder("batch", remainder)
         if ragged not in (None, "offsets"):
             raise ValueError(
-                f"batch: ragged is {ragged!r}, expected 'offsets' for values and offsets of lists, "
-                "or None."
+                f"batch: ragged is {ragged!r}, expected 'offsets' (a list becomes its values and "
+                "offsets), or None."
             )
         names = (lists,) if isinstance(lists, str) else tuple(lists)
         names = checked_names("batch", names) if names else ()
@@ -190,8 +193,8 @@ def check_not_listed(stage: Stage, specs: Specs) -> None:
     for name, spec in specs.items():
         if spec.is_listed:
             raise ValueError(
-                f"{stage.name}: the component {name!r} of a batch is a list of arrays, expected "
-                "arrays. Use unbatch before, or drop it with select."
+                f"{stage.name}: the component {name!r} of a batch is a list of arrays, which "
+                "cannot be batched again. Call unbatch() first, or drop it with select."
             )
 
 
@@ -203,7 +206,7 @@ def batch_specs(specs: Specs, size: int, remainder: Remainder) -> Specs:
     if remainder == "pad":
         if "mask" in batched:
             raise ValueError(
-                "batch: there is a component 'mask' already. Rename it with rename(...)."
+                "batch: there is already a component 'mask'. Rename it with rename(...)."
             )
         batched["mask"] = Spec(element_type("batch", bool), (size,))
     return batched

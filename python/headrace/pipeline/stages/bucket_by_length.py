@@ -164,19 +164,28 @@ class BucketByLengthMethod(Chain):
         check_bool(where, "pad_to_boundary", pad_to_boundary)
         limits = checked_ints(where, "boundaries", boundaries, 1)
         if not limits or list(limits) != sorted(set(limits)):
-            raise ValueError(f"{where}: boundaries are {limits}, expected at least one, rising.")
+            raise ValueError(
+                f"{where}: boundaries is {limits}, expected at least one number, in increasing "
+                "order."
+            )
         if size is None and max_elements is None:
-            raise ValueError(f"{where}: no size given, expected size or max_elements or both.")
+            raise ValueError(
+                f"{where}: the size of a batch is missing. Pass size, max_elements or both."
+            )
         for label, value in (("size", size), ("max_elements", max_elements)):
             if value is not None:
                 checked_int(where, label, value, 1)
         check_remainder(where, remainder)
         if remainder == "pad" and (size is None or max_elements is not None):
             raise ValueError(
-                f"{where}: remainder is 'pad', expected size without max_elements then. Use 'keep'."
+                f"{where}: remainder 'pad' works only with size and without max_elements. Use "
+                "'keep'."
             )
         if batch_depth(self._stages):
-            raise ValueError(f"{where}: it follows a batch, expected examples. Use unbatch before.")
+            raise ValueError(
+                f"{where}: cannot come after batch, because it needs single examples. Call "
+                "unbatch() first."
+            )
         chosen = as_values(where, values)
         return self._then(
             BucketByLength(name, limits, size, max_elements, pad_to_boundary, remainder, chosen)

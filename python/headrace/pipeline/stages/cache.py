@@ -156,17 +156,18 @@ class CacheMethod(Chain):
         """
         if has_epochs(self._stages):
             raise ValueError(
-                "cache: it follows epochs, so it would store every epoch. Write cache() before "
-                "epochs(...)."
+                "cache: cannot come after epochs, because it would store every epoch. Write "
+                "cache() before epochs(...)."
             )
         if directory is None:
             if bytes is not None:
                 raise ValueError(
-                    "cache: bytes is set without a directory. Pass directory=..., or omit bytes."
+                    "cache: bytes is set, but directory is not. Pass directory=..., or remove "
+                    "bytes."
                 )
             if key is not None:
                 raise ValueError(
-                    "cache: key is set without a directory. Pass directory=..., or omit key."
+                    "cache: key is set, but directory is not. Pass directory=..., or remove key."
                 )
             return self._then(Cache())
         path = os.path.abspath(checked_directory(directory, "directory", "cache"))
@@ -188,17 +189,18 @@ def _check_can_be_on_disk(chain: Sequence[Stage]) -> None:
             _check_can_be_on_disk(part)
         if stage.reads_objects:
             raise ValueError(
-                f"cache: the examples of {stage.name} come from an object of this program, so a "
-                "later program cannot check that they are the same. Omit directory, "
-                "or write the examples to files with write(...) and read those."
+                f"cache: the examples of {stage.name} come from an object in this program, so a "
+                "later run cannot check that they are the same. Remove directory, or write the "
+                "examples to files with write(...) and read those."
             )
         if not stage.is_seed_given:
             raise ValueError(
-                f"cache: {stage.name} has no seed, so each program would draw its own seed and "
-                f"make its own cache. Set one, such as {stage.name}(..., seed=0)."
+                f"cache: {stage.name} has no seed, so every run would draw a new seed and create "
+                f"a new cache. Set a seed, such as {stage.name}(..., seed=0)."
             )
         if keeps_state(stage.called_function):
             raise ValueError(
-                f"cache: the function of {stage.name} has a state, which a later program cannot "
-                "compare. Omit directory, or put the function after the cache."
+                f"cache: the function of {stage.name} has state, so a later run cannot check that "
+                "its results would be the same. Remove directory, or put the function after the "
+                "cache."
             )

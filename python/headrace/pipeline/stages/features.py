@@ -33,8 +33,8 @@ def as_feature(name: str, value: Any) -> Feature | Ragged:
     dtype = element_type("parse", chosen.dtype)
     if not isinstance(dtype, type) and dtype.name not in ("int64", "float32"):
         raise TypeError(
-            f"parse: the feature {name!r} is {dtype.name}, but an Example holds int64, float32 and "
-            "bytes. Parse it as one of those and convert it in map."
+            f"parse: the feature {name!r} is {dtype.name}, but an Example stores only int64, "
+            "float32 and bytes. Parse it as one of those, and convert it in map."
         )
     return chosen
 
@@ -53,15 +53,16 @@ def _chosen(name: str, value: Any) -> Feature | Ragged:
         ):
             if _dims(name, shape) != () or not allow:
                 raise ValueError(
-                    f"parse: the feature {name!r} is {value}, expected rows of shape () and "
-                    "allow_missing=True, which are a list. Parse Ragged(dtype) and reshape it in "
-                    "map."
+                    f"parse: the feature {name!r} is {value}, but only shape () with "
+                    "allow_missing=True is supported, which is a list. Parse Ragged(dtype), and "
+                    "reshape it in map."
                 )
             return Ragged(_type(dtype))
         case SparseFeature(index_key=indices, value_key=values):
             raise TypeError(
-                f"parse: the feature {name!r} is a SparseFeature, but a component is an array or a "
-                f"list. Parse {indices!r} and {values!r} as Ragged and put them together in map."
+                f"parse: the feature {name!r} is a SparseFeature, but a component must be an "
+                f"array or a list. Parse {indices!r} and {values!r} as Ragged, and combine them "
+                "in map."
             )
     return Feature(value)
 
@@ -86,7 +87,7 @@ def _dims(name: str, shape: Any) -> tuple[int, ...]:
     dims = TensorShape(shape)
     if not dims.is_fully_defined():
         raise ValueError(
-            f"parse: the feature {name!r} has the shape {dims}, expected known dimensions. Use "
-            "Ragged for a list of any length."
+            f"parse: the feature {name!r} has the shape {dims}, but all dimensions must be known. "
+            "Use Ragged for a list whose length varies."
         )
     return tuple(size for size in dims.as_list() if size is not None)

@@ -95,6 +95,9 @@ class FlatMapMethod(Chain):
         chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)
         check_function("flat_map", function, seed is not None)
         if batch_depth(self._stages):
-            raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
+            raise ValueError(
+                "flat_map: cannot come after batch, because it needs single examples. Call "
+                "unbatch() first."
+            )
         callers = checked_num_callers("flat_map", function, num_threads, num_processes)
         return self._then(FlatMap(function, chosen, *callers))

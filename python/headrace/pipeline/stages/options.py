@@ -103,8 +103,8 @@ class OptionsMethod(Chain):
             changed["cache_bytes"] = checked_int("options", "cache_bytes", cache_bytes, 1)
             if "cache_directory" not in changed:
                 raise ValueError(
-                    "options: cache_bytes is set without a cache_directory. Pass "
-                    "both, or omit cache_bytes."
+                    "options: cache_bytes is set, but cache_directory is not. Set both, or "
+                    "remove cache_bytes."
                 )
         if index is not None:
             changed["index"] = checked_mode(index)

@@ -23,9 +23,8 @@ def check_one_order(chain: Sequence[Stage]) -> None:
     for stage in all_stages(chain):
         if not stage.is_seed_given:
             raise ValueError(
-                f"shard: {stage.name} before it has no seed, expected one, because each process "
-                "would draw its own order. Set the same seed in all processes, such as "
-                f"{stage.name}(..., seed=7)."
+                f"shard: {stage.name} before it has no seed, so each process would have its own "
+                f"order. Set the same seed in all processes, such as {stage.name}(..., seed=7)."
             )
 
 
@@ -45,10 +44,9 @@ def check_even(chain: Sequence[Stage], step: Step) -> None:
     even = next((one.makes_even for one in all_steps(chain) if one.makes_even), None)
     if even is not None:
         raise ValueError(
-            f"{step.name}: it follows shard(..., even={even!r}), which assigns the same number of "
-            f"batches to all ranks, but {step.name} may leave a different number on each rank. "
-            "Write "
-            f"{step.name}(...) before shard(...), or omit even."
+            f"{step.name}: cannot come after shard(..., even={even!r}), which gives all ranks the "
+            f"same number of batches, because {step.name} may leave a different number on each "
+            f"rank. Write {step.name}(...) before shard(...), or remove even."
         )
 
 
@@ -85,9 +83,9 @@ class RepeatedOrderWarning:
         if repeated is None:
             return
         _log.warning(
-            "%s: this is another iteration of epoch 0, with the same order and random draws as "
-            "before. For a new epoch, write epochs(n), or "
-            "`for e in range(n): for batch in pipe.epoch(e)`.",
+            "%s: this is another iteration of epoch 0, with the same order and random numbers as "
+            "before. To get a new epoch each time, use epochs(n), or `for e in range(n): for "
+            "batch in pipe.epoch(e)`.",
             repeated,
         )
 
@@ -97,7 +95,7 @@ def warn_of_leaks(chain: Sequence[Stage]) -> None:
     for number, step in enumerate(steps(chain), 1):
         if step.effect in (Effect.TAKES, Effect.OMITS) and _is_drawn(chain, number):
             _log.warning(
-                "%s: it follows a shuffle, so it skips different examples in each epoch. To "
+                "%s comes after a shuffle, so it skips different examples in each epoch. To "
                 "separate training and validation data, use pipe.split(0.9, 0.1).",
                 step,
             )

@@ -12,17 +12,17 @@ __all__ = ["advice_on_function", "advice_on_method", "with_explained_calls"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_DROP_LAST: Final = 'DataLoader\'s `drop_last=True` is `remainder="drop"`'
-_DROP_REMAINDER: Final = 'tf.data\'s `drop_remainder=True` is `remainder="drop"`'
+_DROP_LAST: Final = 'DataLoader\'s `drop_last=True` is called `remainder="drop"` here'
+_DROP_REMAINDER: Final = 'tf.data\'s `drop_remainder=True` is called `remainder="drop"` here'
 _WORKERS: Final = (
-    "Native stages use all cores without it. For a Python function write `map(f, num_threads=8)` "
+    "Native stages use all cores without it. For a Python function, use `map(f, num_threads=8)` "
     "or `map(f, num_processes=8)`"
 )
-_PARALLEL_CALLS: Final = "Write `map(f, num_threads=8)` or `map(f, num_processes=8)`"
-_BUFFER: Final = "Write `shuffle(window=10_000)`, or `shuffle(seed=7)` to shuffle all examples"
-_DELIMITER: Final = "Write `delimiter=`"
-_SIZE: Final = "Write `batch(32)`: the argument is named `size`"
-_SEED_OF_TORCH: Final = "Write `seed=7`"
+_PARALLEL_CALLS: Final = "Use `map(f, num_threads=8)` or `map(f, num_processes=8)`"
+_BUFFER: Final = "Use `shuffle(window=10_000)`, or `shuffle(seed=7)` to shuffle all examples"
+_DELIMITER: Final = "Use `delimiter=`"
+_SIZE: Final = "Use `batch(32)`. The argument is named `size`"
+_SEED_OF_TORCH: Final = "Use `seed=7`"
 
 # Keyed by the name of the method or function, then by the keyword argument.
 _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -31,183 +31,184 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "drop_last": _DROP_LAST,
         "drop_remainder": _DROP_REMAINDER,
         "collate_fn": (
-            "Write `padded_batch(32)` to pad lists, `batch(32, lists='boxes')` to keep arrays "
+            "Use `padded_batch(32)` to pad lists, `batch(32, lists='boxes')` to keep arrays "
             "apart, or `batch(32).map(f)`"
         ),
         "num_workers": _WORKERS,
-        "num_parallel_calls": "It isn't needed: batches are made on all cores",
-        "shuffle": "Write `.shuffle(seed=7).batch(32)`",
-        "pin_memory": "Write `to_torch(device, pin_memory=True)`",
+        "num_parallel_calls": "It isn't needed, because batches are built on all cores",
+        "shuffle": "Use `.shuffle(seed=7).batch(32)`",
+        "pin_memory": "Use `to_torch(device, pin_memory=True)`",
     },
     "padded_batch": {
-        "batch_size": "Write `padded_batch(32)`: the argument is named `size`",
+        "batch_size": "Use `padded_batch(32)`. The argument is named `size`",
         "drop_last": _DROP_LAST,
         "drop_remainder": _DROP_REMAINDER,
-        "padding_values": "Write `values=`",
-        "padding_value": "Write `values=`",
-        "pad_value": "Write `values=`",
+        "padding_values": "Use `values=`",
+        "padding_value": "Use `values=`",
+        "pad_value": "Use `values=`",
         "padded_shapes": (
-            "Axes of unknown size are padded to the largest of the batch; `multiple_of=` rounds up"
+            "Axes of unknown size are padded to the largest size in the batch. To round that "
+            "size up, use `multiple_of=`"
         ),
-        "pad_to_multiple_of": "Write `multiple_of=`",
+        "pad_to_multiple_of": "Use `multiple_of=`",
     },
     "bucket_by_length": {
-        "batch_size": "Write `size=`",
-        "bucket_boundaries": "Write `boundaries=`",
-        "bucket_batch_sizes": "Write `max_elements=` for batches of about equal size",
+        "batch_size": "Use `size=`",
+        "bucket_boundaries": "Use `boundaries=`",
+        "bucket_batch_sizes": "Use `max_elements=` for batches of about equal size",
         "element_length_func": "Name the component, such as `bucket_by_length('tokens', …)`",
         "drop_last": _DROP_LAST,
         "drop_remainder": _DROP_REMAINDER,
-        "padding_values": "Write `values=`",
+        "padding_values": "Use `values=`",
     },
     "pack": {
-        "length_struct": "Write `pack(2048, 'tokens')`",
-        "seq_length": "Write `pack(2048, 'tokens')`: the argument is named `length`",
-        "max_length": "Write `pack(2048, 'tokens')`: the argument is named `length`",
+        "length_struct": "Use `pack(2048, 'tokens')`",
+        "seq_length": "Use `pack(2048, 'tokens')`. The argument is named `length`",
+        "max_length": "Use `pack(2048, 'tokens')`. The argument is named `length`",
     },
     "shuffle": {
         "buffer_size": _BUFFER,
         "bufsize": _BUFFER,
         "size": _BUFFER,
         "window_size": _BUFFER,
-        "reshuffle_each_iteration": "Each epoch has a different order",
+        "reshuffle_each_iteration": "Remove it, because each epoch has a different order anyway",
         "generator": _SEED_OF_TORCH,
         "random_state": _SEED_OF_TORCH,
-        "files": 'Write `file_order="sequential"` or `file_order="shuffled"`',
+        "files": 'Use `file_order="sequential"` or `file_order="shuffled"`',
     },
     "map": {
         "num_parallel_calls": _PARALLEL_CALLS,
         "num_workers": _PARALLEL_CALLS,
-        "num_proc": "Write `num_processes=`",
-        "deterministic": "Write `options(deterministic=False)`",
-        "batched": "Write `batch(100).map(f)`, and `.unbatch()` if needed",
-        "batch_size": "Write `batch(100).map(f)`, and `.unbatch()` if needed",
-        "remove_columns": "The function returns the components to keep; or write `select(…)`",
+        "num_proc": "Use `num_processes=`",
+        "deterministic": "Use `options(deterministic=False)`",
+        "batched": "Use `batch(100).map(f)`, and `.unbatch()` if needed",
+        "batch_size": "Use `batch(100).map(f)`, and `.unbatch()` if needed",
+        "remove_columns": "Return only the components to keep, or use `select(…)`",
         "fn_kwargs": "Bind arguments with `functools.partial`",
         "input_columns": "The function receives the whole example as a dict",
     },
     "shard": {
-        "num_shards": "Write `shard(index, count)`",
-        "world_size": "Write `shard(index, count)`",
-        "rank": "Write `shard(index, count)`",
-        "num_replicas": "Write `shard(index, count)`",
+        "num_shards": "Use `shard(index, count)`",
+        "world_size": "Use `shard(index, count)`",
+        "rank": "Use `shard(index, count)`",
+        "num_replicas": "Use `shard(index, count)`",
     },
-    "split": {"test_size": "Write `split(0.9, 0.1)`", "lengths": "Write `split(0.9, 0.1)`"},
-    "epochs": {"num_epochs": "Write `epochs(3)`: the argument is named `count`"},
-    "take": {"n": "Write `take(100)`: the argument is named `count`"},
-    "skip": {"n": "Write `skip(100)`: the argument is named `count`"},
+    "split": {"test_size": "Use `split(0.9, 0.1)`", "lengths": "Use `split(0.9, 0.1)`"},
+    "epochs": {"num_epochs": "Use `epochs(3)`. The argument is named `count`"},
+    "take": {"n": "Use `take(100)`. The argument is named `count`"},
+    "skip": {"n": "Use `skip(100)`. The argument is named `count`"},
     "prefetch": {
-        "buffer_size": "Write `prefetch(4)`: the argument is named `count`",
-        "prefetch_factor": "Write `prefetch(4)`: the argument is named `count`",
+        "buffer_size": "Use `prefetch(4)`. The argument is named `count`",
+        "prefetch_factor": "Use `prefetch(4)`. The argument is named `count`",
     },
     "cache": {
-        "filename": "Write `cache(directory=…)`",
-        "cache_dir": "Write `cache(directory=…)`",
+        "filename": "Use `cache(directory=…)`",
+        "cache_dir": "Use `cache(directory=…)`",
     },
     "options": {
         "num_workers": _WORKERS,
-        "stuck_after_s": "Write `warn_after_s=60`",
-        "timeout": "Write `warn_after_s=60` for a warning that names the slow record",
+        "stuck_after_s": "Use `warn_after_s=60`",
+        "timeout": "Use `warn_after_s=60` to get a warning that names the slow record",
     },
     "to_torch": {
-        "batch_size": "Write `.batch(32).to_torch()`",
-        "shuffle": "Write `.shuffle(seed=7).batch(32).to_torch()`",
+        "batch_size": "Use `.batch(32).to_torch()`",
+        "shuffle": "Use `.shuffle(seed=7).batch(32).to_torch()`",
         "num_workers": _WORKERS,
-        "drop_last": _DROP_LAST + " of `batch`",
+        "drop_last": _DROP_LAST + " in `batch`",
     },
     "csv": {
         "sep": _DELIMITER,
         "field_delim": _DELIMITER,
         "separator": _DELIMITER,
-        "names": "Write `columns=`, a dict of names and types",
-        "usecols": "Write `columns=`, a dict of the wanted names and types",
-        "column_names": "Write `columns=`, a dict of names and types",
-        "column_defaults": "Write `defaults=`",
-        "select_cols": "Write `columns=`, a dict of the wanted names and types",
-        "has_header": "Write `header=`",
+        "names": "Use `columns=`, a dict of names and types",
+        "usecols": "Use `columns=`, a dict of the wanted names and types",
+        "column_names": "Use `columns=`, a dict of names and types",
+        "column_defaults": "Use `defaults=`",
+        "select_cols": "Use `columns=`, a dict of the wanted names and types",
+        "has_header": "Use `header=`",
     },
-    "parquet": {"filters": "Write `where=`", "filter": "Write `where=`"},
+    "parquet": {"filters": "Use `where=`", "filter": "Use `where=`"},
     "tfrecords": {
-        "compression_type": "Write `compression=`",
-        "num_parallel_reads": "Files are read in parallel without it",
-        "description": "Write `tfrecords(paths).parse({'image': bytes, 'label': int})`",
+        "compression_type": "Use `compression=`",
+        "num_parallel_reads": "Remove it, because files are read in parallel anyway",
+        "description": "Use `tfrecords(paths).parse({'image': bytes, 'label': int})`",
     },
-    "image_folder": {"transform": "Write `image_folder(root).map(transform)`"},
+    "image_folder": {"transform": "Use `image_folder(root).map(transform)`"},
     "mix": {
-        "probabilities": "Write `weights=`",
-        "probs": "Write `weights=`",
-        "stopping_strategy": "Write `stop='first'` or `stop='all'`",
-        "stop_on_empty_dataset": "Write `stop='first'` or `stop='all'`",
+        "probabilities": "Use `weights=`",
+        "probs": "Use `weights=`",
+        "stopping_strategy": "Use `stop='first'` or `stop='all'`",
+        "stop_on_empty_dataset": "Use `stop='first'` or `stop='all'`",
     },
 }
 
 _MANY: Final = ("concat", "mix", "zip")
 
 _METHODS: Final[Mapping[str, str]] = {
-    "replayed": "Write `replay(state)`",
-    "repeat": "Write `epochs(3)`, or `for epoch in range(3): for batch in pipe.epoch(epoch)`",
-    "to_pytorch": "Write `to_torch()`",
-    "torch": "Write `to_torch()`",
-    "with_format": "Write `to_torch()` or `to_jax()`; batches are NumPy arrays without it",
-    "set_format": "Write `to_torch()` or `to_jax()`; batches are NumPy arrays without it",
-    "as_numpy_iterator": "Iterate over the pipeline: batches are dicts of NumPy arrays",
-    "apply": "Write the method, such as `map(f)`",
-    "flatmap": "Write `flat_map(f)`",
-    "random_map": "Write `map(f, seed=7)`: f receives the example and a generator",
-    "interleave": "Pass all files to the source: several are read at the same time",
-    "parallel_interleave": "Pass all files to the source: several are read at the same time",
-    "concatenate": "Write `hr.concat([a, b])`",
-    "concat": "Write `hr.concat([a, b])`",
-    "zip": "Write `hr.zip([a, b])`",
-    "mix": "Write `hr.mix([a, b], weights=[0.7, 0.3])`",
-    "train_test_split": "Write `train, test = pipe.split(0.9, 0.1)`",
-    "random_split": "Write `train, test = pipe.split(0.9, 0.1)`",
-    "enumerate": "Write `enumerate(pipe)`, or `with_origin()` for the file and record",
-    "unique": "Write `filter(f)` with a function that remembers",
-    "sharding_filter": "Write `shard(index, count)`",
-    "split_by_node": "Write `shard(index, count)`",
-    "decode": "Write `map(f)` with `hr.ops.decode_image` in a function marked with `@hr.native`",
-    "to_tuple": "Write `select('image', 'label')`; examples and batches are dicts",
-    "select_columns": "Write `select('image', 'label')`",
-    "remove_columns": "Write `select(…)` with the names to keep",
-    "rename_column": "Write `rename(old='new')`",
-    "rename_columns": "Write `rename(old='new')`",
-    "set_epoch": "Write `for batch in pipe.epoch(number)`",
-    "state_dict": "Write `batches = iter(pipe)`, then `batches.state()`; or use `to_torch()`",
-    "load_state_dict": "Write `pipe.resume(state)`; or use `to_torch()`",
-    "to_list": "Write `list(pipe)`",
-    "collect": "Write `list(pipe)`",
+    "replayed": "Use `replay(state)`",
+    "repeat": "Use `epochs(3)`, or `for epoch in range(3): for batch in pipe.epoch(epoch)`",
+    "to_pytorch": "Use `to_torch()`",
+    "torch": "Use `to_torch()`",
+    "with_format": "Use `to_torch()` or `to_jax()`. Without them, batches are NumPy arrays",
+    "set_format": "Use `to_torch()` or `to_jax()`. Without them, batches are NumPy arrays",
+    "as_numpy_iterator": "Iterate over the pipeline, which yields dicts of NumPy arrays",
+    "apply": "Call the method of the stage, such as `map(f)`",
+    "flatmap": "Use `flat_map(f)`",
+    "random_map": "Use `map(f, seed=7)`, where f receives the example and a random generator",
+    "interleave": "Pass all files to the source, which reads several at the same time",
+    "parallel_interleave": "Pass all files to the source, which reads several at the same time",
+    "concatenate": "Use `hr.concat([a, b])`",
+    "concat": "Use `hr.concat([a, b])`",
+    "zip": "Use `hr.zip([a, b])`",
+    "mix": "Use `hr.mix([a, b], weights=[0.7, 0.3])`",
+    "train_test_split": "Use `train, test = pipe.split(0.9, 0.1)`",
+    "random_split": "Use `train, test = pipe.split(0.9, 0.1)`",
+    "enumerate": "Use `enumerate(pipe)`, or `with_origin()` for the file and record",
+    "unique": "Use `filter(f)` with a function that remembers the examples it has seen",
+    "sharding_filter": "Use `shard(index, count)`",
+    "split_by_node": "Use `shard(index, count)`",
+    "decode": "Use `map(f)` with `hr.ops.decode_image` in a function marked with `@hr.native`",
+    "to_tuple": "Use `select('image', 'label')`. Examples and batches are dicts",
+    "select_columns": "Use `select('image', 'label')`",
+    "remove_columns": "Use `select(…)` with the components to keep",
+    "rename_column": "Use `rename(old='new')`",
+    "rename_columns": "Use `rename(old='new')`",
+    "set_epoch": "Use `for batch in pipe.epoch(number)`",
+    "state_dict": "Use `batches = iter(pipe)` and `batches.state()`, or use `to_torch()`",
+    "load_state_dict": "Use `pipe.resume(state)`, or use `to_torch()`",
+    "to_list": "Use `list(pipe)`",
+    "collect": "Use `list(pipe)`",
     "to_iter_dataset": "Iterate over the pipeline",
-    "ignore_errors": "Write `skip_errors(100)`",
-    "element_spec": "Write `spec`",
-    "features": "Write `spec`",
-    "cardinality": "Write `len(pipe)`, or `pipe.count()`",
+    "ignore_errors": "Use `skip_errors(100)`",
+    "element_spec": "Use `spec`",
+    "features": "Use `spec`",
+    "cardinality": "Use `len(pipe)`, or `pipe.count()`",
     "num_workers": _WORKERS,
 }
 
 _FUNCTIONS: Final[Mapping[str, str]] = {
-    "torch_draws": "Write `hr.torch_generator(rng)`",
-    "tfrecord": "Write `hr.tfrecords(paths)`",
-    "TFRecordDataset": "Write `hr.tfrecords(paths)`",
-    "DataLoader": "Write a source and `.shuffle(seed=7).batch(32)`",
-    "Dataset": "Write a source, such as `hr.arrays({'x': x})` or `hr.files(paths)`",
-    "from_tensor_slices": "Write `hr.arrays({'x': x})`",
-    "from_generator": "Write `hr.iterable(factory)`",
-    "generator": "Write `hr.iterable(factory)`",
-    "read_csv": "Write `hr.csv(paths)`",
-    "read_parquet": "Write `hr.parquet(paths)`",
-    "load_dataset": "Write `hr.parquet(paths)` or `hr.json_lines(paths)`",
-    "jsonl": "Write `hr.json_lines(paths)`",
-    "json": "Write `hr.json_lines(paths)`, or `hr.json_array(paths)` for files of one array",
-    "read_json": "Write `hr.json_lines(paths)`, or `hr.json_array(paths)` for files of one array",
-    "imagefolder": "Write `hr.image_folder(root)`",
-    "ImageFolder": "Write `hr.image_folder(root)`",
-    "audiofolder": "Write `hr.audio_folder(root)`",
-    "text": "Write `hr.text_lines(paths)`",
-    "textlines": "Write `hr.text_lines(paths)`",
-    "interleave_datasets": "Write `hr.mix([a, b], weights=[0.7, 0.3])`",
-    "concatenate_datasets": "Write `hr.concat([a, b])`",
-    "tar": "Write `hr.webdataset(paths)`",
+    "torch_draws": "Use `hr.torch_generator(rng)`",
+    "tfrecord": "Use `hr.tfrecords(paths)`",
+    "TFRecordDataset": "Use `hr.tfrecords(paths)`",
+    "DataLoader": "Use a source with `.shuffle(seed=7).batch(32)`",
+    "Dataset": "Use a source, such as `hr.arrays({'x': x})` or `hr.files(paths)`",
+    "from_tensor_slices": "Use `hr.arrays({'x': x})`",
+    "from_generator": "Use `hr.iterable(factory)`",
+    "generator": "Use `hr.iterable(factory)`",
+    "read_csv": "Use `hr.csv(paths)`",
+    "read_parquet": "Use `hr.parquet(paths)`",
+    "load_dataset": "Use `hr.parquet(paths)` or `hr.json_lines(paths)`",
+    "jsonl": "Use `hr.json_lines(paths)`",
+    "json": "Use `hr.json_lines(paths)`, or `hr.json_array(paths)` if a file is one array",
+    "read_json": "Use `hr.json_lines(paths)`, or `hr.json_array(paths)` if a file is one array",
+    "imagefolder": "Use `hr.image_folder(root)`",
+    "ImageFolder": "Use `hr.image_folder(root)`",
+    "audiofolder": "Use `hr.audio_folder(root)`",
+    "text": "Use `hr.text_lines(paths)`",
+    "textlines": "Use `hr.text_lines(paths)`",
+    "interleave_datasets": "Use `hr.mix([a, b], weights=[0.7, 0.3])`",
+    "concatenate_datasets": "Use `hr.concat([a, b])`",
+    "tar": "Use `hr.webdataset(paths)`",
     "Session": "Graphs, sessions and queue runners are in `headrace.tf1`",
     "QueueRunner": "Graphs, sessions and queue runners are in `headrace.tf1`",
     "Coordinator": "Graphs, sessions and queue runners are in `headrace.tf1`",
@@ -221,7 +222,7 @@ def advice_on_method(name: str, names: Iterable[str]) -> str:
         name: The name that the user wrote.
         names: The existing names.
     """
-    return _advice(name, _METHODS, names) or "See the list of stages in `help(headrace.Pipeline)`."
+    return _advice(name, _METHODS, names) or "`help(headrace.Pipeline)` lists all stages."
 
 
 def advice_on_function(name: str, names: Iterable[str]) -> str:
@@ -231,7 +232,7 @@ def advice_on_function(name: str, names: Iterable[str]) -> str:
         name: The name that the user wrote.
         names: The existing names.
     """
-    return _advice(name, _FUNCTIONS, names) or "`dir(headrace)` lists the names."
+    return _advice(name, _FUNCTIONS, names) or "`dir(headrace)` lists all names."
 
 
 def with_explained_calls(function: _Function) -> _Function:
@@ -282,24 +283,24 @@ def _explanation(
             advice = _advice(name, _KEYWORDS.get(where, {}), parameters)
             return (
                 f"{where}: got an unexpected argument {name!r}, expected {call}. "
-                f"{advice or 'Leave it out.'}"
+                f"{advice or 'Remove it.'}"
             )
     positional = args[1:] if is_method else args
     is_open = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     num_most = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters.values())
     if len(positional) > num_most and not is_open:
-        advice = f"Write {where}([a, b])" if where in _MANY else "Leave out the last ones"
+        advice = f"Use {where}([a, b])" if where in _MANY else "Remove the last ones"
         return f"{where}: got {len(positional)} positional arguments, expected {call}. {advice}."
     twice = [name for name in [*parameters][: len(positional)] if name in kwargs]
     if twice:
-        return f"{where}: got two values for {twice[0]!r}, expected {call}. Leave one out."
+        return f"{where}: got two values for {twice[0]!r}, expected {call}. Remove one of them."
     missing = [
         repr(name)
         for name, p in [*parameters.items()][len(positional) :]
         if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if name not in kwargs
     ]
-    return f"{where}: got no {' and no '.join(missing)}, expected {call}." if missing else None
+    return f"{where}: missing {' and '.join(missing)}, expected {call}." if missing else None
 
 
 def _without_type(parameter: inspect.Parameter) -> str:

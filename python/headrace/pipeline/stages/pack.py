@@ -53,7 +53,7 @@ class Pack(Step):
         for name, spec in specs.items():
             self._check(name, spec)
             if name in added:
-                raise ValueError(f"pack: there is a component {name!r} already. Rename it.")
+                raise ValueError(f"pack: there is already a component {name!r}. Rename it.")
         packed = {name: specs[name] for name in self.names}
         check_values(self.name, self.values, packed, packed)
         numbers = element_type("pack", np.int32)
@@ -98,14 +98,14 @@ class Pack(Step):
         if name in self.along:
             if spec.shape != ():
                 raise ValueError(
-                    f"pack: the component {name!r} is {spec}, expected one value an example, as "
-                    "along makes a list of them. Pack it, or drop it with select."
+                    f"pack: the component {name!r} is {spec}, but along accepts only single "
+                    "values, which it collects into a list. Pack the component, or drop it with "
+                    "select."
                 )
         elif name not in self.names:
             raise ValueError(
-                f"pack: there is a component {name!r}, expected only those that are packed. Drop "
-                f"it with select({', '.join(map(repr, (*self.names, *self.along)))}), or name it "
-                "in along."
+                f"pack: the component {name!r} is neither packed nor in along. Drop it with "
+                f"select({', '.join(map(repr, (*self.names, *self.along)))}), or add it to along."
             )
         elif not (spec.shape is None or len(spec.shape) == 1) or isinstance(spec.dtype, type):
             raise ValueError(f"pack: the component {name!r} is {spec}, expected lists of numbers.")
@@ -179,7 +179,10 @@ class PackMethod(Chain):
         """
         stage = _pack_stage(length, names, split, max_open, along, cu_seqlens, balance, values)
         if batch_depth(self._stages):
-            raise ValueError("pack: it follows a batch, expected examples. Use unbatch before.")
+            raise ValueError(
+                "pack: cannot come after batch, because it needs single examples. Call unbatch() "
+                "first."
+            )
         return self._then(stage)
 
 
@@ -205,12 +208,14 @@ def _pack_stage(
     others = checked_names("pack", others) if others else ()
     both = next((name for name in others if name in chosen), None)
     if both is not None:
-        raise ValueError(f"pack: {both!r} is in names and in along, expected one of them.")
+        raise ValueError(
+            f"pack: {both!r} is both in names and in along. Remove it from one of them."
+        )
     fillers = as_values("pack", values)
     for name in dict(fillers) if isinstance(fillers, tuple) else ():
         if name not in chosen:
             raise ValueError(
-                f"pack: values has a component {name!r}, expected one that is packed: "
+                f"pack: values has an entry for {name!r}, expected only packed components: "
                 f"{', '.join(map(repr, chosen))}."
             )
     return Pack(length, chosen, split, max_open, others, cu_seqlens, balance, fillers)

@@ -86,7 +86,8 @@ class PaddedBatch(Step):
             if name not in specs:
                 there = ", ".join(map(repr, specs))
                 raise ValueError(
-                    f"padded_batch: multiple_of has a component {name!r}, expected one of {there}."
+                    f"padded_batch: multiple_of has an entry for {name!r}, expected one of the "
+                    f"components {there}."
                 )
             shape = specs[name].shape
             if shape is None:
@@ -99,8 +100,9 @@ class PaddedBatch(Step):
             for axis, (multiple, size) in enumerate(zip(multiples, shape, strict=False)):
                 if multiple > 1 and size is not None:
                     raise ValueError(
-                        f"padded_batch: multiple_of[{name!r}] is {multiple} for axis {axis}, "
-                        f"expected 1, as its size is known and it is not padded: {specs[name]}."
+                        f"padded_batch: multiple_of[{name!r}] is {multiple} for axis {axis}, but "
+                        f"that axis of {specs[name]} is never padded, because its size is fixed. "
+                        "Use 1 for it."
                     )
 
 

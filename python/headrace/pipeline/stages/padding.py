@@ -30,11 +30,13 @@ def as_values(where: str, values: object) -> Values:
         fill_values = {"": values}
     for name, value in fill_values.items():
         if not isinstance(name, str):
-            raise TypeError(f"{where}: values has the name {name!r}, expected names of components.")
+            raise TypeError(
+                f"{where}: values has the key {name!r}, expected the names of components."
+            )
         if not isinstance(value, _SCALARS):
             of_name = f" for {name!r}" if name else ""
             raise TypeError(
-                f"{where}: values has {value!r}{of_name}, expected a number or a string, or a dict "
+                f"{where}: values has {value!r}{of_name}, expected a number, a string, or a dict "
                 "of them by component."
             )
     plain: dict[str, Any] = {
@@ -58,7 +60,7 @@ def as_multiples(
     for name, each in multiple_of.items():
         if not isinstance(name, str):
             raise TypeError(
-                f"{where}: multiple_of has the name {name!r}, expected names of components."
+                f"{where}: multiple_of has the key {name!r}, expected the names of components."
             )
         sizes = each if isinstance(each, Sequence) else [each]
         multiples.append((name, checked_ints(where, f"multiple_of[{name!r}]", sizes, 1)))
@@ -79,13 +81,15 @@ def check_values(
     for name in dict(values) if isinstance(values, tuple) else ():
         if name not in specs:
             there = ", ".join(map(repr, specs))
-            raise ValueError(f"{where}: values has a component {name!r}, expected one of {there}.")
+            raise ValueError(
+                f"{where}: values has an entry for {name!r}, expected one of the components "
+                f"{there}."
+            )
     if isinstance(values, (bytes, str)) and not any(
         isinstance(spec.dtype, type) and name in filled for name, spec in specs.items()
     ):
         raise ValueError(
-            f"{where}: values has {values!r}, but no list of strings is filled up, "
-            "expected a number."
+            f"{where}: values is {values!r}, but there is no list of strings to pad. Use a number."
         )
     fillers(where, values, specs, filled)
 
@@ -123,6 +127,7 @@ def _filler(where: str, values: Values, name: str, spec: Spec, is_filled: bool) 
     if exact is None:
         raise ValueError(
             f"{where}: values has {value!r} for {name!r}, expected a value that "
-            f"{type_name(spec.dtype)} holds exactly. Give one by name: values={{{name!r}: ...}}."
+            f"{type_name(spec.dtype)} can represent exactly. Set values per component: "
+            f"values={{{name!r}: ...}}."
         )
     return exact

@@ -30,14 +30,14 @@ class Parse(Step):
         check_names(self, ["record"], specs)
         if specs["record"].shape != ():
             raise ValueError(
-                f"parse: the component 'record' is {specs['record']}, expected one string for each "
-                "example. Use parse before batch."
+                f"parse: the component 'record' is {specs['record']}, expected one string for "
+                "each example. Call parse before batch."
             )
         kept = {name: spec for name, spec in specs.items() if name != "record"}
         for name, _ in self.features:
             if name in kept:
                 raise ValueError(
-                    f"parse: there is a component {name!r} already. Rename it before with "
+                    f"parse: there is already a component {name!r}. Rename it first with "
                     "rename(...)."
                 )
         lists = {
@@ -122,11 +122,11 @@ class ParseMethod(Chain):
         """
         if not isinstance(features, Mapping) or not all(isinstance(n, str) for n in features):
             raise TypeError(
-                f"parse: features are {features!r}, expected a dict of types, such as "
-                "{'image': bytes, 'label': int}."
+                f"parse: features is {features!r}, expected a dict of types, such as {{'image': "
+                "bytes, 'label': int}."
             )
         if not features:
-            raise ValueError("parse: no features given, expected at least one.")
+            raise ValueError("parse: features is empty, expected at least one feature.")
         chosen = tuple((name, as_feature(name, feature)) for name, feature in features.items())
         return self._then(Parse(chosen))
 

@@ -42,8 +42,9 @@ def check_reachable(chain: Sequence[Stage]) -> None:
     if reason is not None:
         if batch_depth(chain):
             raise ValueError(
-                "shuffle: it follows a batch, expected examples. Move shuffle before batch, or "
-                "write shuffle(window=100) to shuffle whole batches."
+                "shuffle: a full shuffle cannot come after batch, because it needs single "
+                "examples. Move shuffle before batch, or use shuffle(window=100) to shuffle "
+                "whole batches."
             )
         raise ValueError(
             f"shuffle: a full shuffle needs random access, but {reason}. Pass a window, such as "
@@ -64,9 +65,9 @@ def check_skippable(chain: Sequence[Stage]) -> None:
         name = chain[0].name
         remedy = ", or shuffle each part before concat" if name == "concat" else ""
         raise ValueError(
-            f"skip_errors: it cannot follow a shuffle of all examples of {name}, because its order "
-            "includes every example. Use a window, such as shuffle(window=10_000)"
-            f"{remedy}."
+            f"skip_errors: cannot come after a full shuffle of {name}, because the order of that "
+            "shuffle includes every example. Use a window, such as "
+            f"shuffle(window=10_000){remedy}."
         )
 
 
@@ -81,13 +82,13 @@ def obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
     for step in steps(chain):
         if step.effect is Effect.KEEPS and is_split and not is_part:
             # The engine shuffles all examples first and then takes the part.
-            return "cache keeps a part of them only; write cache() before split(...)"
+            return "cache stores only some of the examples, so write cache() before split(...)"
         if step.effect in _OF_RECORDS:
             continue
         if step.judges_errors:
-            return f"{step.name} skips some; shuffle before it"
+            return f"{step.name} skips examples, so shuffle before it"
         if step.effect is not Effect.SPLITS:
-            return f"{step.name} does not make one example of each"
+            return f"{step.name} does not turn each example into exactly one"
         # The keys of a split are known before its examples are read.
         is_split = True
     return source_of(chain).obstacle

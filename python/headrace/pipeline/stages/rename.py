@@ -28,7 +28,10 @@ class Rename(Step):
         self._check(tuple(specs))
         renamed = {new_names.get(name, name): spec for name, spec in specs.items()}
         if len(renamed) < len(specs):
-            raise ValueError(f"rename: two components would have one name among {list(renamed)}.")
+            raise ValueError(
+                f"rename: two components would have the same name: {list(renamed)}. Use different "
+                "names."
+            )
         return renamed
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -51,8 +54,9 @@ class Rename(Step):
             if old not in names and new in names:
                 there = ", ".join(map(repr, names))
                 raise ValueError(
-                    f"rename: there is no component {old!r}, expected one of {there}. The old name "
-                    f"comes first, as rename(old='new'): write rename({new}={old!r})."
+                    f"rename: there is no component {old!r}, expected one of {there}. The old "
+                    "name comes first, as in rename(old='new'), so you may want "
+                    f"rename({new}={old!r})."
                 )
         check_names(self, [old for old, _ in self.names], names)
 

@@ -155,16 +155,16 @@ class ShardMethod(Chain):
         """
         if even not in (None, "drop", "pad"):
             raise ValueError(
-                f"shard: even is {even!r}, expected 'drop' or 'pad' for equally many examples on "
-                "each rank, or None."
+                f"shard: even is {even!r}, expected 'drop' or 'pad' to give each rank the same "
+                "number of examples, or None."
             )
         if by not in ("example", "piece"):
             raise ValueError(f"shard: by is {by!r}, expected 'example' or 'piece'.")
         if by == "piece" and even is not None:
             raise ValueError(
-                f"shard: even is {even!r} and by is 'piece', expected only one of them, because "
-                "the number of examples in each rank's files is unknown. Remove by= for equal "
-                "ranks."
+                f"shard: even={even!r} does not work with by='piece', because the number of "
+                "examples in each rank's files is unknown. Remove by= to give each rank the same "
+                "number."
             )
         if by == "piece":
             check_pieces(self._stages)
@@ -174,13 +174,13 @@ class ShardMethod(Chain):
             index, count, taken_from = _found_rank(index)
         if index is None or count is None:
             raise TypeError(
-                f"shard: index is {index} and count {count}, expected both or neither. Write "
-                "shard(index, count), or shard() for the rank of this process."
+                f"shard: index is {index} and count is {count}, but either both or neither must "
+                "be set. Write shard(index, count), or shard() to use the rank of this process."
             )
         checked_int("shard", "count", count, 1)
         if checked_int("shard", "index", index, 0) >= count:
             raise ValueError(
-                f"shard: index is {index}, expected one below count, which is {count}."
+                f"shard: index is {index}, expected a number less than count, which is {count}."
             )
         if count > 1:
             check_one_order(self._stages)
@@ -227,12 +227,12 @@ def check_pieces(chain: Sequence[Stage]) -> None:
     Raises:
         ValueError: If they cannot be divided.
     """
-    where = "shard: by='piece' assigns separate files to each rank"
+    where = "shard: by='piece' assigns whole files to each rank"
     window = window_before(chain)
     if window is None:
         raise ValueError(
-            f"{where}, expected a shuffle over a window before it, and only parse, select, rename, "
-            "map, filter, flat_map and epochs between. Write shuffle(window=...) before "
+            f"{where}, so it needs a windowed shuffle before it, and only parse, select, rename, "
+            "map, filter, flat_map and epochs may come between. Write shuffle(window=...) before "
             "shard(..., by='piece')."
         )
     before = chain[:window]
@@ -256,7 +256,7 @@ def read_by_shard(chain: Sequence[Stage], index: int) -> str:
         index: The index of the `shard` stage.
     """
     shard = cast("Shard", chain[index])
-    taken_from = f": taken from {shard.taken_from}" if shard.taken_from else ""
+    taken_from = f": rank from {shard.taken_from}" if shard.taken_from else ""
     return taken_from + _share_in_words(shard, chain, index)
 
 
@@ -265,12 +265,12 @@ def _share_in_words(shard: Shard, chain: Sequence[Stage], index: int) -> str:
     if shard.count == 1 or not reads_files(before):
         return ""
     if shard.by == "piece":
-        return f"; it reads 1 of {shard.count} {_pieces(before)}, others in each epoch"
+        return f"; it reads 1 of {shard.count} {_pieces(before)}, different ones in each epoch"
     full = [n for n, step in enumerate(steps(before), 1) if step.full_shuffle]
     if full and has_deferred_reads(chain, full[-1]):
-        scan = ", and the scan" if needs_scan(before) else ""
+        scan = ", and scans all files" if needs_scan(before) else ""
         return f"; it reads 1 of {shard.count} examples{scan}"
-    return f"; it reads all examples, and keeps 1 of {shard.count}"
+    return f"; it reads all examples and keeps 1 of {shard.count}"
 
 
 def _pieces(chain: Sequence[Stage]) -> str:

@@ -139,15 +139,15 @@ class ShuffleMethod(Chain):
         """
         if has_epochs(self._stages):
             raise ValueError(
-                "shuffle: it follows epochs, but epochs never mix. Write shuffle(...) before "
-                "epochs(...)."
+                "shuffle: cannot come after epochs, because examples of different epochs are "
+                "never mixed. Write shuffle(...) before epochs(...)."
             )
         if checked_int("shuffle", "num_open", num_open, 1) > _MOST_OPEN:
             raise ValueError(f"shuffle: num_open is {num_open}, expected at most {_MOST_OPEN:,}.")
         if file_order not in ("shuffled", "sequential"):
             raise ValueError(
-                f"shuffle: file_order is {file_order!r}, expected 'shuffled', for another order in "
-                "each epoch, or 'sequential'."
+                f"shuffle: file_order is {file_order!r}, expected 'shuffled' for a different "
+                "order in each epoch, or 'sequential'."
             )
         chosen = secrets.randbits(63) if seed is None else checked_int("shuffle", "seed", seed, 0)
         if window is not None:
@@ -156,10 +156,9 @@ class ShuffleMethod(Chain):
                 checked_int("shuffle", "block_bytes", block_bytes, 1)
                 if file_order == "sequential":
                     raise ValueError(
-                        f"shuffle: block_bytes is {block_bytes} and file_order is 'sequential', "
-                        "expected only one of them, because block_bytes permutes parts of files. "
-                        "Omit "
-                        "file_order."
+                        f"shuffle: block_bytes is {block_bytes}, but file_order is 'sequential'. "
+                        "block_bytes shuffles parts of files, so it does not work with this "
+                        "file_order. Remove one of the two."
                     )
             shuffle = Shuffle(
                 window,
@@ -172,8 +171,8 @@ class ShuffleMethod(Chain):
             return self._then(shuffle)
         if num_open != _NUM_OPEN or file_order != "shuffled" or block_bytes is not None:
             raise ValueError(
-                "shuffle: num_open, file_order and block_bytes apply only to a window, but there "
-                "is no window. Omit them, or pass a window, such as shuffle(window=10_000)."
+                "shuffle: num_open, file_order and block_bytes work only with a window. Remove "
+                "them, or pass a window, such as shuffle(window=10_000)."
             )
         check_reachable(self._stages)
         return self._then(Shuffle(None, chosen, seed is not None))
@@ -187,10 +186,12 @@ def files_of_window(chain: Sequence[Stage], shuffle: Shuffle) -> str:
         shuffle: A shuffle with a window.
     """
     if not (names := pieces_before(chain, shuffle.block_bytes)):
-        return "the examples reach the window in their order"
+        return "the window gets the examples in their original order"
     files = " and ".join(dict.fromkeys(names))
     order = (
-        "in another order in each epoch" if shuffle.file_order == "shuffled" else "in their order"
+        "in a different order in each epoch"
+        if shuffle.file_order == "shuffled"
+        else "in their order"
     )
-    at_once = "one after the other" if shuffle.num_open == 1 else f"{shuffle.num_open} at once"
+    at_once = "one at a time" if shuffle.num_open == 1 else f"{shuffle.num_open} at a time"
     return f"it reads {files} {order}, {at_once}"

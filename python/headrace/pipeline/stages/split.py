@@ -111,19 +111,21 @@ def _splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[
     """
     for share in shares:
         if isinstance(share, bool) or not isinstance(share, (int, float, np.number)):
-            raise TypeError(f"split: a share is {share!r}, expected a number, such as 0.9.")
+            raise TypeError(
+                f"split: one of the fractions is {share!r}, expected a number, such as 0.9."
+            )
     numbers = tuple(map(float, shares))
     if len(numbers) < 2 or min(numbers) <= 0 or not math.isclose(sum(numbers), 1, abs_tol=1e-9):
         raise ValueError(
-            f"split: the shares are {numbers}, expected at least two above 0 that add up to 1, "
-            "such as split(0.9, 0.1)."
+            f"split: the fractions are {numbers}, expected at least two positive numbers that add "
+            "up to 1, such as split(0.9, 0.1)."
         )
     checked_int("split", "seed", seed, 0)
     _check_depth(chain, 0)
     if (grouping := _grouping(chain)) is not None:
         raise ValueError(
-            f"split: it follows {grouping.name}, which combines examples, expected the original "
-            f"examples of the source. Write split(...) before {grouping.name}(...)."
+            f"split: cannot come after {grouping.name}, which combines examples, because it "
+            f"divides the examples of the source. Write split(...) before {grouping.name}(...)."
         )
     ends = [round(sum(numbers[: index + 1]) * _KEYS) for index in range(len(numbers) - 1)]
     bounds = [0, *ends, _KEYS]
@@ -143,7 +145,7 @@ def _check_depth(chain: Sequence[Stage], depth: int) -> None:
     inner = _depth(chain)
     if inner and depth + inner > _MOST_DEPTH:
         raise ValueError(
-            f"split: combinations are nested {depth + inner} levels deep, expected at most "
+            f"split: combinations are nested {depth + inner} levels deep, but the maximum is "
             f"{_MOST_DEPTH}. Call split() earlier."
         )
 

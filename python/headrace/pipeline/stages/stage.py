@@ -126,7 +126,7 @@ class Stage(ABC):
             if getattr(getattr(cls, name, None), "__isabstractmethod__", False)
         ]
         if open_facts:
-            raise TypeError(f"the stage {cls.__name__} does not state {', '.join(open_facts)}")
+            raise TypeError(f"the stage {cls.__name__} does not define {', '.join(open_facts)}")
 
     @classmethod
     def _required_facts(cls) -> Iterator[str]:

@@ -25,9 +25,9 @@ class Unbatch(Step):
             stem = name.removesuffix(".offsets")
             if stem != name and f"{stem}.values" in specs:
                 raise ValueError(
-                    f"unbatch: the components '{stem}.values' and {name!r} are lists joined end to "
-                    "end, expected a row for each example. Use padded_batch before, or drop both "
-                    "with select."
+                    f"unbatch: the components '{stem}.values' and {name!r} are the values and "
+                    "offsets of lists, which have no row for each example. Use padded_batch "
+                    "instead of batch, or drop both with select."
                 )
         return {name: self._row(name, spec) for name, spec in specs.items()}
 
@@ -46,8 +46,8 @@ class Unbatch(Step):
     def _row(self, name: str, spec: Spec) -> Spec:
         if spec.shape == ():
             raise ValueError(
-                f"unbatch: the component {name!r} is a scalar, expected a leading axis. Use it "
-                "after batch."
+                f"unbatch: the component {name!r} is a scalar, expected a leading axis. Call "
+                "unbatch after batch."
             )
         return spec.row()
 

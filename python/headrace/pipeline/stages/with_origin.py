@@ -25,8 +25,8 @@ class WithOrigin(Step):
         for name in ("file", "record_number"):
             if name in specs:
                 raise ValueError(
-                    f"with_origin: there is a component {name!r} already, expected other names. "
-                    "Rename the column in the file."
+                    f"with_origin: there is already a component {name!r}. Rename the column in "
+                    "the file."
                 )
         added = {"file": Spec(str, ()), "record_number": Spec(element_type("with_origin", int), ())}
         return {**specs, **added}
@@ -96,7 +96,7 @@ class WithOriginMethod(Chain):
         """
         if len(self._stages) > 1 or not source_of(self._stages).reads_files:
             raise ValueError(
-                f"with_origin: it follows {self._stages[-1].name}, expected a source of files "
-                "right before it. Write it after the source."
+                "with_origin: must come directly after a source of files, but it comes after "
+                f"{self._stages[-1].name}. Move it there."
             )
         return self._then(WithOrigin())

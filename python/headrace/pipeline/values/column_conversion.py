@@ -95,8 +95,8 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
     if len(types) > 1:
         types_text = ", ".join(sorted(str(dtype) for dtype in types))
         raise TypeError(
-            f"the component {name!r} has the types {types_text}, expected the same for each "
-            "example."
+            f"the component {name!r} has the types {types_text}, but its type must be the same in "
+            "all examples."
         )
     code = _code(arrays[0])
     arrays = list(map(carried, arrays))
@@ -144,8 +144,8 @@ def as_components(where: str, value: object, specs: Specs) -> Mapping[str, Any]:
     if components.keys() != specs.keys():
         if not specs:
             raise ValueError(
-                f"{where}: there is an example now, but there was none when the iteration started. "
-                "Start a new iteration."
+                f"{where}: there is an example now, although there was none when the iteration "
+                "started. Start a new iteration."
             )
         raise ValueError(
             f"{where}: the function returned the components {sorted(components)}, expected "
@@ -182,8 +182,8 @@ def _arrays(where: str, name: str, value: Any, row: Spec) -> list[Any]:
     """Copies each array of a list."""
     if not isinstance(value, (list, tuple)):
         raise TypeError(
-            f"{where}: the component {name!r} is {type(value).__name__}, expected a list of arrays "
-            "as before, one for each example of the batch."
+            f"{where}: the component {name!r} is {type(value).__name__}, expected a list of "
+            "arrays, one for each example of the batch, as before."
         )
     return [typed(where, name, item, row, is_separate=True) for item in value]
 
@@ -219,7 +219,8 @@ def _check_type(name: str, spec: Spec, raw: Any, value: Any) -> None:
     if actual != spec.dtype:
         types = ", ".join(sorted(map(type_name, (actual, spec.dtype))))
         raise TypeError(
-            f"the component {name!r} has the types {types}, expected the same for each example."
+            f"the component {name!r} has the types {types}, but its type must be the same in all "
+            "examples."
         )
 
 
@@ -233,15 +234,15 @@ def check_components(where: str, value: object) -> Mapping[str, Any]:
         kind = type(value).__name__
         if where.startswith("flat_map"):
             raise TypeError(
-                f"{where}: the function returned an iterable with {kind} in it, expected an "
+                f"{where}: the function returned an iterable that contains {kind}, expected an "
                 "iterable of dicts. Return [example] for one example, and [] for none."
             )
         raise TypeError(f"{where}: the function returned {kind}, expected a dict of components.")
     for name in value:
         if not isinstance(name, str):
             raise TypeError(
-                f"{where}: the function returned a dict with the key {name!r}, expected strings, "
-                "which are the names of components. Return other keys."
+                f"{where}: the function returned a dict with the key {name!r}, but keys are the "
+                "names of components. Use strings."
             )
     return value
 

@@ -59,7 +59,7 @@ def _check_keys(value: Any) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise TypeError(f"the key {key!r} is not a str")
+                raise TypeError(f"the key {key!r} is not a string")
             _check_keys(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
@@ -71,4 +71,4 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, (np.bool_, np.integer, np.floating)):
         return value.item()
-    raise TypeError(f"{type(value).__name__} is not a value of JSON")
+    raise TypeError(f"{type(value).__name__} cannot be converted to JSON")

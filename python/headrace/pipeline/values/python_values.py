@@ -70,8 +70,8 @@ def refuse_masked(what: str, value: Any) -> None:
     """Raises ValueError if a NumPy mask hides elements, because the result would show them."""
     if isinstance(value, np.ma.MaskedArray) and (hidden := int(np.sum(value.mask))):
         raise ValueError(
-            f"{what} has {hidden} masked values, expected none. Fill them in, with "
-            "value.filled(...), or give the mask as another component."
+            f"{what} has {hidden} masked values, which are not supported. Fill them in with "
+            "value.filled(...), and return the mask as another component if you need it."
         )
 
 
@@ -171,10 +171,10 @@ def strings_of(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     kinds = {type(item) for item in elements}
     if not all(issubclass(kind, (bytes, str)) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise TypeError(f"{what} holds objects ({names}), expected numbers, bytes or str.")
+        raise TypeError(f"{what} contains objects ({names}), expected numbers, bytes or str.")
     if any(issubclass(kind, str) for kind in kinds) and len(kinds) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise TypeError(f"{what} holds {names}, expected only str or only bytes.")
+        raise TypeError(f"{what} contains {names}, expected only str or only bytes.")
     items = [item.encode() if isinstance(item, str) else item for item in elements]
     strings = np.empty(array.size, object)
     strings[:] = items
@@ -196,8 +196,8 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
         if "inhomogeneous" not in str(error):
             raise
         raise ValueError(
-            f"{what} is a list whose items have different lengths, expected equal lengths. Pad "
-            "them, or return them as several components."
+            f"{what} is a list whose items have different lengths. Pad them, or return them as "
+            "several components."
         ) from error
     if array.dtype.kind in "SU":
         # NumPy strings would lose trailing zero bytes, and would accept numbers among the strings.
@@ -229,6 +229,6 @@ def _leaves(value: Any) -> Iterable[Any]:
 
 def _too_large(what: str) -> ValueError:
     return ValueError(
-        f"{what} has an int that int64 (or among floats, float64) does not hold exactly. Return a "
-        "NumPy value, such as np.uint64(value), or as str."
+        f"{what} has an int that cannot be represented exactly as int64 (or as float64, if it is "
+        "among floats). Return a NumPy value, such as np.uint64(value), or a str."
     )

@@ -59,7 +59,7 @@ def arrow_array(
             array.validate(full=True)
         except pa.ArrowInvalid as error:
             raise ValueError(
-                f"component {name!r}: a string of the batch is not in UTF-8 ({error}). Declare it "
-                "as bytes, or correct the file."
+                f"component {name!r}: the batch contains a string that is not UTF-8 ({error}). "
+                "Declare the component as bytes, or correct the file."
             ) from error
     return array

@@ -156,10 +156,9 @@ def element_type(where: str, word: TypeWord) -> ElementType:
         is_number = False
     if dtype is None or not is_number:
         raise TypeError(
-            f"{where}: {word!r} is not a type of a component, expected int (int64), float "
-            "(float32), "
-            "bool, bytes, str, a NumPy type of numbers, or datetime64 or timedelta64 of D, s, ms, "
-            "us or ns."
+            f"{where}: {word!r} is not a valid type, expected int (int64), float (float32), bool, "
+            "bytes, str, a numeric NumPy type, or datetime64 or timedelta64 in D, s, ms, us or "
+            "ns."
         )
     return dtype.newbyteorder("=")
 
@@ -192,9 +191,8 @@ def as_array(what: str, value: Any) -> npt.NDArray[Any]:
         ml_dtypes = import_module("ml_dtypes")
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"{what} is a tensor of torch.bfloat16, which NumPy supports only with ml_dtypes. "
-            "Install "
-            "it: pip install ml_dtypes"
+            f"{what} is a torch.bfloat16 tensor, which NumPy supports only with ml_dtypes. "
+            "Install it: pip install ml_dtypes"
         ) from error
     bits = value.detach().cpu().contiguous().view(import_module("torch").int16)
     array: npt.NDArray[Any] = bits.numpy().view(ml_dtypes.bfloat16)
@@ -328,7 +326,7 @@ class Feature:
     def __post_init__(self) -> None:
         dtype = element_type("Feature", self.dtype)
         if any(not isinstance(size, int) or size < 0 for size in self.shape):
-            raise ValueError(f"Feature: shape is {self.shape}, expected sizes from 0 up.")
+            raise ValueError(f"Feature: shape is {self.shape}, expected sizes of at least 0.")
         if self.default is None:
             return
         exact_default = exactly(self.default, dtype)
@@ -402,6 +400,6 @@ class Nullable:
 
     def __post_init__(self) -> None:
         if isinstance(self.dtype, Nullable):
-            raise TypeError("Nullable: dtype is a Nullable, expected the type of its values.")
+            raise TypeError("Nullable: dtype is itself Nullable, expected the type of the values.")
         if self.dtype is not Json and not isinstance(self.dtype, (Ragged, Feature)):
             element_type("Nullable", self.dtype)

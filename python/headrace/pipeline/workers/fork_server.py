@@ -59,9 +59,9 @@ class ForkServer:
         """
         if is_importing():
             raise RuntimeError(
-                "num_processes: a worker process imports the main module to find the function, but "
-                "the main module starts an iteration when it is imported. Move that code under "
-                'if __name__ == "__main__":'
+                "num_processes: worker processes import the main module to find the function, "
+                "but the main module starts an iteration when it is imported. Move that code "
+                'under if __name__ == "__main__":'
             )
         with self._lock:
             for is_last in (False, True):
@@ -76,9 +76,9 @@ class ForkServer:
                     if is_last:
                         raise RuntimeError(
                             "num_processes: the process that starts worker processes has ended. "
-                            "Its standard error says why."
+                            "See its standard error for the reason."
                         ) from error
-        raise AssertionError("workers were started or not")
+        raise AssertionError("workers must have started or failed")
 
     def exit_code(self, worker: int, timeout: float) -> int | None:
         """Returns a worker's exit code, as in `subprocess`; None if it is unknown."""

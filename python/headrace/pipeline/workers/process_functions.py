@@ -120,8 +120,8 @@ class _Calls:
         """See `RunningCalls`. Starting a worker includes importing the functions' modules."""
         call = self._call()
         if call is None:
-            what = "exchange with" if self.has_started else "start of"
-            return f"the {what} its worker process"
+            what = "communicating with" if self.has_started else "starting"
+            return f"{what} its worker process"
         return f"the call for {self._job.origin(call[0]) or f'example {call[0]} of a block'}"
 
     def _call(self) -> tuple[int, int] | None:
@@ -285,8 +285,7 @@ class ProcessFunctions:
         origin = None if row is None else job.origin(row)
         at = "between two calls of the function" if row is None else f"at {origin or f'row {row}'}"
         error = RuntimeError(
-            f"{stage.where}: worker process {end.worker} {end.how} {at}, expected a "
-            f"result. {_remedy(end.code)}"
+            f"{stage.where}: worker process {end.worker} {end.how} {at}. {_remedy(end.code)}"
         )
         # The engine checks this attribute, because another attempt may succeed.
         vars(error)["has_lost_worker"] = True
@@ -398,13 +397,13 @@ class LearnInProcess(ProcessFunctions):
 
 def _remedy(code: int | None) -> str:
     if code is not None and code >= 0:
-        return "The function has called os._exit, or a library did. Raise an exception instead."
+        return "The function, or a library it uses, called os._exit. Raise an exception instead."
     if code == -signal.SIGKILL:
         return (
-            "The system kills processes when memory runs out: look for 'Out of memory' in the "
-            "system log, and use fewer num_processes or smaller blocks (memory_bytes)."
+            "The system kills processes when it runs out of memory. Look for 'Out of memory' in "
+            "the system log, and use fewer num_processes or smaller blocks (memory_bytes)."
         )
     return (
-        "A native library of the function has crashed. Look at the standard error for where, or "
-        "call the function with this example alone; skip_errors skips it."
+        "A native library crashed in the function. Look for the place in the standard error, or "
+        "call the function with only this example. skip_errors can skip the example."
     )

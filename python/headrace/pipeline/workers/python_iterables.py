@@ -146,7 +146,7 @@ class IterableFunction:
         number = job.pass_number
         try:
             if self.processes is not None:
-                result.doing = "the start of its worker processes"
+                result.doing = "starting its worker processes"
             examples = self._examples(job)
             result.doing = Result.doing
             examples.expect(self._output_specs, job.wanted_bytes)

@@ -49,12 +49,12 @@ class WorkerEnded(Exception):
         if self.code is None:
             return "has ended"
         if self.code >= 0:
-            return f"has exited with code {self.code}"
+            return f"exited with code {self.code}"
         try:
             name = signal.Signals(-self.code).name
         except ValueError:
             name = "a signal"
-        return f"was ended by {name} (signal {-self.code})"
+        return f"was killed by {name} (signal {-self.code})"
 
 
 def memory_file() -> int:

@@ -364,11 +364,10 @@ class RemoteIterator(RemoteIteratorBase):
             since = ", counted from 0" if part.count is not None else " since the resume"
             at = f"at item {end.call[0]}{since}"
             if part.count is not None and part.count < end.call[0]:
-                at += f"; those from item {part.count} on did not come"
+                at += f"; the items from {part.count} on were lost"
         whose = f", number {part.number} of {self._num_processes}," * (self._num_processes > 1)
         return RuntimeError(
-            f"{self._where}: worker process {end.worker}{whose} {end.how} {at}, expected examples. "
-            f"{_remedy(end.code)}"
+            f"{self._where}: worker process {end.worker}{whose} {end.how} {at}. {_remedy(end.code)}"
         )
 
     def _noted(self, part: _Part, error: BaseException) -> BaseException:
@@ -476,14 +475,14 @@ def _is_numeric(column: Any) -> bool:
 
 def _remedy(code: int | None) -> str:
     if code is not None and code >= 0:
-        return "The iterator has called os._exit, or a library did. Raise an exception instead."
+        return "The iterator, or a library it uses, called os._exit. Raise an exception instead."
     if code == -signal.SIGKILL:
         return (
-            "The system kills processes when memory runs out: look for 'Out of memory' in the "
-            "system log, and use fewer num_processes."
+            "The system kills processes when it runs out of memory. Look for 'Out of memory' in "
+            "the system log, and use fewer num_processes."
         )
     return (
-        "A native library of the iterator has crashed. Look at the standard error for where, or "
+        "A native library crashed in the iterator. Look for the place in the standard error, or "
         "iterate without num_processes."
     )
 

@@ -77,9 +77,9 @@ class _File:
                 rest = rest[os.write(self.descriptor, rest) :]
         except OSError as error:
             raise MemoryError(
-                f"worker processes: no room for a function in {tempfile.gettempdir()} "
-                f"({error.strerror}), expected room for all that it holds. Set TMPDIR to a "
-                "directory with more room, or let the function open files in its first call."
+                f"worker processes: {tempfile.gettempdir()} has not enough space for a function "
+                f"and its data ({error.strerror}). Set TMPDIR to a directory with more space, or "
+                "let the function load its data in its first call."
             ) from error
 
     def __del__(self) -> None:
@@ -151,8 +151,8 @@ def packed_functions(
         raise
     except Exception as error:
         raise TypeError(
-            f"{where}: num_processes is set, but the function cannot be sent to another process "
-            f"({error}), expected one that can be pickled. {hint}."
+            f"{where}: num_processes is set, but the function cannot be pickled and sent to "
+            f"another process ({error}). {hint}."
         ) from error
     # In a child of multiprocessing that was not forked, the main module has the second name.
     is_of_main = b"__main__" in packing.names and pickler is pickle
@@ -163,8 +163,8 @@ def packed_functions(
     # that.
     if main is None and not is_importing():
         raise TypeError(
-            f"{where}: num_processes is set, but the function was not defined in a "
-            f"file, expected one that another process can import. {hint}."
+            f"{where}: num_processes is set, but the function was not defined in a file, so "
+            f"another process cannot import it. {hint}."
         )
     return packing.functions(), main
 
@@ -248,4 +248,4 @@ def _words(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:
-        return "its message cannot be shown"
+        return "(the message cannot be displayed)"

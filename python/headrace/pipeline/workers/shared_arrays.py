@@ -52,7 +52,8 @@ class Arena:
                 os.ftruncate(self.descriptor, size)
         except OSError as error:
             raise MemoryError(
-                f"worker processes: no memory to share {size} bytes ({error.strerror})"
+                f"worker processes: cannot allocate {size} bytes of shared memory "
+                f"({error.strerror})"
             ) from error
         self.map(size)
 

@@ -22,8 +22,8 @@ def check_csv_columns(columns: Sequence[Column], wording: Wording) -> None:
     for column in columns:
         if column.rank:
             raise UnwritableError(
-                f"{wording.component} '{column.name}' is a list, which no field of CSV holds. "
-                f"{wording.as_list}, or {wording.drop}."
+                f"{wording.component} '{column.name}' is a list, but a CSV field holds a single "
+                f"value. {wording.as_list}, or {wording.drop}."
             )
         if column.kind == "bytes":
             raise UnwritableError(no_text(column.name, wording))
@@ -32,7 +32,7 @@ def check_csv_columns(columns: Sequence[Column], wording: Wording) -> None:
 def no_text(name: str, wording: Wording) -> str:
     """Returns the message for bytes that must be text."""
     return (
-        f"{wording.component} '{name}' holds bytes that are not text. "
+        f"{wording.component} '{name}' contains bytes that are not text. "
         f"{wording.as_text.format(name=name)}, or {wording.drop}."
     )
 

@@ -67,9 +67,8 @@ def format_of(path: str) -> tuple[Format, str | None]:
     file_format = _FORMATS.get(ending)
     if file_format is None or (compression and file_format.name == "Parquet"):
         raise ValueError(
-            f"write: the path is {without_passwords(path)!r}, expected one that ends with "
-            ".tfrecord, .tar or .jsonl, perhaps followed by .gz, or with .parquet. The extension "
-            "sets the format."
+            f"write: the path is {without_passwords(path)!r}, but its extension must name the "
+            "format: .tfrecord, .tar, .jsonl (each optionally followed by .gz) or .parquet."
         )
     if missing := file_format.missing():
         raise ModuleNotFoundError(f"write: {missing}")
@@ -103,9 +102,9 @@ def _refuse(name: str, spec: Spec, reason: str, remedy: str) -> None:
 
 def _check_axes(name: str, spec: Spec, most: int | None = None) -> None:
     if spec.shape is None:
-        _refuse(name, spec, "expected a known number of axes", "Reshape it in a map")
+        _refuse(name, spec, "which has an unknown number of axes", "Reshape it in a map")
     if most is not None and _rank(spec) > most:
-        reason = f"expected at most {most} axes"
+        reason = f"but the format supports at most {most} axes"
         _refuse(name, spec, reason, "Reshape it in a map")
 
 
@@ -114,11 +113,11 @@ def _check_record(name: str, spec: Spec) -> None:
     kind = _type_name(spec)
     if kind in ("uint64", "float64"):
         other = "int64" if kind == "uint64" else "float32"
-        remedy = f"Make it np.{other} in a map, or write Parquet"
-        _refuse(name, spec, "but an Example holds only int64, float32 and bytes", remedy)
+        remedy = f"Convert it to np.{other} in a map, or write Parquet"
+        _refuse(name, spec, "but an Example stores only int64, float32 and bytes", remedy)
     if kind and kind not in (*_PLAIN, *_FLOATS):
-        reason = "but an Example holds only int64, float32 and bytes"
-        _refuse(name, spec, reason, "Make it np.float32 in a map")
+        reason = "but an Example stores only int64, float32 and bytes"
+        _refuse(name, spec, reason, "Convert it to np.float32 in a map")
 
 
 def _check_json(name: str, spec: Spec) -> None:
@@ -129,7 +128,7 @@ def _check_json(name: str, spec: Spec) -> None:
 def _check_numbers(name: str, spec: Spec, what: str) -> None:
     kind = _type_name(spec)
     if kind and kind not in (*_PLAIN, *_FLOATS):
-        _refuse(name, spec, f"which {what} has no type for", "Make it np.float32 in a map")
+        _refuse(name, spec, f"which {what} does not support", "Convert it to np.float32 in a map")
 
 
 def _check_parquet(name: str, spec: Spec) -> None:
@@ -140,7 +139,7 @@ def _check_parquet(name: str, spec: Spec) -> None:
 def _check_member(name: str, spec: Spec) -> None:
     if name == "__key__":
         if spec.shape != ():
-            _refuse(name, spec, "expected one string or number", "Reshape it in a map")
+            _refuse(name, spec, "expected a single string or number", "Reshape it in a map")
         return
     try:
         check_extension(name, PIPELINE)
@@ -148,15 +147,20 @@ def _check_member(name: str, spec: Spec) -> None:
         raise UnwritableError(f"write: {error}") from error
     _check_axes(name, spec)
     if spec.dtype is bytes and _rank(spec):
-        _refuse(name, spec, "expected one string for a member of an archive", "Join it in a map")
+        _refuse(
+            name,
+            spec,
+            "expected a single string, because each becomes a file in the archive",
+            "Join the strings in a map",
+        )
     if is_array_file(name) and _rank(spec):
         if spec.dtype is str:
-            _refuse(name, spec, "expected numbers for a member of arrays", "Rename it")
+            _refuse(name, spec, "but .npy files can only store numbers", "Rename it")
         return
     if _rank(spec) > 1:
-        remedy = f"Call it {f'{name}.npy'!r}, with rename"
-        _refuse(name, spec, "which only a member of NumPy's format can hold", remedy)
-    _check_numbers(name, spec, "a member of text")
+        remedy = f"Rename it to {f'{name}.npy'!r} with rename"
+        _refuse(name, spec, "which only a .npy file can store", remedy)
+    _check_numbers(name, spec, "a text file in an archive")
 
 
 def _record_shard(path: str, compression: str | None, columns: list[Column]) -> Shard:

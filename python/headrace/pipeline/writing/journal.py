@@ -53,7 +53,8 @@ class Journal:
             raise AlreadyExistsError(
                 None,
                 None,
-                f"{output}: another {program} is writing it. Wait until it has finished.",
+                f"{output}: another {program} is already running for this output. Wait until it "
+                "has finished.",
             )
         self.header: dict[str, Any] | None = None
         self.done: list[dict[str, Any]] = []
@@ -107,8 +108,8 @@ class Journal:
             raise FailedPreconditionError(
                 None,
                 None,
-                f"{self.path}: it was written by another version of headrace. Remove this file and "
-                "what was written, and start again.",
+                f"{self.path}: this file was written by another version of headrace. Remove it "
+                "and all output of that run, and start again.",
             )
         return content
 

@@ -37,13 +37,14 @@ class ShardNames:
             names = [base.format(shard=number, num_shards=num_shards) for number in numbers]
         except (ValueError, LookupError, AttributeError) as error:
             raise ValueError(
-                f"write: the path is {shown!r} ({error}), expected {{shard}} and {{num_shards}} "
-                "alone, such as 'train-{shard:05}.tfrecord'. Write {{ and }} for braces."
+                f"write: the path is {shown!r} ({error}), expected only the placeholders "
+                "{shard} and {num_shards}, as in 'train-{shard:05}.tfrecord'. Write {{ "
+                "and }} for literal braces."
             ) from error
         if not fields <= set(_FIELDS) or len(set(names)) < num_shards:
             raise ValueError(
-                f"write: the path is {shown!r}, and there are {num_shards} shards, expected a name "
-                "for each of them, with {shard} in it, such as 'train-{shard:05}.tfrecord'."
+                f"write: the path is {shown!r}, but {num_shards} shards need different names. Use "
+                "{shard} in the path, as in 'train-{shard:05}.tfrecord'."
             )
         self._directory = directory
         self.paths = [os.path.join(directory, name) for name in names]

@@ -43,8 +43,8 @@ class TarShard(Shard):
         key = self._key_of(row, number)
         if key == self._last:
             raise UnwritableError(
-                f"example {number} has the key {key!r}, as the one before it, so they would be one "
-                f"sample. {self._wording.new_key}."
+                f"example {number} has the same key as the one before it, {key!r}, so the two "
+                f"would become one sample. {self._wording.new_key}."
             )
         self._last = key
         size = 0
@@ -73,16 +73,15 @@ class TarShard(Shard):
             return f"{number:09d}"
         if values is None or len(values.items) != 1:
             raise UnwritableError(
-                f"example {number} has no {self._wording.component} '{self._key or _KEY}' with a "
-                "key."
+                f"example {number} has no key in {self._wording.component} '{self._key or _KEY}'."
             )
         item = values.items[0]
         key = item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
         parts = key.split("/")
         if not all(parts) or "." in posixpath.basename(key) or {".", ".."} & set(parts):
             raise UnwritableError(
-                f"example {number} has the key {key!r}, expected a name without dots, because a "
-                f"key ends at the first dot. {self._wording.other_key}"
+                f"example {number} has the key {key!r}, but a key cannot contain dots, because it "
+                f"ends at the first dot. {self._wording.other_key}"
             )
         return key
 
@@ -91,8 +90,8 @@ def check_extension(name: str, wording: Wording) -> None:
     """Raises UnwritableError if a name cannot be the extension of a member."""
     if not name or "/" in name or name != name.lower() or name.startswith("__"):
         raise UnwritableError(
-            f"{wording.component} '{name}' cannot be an extension, expected small letters without "
-            f"'/'. {wording.rename.format(name=name)}"
+            f"{wording.component} '{name}' cannot be used as a file extension, expected "
+            f"lower-case letters without '/'. {wording.rename.format(name=name)}"
         )
 
 
@@ -118,8 +117,8 @@ def _data(name: str, values: Values, number: int, wording: Wording) -> bytes:
         return json.dumps(items if is_list else items[0], ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise UnwritableError(
-            f"example {number}: '{name}' has several strings that are not text, which no member of "
-            f"an archive holds. {wording.dropped}"
+            f"example {number}: '{name}' is a list of strings that are not text, which a tar "
+            f"archive cannot store. {wording.dropped}"
         ) from error
 
 

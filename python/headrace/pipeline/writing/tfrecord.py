@@ -71,8 +71,8 @@ def _serialized(row: Row, number: int, wording: Wording) -> bytes:
             _fill(feature, values)
         except (TypeError, ValueError) as error:
             raise UnwritableError(
-                f"example {number}: {name} is {values.kind}, which no Example holds: {error}. "
-                f"{wording.dropped}"
+                f"example {number}: {name} is {values.kind}, which an Example cannot store: "
+                f"{error}. {wording.dropped}"
             ) from error
     return example.SerializeToString(deterministic=True)
 

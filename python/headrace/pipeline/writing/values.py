@@ -45,9 +45,9 @@ def values_of_example(example: Mapping[str, Any]) -> dict[str, Values]:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"the component {name!r} is {type(value).__name__}, expected numbers, strings or "
-                "arrays of them. Convert it in map, for example with json.dumps or astype, or drop "
-                "it with select.",
+                f"the component {name!r} is {type(value).__name__}, expected numbers, strings, or "
+                "arrays of them. Convert it in map, for example with json.dumps or astype, or "
+                "drop it with select.",
             )
     return {name: _values_of_component(value) for name, value in example.items()}
 

@@ -44,10 +44,10 @@ class Wording(NamedTuple):
 PIPELINE: Final = Wording(
     component="component",
     drop="drop it with select(...)",
-    as_text="Decode it in a map, write Parquet or tar",
-    as_list="Write JSON lines or Parquet",
+    as_text="Decode it in a map, write Parquet or tar instead",
+    as_list="Write JSON lines or Parquet instead",
     as_numbers="Write Parquet.",
-    new_key="Give each example another __key__",
-    other_key="Give it another __key__ in a map.",
+    new_key="Give each example its own __key__",
+    other_key="Set another __key__ in a map.",
     rename="Rename it: rename(**{{{name!r}: 'jpg'}})",
 )

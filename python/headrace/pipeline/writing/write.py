@@ -31,7 +31,7 @@ from headrace.pipeline.writing.wording import UnwritableError
 
 __all__ = ["write"]
 
-_ANEW: Final = "Remove the shards and the hidden file beside them to start again."
+_ANEW: Final = "To start again, remove the shards and the hidden file next to them."
 
 
 class Description(Protocol):
@@ -68,17 +68,19 @@ def write(
         if header is not None:
             _check_done(output, names, journal, num_shards)
         elif existing := [line["path"] for line in journal.done] or names.existing():
-            remedy = "Remove it" if resume else "Pass resume=True to continue, or remove it"
+            remedy = "Remove it" if resume else "Pass resume=True to continue, remove it"
             raise AlreadyExistsError(
-                None, None, f"write: {existing[0]} exists already. {remedy}, or write elsewhere."
+                None,
+                None,
+                f"write: {existing[0]} already exists. {remedy}, or choose another path.",
             )
         names.remove_leftovers()
         if header is None:
             count = pipe.count() if num_shards > 1 else None
             if count is not None and count < num_shards:
                 raise ValueError(
-                    f"write: there are {count} examples for {num_shards} shards, expected at least "
-                    "one for each. Use fewer shards."
+                    f"write: there are only {count} examples for {num_shards} shards, but each "
+                    "shard needs at least one. Use fewer shards."
                 )
             columns = file_format[0].columns(pipe.spec)
             header = {"shards": num_shards, "count": count, "columns": columns}
@@ -98,15 +100,15 @@ def _checked(
         AtomicFile(names.paths[0]).discard()
     if batch_depth(pipe._stages) > 0:
         raise ValueError(
-            "write: the pipeline gives batches, expected examples. Remove batch(...), or write "
+            "write: the pipeline yields batches, expected examples. Remove batch(...), or call "
             "unbatch() after it."
         )
     if any(step.length_after(1) == math.inf for step in steps(pipe._stages)):
         raise ValueError("write: the pipeline is endless. Pass a count to epochs(...).")
     if not pipe._options.get("deterministic", True):
         raise ValueError(
-            "write: the pipeline has options(deterministic=False), expected a fixed order. Remove "
-            "it."
+            "write: the pipeline has options(deterministic=False), but its order must be fixed. "
+            "Remove that option."
         )
     return names, file_format
 
@@ -116,16 +118,17 @@ def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: in
     header = journal.header or {}
     if header.get("shards") != num_shards:
         raise ValueError(
-            f"write: num_shards is {num_shards}, but {header.get('shards')} in the run that began "
-            f"{without_passwords(output)}, expected the same. {_ANEW}"
+            f"write: num_shards is {num_shards}, but the run that started "
+            f"{without_passwords(output)} used {header.get('shards')}. Use the same number. "
+            f"{_ANEW}"
         )
     for line in journal.done:
         if not has_size(line["path"], line["size"]):
             raise FailedPreconditionError(
                 None,
                 None,
-                f"write: {line['path']}: the run that began this wrote {line['size']} bytes, but "
-                f"the file has changed since. {_ANEW}",
+                f"write: {line['path']}: the earlier run wrote {line['size']} bytes, but the file "
+                f"has changed since. {_ANEW}",
             )
     finished = {line["path"] for line in journal.done}
     for path in names.existing():
@@ -158,13 +161,13 @@ def _write(
         output = _Shards(names.paths, file_format, columns, is_records(pipe.spec), count, bar)
         num_examples = write_shards(output, examples, journal)
     if not num_examples:
-        raise ValueError("write: there are no examples. Nothing is written.")
+        raise ValueError("write: there are no examples, so nothing was written.")
     if count is not None and num_examples != count:
         raise FailedPreconditionError(
             None,
             None,
-            f"write: there were {count} examples at first, and then {num_examples}, expected the "
-            f"same in each pass. {_ANEW}",
+            f"write: the pipeline had {count} examples when they were counted, but then yielded "
+            f"{num_examples}. {_ANEW}",
         )
 
 
@@ -202,8 +205,8 @@ class _Shards(Output):
             raise FailedPreconditionError(
                 None,
                 None,
-                f"write: there are more than {self._count} examples now, expected as many as at "
-                f"first. {_ANEW}",
+                f"write: the pipeline had {self._count} examples when they were counted, but now "
+                f"yields more. {_ANEW}",
             )
         path = self._paths[number]
         return path, self._format.begin(path, self._compression, self._columns)
@@ -230,7 +233,7 @@ class _Shards(Output):
         first_shape = self._shapes.setdefault(name, shape)
         if first_shape != shape:
             raise UnwritableError(
-                f"write: component {name!r} of example {number} has shape {shape}, and another one "
-                f"{first_shape}, expected one shape for all: {self._format.name} does not keep it. "
-                "Write Parquet, or reshape it in a map."
+                f"write: the component {name!r} of example {number} has shape {shape}, but "
+                f"another example has {first_shape}. {self._format.name} does not store shapes, "
+                "so all must be the same. Write Parquet, or reshape the component in a map."
             )

@@ -451,12 +451,14 @@ def test_module_without_source_is_rejected_if_all_of_it_is_reachable():
 
 def test_objects_that_cannot_be_compared_are_rejected():
     for value in (threading.Lock(), np.frompyfunc(abs, 1, 1), [threading.Lock()]):
-        with pytest.raises(ValueError, match=r'cannot compare with its own.*key="v1"'):
+        with pytest.raises(
+            ValueError, match=r'cannot check whether that object has changed.*key="v1"'
+        ):
             digest(value)
     inner = {1}
     loop = [inner]
     loop.append(loop)
-    with pytest.raises(ValueError, match="cannot compare"):
+    with pytest.raises(ValueError, match="cannot check whether"):
         digest(loop)
 
 

@@ -251,7 +251,9 @@ def test_cache_files_of_datasets_beside_tables_are_skipped(tmp_path):
 def test_missing_table_in_a_saved_directory_is_an_error(tmp_path):
     save_to_disk(tmp_path / "set", [0, 1], [2, 3])
     (tmp_path / "set" / "data-00001-of-00002.arrow").unlink()
-    with pytest.raises(errors.NotFoundError, match=r"set/data-00001-of-00002.arrow: there is no"):
+    with pytest.raises(
+        errors.NotFoundError, match=r"set/data-00001-of-00002.arrow: this file is missing"
+    ):
         list(hr.arrow(tmp_path / "set"))
 
 
@@ -260,7 +262,9 @@ def test_error_for_a_dataset_dict_directory_names_its_splits(tmp_path):
         save_to_disk(tmp_path / split, [number])
     (tmp_path / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
     for paths in (tmp_path, f"{tmp_path}/**"):
-        with pytest.raises(errors.InvalidArgumentError, match=r"splits train, test, .*/train'"):
+        with pytest.raises(
+            errors.InvalidArgumentError, match=r"splits train, test.* Pass .*/train'"
+        ):
             list(hr.arrow(paths))
     assert numbers_in(tmp_path / "test") == [1]
 

@@ -150,7 +150,7 @@ def test_nested_lists_become_lists_of_arrays_and_are_padded(written):
     assert batch["texts"].tolist() == [[[["a"]]], [[["-"]]], [[["-"]]]]
     kept = pipe.map(lambda example: {**example, "n": len(example["ids"])})
     assert [[inner.tolist() for inner in row["ids"]] for row in kept] == deep
-    with pytest.raises(ValueError, match="'ids' is a list of any length"):
+    with pytest.raises(ValueError, match="'ids' is a list whose length varies"):
         pipe.batch(2)
     testing.assert_resumes(pipe.shuffle(3, 7).padded_batch(2))
 
@@ -199,9 +199,11 @@ def test_nulls_can_have_defaults_or_a_mask(written):
         "a": [1, 7],
         "a_mask": [True, False],
     }
-    with pytest.raises(ValueError, match="mask has the name of the column 'a_mask'"):
+    with pytest.raises(
+        ValueError, match=r"the mask of the hr.Nullable column 'a' would be called 'a_mask'"
+    ):
         read({"a": hr.Nullable(int), "a_mask": bool})
-    with pytest.raises(ValueError, match="no column 'a_mask' in 'a', which defaults names"):
+    with pytest.raises(ValueError, match="a value for 'a_mask', but there is no such column"):
         read({"a": hr.Nullable(int)}, defaults={"a_mask": True})
 
 
@@ -364,7 +366,7 @@ def test_types_of_some_columns_can_be_set(written):
     assert rows[1]["price"] == 2.5
     with pytest.raises(errors.InvalidArgumentError, match=r"'price' is decimal.*dtypes={'price'"):
         list(read())
-    with pytest.raises(ValueError, match="no column 'x' in 'price', which dtypes names"):
+    with pytest.raises(ValueError, match="a type for 'x', but there is no such column"):
         list(read(["price"], dtypes={"price": str, "x": int}))
-    with pytest.raises(ValueError, match="columns has the types of all columns"):
+    with pytest.raises(ValueError, match="columns already has the types of all columns"):
         read({"n": int}, dtypes={"price": str})

@@ -115,20 +115,24 @@ def test_conditions_that_do_not_fit_the_type_are_rejected(tmp_path):
     for condition, kind, message in [
         (("a", "==", "x"), TypeError, "on 'a', which is .*int64.*compares with 'x', expected a"),
         (("s", "<", 3), TypeError, "on 's'.*expected a string"),
-        (("l", "==", 3), TypeError, "on 'l'.*expected a column of single values"),
+        (
+            ("l", "==", 3),
+            TypeError,
+            "on 'l' does not work.*Conditions need columns of single values",
+        ),
         (("z", "==", 3), errors.InvalidArgumentError, "there is no column 'z'"),
     ]:
         with pytest.raises(kind, match=message):
             list(hr.parquet(tmp_path, where=[condition]))
     for where, kind, message in [
-        ([("a", "=", 1)], ValueError, "has '=', expected one of ==, !="),
-        ([("a", "==", None)], ValueError, "compares with None. A null meets no condition"),
+        ([("a", "=", 1)], ValueError, "uses '=', expected one of ==, !="),
+        ([("a", "==", None)], ValueError, "compares with None, but nulls never match a condition"),
         ([("a", "==", float("nan"))], ValueError, "compares with nan, which never matches"),
         ([("a", "in", [1, np.float32("nan")])], ValueError, "which never matches"),
         ([("a", ">=", np.datetime64("NaT"))], ValueError, "which never matches. Use filter"),
         ([("a", "<", Decimal("nan"))], ValueError, "which never matches"),
         ([("a", "in", 3)], TypeError, "expected a list of values"),
-        ("a > 3", TypeError, "expected conditions such as"),
+        ("a > 3", TypeError, "expected a list of conditions, such as"),
     ]:
         with pytest.raises(kind, match=message):
             hr.parquet(tmp_path, where=where)
@@ -198,7 +202,7 @@ def test_decimals_are_compared_exactly(tmp_path, name, kind):
         met = [n for n, one in enumerate(values) if one in (exact, values[0])]
         assert [row["n"] for row in FORMATS[name].read(tmp_path / "a", ["n"], where=where)] == met
     for wrong in ("1", True, Decimal("inf")):
-        with pytest.raises(TypeError, match="'price', which has decimals, compares with"):
+        with pytest.raises(TypeError, match="decimal column 'price' compares with"):
             list(FORMATS[name].read(tmp_path / "a", ["n"], where=[("price", "==", wrong)]))
     FORMATS[name].write(pa.table({"price": ["1"], "n": [1]}), tmp_path / "b")
     paths = [tmp_path / "a", tmp_path / "b"]

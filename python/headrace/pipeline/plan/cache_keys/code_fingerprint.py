@@ -75,7 +75,7 @@ _IMPORTING: Final = frozenset(
 )
 _ADDRESS: Final = re.compile("0x[0-9a-fA-F]+")
 _MOST_DEPTH: Final = 200
-_KEY: Final = 'give the cache a key, as key="v1", and another one with each change.'
+_KEY: Final = 'pass a key to cache, such as key="v1", and change it whenever you change the code.'
 
 
 class Fingerprint:
@@ -303,9 +303,9 @@ class Fingerprint:
             module = importlib.import_module(name)
         except Exception:
             text = (
-                f"cache: {where}: the import of {imported.name!r} inside of "
-                f"{function.__qualname__} cannot be followed, so a change of it would not be "
-                f"noticed. Import it outside of the function, or {_KEY}"
+                f"cache: {where}: the import of {imported.name!r} inside {function.__qualname__} "
+                "cannot be followed, so changes to it would go unnoticed. Import it outside the "
+                f"function, or {_KEY}"
             )
             raise ValueError(text) from None
         self._put("import", name)
@@ -324,16 +324,16 @@ class Fingerprint:
             return
         if not self._functions:
             raise ValueError(
-                f"cache: {where} looks up names at run time, so a change of the objects behind "
-                f"them would not be noticed. Call it in a function, or {_KEY}"
+                f"cache: {where} looks up names at run time, so changes to the objects with these "
+                f"names would go unnoticed. Call it in a function, or {_KEY}"
             )
         function = self._functions[-1]
         module = module_of(function.__globals__)
         if module is None:
             raise ValueError(
-                f"cache: {where}: {function.__qualname__} looks up names at run time, and its "
-                "module is not loaded, so a change of the objects behind them would not be "
-                f"noticed. Use the names in the code itself, or {_KEY}"
+                f"cache: {where}: {function.__qualname__} looks up names at run time, but its "
+                "module is not loaded, so changes to the objects with these names would go "
+                f"unnoticed. Use the names directly in the code, or {_KEY}"
             )
         self._add_whole(module, where)
 
@@ -353,8 +353,8 @@ class Fingerprint:
                 self._put(name, digest)
         except (NoSourceError, SyntaxError) as error:
             raise ValueError(
-                f"cache: {where}: the source of the module {error} cannot be read, so a change of "
-                f"it would not be noticed. Use names of it in the code itself, or {_KEY}"
+                f"cache: {where}: the source of the module {error} cannot be read, so changes to "
+                f"it would go unnoticed. Use single names of the module in the code, or {_KEY}"
             ) from None
 
     def _check_library_function(
@@ -457,16 +457,16 @@ def _alone(value: object, where: str, depth: int) -> str:
 def _incomparable(where: str, value: object) -> ValueError:
     kind = type(value)
     return ValueError(
-        f"cache: {where} is or uses a {kind.__module__}.{kind.__qualname__}, which a later program "
-        "cannot compare with its own, so it might read outdated examples. Create it inside the "
-        f"function, put the function after the cache, or {_KEY}"
+        f"cache: {where} is or uses a {kind.__module__}.{kind.__qualname__}. A later run cannot "
+        "check whether that object has changed, so it might read outdated examples. Create the "
+        f"object inside the function, put the function after the cache, or {_KEY}"
     )
 
 
 def _importing(where: str, name: str) -> ValueError:
     return ValueError(
-        f"cache: {where} calls {name}, which imports a module by name at run time, so a change in "
-        f"that module would not be noticed. Import it at the top of the file, or {_KEY}"
+        f"cache: {where} calls {name}, which imports a module by name at run time, so changes to "
+        f"that module would go unnoticed. Import it at the top of the file, or {_KEY}"
     )
 
 

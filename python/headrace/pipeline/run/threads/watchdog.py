@@ -79,7 +79,7 @@ def named_if_stuck(text: str, seconds: float | None) -> AbstractContextManager[N
 
 
 def _warn(text: str, seconds: float) -> None:
-    _LOGGER.warning("%s has taken more than %g s, and is not finished", text, seconds)
+    _LOGGER.warning("%s has taken more than %g s and is still running", text, seconds)
 
 
 def _under_way(
