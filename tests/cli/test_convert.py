@@ -55,8 +55,8 @@ class TestToTFRecords:
     def test_csv_columns_become_features(self):
         Path("a.csv").write_text('n,x,name\n1,0.5,"a, b"\n2,,c\n')
         assert "--default 'x=VALUE'" in refused("a.csv", "a.tfrecord")
-        told = converted("a.csv", "a.tfrecord", "--default", "x=nan")
-        assert told == "2 examples in 1 file: a.tfrecord\n"
+        output = converted("a.csv", "a.tfrecord", "--default", "x=nan")
+        assert output == "2 examples in 1 file: a.tfrecord\n"
         first, second = read_examples("a.tfrecord")
         assert first == {"n": [1], "name": [b"a, b"], "x": [0.5]}
         assert math.isnan(second["x"][0])

@@ -54,11 +54,11 @@ def whole(here):
     """Returns the files that an undisturbed conversion writes."""
     write_numbers("a", 120)
     assert call(*COMMAND).exit_code == 0
-    found = contents()
-    assert len(found) == 4
-    for name in found:
+    files = contents()
+    assert len(files) == 4
+    for name in files:
         Path(name).unlink()
-    return found
+    return files
 
 
 @pytest.mark.parametrize(("moment", "number", "num_whole"), nightly_after(4, PLACES))

@@ -36,7 +36,7 @@ def state_of(pipe, number):
         return batches.state()
 
 
-def said(state):
+def report_of(state):
     """Returns the report of a state."""
     Path("state.json").write_text(json.dumps(state))
     done = call("state", "state.json")
@@ -120,7 +120,7 @@ def test_position_is_described_in_words(pipe, number, expected):
 
 def positions(state):
     """Returns the lines of the report about the position of each stage."""
-    lines = said(state)
+    lines = report_of(state)
     return lines[lines.index("The stages resume at these positions, the last stage first:") + 1 :]
 
 
@@ -161,7 +161,7 @@ def test_positions_of_open_pieces_have_byte_offsets():
 
 
 def test_pipeline_is_described_with_its_seeds_and_files():
-    lines = said(state_of(reads().shuffle(seed=77).epochs(3).batch(10), 5))
+    lines = report_of(state_of(reads().shuffle(seed=77).epochs(3).batch(10), 5))
     assert lines[:7] == [
         "state.json",
         "This is the state of an iteration over a pipeline (version 3).",
@@ -183,7 +183,7 @@ def test_pipeline_is_described_with_its_seeds_and_files():
 def test_skipped_examples_are_reported():
     Path("t.txt").write_text("1\n2\nthree\n4\n")
     numbers = hr.text_lines("t.txt").map(lambda example: {"n": int(example["text"])})
-    lines = said(state_of(numbers.skip_errors(5).batch(1), 3))
+    lines = report_of(state_of(numbers.skip_errors(5).batch(1), 3))
     assert "1 example was skipped:" in lines
     assert any(line.startswith("t.txt, record 2") for line in lines)
 
@@ -211,7 +211,7 @@ def test_skipped_examples_are_reported():
 )
 @pytest.mark.parametrize("number", [0, 1, 8])
 def test_states_of_all_stages_are_described(pipe, number):
-    lines = said(state_of(pipe(), number))
+    lines = report_of(state_of(pipe(), number))
     begin = lines.index("The stages resume at these positions, the last stage first:") + 1
     assert lines[begin:]
     assert not any(

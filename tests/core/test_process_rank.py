@@ -81,7 +81,7 @@ def test_disagreeing_libraries_are_an_error(torch_says, jax_says):
 
 
 @pytest.mark.parametrize(
-    ("variables", "given"),
+    ("variables", "text"),
     [
         ({"RANK": "1"}, "RANK='1', WORLD_SIZE=None"),
         ({"WORLD_SIZE": "2"}, "RANK=None, WORLD_SIZE='2'"),
@@ -91,9 +91,9 @@ def test_disagreeing_libraries_are_an_error(torch_says, jax_says):
         ({"RANK": "", "WORLD_SIZE": ""}, "RANK='', WORLD_SIZE=''"),
     ],
 )
-def test_invalid_rank_variables_are_an_error(variables, given, variables_say):
+def test_invalid_rank_variables_are_an_error(variables, text, variables_say):
     variables_say(**variables)
-    with pytest.raises(ValueError, match=f"the environment has {given}, but RANK must"):
+    with pytest.raises(ValueError, match=f"the environment has {text}, but RANK must"):
         process_rank("shard")
 
 

@@ -246,7 +246,7 @@ class TestIterator:
 
 class TestOptions:
     @pytest.mark.parametrize(
-        ("given", "name"),
+        ("value", "name"),
         [
             *((None, NONE), (NONE, NONE), (GZIP, GZIP), (ZLIB, ZLIB)),
             *((TFRecordCompressionType.NONE, NONE), (TFRecordCompressionType.ZLIB, ZLIB)),
@@ -254,21 +254,21 @@ class TestOptions:
             *((TFRecordOptions(GZIP), GZIP), (TFRecordOptions(1), ZLIB)),
         ],
     )
-    def test_compression_can_be_named_in_every_form(self, given, name, tmp_path):
-        assert TFRecordOptions.get_compression_type_string(given) == name
-        write(tmp_path / "a", [b"x"], given)
+    def test_compression_can_be_named_in_every_form(self, value, name, tmp_path):
+        assert TFRecordOptions.get_compression_type_string(value) == name
+        write(tmp_path / "a", [b"x"], value)
         assert read(tmp_path / "a", name) == [b"x"]
 
-    @pytest.mark.parametrize("given", ["BZ2", "gzip", 3])
-    def test_other_compression_names_are_rejected(self, given, tmp_path):
-        text = re.escape(f'Not a valid compression_type: "{given}"')
+    @pytest.mark.parametrize("value", ["BZ2", "gzip", 3])
+    def test_other_compression_names_are_rejected(self, value, tmp_path):
+        text = re.escape(f'Not a valid compression_type: "{value}"')
         for call in (
             TFRecordOptions,
             lambda options: TFRecordWriter(tmp_path / "a", options),
             lambda options: read(tmp_path / "a", options),
         ):
             with pytest.raises(ValueError, match=text):
-                call(given)
+                call(value)
 
     def test_options_have_the_arguments_of_tensorflow(self):
         assert vars(TFRecordOptions(GZIP, 0, 1, 2, 15, 4, 8, 6, 3)) == {

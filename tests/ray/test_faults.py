@@ -152,12 +152,12 @@ def test_losing_a_node_changes_no_batch(nodes, cpus):
 GONE = "batches: the process that manages the readers has ended.*Call serve again"
 
 
-def goes_on_after(given, batches, pipe):
+def check_continues(inputs, batches, pipe):
     """Serves again, and compares the batches with those of one machine, up to some further."""
     expected = iter(pipe)
     with hray.serve(pipe, num_readers=2) as feed, feed.batches(state=batches.state()) as rest:
-        given += [next(rest)["number"].tolist() for _ in range(50)]
-    assert given == [next(expected)["number"].tolist() for _ in given]
+        inputs += [next(rest)["number"].tolist() for _ in range(50)]
+    assert inputs == [next(expected)["number"].tolist() for _ in inputs]
 
 
 def test_killed_head_changes_no_batch(cluster):
@@ -173,7 +173,7 @@ def test_killed_head_changes_no_batch(cluster):
             feed.batches()
         with pytest.raises(UnavailableError, match="num_readers: the process that manages"):
             _ = feed.num_readers
-    goes_on_after(inputs, batches, pipe)
+    check_continues(inputs, batches, pipe)
 
 
 def test_batch_is_delivered_even_if_its_report_reaches_no_head(cluster):
@@ -182,7 +182,7 @@ def test_batch_is_delivered_even_if_its_report_reaches_no_head(cluster):
     with hray.serve(pipe, num_readers=2) as feed:
         batches = feed.batches(credit_bytes=1 << 20)
         inputs += [next(batches)["number"].tolist() for _ in range(20)]
-        answers = [asked.answer for asked in batches._window.under_way.values()]
+        answers = [request.answer for request in batches._window.under_way.values()]
         outputs = list(dict.fromkeys(answers))  # Small batches share an answer.
         assert len(ray.wait(outputs, num_returns=len(outputs), timeout=60)[0]) == len(outputs)
         ray.kill(feed._head)
@@ -191,7 +191,7 @@ def test_batch_is_delivered_even_if_its_report_reaches_no_head(cluster):
         inputs.append(next(batches)["number"].tolist())
         with pytest.raises(UnavailableError, match=GONE):
             inputs.extend(batch["number"].tolist() for batch in batches)
-    goes_on_after(inputs, batches, pipe)
+    check_continues(inputs, batches, pipe)
 
 
 @ray.remote(num_cpus=0)
@@ -222,7 +222,7 @@ def test_losing_the_node_of_the_head_raises_unavailable_error(nodes):
     with pytest.raises(UnavailableError, match=GONE):
         inputs.extend(batch["number"].tolist() for batch in batches)
     print(f"lost head: an error after {time.monotonic() - begin:.1f} s, {len(inputs)} batches")
-    goes_on_after(inputs, batches, pipe)
+    check_continues(inputs, batches, pipe)
 
 
 @pytest.mark.timeout(300)

@@ -191,7 +191,7 @@ def doubled(example):
 def test_work_repeated_by_every_reader_is_reported(cluster, caplog):
     numbers = hr.arrays({"number": np.arange(8)})
     native = numbers.map(doubled)
-    for pipe, said in (
+    for pipe, expected in (
         (native.shuffle(4, seed=1).epochs(2).batch(2), []),
         (native.shuffle(4, seed=1).filter(bool).batch(2), ["map(doubled), filter(bool)"]),
         (numbers.map(dict).shuffle(4, seed=1).batch(2), ["map(dict)"]),
@@ -201,5 +201,5 @@ def test_work_repeated_by_every_reader_is_reported(cluster, caplog):
         caplog.clear()
         with hray.serve(pipe, num_readers=1):
             results = [record.getMessage() for record in caplog.records]
-        assert len(results) == len(said)
-        assert all(words in text for words, text in zip(said, results, strict=True))
+        assert len(results) == len(expected)
+        assert all(words in text for words, text in zip(expected, results, strict=True))

@@ -14,15 +14,15 @@ from headrace.read_service.reader import num_bytes_of
 PIPE = hr.arrays({"n": np.arange(1000)}).shuffle(50, seed=1).epochs(2).batch(8)
 
 
-def asked(number, count=1, cursor=BEGINNING):
+def request_for(number, count=1, cursor=BEGINNING):
     return BatchRequest(number, count, cursor, 0, 0)
 
 
 @pytest.fixture
 def reader():
-    made = Reader(PIPE, parked_bytes=1 << 20)
-    yield made
-    made.close()
+    instance = Reader(PIPE, parked_bytes=1 << 20)
+    yield instance
+    instance.close()
 
 
 @pytest.fixture(scope="module")
@@ -31,54 +31,57 @@ def whole():
 
 
 def test_batches_requested_in_order_are_built_once(reader, whole):
-    given = [reader.give(asked(number, 2)) for number in range(1, 250, 2)]
-    assert same([one.batch for one in given], whole[1::2])
+    results = [reader.give(request_for(number, 2)) for number in range(1, 250, 2)]
+    assert same([one.batch for one in results], whole[1::2])
     assert reader.num_made == 125
-    assert reader.give(asked(251, 2)).batch is None
-    assert all(one.num_bytes == num_bytes_of(one.batch) == 64 for one in given)
-    assert 0 < given[-1].working <= 1
+    assert reader.give(request_for(251, 2)).batch is None
+    assert all(one.num_bytes == num_bytes_of(one.batch) == 64 for one in results)
+    assert 0 < results[-1].working <= 1
 
 
 def test_list_batches_are_sent_and_their_bytes_counted():
     rows = hr.arrays({"n": np.arange(6)}).map(lambda e: {"x": np.arange(e["n"]), "name": "ab"})
     pipe = rows.batch(3, lists=("x", "name"))
     reader = Reader(pipe, parked_bytes=1 << 20)
-    given = [reader.give(asked(number)) for number in range(2)]
-    assert same([one.batch for one in given], list(pipe))
-    assert [one.num_bytes for one in given] == [8 * 3 + 6, 8 * 12 + 6]
+    results = [reader.give(request_for(number)) for number in range(2)]
+    assert same([one.batch for one in results], list(pipe))
+    assert [one.num_bytes for one in results] == [8 * 3 + 6, 8 * 12 + 6]
     reader.close()
 
 
 def test_two_trainers_can_use_one_reader_in_any_order(reader, whole):
     order = [*range(0, 100, 2), *range(1, 100, 2)]
-    given = {number: reader.give(asked(number)).batch for number in order}
-    assert same([given[number] for number in range(100)], whole[:100])
+    results = {number: reader.give(request_for(number)).batch for number in order}
+    assert same([results[number] for number in range(100)], whole[:100])
     assert reader.num_made == 100, "those in between were parked"
 
 
 def test_evicted_batch_is_rebuilt(whole):
     reader = Reader(PIPE, parked_bytes=3 * 64)
-    cursor = reader.give(asked(40)).cursor
-    assert same([reader.give(asked(number)).batch for number in (37, 38, 39)], whole[37:40])
+    cursor = reader.give(request_for(40)).cursor
+    assert same([reader.give(request_for(number)).batch for number in (37, 38, 39)], whole[37:40])
     assert reader.num_made == 41
-    assert same([reader.give(asked(5)).batch, reader.give(asked(41)).batch], [whole[5], whole[41]])
-    assert same([reader.give(asked(40, 3, cursor)).batch], [whole[40]])
+    assert same(
+        [reader.give(request_for(5)).batch, reader.give(request_for(41)).batch],
+        [whole[5], whole[41]],
+    )
+    assert same([reader.give(request_for(40, 3, cursor)).batch], [whole[40]])
     reader.close()
 
 
 def test_new_reader_can_start_at_any_batch(whole):
     drawn = random.Random(1)
-    reader, cursor, given = Reader(PIPE, 1 << 20), BEGINNING, []
+    reader, cursor, results = Reader(PIPE, 1 << 20), BEGINNING, []
     for number in range(len(whole)):
         if drawn.random() < 0.2:
             reader.close()
             reader = Reader(PIPE, 1 << 20)
-        found = reader.give(asked(number, drawn.choice([1, 2, 5]), cursor))
-        assert found.cursor.first <= number
-        cursor = max(cursor, found.cursor, key=lambda one: one.first)
-        given.append(found.batch)
+        result = reader.give(request_for(number, drawn.choice([1, 2, 5]), cursor))
+        assert result.cursor.first <= number
+        cursor = max(cursor, result.cursor, key=lambda one: one.first)
+        results.append(result.batch)
     reader.close()
-    assert same(given, whole)
+    assert same(results, whole)
 
 
 def test_requests_of_different_epochs_are_kept_apart():
@@ -100,11 +103,11 @@ def test_second_request_raises_the_same_error():
         return example
 
     reader = Reader(hr.arrays({"n": np.arange(100)}).map(fail).batch(10), 1 << 20)
-    cursor = reader.give(asked(1)).cursor
+    cursor = reader.give(request_for(1)).cursor
     for _ in range(2):
         with pytest.raises(LookupError, match="25"):
-            reader.give(asked(2, 1, cursor))
-    assert list(reader.give(asked(1, 1, cursor)).batch["n"]) == list(range(10, 20))
+            reader.give(request_for(2, 1, cursor))
+    assert list(reader.give(request_for(1, 1, cursor)).batch["n"]) == list(range(10, 20))
     reader.close()
 
 
@@ -114,32 +117,32 @@ def test_each_skipped_example_is_reported_once(tables):
     expected = [batches.skipped for _ in batches]
     for count in (1, 2):
         readers = [Reader(pipe, 1 << 20) for _ in range(count)]
-        known = []
+        reported = []
         for number, skipped in enumerate(expected):
-            ask = BatchRequest(number, count, BEGINNING, 0, len(known))
-            known += readers[number % count].give(ask).skipped
+            ask = BatchRequest(number, count, BEGINNING, 0, len(reported))
+            reported += readers[number % count].give(ask).skipped
             # A share is told what its own steps have met: no less than one machine is.
-            assert known[: len(skipped)] == skipped
+            assert reported[: len(skipped)] == skipped
         for reader in readers:
             reader.close()
-        assert known == batches.skipped[: len(known)]
+        assert reported == batches.skipped[: len(reported)]
 
 
 def test_fast_batches_are_sent_together(reader, whole, monkeypatch):
     monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", 60.0)
-    given, seconds = reader.give_together([asked(number) for number in range(10)])
-    assert same([one.batch for one in given], whole[:10])
+    results, seconds = reader.give_together([request_for(number) for number in range(10)])
+    assert same([one.batch for one in results], whole[:10])
     assert seconds > 0
-    given, _ = reader.give_together([asked(number) for number in range(248, 260)])
-    assert same([one.batch for one in given[:2]], whole[248:250])
-    assert [one.batch for one in given[2:]] == [None], "those after the end are omitted"
+    results, _ = reader.give_together([request_for(number) for number in range(248, 260)])
+    assert same([one.batch for one in results[:2]], whole[248:250])
+    assert [one.batch for one in results[2:]] == [None], "those after the end are omitted"
 
 
 def test_slow_batches_are_sent_one_at_a_time(reader, whole, monkeypatch):
     monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", -1.0)
-    given, _ = reader.give_together([asked(0), asked(1)])
-    assert same([one.batch for one in given], whole[:1])
-    assert same([one.batch for one in reader.give_together([asked(1)]).given], whole[1:2])
+    results, _ = reader.give_together([request_for(0), request_for(1)])
+    assert same([one.batch for one in results], whole[:1])
+    assert same([one.batch for one in reader.give_together([request_for(1)]).given], whole[1:2])
 
 
 def test_failing_batch_is_omitted_until_it_is_the_first_one_requested(monkeypatch):
@@ -151,8 +154,8 @@ def test_failing_batch_is_omitted_until_it_is_the_first_one_requested(monkeypatc
         return row
 
     reader = Reader(hr.arrays({"n": np.arange(100)}).map(positive).batch(8), 1 << 20)
-    given, _ = reader.give_together([asked(number) for number in range(6)])
-    assert [one.batch["n"][0] for one in given] == [0, 8, 16]
+    results, _ = reader.give_together([request_for(number) for number in range(6)])
+    assert [one.batch["n"][0] for one in results] == [0, 8, 16]
     with pytest.raises(ValueError, match="thirty"):
-        reader.give_together([asked(number) for number in range(3, 6)])
+        reader.give_together([request_for(number) for number in range(3, 6)])
     reader.close()

@@ -8,19 +8,19 @@ from headrace.testing import dump_waits
 
 
 @pytest.fixture
-def said() -> Callable[[str], str]:
+def wait_for_dump() -> Callable[[str], str]:
     """Waits until the dump has a text, since brief waits are omitted; returns the dump."""
 
     def wait(pattern: str) -> str:
         results: list[str] = []
 
-        def is_said() -> bool:
+        def is_shown() -> bool:
             text = dump_waits(write=False)
             results[:] = [text] if re.search(pattern, text, re.MULTILINE) else []
             return bool(results)
 
         try:
-            wait_until(is_said)
+            wait_until(is_shown)
         except AssertionError:
             pytest.fail(f"{pattern} is not in {dump_waits(write=False)}", pytrace=False)
         return results[0]

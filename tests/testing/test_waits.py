@@ -16,7 +16,7 @@ SECONDS = r"\d+\.\d s"
 
 
 class TestPipelines:
-    def test_hanging_function_is_shown_with_its_example(self, said):
+    def test_hanging_function_is_shown_with_its_example(self, wait_for_dump):
         goes_on = threading.Event()
 
         def slow(example):
@@ -27,24 +27,24 @@ class TestPipelines:
         numbers = hr.arrays({"n": np.arange(100)}).map(slow).batch(10)
         with iter(numbers) as batches:
             first = Call(lambda: next(batches))
-            said("waits for the next rows of pipeline 'arrays > map.*slow.* > batch', for")
-            said(rf"^   worker 0 \(thread \d+\), for {SECONDS}: idle")
-            text = said(r"slow\): the call for arrays: row 3, in a block started")
+            wait_for_dump("waits for the next rows of pipeline 'arrays > map.*slow.* > batch', for")
+            wait_for_dump(rf"^   worker 0 \(thread \d+\), for {SECONDS}: idle")
+            text = wait_for_dump(r"slow\): the call for arrays: row 3, in a block started")
             assert "0 of 2 results are ready" in text
             # The line of the function is in a stack, as soon as the thread has got there.
-            said("in slow$")
+            wait_for_dump("in slow$")
             goes_on.set()
             assert first.result()["n"].tolist() == list(range(10))
 
-    def test_hanging_read_is_shown_with_its_offset(self, said, tmp_path):
+    def test_hanging_read_is_shown_with_its_offset(self, wait_for_dump, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         with iter(hr.text_lines(tmp_path / "pipe", compression=None)):
-            said(
+            wait_for_dump(
                 rf"worker \d \(thread \d+\), for {SECONDS}: reading {tmp_path}/pipe: line 1 "
                 rf"\(text_lines\); waits for something to read from a pipe {tmp_path}/pipe"
             )
 
-    def test_closing_an_iteration_waits_for_its_threads(self, said):
+    def test_closing_an_iteration_waits_for_its_threads(self, wait_for_dump):
         is_held, goes_on = threading.Event(), threading.Event()
 
         def slow(example):
@@ -60,7 +60,7 @@ class TestPipelines:
         batches = iter(numbers)
         assert is_held.wait(TIMEOUT)
         close = Call(batches.close)
-        said("waits for the threads of pipeline 'arrays > map.*slow.*' to end, for")
+        wait_for_dump("waits for the threads of pipeline 'arrays > map.*slow.*' to end, for")
         close.result()
         goes_on.set()
         for thread in threading.enumerate():
@@ -80,13 +80,13 @@ class TestStorages:
         with Server() as server:
             yield server
 
-    def test_stalled_request_is_shown(self, said, server):
+    def test_stalled_request_is_shown(self, wait_for_dump, server):
         goes_on = threading.Event()
         server.files["a"] = b"line\n" * 10
         server.faults = [stalls(goes_on)]
         try:
             with iter(hr.text_lines(f"{server.url}/a")):
-                text = said(rf"waits for storage: opening {server.url}/a, for {SECONDS}")
+                text = wait_for_dump(rf"waits for storage: opening {server.url}/a, for {SECONDS}")
                 assert re.search(rf"-- storage requests\n   opening {server.url}/a", text)
                 assert "-- thread 'headrace-io' of the engine" in text
         finally:

@@ -1,3 +1,3 @@
-from tests.testing.conftest import said
+from tests.testing.conftest import wait_for_dump
 
-__all__ = ["said"]
+__all__ = ["wait_for_dump"]

@@ -43,41 +43,43 @@ class TestQueues:
         ],
         ids=["dequeue", "dequeue_many", "dequeue_up_to", "enqueue", "enqueue_many"],
     )
-    def test_queue_call_shows_its_progress(self, said, num_elements, call, words):
+    def test_queue_call_shows_its_progress(self, wait_for_dump, num_elements, call, words):
         queue = fifo(num_elements=num_elements)
         waiting = Call(lambda: call(queue))
-        text = said(f"^   waits for queue 'examples': {words}")
+        text = wait_for_dump(f"^   waits for queue 'examples': {words}")
         assert re.search(f"it is open, nobody waits to (en|de)queue, for {SECONDS}", text)
         queue.close(cancel_pending_enqueues=True)
         with contextlib.suppress(errors.OpError):
             waiting.result()
         assert not re.search("^   waits for queue", dump_waits(write=False), re.MULTILINE)
 
-    def test_close_is_shown_as_waiting_for_enqueues(self, said):
+    def test_close_is_shown_as_waiting_for_enqueues(self, wait_for_dump):
         queue = fifo(num_elements=4)
         enqueue = Call(lambda: queue.enqueue(5))
         wait_until(lambda: queue.stats.num_waiting_enqueues == 1)
         close = Call(queue.close)
-        said("queue 'examples': the enqueues before it; .* 1 others are served before it")
+        wait_for_dump("queue 'examples': the enqueues before it; .* 1 others are served before it")
         queue.dequeue()
         enqueue.result()
         close.result()
 
-    def test_elements_kept_by_a_shuffle_queue_are_counted(self, said):
+    def test_elements_kept_by_a_shuffle_queue_are_counted(self, wait_for_dump):
         queue = RandomShuffleQueue(9, 4, "int64", shapes=(), name="shuffled")
         queue.enqueue_many([[1, 2, 3]])
         waiting = Call(queue.dequeue)
-        said("queue 'shuffled': elements: it has 0 of 1; the queue has 3 of at most 9 and keeps 4")
+        wait_for_dump(
+            "queue 'shuffled': elements: it has 0 of 1; the queue has 3 of at most 9 and keeps 4"
+        )
         queue.close()
         assert waiting.result() in (1, 2, 3)
 
 
 class TestSessions:
-    def test_run_shows_its_operation_and_the_reason(self, said):
+    def test_run_shows_its_operation_and_the_reason(self, wait_for_dump):
         batch = tf.train.batch([tf.constant(1)], 4)
         with tf.Session() as sess:
             waiting = Call(lambda: sess.run(batch))
-            text = said(r"waits for queue 'batch/fifo_queue' \(operation 'batch'\), but")
+            text = wait_for_dump(r"waits for queue 'batch/fifo_queue' \(operation 'batch'\), but")
             assert "its runner was never started in this session" in text
             assert "elements: it has 0 of 4" in text
             assert re.search(
@@ -88,33 +90,39 @@ class TestSessions:
         with pytest.raises(errors.CancelledError):
             waiting.result()
 
-    def test_reader_waiting_for_a_file_name_is_shown(self, said):
+    def test_reader_waiting_for_a_file_name_is_shown(self, wait_for_dump):
         names = tf.FIFOQueue(3, [tf.string], [()], name="names")
         key, _ = tf.TextLineReader(name="lines").read(names)
         with tf.Session() as sess:
             calls = [Call(lambda: sess.run(key)) for _ in range(2)]
-            said("^   waits for .*TextLineReader 'lines', which another call reads from")
-            said("^   waits for .*a file name: queue '.*names': elements: it has 0 of 1")
+            wait_for_dump("^   waits for .*TextLineReader 'lines', which another call reads from")
+            wait_for_dump("^   waits for .*a file name: queue '.*names': elements: it has 0 of 1")
         for call in calls:
             with pytest.raises(errors.CancelledError):
                 call.result()
 
-    def test_runners_and_a_coordinator_are_shown(self, said):
+    def test_runners_and_a_coordinator_are_shown(self, wait_for_dump):
         tf.train.batch([tf.constant(1)], 4, capacity=8)
         coord = tf.train.Coordinator()
         with tf.Session() as sess:
             threads = tf.train.start_queue_runners(sess, coord)
             join = Call(lambda: coord.join(threads))
-            text = said(r"a coordinator's threads to end \(no stop was requested\): 'Queue")
+            text = wait_for_dump(
+                r"a coordinator's threads to end \(no stop was requested\): 'Queue"
+            )
             assert "-close_on_stop'" in text
-            said("-- thread 'QueueRunnerThread-batch/fifo_queue-.*\n   waits for room in queue")
+            wait_for_dump(
+                "-- thread 'QueueRunnerThread-batch/fifo_queue-.*\n   waits for room in queue"
+            )
             coord.request_stop()
             join.result()
 
-    def test_wait_for_a_stop_is_shown(self, said):
+    def test_wait_for_a_stop_is_shown(self, wait_for_dump):
         coord = tf.train.Coordinator()
         waiting = Call(coord.wait_for_stop)
-        said(f"waits for a coordinator to stop \\(nobody has requested it\\), for {SECONDS}")
+        wait_for_dump(
+            f"waits for a coordinator to stop \\(nobody has requested it\\), for {SECONDS}"
+        )
         coord.request_stop()
         assert waiting.result()
 
@@ -125,13 +133,13 @@ class TestStorages:
         with Server() as server:
             yield server
 
-    def test_opening_a_remote_file_is_shown(self, said, server):
+    def test_opening_a_remote_file_is_shown(self, wait_for_dump, server):
         goes_on = threading.Event()
         server.files["a"] = b"line\n"
         server.faults = [stalls(goes_on)]
         reading = Call(lambda: tf.gfile.GFile(f"{server.url}/a").read())
         try:
-            said(f"waits for storage: opening {server.url}/a")
+            wait_for_dump(f"waits for storage: opening {server.url}/a")
         finally:
             goes_on.set()
         assert reading.result() == "line\n"
@@ -173,5 +181,5 @@ class TestSignals:
                 command, cwd=TOP, capture_output=True, text=True, timeout=TIMEOUT, check=False
             )
             assert done.returncode == 1
-            said = done.stdout + done.stderr
-            assert "waits for queue 'forgotten': elements: it has 0 of 1" in said
+            output = done.stdout + done.stderr
+            assert "waits for queue 'forgotten': elements: it has 0 of 1" in output

@@ -120,8 +120,8 @@ def test_validators_also_run_when_flags_are_set(two):
     flags.register_validator("a", lambda value: value is None or value > 1, "too small", two)
 
     @flags.multi_flags_validator(["a", "b"], "not both", two)
-    def _(given):
-        return None in given.values()
+    def _(values_by_name):
+        return None in values_by_name.values()
 
     @flags.validator("b", flag_values=two)
     def _(value):

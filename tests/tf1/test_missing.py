@@ -75,9 +75,9 @@ def test_no_existing_name_is_listed_as_missing():
 
 
 def test_every_missing_name_has_a_remedy_and_every_remedy_is_used():
-    given = {remedy_for(name) for name in _missing_names() | _WITHOUT_PUBLIC_PATH}
-    assert None not in given
-    assert {remedy for _, remedy in _REMEDIES} <= given
+    remedies = {remedy_for(name) for name in _missing_names() | _WITHOUT_PUBLIC_PATH}
+    assert None not in remedies
+    assert {remedy for _, remedy in _REMEDIES} <= remedies
 
 
 def test_unlisted_contrib_name_has_a_remedy():

@@ -228,11 +228,11 @@ class TestDevices:
             pass
         assert tf.constant(1).device == ""
 
-    @pytest.mark.parametrize("said", [None, 5])
-    def test_device_function_must_return_a_string(self, said):
+    @pytest.mark.parametrize("value", [None, 5])
+    def test_device_function_must_return_a_string(self, value):
         with (
-            tf.device(lambda op: said),
-            pytest.raises(TypeError, match=f"unicode string, got {said}"),
+            tf.device(lambda op: value),
+            pytest.raises(TypeError, match=f"unicode string, got {value}"),
         ):
             tf.constant(1)
 

@@ -93,7 +93,7 @@ def copied(files: Files, as_given: Callable[[Path], Any]) -> str:
     return text
 
 
-def made(files: Files, as_given: Callable[[Path], Any]) -> list[bool]:
+def make_directories(files: Files, as_given: Callable[[Path], Any]) -> list[bool]:
     path = as_given(files.directory / "new")
     tf.gfile.MkDir(path)
     tf.gfile.MakeDirs(as_given(files.directory / "new" / "er"))
@@ -139,7 +139,7 @@ USES: dict[str, Callable[[Files, Callable[[Path], Any]], Any]] = {
     "FastGFile": lambda f, p: tf.gfile.FastGFile(p(f.lines)).name,
     "Open": lambda f, p: tf.gfile.Open(p(f.lines)).size(),
     "Copy, Rename, Remove": copied,
-    "MkDir, MakeDirs, DeleteRecursively": made,
+    "MkDir, MakeDirs, DeleteRecursively": make_directories,
     "ListDirectory": lambda f, p: tf.gfile.ListDirectory(p(f.directory)),
     "Glob": lambda f, p: [tf.gfile.Glob(p(f.lines)), tf.gfile.Glob([p(f.lines)])],
     "Walk": lambda f, p: next(tf.gfile.Walk(p(f.directory)))[:2],

@@ -391,8 +391,8 @@ def test_ctrl_c_ends_a_reported_wait(what, tmp_path):
     program = HARNESS.format(before=before, call=call)
     command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    said, _, end = done.stdout.partition("\n")
-    assert re.search(f"waits for .*{words}", said), done.stdout + done.stderr
+    report, _, end = done.stdout.partition("\n")
+    assert re.search(f"waits for .*{words}", report), done.stdout + done.stderr
     assert end == "interrupted\n", done.stderr
 
 

@@ -46,8 +46,8 @@ def test_only_the_bytes_of_a_piece_are_read(server: Server):
     with iter(source.batch(1)) as batches:
         next(batches)
     ends = [range_ for _, _, range_ in server.requests if range_ is not None]
-    asked = sum(int(last) + 1 - int(first) for first, last in map(_bounds, ends))
-    assert 0 < asked < size / 2
+    num_bytes = sum(int(last) + 1 - int(first) for first, last in map(_bounds, ends))
+    assert 0 < num_bytes < size / 2
 
 
 def _bounds(header: str) -> tuple[str, str]:

@@ -262,21 +262,21 @@ def test_patterns_and_directories_are_listed(server: Server, root):
     for name in ("a/1.x", "a/2.x", "a/3.y", "a/.4.x", "b/1.x", "b/c/1.x", "b/.d/1.x", "[z].x"):
         server.files[f"bucket/{name}"] = b"1"
 
-    def found(path):
+    def paths_of(path):
         return [example["path"].removeprefix(f"{root}/") for example in hr.files(path)]
 
-    assert found(f"{root}/a") == found(f"{root}/a/") == ["a/1.x", "a/2.x", "a/3.y"]
-    assert found(f"{root}/a/*.x") == ["a/1.x", "a/2.x"]
-    assert found(f"{root}/*/[12].x") == ["a/1.x", "a/2.x", "b/1.x"]
-    assert found(f"{root}/**/1.x") == ["a/1.x", "b/1.x", "b/c/1.x"]
-    assert found([f"{root}/b/c", f"{root}/a/3.y"]) == ["b/c/1.x", "a/3.y"]
+    assert paths_of(f"{root}/a") == paths_of(f"{root}/a/") == ["a/1.x", "a/2.x", "a/3.y"]
+    assert paths_of(f"{root}/a/*.x") == ["a/1.x", "a/2.x"]
+    assert paths_of(f"{root}/*/[12].x") == ["a/1.x", "a/2.x", "b/1.x"]
+    assert paths_of(f"{root}/**/1.x") == ["a/1.x", "b/1.x", "b/c/1.x"]
+    assert paths_of([f"{root}/b/c", f"{root}/a/3.y"]) == ["b/c/1.x", "a/3.y"]
     for path, why in [
         (f"{root}/none", "no such file or directory"),
         (f"{root}/none*", "no file matches"),
         (f"{root}/a/*/x", "no file matches"),
     ]:
         with pytest.raises(errors.NotFoundError, match=why):
-            found(path)
+            paths_of(path)
 
 
 def test_iteration_resumes_in_the_middle_of_a_file(server: Server, tmp_path):
@@ -424,10 +424,10 @@ def test_ctrl_c_interrupts_a_wait_for_storage(server: Server):
                 assert process.poll() is None
                 server.asked.wait(30)
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=30)
+            _, stderr = process.communicate(timeout=30)
         finally:
             goes_on.set()
-    assert b"KeyboardInterrupt" in said
+    assert b"KeyboardInterrupt" in stderr
 
 
 def test_forked_child_opens_its_own_connections(server: Server):

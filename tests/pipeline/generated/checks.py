@@ -168,12 +168,12 @@ def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[
     # its own, which is not compared.
     if pace is None or "with_list" in text or program.kinds & {"cache", "cache on disk"}:
         return
-    asked = Run()
+    model_run = Run()
     try:
         pace.allow(0)
         with program.pipeline(directory, ranks).options(**way).resume(None) as batches:
-            for item in program.model(At(asked, 0, ranks)):
-                pace.allow(asked.kept.get(pace, 0))
+            for item in program.model(At(model_run, 0, ranks)):
+                pace.allow(model_run.kept.get(pace, 0))
                 assert plain(next(batches)) == item
             pace.allow(MANY)
             assert next(batches, None) is None

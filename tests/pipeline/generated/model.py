@@ -158,7 +158,7 @@ def bucket(
         elements = width(number, group) * (len(group) + more)
         return max_elements is None or elements <= max_elements
 
-    def made(number: int) -> Example:
+    def take_batch(number: int) -> Example:
         group, filling[number] = filling[number], []
         pad_to = size if remainder == "pad" else None
         return stacked(group, pad_to, lambda longest: width(number, group))
@@ -166,13 +166,13 @@ def bucket(
     for example in items:
         number = sum(boundary < len(example["list"]) for boundary in boundaries)
         if filling[number] and not has_room(number, [*filling[number], example], 0):
-            yield made(number)
+            yield take_batch(number)
         filling[number].append(example)
         if len(filling[number]) == size or not has_room(number, filling[number], 1):
-            yield made(number)
+            yield take_batch(number)
     for number, group in enumerate(filling):
         if group and remainder != "drop":
-            yield made(number)
+            yield take_batch(number)
 
 
 def pack(

@@ -337,13 +337,13 @@ def test_output_of_decode_image_can_be_resized():
         return {"image": hr.ops.resize(image, (2, 3)), "near": hr.ops.resize_images(image, (8, 9))}
 
     @hr.native
-    def known(example):
+    def resized_to_known_rank(example):
         image = hr.ops.decode_image(example["data"], channels=3, expand_animations=False)
         return {"image": hr.ops.resize(image, (2, 3)), "near": hr.ops.resize_images(image, (8, 9))}
 
     assert images.map(resized).spec["image"].shape is None
-    assert images.map(known).spec["image"].shape == (2, 3, 3)
-    (one,), (other,) = images.map(resized).batch(3), images.map(known).batch(3)
+    assert images.map(resized_to_known_rank).spec["image"].shape == (2, 3, 3)
+    (one,), (other,) = images.map(resized).batch(3), images.map(resized_to_known_rank).batch(3)
     assert one["image"].shape == (3, 2, 3, 3)
     for name in ("image", "near"):
         assert np.array_equal(one[name], other[name])

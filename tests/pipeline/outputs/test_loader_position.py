@@ -3,10 +3,10 @@ import pytest
 from headrace.pipeline.outputs.loader_position import LoaderPosition
 
 
-def loaded(epoch, state=None, told=None, offset=0):
+def loaded(epoch, state=None, set_epoch=None, offset=0):
     position = LoaderPosition()
     before = LoaderPosition().state_at(epoch, state)
-    position.load({**before, "set_epoch": told, "offset": offset})
+    position.load({**before, "set_epoch": set_epoch, "offset": offset})
     return position
 
 
@@ -28,7 +28,7 @@ def test_loop_counting_from_0_after_a_resume_continues_at_the_epoch_of_the_state
 
 
 def test_loop_that_continues_counting_keeps_its_epoch_numbers():
-    position = loaded(3, {"place": [1]}, told=3)
+    position = loaded(3, {"place": [1]}, set_epoch=3)
     position.set_epoch(3)
     position.advance(3, is_alone=True)
     position.set_epoch(4)
@@ -53,7 +53,7 @@ def test_finished_epoch_counts_only_for_a_loop_that_reads_it_alone(is_alone, off
 
 
 def test_unused_state_is_returned_again():
-    position = loaded(3, {"place": [1]}, told=1, offset=2)
+    position = loaded(3, {"place": [1]}, set_epoch=1, offset=2)
     assert position.state() == {
         "epoch": 3,
         "batches": '{"place":[1]}',

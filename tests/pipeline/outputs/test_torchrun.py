@@ -67,10 +67,10 @@ def lines_of(steps):
     return Counter(line for step in steps for line in step)
 
 
-def check_padding(given, expected, world):
+def check_padding(actual, expected, world):
     """Checks that all lines came, and that only the end of an epoch repeats some."""
-    assert expected - given == Counter()
-    assert (given - expected).total() <= NUM_EPOCHS * (world - 1)
+    assert expected - actual == Counter()
+    assert (actual - expected).total() <= NUM_EPOCHS * (world - 1)
 
 
 def test_two_ranks_have_equal_steps_and_cover_all_examples(two):

@@ -38,7 +38,7 @@ def directory(tmp_path_factory):
     return directory
 
 
-def known(directory):
+def pipelines_of_known_length(directory):
     return {
         "arrays": numbers(43),
         "files": hr.files(f"{directory}/*.txt"),
@@ -50,9 +50,9 @@ def known(directory):
     }
 
 
-@pytest.mark.parametrize("kind", sorted(known(Path())))
+@pytest.mark.parametrize("kind", sorted(pipelines_of_known_length(Path())))
 def test_length_is_known_without_reading(directory, kind):
-    pipe = known(directory)[kind]
+    pipe = pipelines_of_known_length(directory)[kind]
     for shaped in (
         pipe,
         pipe.batch(4),
@@ -65,7 +65,7 @@ def test_length_is_known_without_reading(directory, kind):
 
 @pytest.mark.parametrize("kind", ["arrays", "files", "fixed", "image_folder"])
 def test_take_skip_and_shard_of_a_known_length_have_a_known_length(directory, kind):
-    pipe = known(directory)[kind]
+    pipe = pipelines_of_known_length(directory)[kind]
     for part in pipe.split(0.6, 0.4, seed=3):
         for shaped in (part, part.shuffle(seed=1).batch(4), part.epochs(3).batch(2)):
             assert len(shaped) == shaped.count() == length(shaped)

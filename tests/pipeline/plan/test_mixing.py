@@ -8,15 +8,17 @@ import pytest
 import headrace as hr
 
 
-def said(pipe: hr.Pipeline) -> str:
+def shuffle_line(pipe: hr.Pipeline) -> str:
     """The line of the shuffle."""
     return next(line for line in pipe.describe().splitlines() if line.startswith("shuffle("))
 
 
 def num_files(pipe: hr.Pipeline) -> int:
     """The estimated number of files."""
-    match = re.search(r"its first 1,000 examples come from about (\d+) of 200 files$", said(pipe))
-    assert match, said(pipe)
+    match = re.search(
+        r"its first 1,000 examples come from about (\d+) of 200 files$", shuffle_line(pipe)
+    )
+    assert match, shuffle_line(pipe)
     return int(match[1])
 
 
@@ -65,14 +67,14 @@ def test_describe_reads_nothing_without_an_index(tmp_path):
         (tmp_path / f"{file}.txt").write_text(f"{file:0199}\n" * 100)
     pipe = hr.text_lines(tmp_path)
     unknown = "until there are index files"
-    assert said(pipe.shuffle(seed=1)).endswith(
+    assert shuffle_line(pipe.shuffle(seed=1)).endswith(
         f"; it is unknown how many of 20 files its first 1,000 examples come from {unknown}"
     )
-    assert said(pipe.shuffle(window=100, seed=1)).endswith(
+    assert shuffle_line(pipe.shuffle(window=100, seed=1)).endswith(
         "; its first 1,000 examples come from at least 16 of 20 files (the exact number is "
         "unknown until there are index files)"
     )
-    at_least = said(pipe.shuffle(window=100, seed=1, num_open=4, block_bytes=400))
+    at_least = shuffle_line(pipe.shuffle(window=100, seed=1, num_open=4, block_bytes=400))
     assert "come from at least 4 of 20 files" in at_least
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".txt"] * 20
 
@@ -80,7 +82,7 @@ def test_describe_reads_nothing_without_an_index(tmp_path):
 def test_compressed_files_never_have_an_index(tmp_path):
     for file in range(20):
         (tmp_path / f"{file}.gz").write_bytes(gzip.compress(b"a\n" * 100))
-    line = said(hr.text_lines(tmp_path, compression="gzip").shuffle(window=100, seed=1))
+    line = shuffle_line(hr.text_lines(tmp_path, compression="gzip").shuffle(window=100, seed=1))
     assert line.endswith(
         "its first 1,000 examples come from at least 16 of 20 files (the exact number is unknown)"
     )
@@ -90,7 +92,7 @@ def test_fixed_length_records_are_counted_from_sizes(tmp_path):
     for file in range(4):
         (tmp_path / f"{file}.bin").write_bytes(bytes(30))
     pipe = hr.fixed_length_records(tmp_path, 3).shuffle(window=5, seed=1)
-    assert said(pipe).endswith("; its examples come from about 4 of 4 files")
+    assert shuffle_line(pipe).endswith("; its examples come from about 4 of 4 files")
 
 
 @pytest.fixture(scope="module")
@@ -122,28 +124,32 @@ def test_row_groups_are_counted_from_footers(tables, arguments):
 def test_number_of_rows_with_a_condition_is_unknown(tables):
     few = hr.parquet(tables, where=[("text", "<", "040")])
     unknown = "the exact number is unknown"
-    assert said(few.shuffle(window=100, seed=1)).endswith(
+    assert shuffle_line(few.shuffle(window=100, seed=1)).endswith(
         f"; its first 1,000 examples come from at least 13 of 40 files ({unknown})"
     )
-    assert said(few.shuffle(seed=1)).endswith(
+    assert shuffle_line(few.shuffle(seed=1)).endswith(
         "; it is unknown how many of 40 files its first 1,000 examples come from"
     )
     none = hr.parquet(tables, where=[("text", "<", "000")])
-    assert said(none.shuffle(window=100, seed=1)).endswith("16 at a time")
+    assert shuffle_line(none.shuffle(window=100, seed=1)).endswith("16 at a time")
 
 
 def test_describe_ignores_missing_files(tmp_path):
-    assert said(hr.text_lines(tmp_path / "*.txt").shuffle(window=5, seed=1)).endswith(
+    assert shuffle_line(hr.text_lines(tmp_path / "*.txt").shuffle(window=5, seed=1)).endswith(
         "16 at a time"
     )
-    assert said(hr.text_lines("gs://nowhere/*").shuffle(window=5, seed=1)).endswith("16 at a time")
+    assert shuffle_line(hr.text_lines("gs://nowhere/*").shuffle(window=5, seed=1)).endswith(
+        "16 at a time"
+    )
 
 
 def test_unshuffled_order_has_no_estimate(classes):
     lines = hr.text_lines(classes)
     for pipe in (lines.take(50), lines.shuffle(5, 1), hr.arrays({"n": [1, 2]})):
         assert "files its" not in pipe.shuffle(7, 1).describe().splitlines()[-2]
-    assert "come from" not in said(hr.text_lines(classes / "000.txt").shuffle(window=5, seed=1))
+    assert "come from" not in shuffle_line(
+        hr.text_lines(classes / "000.txt").shuffle(window=5, seed=1)
+    )
 
 
 def test_describe_reports_that_a_window_over_blocks_needs_an_index():
@@ -153,7 +159,7 @@ def test_describe_reports_that_a_window_over_blocks_needs_an_index():
         "which is not possible, because options(index='off') forbids scanning the files for the "
         "borders of blocks"
     )
-    assert refused in said(hr.tfrecords("a").shuffle(**blocks).options(**off))
-    assert refused not in said(hr.tfrecords("a").shuffle(**blocks))
-    assert refused not in said(hr.text_lines("a").shuffle(**blocks).options(**off))
-    assert refused not in said(hr.tfrecords("a").shuffle(window=5, seed=1).options(**off))
+    assert refused in shuffle_line(hr.tfrecords("a").shuffle(**blocks).options(**off))
+    assert refused not in shuffle_line(hr.tfrecords("a").shuffle(**blocks))
+    assert refused not in shuffle_line(hr.text_lines("a").shuffle(**blocks).options(**off))
+    assert refused not in shuffle_line(hr.tfrecords("a").shuffle(window=5, seed=1).options(**off))

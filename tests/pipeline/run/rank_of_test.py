@@ -40,11 +40,11 @@ def ranks(directory: Path, rank: int, world: int) -> dict[str, hr.Pipeline]:
 
 def main(directory: Path, rank: int, world: int, saved: dict[str, Any]) -> None:
     mine = ranks(directory, rank, world)
-    told: dict[str, Any] = {}
+    report: dict[str, Any] = {}
     for name, pipe in mine.items():
         with iter(pipe) as batches:
             results = [[records_of(b), batches.digest(), batches.state()] for b in batches]
-        told[name] = {
+        report[name] = {
             "steps": [step for step, _, _ in results],
             "digests": [digest for _, digest, _ in results],
             "state": results[5][2],
@@ -52,16 +52,16 @@ def main(directory: Path, rank: int, world: int, saved: dict[str, Any]) -> None:
     for name, state in saved.items():
         with mine[name].resume(state) as batches:
             results = [[records_of(batch), batches.digest()] for batch in batches]
-        told[f"{name}, resumed"] = results
+        report[f"{name}, resumed"] = results
     # Without indexes, which the first process would write for the others.
     records = hr.tfrecords(str(directory / "*.tfrecord")).options(index="memory")
     shard = records.shuffle(seed=2).shard(rank, world)
-    told["read"] = []
+    report["read"] = []
     for epoch in range(2):
         before = bytes_read()
         num_examples = sum(1 for _ in shard.epoch(epoch))
-        told["read"].append([num_examples, bytes_read() - before])
-    print(json.dumps(told))
+        report["read"].append([num_examples, bytes_read() - before])
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

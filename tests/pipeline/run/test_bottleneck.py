@@ -154,7 +154,7 @@ def test_bottleneck_suggests_neither_threads_nor_processes_for_short_calls(lines
     with iter(hr.text_lines(lines).map(dict).batch(10)) as batches:
         source, mapped, batch = batches._counted
 
-    def found(num_calls, num_batched=0):
+    def advice(num_calls, num_batched=0):
         stages = [
             stage_readings(source, 0.1, examples=num_calls),
             stage_readings(mapped, 9.0, 9.0, num_calls, holds_gil),
@@ -163,16 +163,16 @@ def test_bottleneck_suggests_neither_threads_nor_processes_for_short_calls(lines
             stages.insert(1, stage_readings(batch, 0.1, examples=num_batched))
         return bottleneck(readings(stages, consumer_waiting=9.5, idle=19.0))
 
-    short = found(300_000)
+    short = advice(300_000)
     assert (
         "Its calls take only 30 µs, too short for more threads or processes to help. Make it"
         in short
     )
     assert "Pass num_" not in short
     name = "num_threads" if holds_gil < 0.5 else "num_processes"
-    assert f"Pass {name}=" in found(30_000)
+    assert f"Pass {name}=" in advice(30_000)
     # A call for each batch takes longer than its share of an example.
-    assert f"Pass {name}=" in found(300_000, num_batched=300_000)
+    assert f"Pass {name}=" in advice(300_000, num_batched=300_000)
 
 
 def test_full_shuffle_reads_a_file_with_all_threads(lines):

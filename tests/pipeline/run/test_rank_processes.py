@@ -45,9 +45,9 @@ def run_ranks(directory, world, saved=None):
         process.stdin.write(json.dumps(saved or {}))
         process.stdin.close()
         process.stdin = None
-    told = [process.communicate(timeout=TIMEOUT)[0] for process in processes]
+    outputs = [process.communicate(timeout=TIMEOUT)[0] for process in processes]
     assert [process.returncode for process in processes] == [0] * world
-    return list(map(json.loads, told))
+    return list(map(json.loads, outputs))
 
 
 @pytest.fixture(scope="module")

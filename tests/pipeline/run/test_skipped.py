@@ -505,9 +505,9 @@ class TestResume:
     @pytest.fixture
     def pipeline(self, tmp_path):
         write_damaged(tmp_path / "x" / "a", range(2000))
-        return self.made(tmp_path, 1000)
+        return self.build(tmp_path, 1000)
 
-    def made(self, directory, budget):
+    def build(self, directory, budget):
         examples = hr.tfrecords(directory / "x" / "a").parse({"number": int})
         return examples.skip_errors(budget).shuffle(window=100, seed=3).epochs(2).batch(50)
 
@@ -534,7 +534,7 @@ class TestResume:
         assert len(full.skipped) == 2 * len(once(pipeline.take(10**6))[1]) / 2
 
     def test_budget_runs_out_at_the_same_batch_after_a_resume(self, pipeline, tmp_path):
-        small = self.made(tmp_path, 60)
+        small = self.build(tmp_path, 60)
         states, error = self.until_error(iter(small))
         assert "skip_errors: 60 examples were skipped before" in str(error)
         assert len(states) > 20

@@ -233,12 +233,12 @@ class TestShards:
 
     @pytest.fixture
     def pipeline(self, records):
-        def made(index, count, size=6):
+        def build(index, count, size=6):
             examples = hr.tfrecords(records).parse({"number": int})
             mixed = hr.mix([examples.shuffle(seed=1), examples.shuffle(window=9, seed=2)], seed=3)
             return mixed.epochs(2).shard(index, count).batch(size)
 
-        return made
+        return build
 
     @pytest.mark.parametrize(("count", "size"), [(1, 6), (2, 12), (3, 5), (8, 3)])
     def test_four_shards_resume_as_a_different_number(self, pipeline, count, size):
@@ -304,12 +304,12 @@ class TestShards:
             pipeline(0, 5).resume(batches.state())
 
     def test_shard_before_a_shuffle_must_keep_its_count(self, records):
-        def made(index, count):
+        def build(index, count):
             return hr.tfrecords(records).shard(index, count).shuffle(window=10, seed=1).batch(10)
 
         message = r"stage 1 is shard\(0, 2\), but it was shard\(0, 4\)"
         with pytest.raises(ValueError, match=message):
-            made(0, 2).resume(iter(made(0, 4)).state())
+            build(0, 2).resume(iter(build(0, 4)).state())
 
 
 class TestRefusals:
@@ -317,9 +317,9 @@ class TestRefusals:
 
     @pytest.fixture
     def pipeline(self, records):
-        return self.made(records)
+        return self.build(records)
 
-    def made(self, records, size=100, seed=3, epochs=2, weights=(1, 2)):
+    def build(self, records, size=100, seed=3, epochs=2, weights=(1, 2)):
         one = hr.tfrecords(records).parse({"number": int})
         mixed = hr.mix([one.map(even), one.shuffle(window=50, seed=seed)], weights, seed=4)
         return mixed.epochs(epochs).batch(size)
@@ -334,29 +334,29 @@ class TestRefusals:
         with pytest.raises(
             ValueError, match=r"stage 2 is batch\(99, 'keep'\), but it was batch\(100, 'ke"
         ):
-            self.made(records, size=99).resume(state)
+            self.build(records, size=99).resume(state)
         with pytest.raises(ValueError, match=r"this pipeline has unbatch\(\) after stage 2"):
-            self.made(records).unbatch().resume(state)
+            self.build(records).unbatch().resume(state)
         with pytest.raises(
             ValueError, match=r"the saved pipeline has batch\(100, 'keep'\) after st"
         ):
-            hr.Pipeline(self.made(records)._stages[:-1]).resume(state)
+            hr.Pipeline(self.build(records)._stages[:-1]).resume(state)
 
     def test_different_function_in_a_part_is_rejected(self, records, state, monkeypatch):
         monkeypatch.setattr(even, "__qualname__", "odd")
         with pytest.raises(
             ValueError, match=r"stage 2 of part 0 of stage 0 is map\(odd\), but it was map"
         ):
-            self.made(records).resume(state)
+            self.build(records).resume(state)
 
     def test_different_seed_is_rejected(self, records, state):
         with pytest.raises(
             ValueError, match="the seed of shuffle is 5, but it was 3 when the state"
         ):
-            self.made(records, seed=5).resume(state)
+            self.build(records, seed=5).resume(state)
 
     def test_allow_permits_different_weights_and_epochs(self, records, state):
-        other = self.made(records, epochs=5, weights=(2, 1))
+        other = self.build(records, epochs=5, weights=(2, 1))
         message = (
             r"the weights of mix changed from \[1.0, 2.0\] to \[2.0, 1.0\] .* allow=\{'weights'\}"
         )
@@ -374,15 +374,15 @@ class TestRefusals:
         paths = sorted(records.glob("*.tfrecord"))
         for path in paths:
             (tmp_path / path.name).write_bytes(path.read_bytes())
-        self.made(tmp_path).resume(state).close()
+        self.build(tmp_path).resume(state).close()
         (tmp_path / paths[1].name).write_bytes(b"more")
         with pytest.raises(
             ValueError, match=r"1\.tfrecord: the name, size or order of the files has changed"
         ):
-            self.made(tmp_path).resume(state)
+            self.build(tmp_path).resume(state)
         (tmp_path / paths[1].name).unlink()
         with pytest.raises(ValueError, match=r"the pipeline reads 2 files .*, but it read 3"):
-            self.made(tmp_path).resume(state)
+            self.build(tmp_path).resume(state)
 
     def test_state_of_a_newer_version_is_rejected(self, pipeline, state):
         newer = states_of._VERSION + 1
@@ -599,14 +599,14 @@ def archive(directory):
 
 
 def compressed(compression):
-    def made(directory):
+    def build(directory):
         options = hr.TFRecordOptions(compression)
         with TFRecordWriter(directory / "a", options) as writer:
             for number in range(20_000):
                 writer.write(b"record %06d" % number * 5)
         return hr.tfrecords(directory / "a", compression.lower())
 
-    return made
+    return build
 
 
 SEVERAL_BLOCKS = {
@@ -635,7 +635,7 @@ def test_each_format_resumes_within_a_file(source, tmp_path):
 @pytest.mark.parametrize("num_stages", nightly_after(1, [100, 490]))
 @pytest.mark.parametrize("kind", ["take", "filter", "skip"])
 def test_pipeline_of_many_stages_resumes(kind, num_stages, tmp_path):
-    def made():
+    def build():
         pipeline = hr.arrays({"n": np.arange(3 * num_stages)})
         for _ in range(num_stages):
             match kind:
@@ -647,10 +647,10 @@ def test_pipeline_of_many_stages_resumes(kind, num_stages, tmp_path):
                     pipeline = pipeline.skip(1)
         return pipeline.batch(num_stages // 2)
 
-    uninterrupted, states = run(iter(made()))
+    uninterrupted, states = run(iter(build()))
     for place in (1, len(uninterrupted) - 1):
         for state in (copied(states[place]), pickle.loads(pickle.dumps(states[place]))):
-            assert same(list(made().resume(state)), uninterrupted[place:])
+            assert same(list(build().resume(state)), uninterrupted[place:])
 
 
 def test_pipeline_of_too_many_stages_is_rejected():

@@ -68,11 +68,11 @@ def test_objects_are_text_in_native_functions(lines):
 
 def test_nested_lists_are_ragged(lines):
     rows = [{"a": [[1, 2], []], "b": [[["x"]]]}, {"a": [], "b": [[]]}]
-    asked = {"a": hr.Ragged(np.int16, ndim=2), "b": hr.Ragged(str, ndim=3)}
-    results = list(hr.json_lines(lines(*rows), asked))
+    columns = {"a": hr.Ragged(np.int16, ndim=2), "b": hr.Ragged(str, ndim=3)}
+    results = list(hr.json_lines(lines(*rows), columns))
     assert [[inner.tolist() for inner in row["a"]] for row in results] == [row["a"] for row in rows]
     assert results[0]["a"][0].dtype == np.int16
-    [batch] = hr.json_lines(lines(*rows), asked).padded_batch(2)
+    [batch] = hr.json_lines(lines(*rows), columns).padded_batch(2)
     assert batch["a"].tolist() == [[[1, 2], [0, 0]], [[0, 0], [0, 0]]]
     for text, words in [
         ('{"a": [1], "b": []}', "'a' is a list with integer `1` in it, expected list of lists of"),
@@ -80,27 +80,27 @@ def test_nested_lists_are_ragged(lines):
         ('{"a": [null], "b": []}', "'a' is a list with null in it, expected"),
     ]:
         with pytest.raises(errors.InvalidArgumentError, match=f"a.jsonl: line 1: {words}"):
-            list(hr.json_lines(lines(text), asked))
+            list(hr.json_lines(lines(text), columns))
 
 
 def test_missing_values_have_a_mask(lines):
-    asked = {
+    columns = {
         "a": hr.Nullable(int),
         "s": hr.Nullable(str),
         "o": hr.Nullable(hr.Json),
         "m.l": hr.Nullable(hr.Ragged(float)),
     }
     rows = [{"a": 1, "s": "x", "o": [1], "m": {"l": [0.5]}}, {"a": None, "m": None}]
-    pipe = hr.json_lines(lines(*rows), asked)
-    assert list(pipe.spec) == [name + end for name in asked for end in ("", "_mask")]
+    pipe = hr.json_lines(lines(*rows), columns)
+    assert list(pipe.spec) == [name + end for name in columns for end in ("", "_mask")]
     [batch] = pipe.padded_batch(2)
-    assert all(batch[f"{name}_mask"].tolist() == [True, False] for name in asked)
+    assert all(batch[f"{name}_mask"].tolist() == [True, False] for name in columns)
     assert batch["a"].tolist() == [1, 0]
     assert batch["s"].tolist() == ["x", ""]
     assert batch["o"] == [[1], None]
     assert batch["m.l"].tolist() == [[0.5], [0]]
     defaults = {"a": 9, "o": {"none": True}}
-    [batch] = hr.json_lines(lines(*rows), asked, defaults=defaults).padded_batch(2)
+    [batch] = hr.json_lines(lines(*rows), columns, defaults=defaults).padded_batch(2)
     assert (batch["a"].tolist(), batch["o"]) == ([1, 9], [[1], {"none": True}])
     assert batch["o_mask"].tolist() == [True, False]
 

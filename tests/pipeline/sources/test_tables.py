@@ -59,7 +59,7 @@ def test_duplicate_column_names_are_rejected():
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("value", "error", "message"),
     [
         (([1], [2]), TypeError, "arrays: got tuple, expected a dict such as"),
         (3, TypeError, "arrays: got int, expected a dict"),
@@ -73,6 +73,6 @@ def test_duplicate_column_names_are_rejected():
         ),
     ],
 )
-def test_unsupported_types_are_rejected(given, error, message):
+def test_unsupported_types_are_rejected(value, error, message):
     with pytest.raises(error, match=message):
-        hp.arrays(given)
+        hp.arrays(value)

@@ -107,7 +107,7 @@ def test_requested_parquet_columns_are_checked_at_the_call(tmp_path):
 
 
 def test_engine_threads_exclude_python_function_threads(rows):
-    said = rows.map(lambda e: e).options(num_threads=8).describe()
-    assert "num_threads does not apply to Python functions, which have their own threads" in said
+    text = rows.map(lambda e: e).options(num_threads=8).describe()
+    assert "num_threads does not apply to Python functions, which have their own threads" in text
     native = rows.map(hr.native(lambda e: {"n": e["n"] + 1})).options(num_threads=8)
     assert "Python" not in native.describe()

@@ -23,9 +23,9 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("given", "actual"), [({}, "1 1 1\n"), ({"OMP_NUM_THREADS": "4"}, "4 1 1\n")]
+    ("variables", "actual"), [({}, "1 1 1\n"), ({"OMP_NUM_THREADS": "4"}, "4 1 1\n")]
 )
-def test_libraries_use_one_thread_per_worker_by_default(given, actual, tmp_path):
+def test_libraries_use_one_thread_per_worker_by_default(variables, actual, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM")
     kept = {name: value for name, value in os.environ.items() if name not in names}
@@ -37,6 +37,6 @@ def test_libraries_use_one_thread_per_worker_by_default(given, actual, tmp_path)
         timeout=TIMEOUT,
         capture_output=True,
         text=True,
-        env={**kept, "PYTHONPATH": path, **given},
+        env={**kept, "PYTHONPATH": path, **variables},
     )
     assert (run.stdout, run.stderr) == (actual, "")

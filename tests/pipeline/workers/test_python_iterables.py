@@ -219,10 +219,10 @@ class TestErrors:
         assert note.startswith(f"in {method}(")
         assert note.endswith("lines.txt: line 1")
 
-    @pytest.mark.parametrize("given", [None, 5, [1]])
-    def test_function_that_returns_no_dict_is_an_error(self, given):
-        with pytest.raises(TypeError, match=f"returned {type(given).__name__}, exp") as caught:
-            list(hr.arrays({"n": np.arange(3)}).map(lambda _: given))
+    @pytest.mark.parametrize("value", [None, 5, [1]])
+    def test_function_that_returns_no_dict_is_an_error(self, value):
+        with pytest.raises(TypeError, match=f"returned {type(value).__name__}, exp") as caught:
+            list(hr.arrays({"n": np.arange(3)}).map(lambda _: value))
         assert caught.value.__notes__[0].endswith("at arrays: row 0")
 
     def test_iterator_exception_before_the_first_batch_is_raised(self):

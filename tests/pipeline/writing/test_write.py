@@ -62,9 +62,9 @@ class TestRoundTrips:
         pattern = written(examples(), "tfrecord", num_shards=3)
         types = {"n": int, "small": int, "x": float, "is_odd": int, "text": str}
         read = hr.tfrecords(pattern).parse({**types, "row": hr.Feature(int, (3,))})
-        for found, given in zip(read, examples(), strict=True):
-            assert found["row"].tolist() == given["row"].tolist()
-            assert {name: found[name] for name in types} == {name: given[name] for name in types}
+        for row, expected in zip(read, examples(), strict=True):
+            assert row["row"].tolist() == expected["row"].tolist()
+            assert {name: row[name] for name in types} == {name: expected[name] for name in types}
 
     def test_multidimensional_arrays_in_tfrecords_round_trip(self):
         images = np.arange(48, dtype=np.uint8).reshape(4, 2, 2, 3)
@@ -285,10 +285,10 @@ class TestResume:
     @pytest.fixture
     def whole(self, here):
         numbers().write(self.PATH, 4)
-        found = contents()
+        files = contents()
         for path in Path().iterdir():
             path.unlink()
-        return found
+        return files
 
     @pytest.mark.parametrize(
         ("moment", "number"),
@@ -356,8 +356,8 @@ class TestResume:
         _end_half_way(hr.arrays(np.arange(100)).shuffle(), "drawn-{shard}.jsonl", 4)
         assert sorted(contents("drawn*")) == ["drawn-0.jsonl", "drawn-1.jsonl"]
         hr.arrays(np.arange(100)).shuffle().write("drawn-{shard}.jsonl", 4, resume=True)
-        found = [int(example["x"]) for example in hr.json_lines("drawn-*")]
-        assert sorted(found) == list(range(100))
+        values = [int(example["x"]) for example in hr.json_lines("drawn-*")]
+        assert sorted(values) == list(range(100))
 
     def test_modified_shard_is_rejected(self, whole):
         self.killed("journal", 3)

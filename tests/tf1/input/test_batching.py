@@ -45,10 +45,10 @@ NO_RANK = (
 # Names and structures
 
 
-@pytest.mark.parametrize("given", [None, "mine"])
-def test_operations_are_named_after_the_batcher(name, batcher, given):
-    tensors = batcher([1, "a"], name=given)
-    scope = given or name
+@pytest.mark.parametrize("name_argument", [None, "mine"])
+def test_operations_are_named_after_the_batcher(name, batcher, name_argument):
+    tensors = batcher([1, "a"], name=name_argument)
+    scope = name_argument or name
     assert [tensor.name for tensor in tensors] == [f"{scope}:0", f"{scope}:1"]
     (runner,) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
     kind = "random_shuffle_queue" if "shuffle" in name else "fifo_queue"

@@ -70,23 +70,23 @@ class TestStepCounterHook:
         run([tf.train.StepCounterHook(every_n_steps=2, summary_writer=writer)], count, 5)
         writer.close()
         [path] = tmp_path.iterdir()
-        told = [
+        events = [
             (event.step, event.summary.value[0].tag, event.summary.value[0].simple_value > 0)
             for event in tf.train.summary_iterator(str(path))
             if event.WhichOneof("what") == "summary"
         ]
-        assert told == [(3, "global_step/sec", True), (5, "global_step/sec", True)]
+        assert events == [(3, "global_step/sec", True), (5, "global_step/sec", True)]
         assert sum(line.startswith("global_step/sec: ") for line in caplog.messages) == 2
 
     def test_step_counter_subclass_receives_the_rate(self, count):
-        told = []
+        events = []
 
         class Hook(tf.train.StepCounterHook):
             def _log_and_record(self, elapsed_steps, elapsed_time, global_step):
-                told.append((elapsed_steps, elapsed_time >= 0, global_step))
+                events.append((elapsed_steps, elapsed_time >= 0, global_step))
 
         run([Hook(every_n_steps=2)], count, 5)
-        assert told == [(2, True, 3), (2, True, 5)]
+        assert events == [(2, True, 3), (2, True, 5)]
 
 
 class TestSummarySaverHook:
@@ -97,12 +97,12 @@ class TestSummarySaverHook:
         )
         run([hook], count, 3)
         [path] = tmp_path.iterdir()
-        told = [
+        events = [
             (event.step, value.tag)
             for event in tf.train.summary_iterator(str(path))
             for value in event.summary.value
         ]
-        assert told == [(1, "a"), (1, "b"), (3, "a"), (3, "b")]
+        assert events == [(1, "a"), (1, "b"), (3, "a"), (3, "b")]
 
     def test_no_summaries_are_written_without_a_directory(self, count):
         hook = tf.train.SummarySaverHook(save_steps=1, summary_op=tf.summary.scalar("a", 1.0))

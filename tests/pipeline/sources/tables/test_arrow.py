@@ -190,9 +190,9 @@ def test_flipped_bytes_yield_rows_or_an_error(tmp_path):
             path.write_bytes(data)
             try:
                 # Bytes of numbers have no checksum.
-                asked = {"n": hr.Nullable(np.int32), "s": hr.Nullable(bytes)}
+                columns = {"n": hr.Nullable(np.int32), "s": hr.Nullable(bytes)}
                 # A list would allocate as many rows as a batch claims to have.
-                for _ in hr.arrow(path, asked):
+                for _ in hr.arrow(path, columns):
                     pass
             except (errors.DataLossError, errors.InvalidArgumentError) as error:
                 assert "a.arrow" in str(error)  # noqa: PT017

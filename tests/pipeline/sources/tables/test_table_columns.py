@@ -41,7 +41,7 @@ def written(request, tmp_path):
         for number, table in enumerate(tables):
             output = table if isinstance(table, pa.Table) else pa.table(table)
             FORMATS[request.param].write(output, tmp_path / f"{number}.{request.param}", **options)
-        return lambda *args, **given: FORMATS[request.param].read(tmp_path, *args, **given)
+        return lambda *args, **kwargs: FORMATS[request.param].read(tmp_path, *args, **kwargs)
 
     return write
 
@@ -52,12 +52,14 @@ def test_columns_of_every_type_match_pyarrow(written, name, null_share):
     kind, word = TABLE_TYPES[name]
     table = random_table({name: kind}, 60, null_share, random.Random(name))
     read = written(table)
-    asked = {name: hr.Nullable(word) if word is not hr.Json else word}
+    columns = {name: hr.Nullable(word) if word is not hr.Json else word}
     expected = [row[name] for row in table.to_pylist()]
     if word is hr.Json:
-        assert [plain(row[name], kind) for row in read(asked)] == [plain(x, kind) for x in expected]
+        assert [plain(row[name], kind) for row in read(columns)] == [
+            plain(x, kind) for x in expected
+        ]
         return
-    for row, value in zip(read(asked), expected, strict=True):
+    for row, value in zip(read(columns), expected, strict=True):
         assert row[f"{name}_mask"] == (value is not None)
         if value is not None:
             assert plain(row[name], kind) == plain(value, kind)
@@ -115,8 +117,8 @@ def test_structs_are_read_by_dotted_names(written):
     metas = [None, {"lang": "de", "inner": {"n": 1}}, {"lang": None, "inner": None}]
     turns = [[{"who": "a"}, {"who": "b"}], [], [{"who": "c"}]]
     read = written({"meta": metas, "turns": turns, "a.b": [1, 2, 3]})
-    asked = {"meta.lang": hr.Nullable(str), "meta.inner.n": hr.Nullable(int), "a.b": int}
-    rows = list(read(asked))
+    columns = {"meta.lang": hr.Nullable(str), "meta.inner.n": hr.Nullable(int), "a.b": int}
+    rows = list(read(columns))
     assert [row["meta.lang"] for row in rows] == ["", "de", ""]
     assert [bool(row["meta.lang_mask"]) for row in rows] == [False, True, False]
     assert [(row["meta.inner.n"], row["a.b"]) for row in rows] == [(0, 1), (1, 2), (0, 3)]
@@ -179,7 +181,7 @@ def test_nulls_can_have_defaults_or_a_mask(written):
     assert (last["a"], last["f"], last["s"], last["l"].tolist()) == (7, 9.5, "-", [8])
     assert np.isnat(last["w"])
     assert last["o"] == {"k": 2}
-    asked = {
+    columns = {
         "a": hr.Nullable(int),
         "f": hr.Nullable(np.float64),
         "s": hr.Nullable(bytes),
@@ -187,9 +189,9 @@ def test_nulls_can_have_defaults_or_a_mask(written):
         "l": hr.Nullable(hr.Ragged(int)),
         "o": hr.Nullable(hr.Json),
     }
-    [batch] = read(asked).padded_batch(2)
-    assert list(batch) == [name + end for name in asked for end in ("", "_mask")]
-    assert all(batch[f"{name}_mask"].tolist() == [True, False] for name in asked)
+    [batch] = read(columns).padded_batch(2)
+    assert list(batch) == [name + end for name in columns for end in ("", "_mask")]
+    assert all(batch[f"{name}_mask"].tolist() == [True, False] for name in columns)
     assert (batch["a"].tolist(), batch["f"].tolist()) == ([1, 0], [0.5, 0])
     assert (batch["s"].tolist(), batch["o"]) == ([b"x", b""], [{"k": 1}, None])
     assert batch["w"].tolist() == [when[0], datetime.datetime(1970, 1, 1)]

@@ -219,20 +219,20 @@ def test_only_directories_below_the_path_become_columns(tmp_path):
         directory.mkdir(parents=True)
         FORMATS["parquet"].write(pa.table({"seed": [year]}), directory / "a.parquet")
 
-    def found(paths):
+    def rows_of(paths):
         return [{name: int(x) for name, x in row.items()} for row in hr.parquet(paths)]
 
     both = [{"seed": year, "year": year} for year in (2020, 2021)]
     alone = [{"seed": year} for year in (2020, 2021)]
     files = [root / f"year={year}" / "a.parquet" for year in (2020, 2021)]
-    assert found(files) == alone
-    assert found([file.parent for file in files]) == alone
-    assert found([file.parent / "*.parquet" for file in files]) == alone
-    assert found(root / "year=2020" / "*") == alone[:1]
+    assert rows_of(files) == alone
+    assert rows_of([file.parent for file in files]) == alone
+    assert rows_of([file.parent / "*.parquet" for file in files]) == alone
+    assert rows_of(root / "year=2020" / "*") == alone[:1]
     for paths in (root, f"{root}/", root / "*" / "*.parquet", root / "**", root / "year=*" / "a.*"):
-        assert found(paths) == both
-    assert found(f"{root}/year={{2020,2021}}/a.parquet") == both
-    assert found(tmp_path / "seed=*" / "**") == [
+        assert rows_of(paths) == both
+    assert rows_of(f"{root}/year={{2020,2021}}/a.parquet") == both
+    assert rows_of(tmp_path / "seed=*" / "**") == [
         {"seed": 1, "run": 7, "year": year} for year in (2020, 2021)
     ]
     for where, count in (([("year", "==", 2020)], 1), ([("seed", ">", 2000)], 2)):

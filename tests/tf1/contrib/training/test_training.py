@@ -108,10 +108,10 @@ def test_sparse_tensors_are_batched_by_bucket():
     indices = tf.to_int64(tf.range(number))[:, None]
     ids = tf.SparseTensor(indices, tf.range(number) + 10, tf.to_int64([number]))
     which, batch = training.bucket({"ids": ids, "n": number}, number % 2, 3, 2)
-    for bucket, found in taken([which, batch]):
-        assert found["n"].tolist() == [bucket, bucket + 2, bucket + 4]
-        assert found["ids"].dense_shape.tolist() == [3, bucket + 4]
-        assert len(found["ids"].values) == sum(found["n"])
+    for bucket, result in taken([which, batch]):
+        assert result["n"].tolist() == [bucket, bucket + 2, bucket + 4]
+        assert result["ids"].dense_shape.tolist() == [3, bucket + 4]
+        assert len(result["ids"].values) == sum(result["n"])
 
 
 def test_buckets_can_be_shared_by_name():

@@ -20,7 +20,7 @@ def vocabulary(tmp_path):
     return path
 
 
-def found(session, table, keys):
+def lookup_values(session, table, keys):
     values = table.lookup(tf.convert_to_tensor(keys))
     session.run(tf.tables_initializer())
     return session.run(values).tolist()
@@ -29,18 +29,18 @@ def found(session, table, keys):
 class TestFiles:
     def test_index_table_maps_words_to_numbers(self, session, vocabulary):
         table = lookup.index_table_from_file(vocabulary)
-        assert found(session, table, ["zoë", "x", "?"]) == [2, 0, -1]
+        assert lookup_values(session, table, ["zoë", "x", "?"]) == [2, 0, -1]
         assert session.run(table.size()) == 3
         (asset,) = tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS)
         assert session.run(asset) == str(vocabulary).encode()
 
     def test_reverse_table_maps_numbers_to_words(self, session, vocabulary):
         table = lookup.index_to_string_table_from_file(str(vocabulary))
-        assert found(session, table, tf.constant([1, 9], tf.int64)) == [b"y", b"UNK"]
+        assert lookup_values(session, table, tf.constant([1, 9], tf.int64)) == [b"y", b"UNK"]
 
     def test_vocabulary_can_be_read_partially(self, session, vocabulary):
         table = lookup.index_table_from_file(vocabulary, num_oov_buckets=2, vocab_size=2)
-        assert found(session, table, ["y", "x"]) == [1, 0]
+        assert lookup_values(session, table, ["y", "x"]) == [1, 0]
         assert session.run(table.lookup(tf.constant(["zoë"])))[0] in (2, 3)
 
     def test_vocabularies_of_one_file_share_a_table(self, session, vocabulary):
@@ -63,7 +63,7 @@ class TestFiles:
             )
             default = "" if dtype == tf.string else 0
             table = lookup.HashTable(initializer, default, shared_name=f"{dtype.name}")
-            assert found(session, table, ["a", "b"]) == values
+            assert lookup_values(session, table, ["a", "b"]) == values
 
     @pytest.mark.parametrize(
         ("content", "columns", "error", "match"),
@@ -108,15 +108,15 @@ class TestFiles:
     def test_empty_vocabulary_makes_an_empty_table(self, session, tmp_path):
         (tmp_path / "none").touch()
         table = lookup.index_table_from_file(tmp_path / "none")
-        assert found(session, table, ["a"]) == [-1]
+        assert lookup_values(session, table, ["a"]) == [-1]
 
 
 class TestVectors:
     def test_vector_vocabulary_maps_words_to_numbers_and_back(self, session):
         table = lookup.index_table_from_tensor(tf.constant(["x", "y"]))
-        assert found(session, table, ["y", "?"]) == [1, -1]
+        assert lookup_values(session, table, ["y", "?"]) == [1, -1]
         back = lookup.index_to_string_table_from_tensor(["x", "y"], default_value="?")
-        assert found(session, back, tf.constant([1, 7], tf.int64)) == [b"y", b"?"]
+        assert lookup_values(session, back, tf.constant([1, 7], tf.int64)) == [b"y", b"?"]
 
     def test_vector_vocabulary_can_be_looked_up_directly(self, session):
         number = lookup.string_to_index(tf.constant(["b"]), ["a", "b"])

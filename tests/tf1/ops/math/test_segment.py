@@ -26,11 +26,11 @@ def test_rows_of_one_segment_are_combined(how, given_rows):
 
 
 def test_segments_without_rows_have_the_neutral_element(run):
-    def found(how):
+    def result_of(how):
         return run(getattr(tf, f"unsorted_segment_{how}")([1.0, 2.0], [0, -1], 2)).tolist()
 
     least = float(np.finfo(np.float32).min)
-    assert [found(how) for how in ("sum", "prod", "max", "min", "mean", "sqrt_n")] == [
+    assert [result_of(how) for how in ("sum", "prod", "max", "min", "mean", "sqrt_n")] == [
         *([1, 0], [1, 1], [1, least], [1, -least], [1, 0], [1, 0]),
     ]
     assert run(tf.segment_prod([2.0], [1])).tolist() == [1, 2]

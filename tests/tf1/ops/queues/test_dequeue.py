@@ -10,7 +10,7 @@ import headrace.tf1 as tf
 INVALID = tf.errors.InvalidArgumentError
 
 
-def known(tensor):
+def static_shape(tensor):
     """The static shape as a list; None if unknown."""
     return None if tensor.shape.rank is None else tensor.shape.as_list()
 
@@ -78,25 +78,25 @@ class TestStructure:
 def test_batch_shape_starts_with_the_batch_size(kind, method, n, rows):
     queue = kind.make(dtypes=["int32", "float"], shapes=[(), (2, 3)])
     first, second = kind.components(getattr(queue, method)(n()))
-    assert [known(first), known(second)] == [rows, [*rows, 2, 3]]
+    assert [static_shape(first), static_shape(second)] == [rows, [*rows, 2, 3]]
 
 
 def test_element_has_the_shape_of_its_component(kind):
     queue = kind.make(dtypes=["int32", "float"], shapes=[(), (2, 3)])
-    assert [known(tensor) for tensor in kind.components(queue.dequeue())] == [[], [2, 3]]
+    assert [static_shape(tensor) for tensor in kind.components(queue.dequeue())] == [[], [2, 3]]
 
 
 def test_unknown_dimensions_remain_unknown():
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [(None, 3)])
-    assert known(queue.dequeue()) == [None, 3]
-    assert known(queue.dequeue_many(4)) == [4, None, 3]
-    assert known(queue.dequeue_up_to(4)) == [None, None, 3]
+    assert static_shape(queue.dequeue()) == [None, 3]
+    assert static_shape(queue.dequeue_many(4)) == [4, None, 3]
+    assert static_shape(queue.dequeue_up_to(4)) == [None, None, 3]
 
 
 def test_queue_without_shapes_returns_unknown_shapes(shapeless_kind):
     queue = shapeless_kind.make(shapes=None)
     tensors = [queue.dequeue(), queue.dequeue_many(4), queue.dequeue_up_to(4)]
-    assert [known(tensor) for tensor in tensors] == [None, None, None]
+    assert [static_shape(tensor) for tensor in tensors] == [None, None, None]
 
 
 # The number of elements

@@ -236,7 +236,7 @@ def test_batch_of_another_shape_is_rejected(pair, kind, vals, text):
 
 
 @pytest.mark.parametrize(
-    ("given", "place", "expected", "got"),
+    ("values", "place", "expected", "got"),
     [
         ([1, [1.0, 2.0, 3.0]], 1, "[2]", "[3]"),
         ([1, 2.0], 1, "[2]", "[]"),
@@ -244,9 +244,9 @@ def test_batch_of_another_shape_is_rejected(pair, kind, vals, text):
     ],
 )
 def test_element_of_another_shape_is_a_run_time_error(
-    kind, pair, sess, hidden, given, place, expected, got
+    kind, pair, sess, hidden, values, place, expected, got
 ):
-    vals = [hidden(value, dtype) for value, dtype in zip(given, ("int32", "float"), strict=True)]
+    vals = [hidden(value, dtype) for value, dtype in zip(values, ("int32", "float"), strict=True)]
     place += kind.is_priority
     text = f"Shape mismatch in tuple component {place}. Expected {expected}, got {got}"
     with pytest.raises(INVALID, match=re.escape(text)):
@@ -255,7 +255,7 @@ def test_element_of_another_shape_is_a_run_time_error(
 
 
 @pytest.mark.parametrize(
-    ("given", "place", "expected", "got"),
+    ("values", "place", "expected", "got"),
     [
         ([[1, 2], [[1.0, 2.0]]], 1, "[2,2]", "[1,2]"),
         ([[1], [[1.0]]], 1, "[1,2]", "[1,1]"),
@@ -263,13 +263,13 @@ def test_element_of_another_shape_is_a_run_time_error(
     ],
 )
 def test_batch_of_another_shape_is_a_run_time_error(
-    kind, pair, sess, hidden, given, place, expected, got
+    kind, pair, sess, hidden, values, place, expected, got
 ):
-    vals = [hidden(value, dtype) for value, dtype in zip(given, ("int32", "float"), strict=True)]
+    vals = [hidden(value, dtype) for value, dtype in zip(values, ("int32", "float"), strict=True)]
     place += kind.is_priority
     text = f"Shape mismatch in tuple component {place}. Expected {expected}, got {got}"
     with pytest.raises(INVALID, match=re.escape(text)):
-        sess.run(pair.enqueue_many(kind.batch([0] * len(given[0]), *vals)))
+        sess.run(pair.enqueue_many(kind.batch([0] * len(values[0]), *vals)))
     assert sess.size(pair) == 0
 
 

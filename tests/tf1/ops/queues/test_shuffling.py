@@ -55,9 +55,9 @@ def seeds(queue):
 # The order
 
 
-@pytest.mark.parametrize(("given", "expected"), ORDERS.items())
-def test_seeds_reproduce_the_order_of_tensorflow(sess, given, expected):
-    graph_seed, seed, shared_name = given
+@pytest.mark.parametrize(("setting", "expected"), ORDERS.items())
+def test_seeds_reproduce_the_order_of_tensorflow(sess, setting, expected):
+    graph_seed, seed, shared_name = setting
     tf.set_random_seed(graph_seed)
     queue = make(100, 0, seed=seed, shared_name=shared_name)
     sess.run(queue.enqueue_many([list(range(20))]))

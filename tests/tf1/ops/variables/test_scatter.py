@@ -51,18 +51,19 @@ class TestRows:
 @pytest.mark.parametrize("how", ["update", "add", "sub"])
 class TestSlices:
     @pytest.mark.parametrize(
-        ("places", "given"),
+        ("places", "values"),
         [([[0, 1], [2, 0]], [1.0, 2.0]), ([[0], [2]], [[9.0, 8.0], [7.0, 6.0]])],
     )
-    def test_scatter_nd_updates_are_addressed_by_tuples(self, run, rows, how, places, given):
+    def test_scatter_nd_updates_are_addressed_by_tuples(self, run, rows, how, places, values):
         expected = np.array(ROWS)
-        for place, value in zip(places, given, strict=True):
+        for place, value in zip(places, values, strict=True):
             expected[tuple(place)] = CHANGES[how](expected[tuple(place)], value)
         assert (
-            run(getattr(tf, f"scatter_nd_{how}")(rows, places, given)).tolist() == expected.tolist()
+            run(getattr(tf, f"scatter_nd_{how}")(rows, places, values)).tolist()
+            == expected.tolist()
         )
         run(rows.initializer)
-        assert run(getattr(rows, f"scatter_nd_{how}")(places, given)).tolist() == expected.tolist()
+        assert run(getattr(rows, f"scatter_nd_{how}")(places, values)).tolist() == expected.tolist()
 
 
 def test_batch_scatter_update_changes_elements_of_each_row(run):
@@ -97,7 +98,7 @@ def test_integer_division_rounds_towards_zero(run):
 
 
 @pytest.mark.parametrize(
-    ("op", "places", "given", "text"),
+    ("op", "places", "values", "text"),
     [
         (tf.scatter_update, [0, 3], [[0.0, 0.0]] * 2, r"indices\[1\] = 3 is not in \[0, 3\)"),
         (tf.scatter_add, [[0, -1]], [[[0.0, 0.0]] * 2], r"indices\[0,1\] = -1 is not in"),
@@ -113,10 +114,10 @@ def test_integer_division_rounds_towards_zero(run):
         (tf.scatter_nd_update, 0, [1.0], "Indices shape must have rank at least one"),
     ],
 )
-def test_invalid_update_changes_nothing(run, rows, op, places, given, text):
+def test_invalid_update_changes_nothing(run, rows, op, places, values, text):
     indices, updates = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
-        run(op(rows, indices, updates), {indices: places, updates: given})
+        run(op(rows, indices, updates), {indices: places, updates: values})
     assert run(rows).tolist() == ROWS
 
 
