@@ -22,7 +22,7 @@ __all__ = ["reverse", "roll"]
 
 
 def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
-    """Reverses the order of elements along some axes.
+    """Reverses the order of elements along the given axes.
 
     Args:
         tensor: The tensor.

@@ -75,7 +75,7 @@ def l2_normalize(
     epsilon: float = 1e-12,
     name: str | None = None,
 ) -> Tensor:
-    """Divides a tensor by its Euclidean norm along some axes.
+    """Divides a tensor by its Euclidean norm along the given axes.
 
     Args:
         x: The tensor.
@@ -92,7 +92,7 @@ def l2_normalize(
 def moments(
     x: TensorLike, axes: TensorLike, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Returns the mean and the variance along some axes.
+    """Returns the mean and the variance along the given axes.
 
     Args:
         x: A floating-point tensor.

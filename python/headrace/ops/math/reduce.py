@@ -50,7 +50,7 @@ __all__ = [
 
 
 class Reduction(Protocol):
-    """A function that reduces a tensor over some axes.
+    """A function that reduces a tensor over the given axes.
 
     Args:
         input_tensor: The tensor.
@@ -170,18 +170,18 @@ def _any(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
     return np.any(array, axis=axes, keepdims=keep)
 
 
-reduce_sum = _make("Sum", "Returns the sum along some axes.", _sum, NUMBERS)
-reduce_prod = _make("Prod", "Returns the product along some axes.", _prod, NUMBERS)
+reduce_sum = _make("Sum", "Returns the sum along the given axes.", _sum, NUMBERS)
+reduce_prod = _make("Prod", "Returns the product along the given axes.", _prod, NUMBERS)
 reduce_mean = _make(
     "Mean",
-    "Returns the mean along some axes. For integers, the fraction is dropped.",
+    "Returns the mean along the given axes. For integers, the fraction is dropped.",
     _mean,
     NUMBERS,
 )
-reduce_max = _make("Max", "Returns the largest element along some axes.", _max, REALS)
-reduce_min = _make("Min", "Returns the smallest element along some axes.", _min, REALS)
-reduce_all = _make("All", "Returns whether all bools along some axes are true.", _all, None)
-reduce_any = _make("Any", "Returns whether any bool along some axes is true.", _any, None)
+reduce_max = _make("Max", "Returns the largest element along the given axes.", _max, REALS)
+reduce_min = _make("Min", "Returns the smallest element along the given axes.", _min, REALS)
+reduce_all = _make("All", "Returns whether all bools along the given axes are true.", _all, None)
+reduce_any = _make("Any", "Returns whether any bool along the given axes is true.", _any, None)
 
 
 def count_nonzero(
@@ -191,7 +191,7 @@ def count_nonzero(
     dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the number of elements along some axes that are not 0, False or empty.
+    """Returns the number of elements along the given axes that are not 0, False or empty.
 
     Args:
         input: The tensor.

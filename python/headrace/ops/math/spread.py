@@ -25,7 +25,7 @@ def reduce_logsumexp(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns log(sum(exp(x))) along some axes, without overflow.
+    """Returns log(sum(exp(x))) along the given axes, without overflow.
 
     Args:
         input_tensor: A floating-point tensor.
@@ -50,7 +50,7 @@ def reduce_variance(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the variance along some axes.
+    """Returns the variance along the given axes.
 
     Args:
         input_tensor: A floating-point tensor.
@@ -76,7 +76,7 @@ def reduce_std(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the standard deviation along some axes. See `reduce_variance` for the arguments."""
+    """Returns the standard deviation along the given axes; see `reduce_variance`."""
     with name_scope(name or "reduce_std"):
         return sqrt(reduce_variance(input_tensor, axis, keepdims))
 
@@ -87,7 +87,7 @@ def reduce_euclidean_norm(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the Euclidean norm along some axes.
+    """Returns the Euclidean norm along the given axes.
 
     Args:
         input_tensor: A floating-point tensor.

@@ -50,7 +50,7 @@ __all__ = [
 
 
 class OldReduction(Protocol):
-    """A function that reduces a tensor over some axes.
+    """A function that reduces a tensor over the given axes.
 
     Args:
         input_tensor: The tensor to reduce.

@@ -147,7 +147,7 @@ def sparse_add(
 
 
 class OldSparseReduction(Protocol):
-    """A function that reduces a sparse tensor over some axes.
+    """A function that reduces a sparse tensor over the given axes.
 
     Args:
         sp_input: The sparse tensor.

@@ -65,7 +65,9 @@ def _turned(function: Callable[..., Metric]) -> Callable[..., Metric]:
         return function(**arguments)
 
     turned.__name__ = turned.__qualname__ = f"streaming_{function.__name__}"
-    turned.__doc__ = f"Calls `tf.metrics.{function.__name__}`; the predictions come first."
+    turned.__doc__ = (
+        f"Calls `tf.metrics.{function.__name__}`. The predictions are the first argument."
+    )
     turned.__signature__ = own  # type: ignore[attr-defined]
     return turned
 

@@ -208,37 +208,47 @@ def _highest(dtype: Any) -> Any:
     return np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
 
 
-segment_sum = _sorted("SegmentSum", "Adds the rows with one number.", np.add, NUMBERS)
-segment_prod = _sorted("SegmentProd", "Multiplies the rows with one number.", np.multiply, NUMBERS)
+segment_sum = _sorted("SegmentSum", "Adds the rows with the same number.", np.add, NUMBERS)
+segment_prod = _sorted(
+    "SegmentProd", "Multiplies the rows with the same number.", np.multiply, NUMBERS
+)
 segment_mean = _sorted(
-    "SegmentMean", "Returns the mean of the rows with one number.", np.add, NUMBERS
+    "SegmentMean", "Returns the mean of the rows with the same number.", np.add, NUMBERS
 )
 segment_max = _sorted(
-    "SegmentMax", "Returns the largest elements of the rows with one number.", np.maximum, REALS
+    "SegmentMax",
+    "Returns the largest elements of the rows with the same number.",
+    np.maximum,
+    REALS,
 )
 segment_min = _sorted(
-    "SegmentMin", "Returns the smallest elements of the rows with one number.", np.minimum, REALS
+    "SegmentMin",
+    "Returns the smallest elements of the rows with the same number.",
+    np.minimum,
+    REALS,
 )
 unsorted_segment_sum = _unsorted(
-    "UnsortedSegmentSum", "Adds the slices with one number.", np.add, lambda _: 0, NUMBERS
+    "UnsortedSegmentSum", "Adds the slices with the same number.", np.add, lambda _: 0, NUMBERS
 )
 unsorted_segment_prod = _unsorted(
     "UnsortedSegmentProd",
-    "Multiplies the slices with one number.",
+    "Multiplies the slices with the same number.",
     np.multiply,
     lambda _: 1,
     NUMBERS,
 )
 unsorted_segment_max = _unsorted(
     "UnsortedSegmentMax",
-    "Returns the largest elements of the slices with one number; without any, the lowest number.",
+    "Returns the largest elements of the slices with the same number. If there are none, "
+    "the result is the lowest number.",
     np.maximum,
     _lowest,
     REALS,
 )
 unsorted_segment_min = _unsorted(
     "UnsortedSegmentMin",
-    "Returns the smallest elements of the slices with one number; without any, the highest number.",
+    "Returns the smallest elements of the slices with the same number. If there are none, "
+    "the result is the highest number.",
     np.minimum,
     _highest,
     REALS,
