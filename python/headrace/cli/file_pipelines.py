@@ -19,7 +19,7 @@ from headrace.pipeline.native_functions import native
 
 __all__ = ["ALL", "Count", "counted", "record_sizes", "source_of"]
 
-# The budget for skipped examples. This large, it covers all examples of any file, and losses that
+# The budget for skipped examples. At this size, it covers all examples of any file and losses that
 # cannot be counted.
 ALL: Final = 1 << 62
 _BATCH: Final = 1 << 16

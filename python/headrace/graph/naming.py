@@ -1,4 +1,4 @@
-"""The names of operations: checks, and making names unique.
+"""Checks the names of operations and makes them unique.
 
 Source: `tf.Graph.unique_name` and `tf.Graph.name_scope` of TensorFlow 1.15.
 """

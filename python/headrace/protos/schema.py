@@ -67,7 +67,8 @@ def build_messages(
     Args:
         module: The Python module that contains the classes. pickle looks for them there.
         file_name: The name of the file in the pool.
-        schema: The fields of each message. `Outer.Inner` after `Outer` nests a message.
+        schema: The fields of each message. A message named `Outer.Inner` is nested in `Outer`,
+            which must come first.
         imports: The names of files built before, whose messages the fields may use.
         enums: The names of each enumeration's values, starting from 0. An enumeration is named
             `Message.Enum`, or `Enum` if several messages use it.

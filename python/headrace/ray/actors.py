@@ -265,7 +265,7 @@ class Head:
         self._changed_at = time.monotonic()
 
     def _end_removed(self) -> None:
-        """Ends removed readers once all running trainers have taken the last batches of these."""
+        """Ends removed readers after all running trainers have taken their last batches."""
         since = time.monotonic() - _GONE_S
         reports = [one.report for one in self._trainers.values() if one.time > since]
         for name, first in list(self._removed.items()):

@@ -3,8 +3,8 @@
 Names, argument orders, defaults, return structures and error classes are TensorFlow's. A name of
 TensorFlow that is not here raises an AttributeError that says what to use instead.
 
-Names come from the modules that define them: all of them with `*`, or single names from a module of
-which TensorFlow has only some.
+Names come from the modules that define them: with `*` if TensorFlow has all names of a module here,
+otherwise one by one.
 """
 
 from typing import TYPE_CHECKING

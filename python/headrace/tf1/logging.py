@@ -72,7 +72,7 @@ def log_every_n(level: int, msg: str, n: int, *args: object) -> None:
 
 
 def _count() -> int:
-    """Counts the calls from the line of code that called the caller."""
+    """Counts the calls from the line that called this function's caller."""
     frame = sys._getframe(2)
     line = (frame.f_code, frame.f_lineno)
     _calls[line] += 1

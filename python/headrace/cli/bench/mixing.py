@@ -65,7 +65,7 @@ def _up_to_shuffle(chain: Sequence[Stage]) -> tuple[Stage, ...] | None:
     if not indices or batch_depth(chain[: indices[-1]]) > 0:
         return None
     before = list(chain[: indices[-1]])
-    # Stages that make one example from each do not affect the order.
+    # Stages that make one example from each example do not affect the order.
     while len(before) > 1 and steps(before)[-1].effect is Effect.EACH:
         before.pop()
     return (*before, chain[indices[-1]])

@@ -51,7 +51,7 @@ class Resources:
         return self.generator(op) if op.definition.is_random else self.get(op)
 
     def made(self) -> dict[Operation, Resource]:
-        """Returns all resources so far, each once, by the first operation that uses it."""
+        """Returns all resources created so far, each by the first operation that uses it."""
         with self._lock:
             by_op: dict[Operation, Resource] = {**self._by_op, **self._generators}
         first = {id(resource): op for op, resource in reversed(by_op.items())}

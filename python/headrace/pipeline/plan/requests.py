@@ -93,7 +93,7 @@ class Requests(FunctionPlanning):
     def skipping(self) -> tuple[Any, ...] | None:
         """Returns what the counts of skipped examples depend on; None if nothing is skipped.
 
-        These are the number of the stage, and all stages up to the last `skip_errors`.
+        They depend on the number of the stage and on all stages up to the last `skip_errors`.
         """
         chain = self._shared.chain
         inner = any(stage.judges_errors for part in chain[0].parts for stage in all_stages(part))

@@ -567,12 +567,12 @@ class Batches(Reports):
         """Returns a short hash of the global order up to the current position.
 
         Use it to check that processes train on the same data. The digest is the same on all ranks
-        that have received the same number of batches, on any machine and with any `options`. It
-        does not depend on the number of ranks at the same position, and it continues after a
-        resume. It changes with the order, the seeds, the names and sizes of the files (without
-        their directories) and the stages that determine the order. Examples are identified by file
-        and record, not by content. If another stage changes the order after `batch`, such as a
-        `filter` of batches, batches are identified by number.
+        that have received the same number of batches, on any machine and with any `options`. At a
+        given position, it does not depend on the number of ranks. It continues after a resume. It
+        changes with the order, the seeds, the names and sizes of the files (without their
+        directories) and the stages that determine the order. Examples are identified by file and
+        record, not by content. If another stage changes the order after `batch`, such as a `filter`
+        of batches, batches are identified by number.
 
         The global order is the order before `shard`. If there is no `shard`, it is the order before
         the last `batch`. If you iterate with `pipe.epoch(e)`, each epoch has its own digest.

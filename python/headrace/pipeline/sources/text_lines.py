@@ -26,8 +26,8 @@ def text_lines(paths: Paths, compression: str | None = "auto") -> TextLines:
     r"""Reads the lines of text files. Each example is `{"text": bytes}`.
 
     The line ending (`\n` or `\r\n`) is removed. The last line doesn't need one. A UTF-8 byte order
-    mark is removed. Files that do not consist of text lines raise an error, such as UTF-16 text,
-    lines that end in `\r` alone, a Parquet file or an image.
+    mark is removed. A file that does not consist of text lines raises an error, for example UTF-16
+    text, lines that end in `\r` alone, a Parquet file or an image.
 
     Args:
         paths: The files to read; see `tfrecords`.

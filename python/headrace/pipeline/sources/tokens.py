@@ -143,7 +143,7 @@ def tokens(
     with an `.idx` file next to it) and datatrove files (`.ds` with `.ds.index`). Pass the token
     files, a pattern or a directory. Their index files are found automatically.
 
-    A window never crosses the end of a file. Tokens that don't fill a last window are skipped, and
+    A window never crosses the end of a file. Tokens after the last complete window are skipped, and
     `Batches.statistics` reports their number. Windows can be read at random, so a full shuffle
     needs no scan, `len` is known, and only the selected parts of remote files are downloaded.
 

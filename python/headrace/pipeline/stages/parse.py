@@ -95,7 +95,7 @@ class ParseMethod(Chain):
     __slots__ = ()
 
     def parse(self, features: Mapping[str, Any]) -> Self:
-        """Parses serialized `tf.train.Example`s, which it expects in the component `record`.
+        """Parses the serialized `tf.train.Example`s in the component `record`.
 
         The parsed features replace `record`. If a list is missing from the first 1,000 records, a
         warning names it.

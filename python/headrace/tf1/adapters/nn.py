@@ -119,7 +119,7 @@ def weighted_cross_entropy_with_logits(
 def _named(
     what: str, sentinel: object, labels: TensorLike | None, logits: TensorLike | None
 ) -> tuple[TensorLike, TensorLike]:
-    """Returns the labels and logits after checking that both were passed, and by name."""
+    """Checks that labels and logits were both passed by name, and returns them."""
     if sentinel is not None:
         raise ValueError(f"Only call `{what}` with named arguments (labels=..., logits=..., ...)")
     if labels is None or logits is None:

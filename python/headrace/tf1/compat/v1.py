@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-# Python imports the package before this module, and binds the name to what `sys.modules` has here.
+# Python imports the package before this module, and binds the name to this entry of `sys.modules`.
 sys.modules[__name__] = sys.modules["headrace.tf1"]
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ def common_components(examples: Sequence[Example], enqueue_many: bool) -> list[C
 
     Args:
         examples: The examples.
-        enqueue_many: Whether the first dimension of the tensors is over several examples.
+        enqueue_many: Whether the first dimension of the tensors runs over several examples.
 
     Raises:
         TypeError: If the dtypes of the examples differ.
@@ -117,7 +117,7 @@ def queue_shapes(
         examples: The examples.
         components: Their components.
         argument: One shape for each component. None to use the shapes of the first example.
-        enqueue_many: Whether the first dimension of the tensors is over several examples.
+        enqueue_many: Whether the first dimension of the tensors runs over several examples.
 
     Raises:
         ValueError: If a rank is unknown, or the shapes of different examples are incompatible.

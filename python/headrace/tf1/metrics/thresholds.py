@@ -26,7 +26,7 @@ __all__ = [
     "true_positives_at_thresholds",
 ]
 
-# Keeps quotients defined, and the outermost thresholds outside of all predictions.
+# Avoids division by 0, and keeps the outermost thresholds outside the range of predictions.
 _EPSILON = 1e-7
 
 # By name: whether the label and the prediction are true.

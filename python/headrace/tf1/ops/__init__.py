@@ -1,11 +1,12 @@
 """Operations: each function adds operations to the graph of its inputs, and returns their outputs.
 
-The graph is that of the inputs; without inputs it is the default graph. `name` names the operation.
-Optional arguments are best given by name. `import headrace.tf1 as tf` has the same functions under
-the names and with the arguments of TensorFlow 1. The pages of the site list them by family.
+An operation is added to the graph of its inputs, or to the default graph if it has none. `name` is
+the name of the operation. It is best to pass optional arguments by name. `import headrace.tf1 as
+tf` has the same functions with the names and arguments of TensorFlow 1. The pages of the site list
+them by family.
 
-Names come from the modules that define them: all names of a module with `*`, single names where
-other names of the module are only for other modules.
+Names come from the modules that define them: with `*` if all names of a module are public,
+otherwise one by one.
 """
 
 from importlib import import_module as _import_module

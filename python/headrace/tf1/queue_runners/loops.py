@@ -120,7 +120,8 @@ def request_stop(coord: CoordinatorLike, error: BaseException) -> bool:
     try:
         coord.request_stop(error)
     except BaseException as refused:
-        # A coordinator that has been joined raises the error again, so it is not reported to it.
+        # A coordinator that has been joined raises the error again, so the error is not reported to
+        # it.
         _log.debug("The error %r could not be reported to a coordinator: %r", error, refused)
         return False
     return True

@@ -42,10 +42,10 @@ class QueueStatistics:
 
     enqueue_blocked_seconds: float
     """The time in seconds for which enqueues have been blocked so far, summed over threads. If it
-    grows by one second per second and producer, all producers wait all the time, so consumers are
-    too slow."""
+    grows by one second per second for each producer, all producers wait all the time, so consumers
+    are too slow."""
 
     dequeue_blocked_seconds: float
     """The time in seconds for which dequeues have been blocked so far, summed over threads. If it
-    grows by one second per second and consumer, all consumers wait all the time, so producers are
-    too slow."""
+    grows by one second per second for each consumer, all consumers wait all the time, so producers
+    are too slow."""

@@ -1,8 +1,8 @@
 """The base class of sessions: their state, and the programs that they make and run.
 
-A run lowers its fetches to a native program. Programs are cached by their fetches and feeds. To run
-a program is one native call, which releases the GIL. A run that only moves an element releases it
-only if it waits.
+A run lowers its fetches to a native program. Programs are cached by their fetches and feeds. Each
+run of a program is one native call, which releases the GIL. A run that only moves an element
+releases it only if it waits.
 """
 
 import os

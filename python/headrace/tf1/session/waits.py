@@ -143,7 +143,7 @@ class Waits:
         engine.raise_op_error(error, self._graph, remark, failure)
 
     def explain_interrupt(self, error: BaseException) -> None:
-        """Adds what the run was waiting for as a note to the exception that interrupted it."""
+        """Adds a note on what a run was waiting for to the exception that interrupted it."""
         name = vars(error).pop("waiting", None)
         wait = self._wait(name)
         if wait is None:

@@ -201,7 +201,7 @@ def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]
 def _with_controls(
     op: Operation, loop: Loop, inside: dict[Operation, None], waited: dict[Operation, None]
 ) -> list[Operation]:
-    """Returns an operation inside a loop and those it waits for there, without known ones."""
+    """Returns an operation inside a loop and those it waits for there, except known ones."""
     ops_in_loop, stack = [], [op]
     while stack:
         member = stack.pop()
