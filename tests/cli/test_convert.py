@@ -298,7 +298,7 @@ class TestFromTFRecords:
         converted("a", "c.tfrecord", "--select", "n", "--select", "x", "--select", "text")
         assert read_examples("b.tfrecord") == read_examples("c.tfrecord")
 
-    def test_example_without_the_only_column_is_a_csv_record(self):
+    def test_missing_value_of_a_single_column_is_a_quoted_empty_field(self):
         write_records("a", [example(x=1.5), example(x=math.nan), b"\n\0", example(x=2.0)])
         converted("a", "a.csv")
         assert Path("a.csv").read_text() == 'x\n1.5\n""\n""\n2.0\n'
@@ -440,7 +440,7 @@ class TestRefusals:
         write_records("a", [example(__key__=b"k", x=1)] * 2)
         assert "example 1 has the same key as the one before it, 'k'" in refused("a", "b.tar")
 
-    def test_records_that_are_not_examples_have_no_columns(self):
+    def test_converting_records_that_are_not_examples_is_rejected(self):
         write_records("a", [b"\xff\xff"])
         assert "example 0 is not an Example" in refused("a", "b.csv")
 

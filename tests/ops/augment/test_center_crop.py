@@ -16,7 +16,7 @@ def model(image, height, width):
 
 
 @pytest.mark.parametrize("size", [(5, 5), (9, 6), (8, 7), (20, 4), (3, 21), (17, 18), (1, 1)])
-def test_center_is_kept(photo, size):
+def test_center_crop_keeps_the_center(photo, size):
     image = photo(9, 12)
     assert np.array_equal(
         computed(lambda x: ops.center_crop(x, size), x=image), model(image, *size)

@@ -33,7 +33,7 @@ def test_each_image_is_mixed_with_the_previous_one(share):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("share", "draws"), [(0.5, (0.9, 0.2)), (0.0, (0.4, 0.5)), (1, (0, 0))])
-def test_rectangle_is_pasted(layout, share, draws):
+def test_cut_mix_pastes_a_rectangle(layout, share, draws):
     height, width = BATCH.shape[1:3]
     half = 0.5 * np.sqrt(1 - share)
     x, y = int(draws[0] * width), int(draws[1] * height)

@@ -54,7 +54,7 @@ def test_decoded_pixels_match_the_original_image(photo, saved, compression, chan
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_wide_samples_are_kept_or_lose_their_lower_half(order, channels):
+def test_wide_samples_are_kept_or_reduced_to_their_upper_byte(order, channels):
     image = np.random.default_rng(0).integers(0, 2**16, (5, 7, channels), np.uint16)
     file = packed(image, channels, extra=[2] if channels == 4 else [], order=order)
     assert np.array_equal(decoded(file, dtype="uint16"), image)

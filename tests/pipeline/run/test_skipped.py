@@ -331,7 +331,7 @@ class TestFunctions:
         kept, _ = run(numbers.map(failing).skip_errors(10).map(drawn, seed=5))
         assert kept == [number for number in uninterrupted if number // 1000 % 100 != 3]
 
-    def test_failing_batch_is_skipped_as_a_whole(self, numbers):
+    def test_failing_batch_is_skipped_completely(self, numbers):
         def failing(batch):
             if 500 in batch["number"]:
                 raise LookupError

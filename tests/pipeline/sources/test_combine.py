@@ -186,7 +186,7 @@ def test_function_output_components_are_compared_when_inferred():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_weights_hold_over_any_window_of_a_thousand(seed):
+def test_weights_are_met_in_any_window_of_a_thousand_examples(seed):
     """The share of a part with weight 0.2 among 1,000 has a standard deviation of 0.0126."""
     parts = [numbers(0, 1).epochs(), numbers(1000, 1001).epochs()]
     mixed = hp.mix(parts, weights=[4, 1], seed=seed).take(50_000).batch(50_000)

@@ -404,7 +404,7 @@ class TestSkippedFailures:
         with pytest.raises(ValueError, match="a third"):
             self.numbers(cached)
 
-    def test_other_positions_among_stages_report_the_same_skips(self, source):
+    def test_combined_and_later_stages_report_the_same_skips(self, source):
         cached = source.map(fails_at_thirds).skip_errors(5).cache()
         kept, skipped = self.numbers(cached)
         for _ in range(2):

@@ -123,7 +123,7 @@ def test_field_can_state_a_fact():
     assert Skipping(3, False).judges_errors
 
 
-def test_class_variable_without_a_value_states_nothing():
+def test_class_variable_without_a_value_does_not_state_a_fact():
     with pytest.raises(TypeError, match="does not define effect"):
 
         class New(KeepsComponents):

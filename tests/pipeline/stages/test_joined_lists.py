@@ -157,7 +157,7 @@ def test_function_receives_values_and_offsets():
         assert [int(batch["s"][0]) for batch in pipe] == [1, 93, 166]
 
 
-def test_components_packed_along_are_joined():
+def test_offsets_join_components_packed_with_along():
     texts = hr.iterable(lambda: ({"t": np.arange(n), "n": n} for n in (3, 2, 4)))
     (batch,) = texts.pack(5, "t", along="n", cu_seqlens=True).batch(2, ragged="offsets")
     assert batch["n.values"].tolist() == [3, 2, 4]

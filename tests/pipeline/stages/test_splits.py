@@ -75,7 +75,7 @@ def test_parts_are_the_same_in_all_epochs_and_after_shuffles(sources, kind):
 
 @pytest.mark.parametrize("kind", ["arrays", "text_lines", "csv", "fixed", "concat"])
 @pytest.mark.parametrize("options", [{"num_threads": 1}, {"num_threads": 4, "memory_bytes": 1}])
-def test_part_is_shuffled_as_a_whole(sources, kind, options):
+def test_shuffled_part_follows_the_order_of_the_full_shuffle(sources, kind, options):
     pipe = sources[kind]
     full = pipe.shuffle(seed=5)
     for index, part in enumerate(pipe.split(0.6, 0.4)):

@@ -50,7 +50,7 @@ _CLASSIFIER = """
 """
 
 
-def test_whole_script_builds_and_its_steps_report_replacements():
+def test_complete_script_builds_and_its_steps_report_replacements():
     shape, before, *reports, fed, fed_variable, after = run(_CLASSIFIER, training="absorb")
     assert (shape, before, after) == ("(4, 12, 12, 32)", "[0, 1, 2, 3]", "[4, 5, 6, 7]")
     assert len(reports) == 8

@@ -784,7 +784,7 @@ def test_input_runs_and_the_model_is_rejected(name):
 
 
 @pytest.mark.parametrize("name", _PROGRAMS)
-def test_whole_program_builds_and_its_step_reports_replacements(name):
+def test_complete_program_builds_and_its_step_reports_replacements(name):
     fetched, report = _run(name, "absorb")
     assert len(fetched) in (2, 4)
     assert set(fetched[:2]) == set(fetched)

@@ -367,7 +367,7 @@ def wait_for_size(session, queue, size):
         threading.Event().wait(0.001)
 
 
-def test_error_while_making_an_example_is_raised_by_join(pipeline, numbers):
+def test_error_in_an_example_is_raised_by_join(pipeline, numbers):
     number = numbers(100)
     # The check is of the example alone. A dequeue of the batch under it would draw numbers too.
     with tf.control_dependencies([tf.Assert(tf.not_equal(number, 6), ["six"])]):

@@ -9,7 +9,7 @@ import headrace.tf1 as tf
 OPTIONS = tf.RunOptions(timeout_in_ms=10_000)
 
 
-def test_template_sees_every_example_of_every_epoch(write_records):
+def test_standard_program_sees_every_example_of_every_epoch(write_records):
     files = [write_records(f"{i}", [b"%d-%d" % (i, j) for j in range(7)]) for i in range(3)]
     names = tf.train.string_input_producer(files, num_epochs=2)
     _, record = tf.TFRecordReader().read(names)

@@ -108,5 +108,5 @@ def test_programs_run_in_their_own_directory(tmp_path: Path, monkeypatch) -> Non
         (["error", "tf.errors.DataLossError"], ["error", "UnicodeDecodeError"], True),
     ],
 )
-def test_outcomes_are_compared_up_to_some_digits(ours, theirs, same) -> None:
+def test_outcomes_are_compared_with_a_tolerance(ours, theirs, same) -> None:
     assert are_same(ours, theirs) == same

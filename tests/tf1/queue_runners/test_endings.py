@@ -214,7 +214,7 @@ def test_end_after_a_stop_has_no_cause(coord):
     assert "queue runner failed" not in str(end)
 
 
-def test_failure_of_one_pipeline_is_not_the_cause_of_anothers_end(thread_errors):
+def test_end_of_the_input_has_no_cause_if_another_pipeline_failed(thread_errors):
     failing, ending = make_queue(), make_queue()
     uninitialized = tf.Variable(1, name="uninitialized", collections=[])
     limited = ending.enqueue([tf.Variable(0, name="count").count_up_to(3)])

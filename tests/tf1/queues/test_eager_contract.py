@@ -27,7 +27,7 @@ def test_elements_come_out_one_by_one(kind):
     assert (taken if kind.has_order else sorted(taken)) == [0, 1, 2]
 
 
-def test_batch_goes_in_and_comes_out(kind):
+def test_batch_is_enqueued_and_dequeued(kind):
     queue = kind.make()
     fill(kind, queue, range(10))
     assert kind.numbers(queue.dequeue_many(10, TIMEOUT)) == list(range(10))

@@ -151,7 +151,7 @@ class TestFinalOpsHook:
             run([hook], number, 1)
         assert "should not depend on the input" in caplog.text
 
-    def test_final_ops_of_none_run_nothing(self, count):
+    def test_final_ops_hook_accepts_none(self, count):
         hook = tf.train.FinalOpsHook(None)
         run([hook], count, 1)
         assert hook.final_ops_values is None

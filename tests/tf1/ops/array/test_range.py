@@ -38,7 +38,7 @@ class TestRange:
             ((1, 5, -1), "Requires start >= limit when delta < 0: 1/5"),
         ],
     )
-    def test_range_must_lead_to_its_limit(self, run, hidden, arguments, words):
+    def test_range_delta_must_point_towards_the_limit(self, run, hidden, arguments, words):
         with pytest.raises(ValueError, match=words):
             tf.range(*arguments)
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):

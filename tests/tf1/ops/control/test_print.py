@@ -5,7 +5,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_print_prints_in_every_run(run, capfd):
+def test_print_writes_its_values_in_each_run(run, capfd):
     result = tf.Print(tf.constant([1, 2]), [[1, 2, 3, 4], "a", 1.5], "here: ")
     assert result.shape == [2]
     for _ in range(2):

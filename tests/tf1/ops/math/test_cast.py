@@ -6,7 +6,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_floats_lose_their_fraction(run):
+def test_floats_are_truncated(run):
     assert run(tf.cast([1.9, -1.9], tf.int32)).tolist() == [1, -1]
 
 

@@ -30,7 +30,7 @@ def test_elements_come_out_in_order(session):
     assert session.run(area.size()) == 0
 
 
-def test_batch_passes_through_while_the_next_is_made(session):
+def test_batch_passes_through_while_the_next_is_staged(session):
     """The idiom of software pipelines: put and get in one run."""
     area, number = StagingArea([tf.int64], [[2]]), tf.Variable(0, dtype=tf.int64)
     session.run(number.initializer)
