@@ -47,7 +47,7 @@ def record(path, pipe, steps, batches_per_step=1, first=0):
             ledger.record(step, batches, loss=1 / (step + 1))
 
 
-def test_a_line_has_the_order_the_parts_and_the_numbers():
+def test_line_contains_order_parts_and_numbers():
     pipe = pipe_named("mixed")
     record("run", pipe, 3)
     entries = list(read_ledger("run"))
@@ -62,7 +62,7 @@ def test_a_line_has_the_order_the_parts_and_the_numbers():
     batches.close()
 
 
-def test_lines_are_short():
+def test_ledger_lines_are_short():
     record("run", pipe_named("mixed"), 8)
     lines = Path("run").read_bytes().splitlines()
     assert max(map(len, lines)) <= 150
@@ -93,7 +93,7 @@ def test_ranks_record_the_same_ledger():
     assert entries[0] == entries[2]
 
 
-def test_a_partial_line_is_removed():
+def test_incomplete_last_line_is_removed():
     record("run", pipe_named("train"), 4)
     content = Path("run").read_bytes()
     for cut in range(1, 60):
@@ -117,7 +117,7 @@ def test_other_files_are_not_overwritten(text):
     assert Path("notes").read_text() == text
 
 
-def test_damaged_lines_are_named():
+def test_error_names_a_damaged_line():
     record("run", pipe_named("train"), 4)
     lines = Path("run").read_bytes().splitlines(keepends=True)
     for damaged in (
@@ -133,19 +133,19 @@ def test_damaged_lines_are_named():
             list(read_ledger("run"))
 
 
-def test_a_newer_version_is_rejected():
+def test_newer_ledger_version_is_rejected():
     Path("run").write_text('{"ledger":2,"parts":[]}\n')
     with pytest.raises(ValueError, match="has version 2, but this headrace reads"):
         hr.Ledger("run")
 
 
-def test_one_process_writes_at_a_time():
+def test_only_one_process_can_write_at_a_time():
     with hr.Ledger("run"), pytest.raises(BlockingIOError, match="another process writes"):
         hr.Ledger("run")
     hr.Ledger("run").close()
 
 
-def test_numbers_of_every_kind():
+def test_numbers_of_every_kind_are_recorded():
     with hr.Ledger("run") as ledger, iter(pipe_named("train")) as batches:
         next(batches)
         ledger.record(
@@ -168,7 +168,7 @@ def test_numbers_of_every_kind():
         ((0,), {"loss": None}, TypeError, "loss is None"),
     ],
 )
-def test_bad_arguments_change_nothing(arguments, numbers, error, words):
+def test_invalid_arguments_change_nothing(arguments, numbers, error, words):
     record("run", pipe_named("train"), 2)
     before = Path("run").read_bytes()
     with hr.Ledger("run") as ledger, iter(pipe_named("train")) as batches:
@@ -178,12 +178,12 @@ def test_bad_arguments_change_nothing(arguments, numbers, error, words):
     assert Path("run").read_bytes() == before
 
 
-def test_a_pipeline_is_not_an_iteration():
+def test_pipeline_is_rejected_in_place_of_an_iteration():
     with hr.Ledger("run") as ledger, pytest.raises(TypeError, match="batches is a Pipeline"):
         ledger.record(0, pipe_named("train"))
 
 
-def test_a_pipeline_without_order_is_an_error():
+def test_pipeline_without_an_order_is_rejected():
     pipe = pipe_named("train").options(deterministic=False)
     with hr.Ledger("run") as ledger, iter(pipe) as batches:
         next(batches)
@@ -192,7 +192,7 @@ def test_a_pipeline_without_order_is_an_error():
     assert list(read_ledger("run")) == []
 
 
-def test_a_closed_ledger_is_an_error():
+def test_closed_ledger_rejects_steps():
     ledger = hr.Ledger("run")
     ledger.close()
     ledger.close()
@@ -208,7 +208,7 @@ def write_until_killed(path):
                     ledger.record(step, batches, loss=0.25)
 
 
-def test_a_killed_writer_leaves_a_whole_ledger():
+def test_killed_writer_leaves_a_valid_ledger():
     record("expected", pipe_named("train"), 13)
     expected = [e[:4] for e in read_ledger("expected")]
     context = multiprocessing.get_context("fork")
@@ -234,7 +234,7 @@ def run(*arguments, code=0):
     return (done.stdout if code == 0 else done.stderr).splitlines()
 
 
-def test_audit_summarises_one_ledger():
+def test_audit_summarizes_one_ledger():
     record("run", pipe_named("mixed"), 6)
     (line,) = run("audit", "run")
     last = list(read_ledger("run"))[-1]
@@ -288,7 +288,7 @@ def test_audit_of_ledgers_without_common_steps_fails():
 
 
 @pytest.mark.parametrize("steps", ["1", "3:2", "a:b", "2:2", "-1:3"])
-def test_audit_rejects_ranges_that_are_none(steps):
+def test_audit_rejects_invalid_ranges(steps):
     record("one", pipe_named("train"), 3)
     done = call("audit", "one", "--steps", steps)
     assert done.exit_code == 2

@@ -32,7 +32,7 @@ def take(batches, count):
         next(batches)
 
 
-def test_counters_count_what_the_loop_received():
+def test_counters_cover_consumed_examples():
     pipe = hr.arrays({"x": np.arange(1000)}).map(double).batch(10)
     with iter(pipe) as batches:
         assert batches.metrics()["headrace_batches_total"] == 0
@@ -59,7 +59,7 @@ def test_examples_are_counted_one_by_one():
         assert examples.metrics()["headrace_batches_total"] == 3
 
 
-def test_repeated_stages_have_numbers():
+def test_repeated_stages_are_numbered():
     with iter(hr.arrays({"x": range(9)}).map(double).map(double)) as examples:
         take(examples, 1)
         names = list(examples.metrics()["headrace_stage_examples_total"])
@@ -81,7 +81,7 @@ def test_parts_of_a_mixture_start_at_zero_after_a_resume():
         assert before + after == resumed.counts
 
 
-def test_skipped_examples_are_counted_without_those_before_a_resume():
+def test_skipped_examples_before_a_resume_are_not_counted():
     pipe = hr.arrays({"x": range(40)}).map(keep_even).skip_errors(40).batch(5)
     with iter(pipe) as batches:
         take(batches, 2)
@@ -93,14 +93,14 @@ def test_skipped_examples_are_counted_without_those_before_a_resume():
         assert resumed.metrics()["headrace_skipped_total"] == len(resumed.skipped) - num_before
 
 
-def test_an_iterable_has_metrics_before_its_first_example():
+def test_iterable_has_metrics_before_its_first_example():
     with iter(hr.iterable(lambda: iter([{"x": 1}]))) as examples:
         assert examples.metrics()["headrace_stage_examples_total"] == {}
         take(examples, 1)
         assert examples.metrics()["headrace_batches_total"] == 1
 
 
-def test_the_process_sums_iterations_that_are_open_closed_and_gone():
+def test_process_totals_include_open_closed_and_collected_iterations():
     pipe = hr.arrays({"x": range(100)}).map(double).batch(10)
     before = process_metrics()
     alive = iter(pipe)
@@ -177,7 +177,7 @@ def test_prometheus_reads_all_metrics():
     hr.metrics.export("prometheus", port=0).close()
 
 
-def test_a_port_in_use_is_an_error_and_leaves_nothing_behind():
+def test_port_in_use_is_an_error_and_leaves_nothing_behind():
     server = http.server.HTTPServer(("", 0), http.server.BaseHTTPRequestHandler)
     with pytest.raises(OSError, match="in use"):
         hr.metrics.export("prometheus", port=server.server_port)
@@ -239,7 +239,7 @@ def test_opentelemetry_sends_all_metrics(path):
         ("otlp", {"port": 1}, 'port is for "prometheus"'),
     ],
 )
-def test_bad_options_are_errors(target, options, words):
+def test_invalid_options_are_rejected(target, options, words):
     with pytest.raises(ValueError, match=words):
         hr.metrics.export(target, **options)
 
@@ -251,7 +251,7 @@ def test_bad_options_are_errors(target, options, words):
         ("otlp", "opentelemetry.sdk.metrics", "opentelemetry-sdk"),
     ],
 )
-def test_a_missing_package_is_named(monkeypatch, target, module, package):
+def test_error_names_the_missing_package(monkeypatch, target, module, package):
     monkeypatch.setattr(
         "headrace.core.optional_dependencies._is_there", lambda name: name != module
     )

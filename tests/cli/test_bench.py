@@ -113,7 +113,7 @@ def test_compressed_files_have_a_share_only_if_read_to_the_end():
     assert result["share_of_limit"] is None
 
 
-def test_text_report():
+def test_report_as_text():
     done = run("bench", "pipes.py:single")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()

@@ -65,7 +65,7 @@ class TestTFRecords:
         assert result["image"]["format"] == "JPEG, PNG"
         assert report["first"][0]["values"]["n"] == [-3]
 
-    def test_text_report(self):
+    def test_report_as_text(self):
         write_records(
             "a.gz", [example(n=n, text=b"word", image=image(seed=n)) for n in range(3)], "GZIP"
         )

@@ -71,7 +71,7 @@ def test_step_lists_the_records_of_its_examples(name):
     assert records_of(lines) == [batch["n"].tolist() for batch in batches]
 
 
-def test_lines_of_text_have_the_same_records():
+def test_text_output_lists_the_same_records():
     state_of("train", 3)
     lines, texts = replayed("train", "--json"), replayed("train")
     assert texts[0] == "step 0: 4 examples"

@@ -120,19 +120,19 @@ def test_jax_processes_share_data_along_an_axis(owners, axis, ranks, jax_of):
         ([[0, 0], [0, 1], [1, 1], [1, 1]], "data", "equal, contiguous share"),
     ],
 )
-def test_unusable_jax_axes_are_errors(owners, axis, words, jax_of):
+def test_unusable_jax_axes_are_rejected(owners, axis, words, jax_of):
     jax_of(0)
     with pytest.raises(ValueError, match=words):
         PIPE.shard((Mesh(owners, ("data", "model")), axis))
 
 
-def test_jax_mesh_needs_an_axis(jax_of):
+def test_jax_mesh_requires_an_axis(jax_of):
     jax_of(0)
     with pytest.raises(ValueError, match=r"shard\(\(mesh, 'data'\)\)"):
         PIPE.shard(Mesh([[0, 0]], ("data", "model")))
 
 
-def test_pair_without_a_mesh_is_an_error():
+def test_pair_without_a_mesh_is_rejected():
     with pytest.raises(ValueError, match=r"expected a jax\.sharding\.Mesh"):
         PIPE.shard((3, "data"))
 
@@ -149,7 +149,7 @@ def test_rank_of_the_process_is_logged_once(monkeypatch, caplog):
     )
 
 
-def test_share_of_the_process_is_taken_once(monkeypatch):
+def test_share_of_the_process_cannot_be_applied_twice(monkeypatch):
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match=r"already has shard\(0, 2\), the share of this process"):
