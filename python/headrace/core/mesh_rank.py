@@ -1,4 +1,4 @@
-"""The rank of this process along the data dimension of a mesh of devices, or in a process group."""
+"""Determines the rank of this process along a mesh dimension for data, or in a process group."""
 
 import sys
 from collections.abc import Sequence
@@ -10,12 +10,13 @@ from headrace.core.process_rank import ProcessRank
 
 __all__ = ["check_no_model_parallel_mesh", "is_mesh", "mesh_rank"]
 
-# The names of dimensions whose ranks see different data; also those that begin with "shard".
+# Dimensions whose ranks see different data have one of these names, or a name that begins with
+# "shard".
 _DATA_DIMENSIONS: Final = frozenset({"dp", "data", "batch", "replicate", "fsdp"})
 
 
 def is_mesh(value: object) -> bool:
-    """Returns whether a value is a mesh, an axis of a mesh or a process group."""
+    """Returns whether a value is a mesh, a mesh with an axis name, or a process group."""
     if isinstance(value, tuple):
         return len(value) == 2 and isinstance(value[1], str)
     if _is_foreign_group(value):
@@ -27,13 +28,13 @@ def mesh_rank(where: str, mesh: Any) -> ProcessRank:
     """Returns the rank of this process in a mesh.
 
     Args:
-        where: Names the caller in messages.
+        where: The name of the caller, for messages.
         mesh: A one-dimensional `torch.distributed.DeviceMesh`, a process group of PyTorch, or a
             `jax.sharding.Mesh` with the name of an axis.
 
     Raises:
-        ValueError: If the mesh has several dimensions or no such axis, if this process is not part
-            of it, or if the devices of this process do not form an equal share of the axis.
+        ValueError: If the mesh has several dimensions, the axis does not exist, this process is not
+            part of the mesh, or the devices of the processes do not form equal shares of the axis.
     """
     if isinstance(mesh, tuple):
         return _of_jax_axis(where, *mesh)
@@ -52,9 +53,9 @@ def mesh_rank(where: str, mesh: Any) -> ProcessRank:
 
 
 def check_no_model_parallel_mesh(where: str) -> None:
-    """Raises ValueError inside `with mesh:` of PyTorch if the mesh has model-parallel dimensions.
+    """Raises ValueError inside PyTorch's `with mesh:` if the mesh has model-parallel dimensions.
 
-    Each process would get other data there, but the processes of a model-parallel dimension need
+    Each process would get different data, but all processes along a model-parallel dimension need
     the same data.
     """
     module: Any = sys.modules.get("torch.distributed.device_mesh")
@@ -85,7 +86,7 @@ def _is_data_dimension(name: str) -> bool:
 
 
 def _torch_type(value: object) -> str | None:
-    """Returns the name of a mesh's or group's class of PyTorch; None for other values."""
+    """Returns the class name of a PyTorch mesh or process group; None for other values."""
     for module, name in (
         ("torch.distributed.device_mesh", "DeviceMesh"),
         ("torch.distributed", "ProcessGroup"),
@@ -97,7 +98,7 @@ def _torch_type(value: object) -> str | None:
 
 
 def _is_foreign_group(value: object) -> bool:
-    """Returns whether a value is what `torch.distributed.new_group` gives to other processes."""
+    """Returns whether a value stands for a PyTorch group that does not contain this process."""
     member = getattr(sys.modules.get("torch.distributed"), "GroupMember", None)
     return member is not None and value is not None and value == member.NON_GROUP_MEMBER
 
@@ -138,12 +139,12 @@ def _of_jax_axis(where: str, mesh: Any, axis: str) -> ProcessRank:
     jax: Any = sys.modules["jax"]
     process = jax.process_index()
     owners = np.vectorize(lambda device: device.process_index, otypes=[int])(mesh.devices)
-    # One row for each position along the axis.
+    # Each row contains the processes at one position along the axis.
     owners = np.moveaxis(owners, mesh.axis_names.index(axis), 0).reshape(mesh.shape[axis], -1)
     mine = np.flatnonzero((owners == process).any(1))
     if not len(mine):
         raise ValueError(f"{where}: no device of this process is in the mesh.")
-    # The positions are divided among groups of processes; each group has neighbouring ones.
+    # The positions are divided among groups of processes. Each group has consecutive positions.
     groups = sorted({tuple(np.flatnonzero((owners == one).any(1))) for one in np.unique(owners)})
     if [position for group in groups for position in group] != list(range(len(owners))) or len(
         {len(group) for group in groups}

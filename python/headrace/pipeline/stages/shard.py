@@ -103,10 +103,10 @@ class ShardMethod(Chain):
         If you pass no arguments, the rank and the number of ranks come from `torch.distributed` or
         JAX if one of them is initialised. Otherwise, they come from the environment variables RANK
         and WORLD_SIZE. They are read when you call `shard`. `describe` shows the values and their
-        source, and with more than one rank, they are logged once.
+        source. If there are several ranks, the values are also logged once.
 
         If several processes need the same data, as in tensor parallelism, pass the data dimension
-        of the mesh: `shard(mesh["dp"])`. Processes with the same position along this dimension then
+        of the mesh: `shard(mesh["dp"])`. Processes at the same position along this dimension then
         get the same examples.
 
         All ranks need the same order, so any shuffle or mix before `shard` needs a seed.
@@ -118,9 +118,9 @@ class ShardMethod(Chain):
         `split` and `skip_errors` before it.
 
         Args:
-            index: The rank, from 0. Or, without `count`, the ranks of a mesh: a one-dimensional
-                `torch.distributed.DeviceMesh`, a process group of PyTorch, or a pair of a
-                `jax.sharding.Mesh` and the name of an axis.
+            index: The rank, from 0. Without `count`, you can also pass a one-dimensional
+                `torch.distributed.DeviceMesh`, a PyTorch process group, or a pair of a
+                `jax.sharding.Mesh` and an axis name.
             count: The number of ranks.
             even: What to do at the end of an epoch if fewer examples (or batches, after `batch`)
                 are left than there are ranks. "drop" drops them. "pad" repeats them on the
@@ -137,14 +137,15 @@ class ShardMethod(Chain):
         Raises:
             RuntimeError: If you pass no arguments and the rank cannot be determined, or if PyTorch
                 and JAX report different ranks.
-            TypeError: If only one of `index` and `count` is passed, and it is not a mesh.
+            TypeError: If only one of `index` and `count` is passed, unless `index` is a mesh or a
+                process group.
             ValueError: If `count` is below 1, or `index` is not below `count`. Also if the mesh has
-                several dimensions or does not contain this process, or if you pass no arguments
-                within `with mesh:` of a mesh with a model-parallel dimension. Also if `even` or
-                `by` is invalid or both are set, if `by="piece"` has no window before it or the
-                examples do not come from files, or if `count` is above 1 and a shuffle or mix
-                before it has no seed. Without arguments, also if RANK or WORLD_SIZE is not a valid
-                number, or if a stage before has its rank from the process or a mesh already.
+                several dimensions or does not contain this process. Also if `even` or `by` is
+                invalid or both are set, if `by="piece"` has no window before it or the examples do
+                not come from files, or if `count` is above 1 and a shuffle or mix before it has no
+                seed. Without arguments, also if RANK or WORLD_SIZE is not a valid number, or if the
+                call is inside `with mesh:` and the mesh has a model-parallel dimension. Without
+                `count`, also if an earlier stage has already taken the share of this process.
 
         Examples:
             >>> pipe = hr.arrays({"x": range(8)})
@@ -187,7 +188,7 @@ class ShardMethod(Chain):
         return self._then(Shard(index, count, even, by, taken_from))
 
     def _check_first_of_process(self) -> None:
-        """Raises ValueError if the pipeline has the share of this process already."""
+        """Raises ValueError if the pipeline already contains the share of this process."""
         for stage in self._stages:
             if isinstance(stage, Shard) and stage.taken_from:
                 raise ValueError(
@@ -198,7 +199,7 @@ class ShardMethod(Chain):
 
 
 def _found_rank(mesh: Any) -> ProcessRank:
-    """Returns the rank of this process in a mesh, or, with None, among all processes."""
+    """Returns the rank of this process in a mesh, or among all processes for None."""
     if mesh is not None:
         return mesh_rank("shard", mesh)
     check_no_model_parallel_mesh("shard")
