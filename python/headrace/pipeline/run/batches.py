@@ -578,7 +578,7 @@ class Batches(Reports):
         the last `batch`. If you iterate with `pipe.epoch(e)`, each epoch has its own digest.
 
         The call waits until the other ranks' examples of the last step have been read, and then
-        takes microseconds. After `close`, it works only if they had been read before.
+        takes microseconds. After `close`, it works only if these examples had already been read.
 
         Raises:
             FailedPreconditionError: If there is no global order. This is the case with

@@ -264,7 +264,7 @@ def _learning_results(
         later for later in behind if later.effect is Effect.REPEATS and later.length_after(1) != 0
     )
     learning_chain.append(Take(most))
-    # While learning, examples stay as they were before the first stage of the same call.
+    # While components are learned, examples stay as they were before the first stage of the call.
     before = chain_specs.specs[first_called_with(learning_chain[: len(chain) + 1]) - 1]
     specs = [*chain_specs.specs, *[before] * (len(learning_chain) - len(chain_specs.specs))]
     options = how.options

@@ -121,9 +121,9 @@ def json_lines(
     Each example has one component per key.
 
     A missing or null key raises an error that names the file and line, unless the key has a default
-    or is `Nullable`. For `Json`, null is read as None. If no line has a key, a warning names it.
-    Keys that you don't list and blank lines are skipped. `NaN`, `Infinity` and `-Infinity` are read
-    as floats. For files that contain one array of objects, use `json_array`.
+    or is `Nullable`. For `Json`, null is read as None. If no line has one of the keys, a warning
+    names the key. Keys that you don't list and blank lines are skipped. `NaN`, `Infinity` and
+    `-Infinity` are read as floats. For files that contain one array of objects, use `json_array`.
 
     Args:
         paths: The files to read; see `tfrecords`.

@@ -67,7 +67,7 @@ def named_if_stuck(text: str, seconds: float | None) -> AbstractContextManager[N
     """Warns once if the body takes longer than `seconds`.
 
     Args:
-        text: What the body does, for the message.
+        text: A description of what the body does, for the message.
         seconds: How many seconds it may take; None for no limit.
     """
     if seconds is None:
