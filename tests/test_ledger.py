@@ -245,7 +245,7 @@ def test_audit_summarizes_one_ledger():
     (line,) = run("audit", "run", "--steps", "2:4")
     assert line.startswith("run: 2 steps, from 2 to 3;")
     assert run("audit", "run", "--steps", "6:", code=1) == [
-        "headrace: run: there are no steps from 6."
+        "headrace: run: the ledger has no steps from 6."
     ]
 
 
@@ -260,7 +260,7 @@ def test_audit_proves_equal_data_and_reports_other_numbers():
             next(batches)
             ledger.record(step, batches, loss=1 / (step + 1) if step < 3 else 9)
     assert run("audit", "one", "two")[-1] == (
-        "one and two: the data of all 4 steps in both are equal; loss differs first at step 3: "
+        "one and two: the data of all 4 steps in both are equal; loss first differs at step 3: "
         "0.25 and 9.0"
     )
 
@@ -274,7 +274,7 @@ def test_audit_finds_the_first_difference():
             if step >= 3:
                 ledger.record(step, batches)
     (line,) = run("audit", "one", "two", code=1)
-    assert line.startswith("headrace: one and two differ first at step 3: epoch 0, 16 examples")
+    assert line.startswith("headrace: one and two first differ at step 3: epoch 0, 16 examples")
     assert line.endswith("3 earlier steps are equal.")
     assert run("audit", "one", "two", "--steps", ":3")[-1].endswith("all 3 steps in both are equal")
     run("audit", "one", "two", "--steps", "4:", code=1)
@@ -334,7 +334,7 @@ def test_replay_of_another_pipeline_fails():
     assert line.startswith("headrace: run: step 0 has digest ")
     assert line.endswith("Use the pipeline, the seeds and the files of the run.")
     (line,) = run("replay", "run", "--step", "7", "--pipeline", "pipes.py:train", code=1)
-    assert line == "headrace: run: there is no step 7."
+    assert line == "headrace: run: the ledger has no step 7."
 
 
 def test_replay_follows_epochs():

@@ -11,19 +11,19 @@ from headrace.cli.option_types import steps as step_range
 __all__ = ["audit"]
 
 
-@click.command(short_help="Compare the data that runs saw, by their ledgers.")
+@click.command(short_help="Compare the data of training runs, using their ledgers.")
 @click.argument("files", metavar="LEDGER", nargs=-1, required=True)
-@click.option("--steps", callback=step_range, metavar="A:B", help="Only steps A to B - 1.")
+@click.option("--steps", callback=step_range, metavar="A:B", help="Look only at steps A to B - 1.")
 @click.option(
     "--pipeline",
     metavar="MODULE:NAME",
-    help="List the records that the steps saw, with this pipeline: module:name or FILE.py:name.",
+    help="List the records of the steps with this pipeline, as MODULE:NAME or FILE.py:NAME.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each record.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each record.")
 def audit(
     files: tuple[str, ...], steps: tuple[int, int | None], pipeline: str | None, as_json: bool
 ) -> None:
-    """Compares ledgers of training runs step by step, and finds the first step that differs.
+    """Compare ledgers of training runs step by step, and find the first step that differs.
 
     Two runs saw the same data up to a step if they have the same digest there. For a single LEDGER,
     the command checks that it is undamaged and summarises it. With --pipeline, it also lists the
@@ -43,7 +43,7 @@ def audit(
             click.echo(compare(files[0], other, begin, end))
         return
     if len(files) > 1:
-        raise click.UsageError("--pipeline lists the records of one ledger. Name only one.")
+        raise click.UsageError("--pipeline works with a single ledger. Pass only one.")
     for step, origins in ledger_steps(pipeline_of(pipeline), files[0], begin, end):
         if not as_json:
             click.echo(f"step {step}: {len(origins)} examples")

@@ -37,7 +37,7 @@ def summary(path: str, begin: int, end: int | None) -> str:
         first, last = first or entry, entry
         num_steps += 1
     if first is None or last is None:
-        raise Failure(f"{path}: there are no {_steps(begin, end)}.")
+        raise Failure(f"{path}: the ledger has no {_steps(begin, end)}.")
     shares = ", ".join(f"{name} {count}" for name, count in last.parts.items())
     parts = f" ({shares})" if shares else ""
     return (
@@ -57,7 +57,7 @@ def compare(path: str, other: str, begin: int, end: int | None) -> str:
     for one, two in _common(entries_in(path, begin, end), entries_in(other, begin, end)):
         if one[1:4] != two[1:4] or one.parts != two.parts:
             raise Failure(
-                f"{path} and {other} differ first at step {one.step}: {_data(one)} in {path}, "
+                f"{path} and {other} first differ at step {one.step}: {_data(one)} in {path}, "
                 f"{_data(two)} in {other}. "
                 f"{num_equal or 'No'} earlier steps are equal."
             )
@@ -94,7 +94,7 @@ def _first_number(one: LedgerEntry, two: LedgerEntry) -> str | None:
     for name in one.numbers.keys() & two.numbers.keys():
         values = one.numbers[name], two.numbers[name]
         if values[0] != values[1] and not all(map(math.isnan, values)):
-            return f"{name} differs first at step {one.step}: {values[0]} and {values[1]}"
+            return f"{name} first differs at step {one.step}: {values[0]} and {values[1]}"
     return None
 
 

@@ -43,7 +43,7 @@ def ledger_steps(
     if walk is not None:
         walk.batches.close()
     if num_steps == 0:
-        raise Failure(f"{path}: there is no step {begin}.")
+        raise Failure(f"{path}: the ledger has no step {begin}.")
 
 
 class _Walk:
