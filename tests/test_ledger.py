@@ -332,7 +332,7 @@ def test_replay_of_another_pipeline_fails():
     record("run", pipe_named("train"), 5)
     (line,) = run("replay", "run", "--step", "3", "--pipeline", "pipes.py:other", code=1)
     assert line.startswith("headrace: run: step 0 has digest ")
-    assert line.endswith("Use the pipeline, the seeds and the files of the run.")
+    assert line.endswith("Use the same pipeline, seeds and files as in that run.")
     (line,) = run("replay", "run", "--step", "7", "--pipeline", "pipes.py:train", code=1)
     assert line == "headrace: run: the ledger has no step 7."
 

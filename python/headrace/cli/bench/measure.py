@@ -150,7 +150,7 @@ def _bytes_read(
     if has_ended and _reads_all(chain):
         return sum(map(os.path.getsize, files)), ""
     if any(start_of(path).compression for path in files):
-        return None, "the files are compressed and were not each read exactly once"
+        return None, "the files are compressed, and some were not read exactly once"
     names = {source.name for source in all_sources(chain) if source.origin is Origin.FILES}
     return sum(s.bytes for s in batches.statistics().stages if s.name in names), ""
 

@@ -67,6 +67,6 @@ class _Walk:
             raise Failure(
                 f"{path}: step {entry.step} has digest {entry.digest} after {entry.examples} "
                 f"examples, but this pipeline has {self.batches.digest()} after "
-                f"{self.batches.position}. Use the pipeline, the seeds and the files of the run."
+                f"{self.batches.position}. Use the same pipeline, seeds and files as in that run."
             )
         return origins

@@ -57,12 +57,12 @@ _SAYINGS: Final = {
     ("indexed", 1): "The next row is number {total:,}, counted from 0.",
     ("iterable", 1): "The iterator has yielded {total:,} examples.",
     ("parquet", 3): (
-        "The next row is number {record:,} of its file, in row group {first} of all files, both "
-        "counted from 0."
+        "The next row is row {record:,} of its file. It is in row group {first}, counted across "
+        "all files. Both numbers start at 0."
     ),
     ("arrow", 3): (
-        "The next row is number {record:,} of its file, in record batch {first} of all files, both "
-        "counted from 0."
+        "The next row is row {record:,} of its file. It is in record batch {first}, counted "
+        "across all files. Both numbers start at 0."
     ),
     ("tokens", 3): "The next window is number {record:,} of file {first}, both counted from 0.",
     **{
