@@ -187,11 +187,11 @@ def test_all_kinds_of_compressed_files_are_checked(compress):
     Path("a").write_bytes(compress(b"one\ntwo\n") + b"rest")
     code, results = verified("a")
     assert code == 1
-    assert "a: whole" not in call("verify", "-v", "a").stdout
+    assert "a: undamaged" not in call("verify", "-v", "a").stdout
 
 
 def test_control_characters_in_names_are_escaped():
     Path("a\r\x1b[2J").write_bytes(b"text\n")
     done = call("verify", "-v", "a\r\x1b[2J", "gone\r")
-    assert "a\\r\\x1b[2J: whole" in done.stdout
+    assert "a\\r\\x1b[2J: undamaged" in done.stdout
     assert not set(done.stdout + done.stderr) & {"\r", "\x1b"}
