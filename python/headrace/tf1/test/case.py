@@ -125,7 +125,7 @@ class TestCase(absltest.TestCase):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """Yields the session of this test, always the same. It is closed after the test.
+        """Yields the cached session of this test. It is closed after the test.
 
         Args:
             graph: The graph of the session. Defaults to the default graph at the start of the test.

@@ -118,7 +118,7 @@ def checked_weights(weights: TensorLike, values: Tensor) -> Tensor:
 
 
 def check_in_run(weights: Tensor, sizes: Tensor, name: str | None = None) -> Tensor:
-    """Returns weights with a check in the run that they fit a shape."""
+    """Returns weights, and checks in each run that they match a shape."""
 
     def infer(each: Tensor, _sizes: Tensor) -> Outputs:
         return like(each)

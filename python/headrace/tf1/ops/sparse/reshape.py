@@ -32,7 +32,7 @@ def sparse_reshape(
         name: Name of the scope.
 
     Raises:
-        InvalidArgumentError: When run, if the ValueError was not detected earlier.
+        InvalidArgumentError: When run, if the new shape is invalid.
         TypeError: If `sp_input` is not a sparse tensor.
         ValueError: If the product is known to differ, or two sizes are -1.
     """
