@@ -21,7 +21,7 @@ def numbers_of(pipe):
 
 def shares_of_ranks(world, store):
     """The shares and the errors that each rank prints."""
-    program = str(Path(__file__).with_name("mesh_of_test.py"))
+    program = str(Path(__file__).with_name("mesh_process.py"))
     ranks = [
         subprocess.Popen(
             [sys.executable, program, str(rank), str(world), str(store)],
@@ -107,7 +107,7 @@ def test_jax_processes_share_data_along_an_axis(owners, axis, ranks, jax_of):
         mesh = Mesh(owners, ("data", "model")[: np.ndim(owners)])
         pipe = PIPE.shard((mesh, axis))
         assert numbers_of(pipe) == numbers_of(PIPE.shard(rank, count))
-        assert f"taken from the mesh axis {axis!r}" in pipe.describe()
+        assert f"rank from the mesh axis {axis!r}" in pipe.describe()
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def directory(tmp_path_factory):
 
 def run_ranks(directory, world, saved=None):
     """Runs a process for each rank, at the same time, and returns the output of each."""
-    program = [sys.executable, str(Path(__file__).with_name("rank_of_test.py")), str(directory)]
+    program = [sys.executable, str(Path(__file__).with_name("rank_process.py")), str(directory)]
     processes = [
         subprocess.Popen(
             [*program, str(rank), str(world)],

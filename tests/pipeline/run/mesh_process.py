@@ -1,6 +1,6 @@
 """Prints the share of one rank of several processes with PyTorch; a program of test_mesh_ranks.py.
 
-python mesh_of_test.py RANK WORLD STORE
+python mesh_process.py RANK WORLD STORE
 """
 
 import json
