@@ -17,7 +17,7 @@ _open: "weakref.WeakSet[Channel]" = weakref.WeakSet()
 
 
 class Channel:
-    """One end of a connection. Only one thread at a time may use it.
+    """One end of a connection. One thread may send while another one receives without a timeout.
 
     If an exception such as KeyboardInterrupt interrupts a message, the channel is closed.
     Otherwise, the next message would be read as the rest of this one.

@@ -1,0 +1,13 @@
+"""A drop-in for PyTorch's `DataLoader` that can resume at any batch.
+
+`from headrace.torch import DataLoader` is all that a program changes. Needs PyTorch.
+"""
+
+from headrace.core.optional_dependencies import missing_torch
+
+if missing := missing_torch():
+    raise ModuleNotFoundError(f"headrace.torch: {missing}", name="torch")
+
+from headrace.torch.data_loader import DataLoader
+
+__all__ = ["DataLoader"]

@@ -1,0 +1,169 @@
+"""The answers of worker processes: in the order of the requests, or as they come."""
+
+import queue
+import select
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch._utils import ExceptionWrapper
+from torch.utils.data import _utils
+
+from headrace.pipeline.workers.child_process import ChildProcess
+from headrace.pipeline.workers.shared_segments import FilledSegments
+from headrace.torch.shared_batches import unpacked
+from headrace.torch.worker import Answer, AnswerKind
+
+__all__ = ["Answers", "PinnedAnswers", "Received"]
+
+# The segments of each worker that a loop may hold before batches are copied.
+_MOST_HELD: Final = 2
+# The seconds between two looks of a thread at whether it must end.
+_LOOK_S: Final = 0.2
+
+
+class Received(NamedTuple):
+    """An answer, its worker, and the batch or the wrapped error in it."""
+
+    worker: int
+    answer: Answer
+    data: Any
+
+
+class Answers:
+    """Takes the answers of workers.
+
+    Attributes:
+        segments: The shared memory of each worker.
+    """
+
+    def __init__(self, children: Sequence[ChildProcess], in_order: bool) -> None:
+        self.segments: Final = [FilledSegments(_MOST_HELD) for _ in children]
+        self._children: Final = children
+        self._in_order: Final = in_order
+        # The workers that owe an answer, in the order of the requests.
+        self._owed: Final[deque[int]] = deque()
+
+    def expect(self, worker: int) -> None:
+        """Notes that a worker was asked for a batch."""
+        self._owed.append(worker)
+
+    def next(self, timeout: float | None) -> Received:
+        """Waits for the next answer.
+
+        Raises:
+            TimeoutError: If it takes longer.
+            WorkerEnded: If the worker has ended.
+        """
+        worker = self._owed[0] if self._in_order else self._ready(timeout)
+        received = self.take(worker, timeout)
+        if received.answer.kind == AnswerKind.END:
+            rest = [other for other in self._owed if other != worker]
+            self._owed.clear()
+            self._owed.extend(rest)
+        else:
+            self._owed.remove(worker)
+        return received
+
+    def take(self, worker: int, timeout: float | None) -> Received:
+        """Waits for the next answer of a worker; see `next`."""
+        answer, descriptors = self._children[worker].answer(timeout)
+        data = None
+        if answer.batch is not None:
+            data = unpacked(answer.batch, descriptors, self.segments[worker])
+        return Received(worker, answer, data)
+
+    def close(self) -> None:
+        """Takes no more answers, until the next epoch."""
+        self._owed.clear()
+
+    def _ready(self, timeout: float | None) -> int:
+        """Waits until one of the workers has answered, or has ended."""
+        poll = select.poll()
+        workers = {self._children[worker].fileno(): worker for worker in self._owed}
+        for descriptor in workers:
+            poll.register(descriptor, select.POLLIN)
+        ready = poll.poll(None if timeout is None else timeout * 1e3)
+        if not ready:
+            raise TimeoutError
+        return workers[ready[0][0]]
+
+
+class PinnedAnswers(Answers):
+    """Answers whose batches a thread copies to pinned memory, ahead of the loop.
+
+    The thread has no reference to this object's user, so that an iteration ends when it is dropped.
+    """
+
+    def __init__(self, children: Sequence[ChildProcess], in_order: bool, device: str) -> None:
+        super().__init__(children, in_order)
+        self._device: Final = device
+        self._results: queue.SimpleQueue[Received | BaseException] = queue.SimpleQueue()
+        self._changed: Final = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._must_end = False
+
+    def expect(self, worker: int) -> None:
+        """Notes that a worker was asked for a batch."""
+        with self._changed:
+            super().expect(worker)
+            self._changed.notify()
+        if self._thread is None:
+            self._must_end = False
+            self._thread = threading.Thread(
+                target=self._pin,
+                args=(torch.accelerator.current_device_index(),),
+                name="headrace-pin-memory",
+                daemon=True,
+            )
+            self._thread.start()
+
+    def next(self, timeout: float | None) -> Received:
+        """Waits for the next answer; see `Answers.next`."""
+        try:
+            received = self._results.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError from None
+        if isinstance(received, BaseException):
+            raise received
+        return received
+
+    def close(self) -> None:
+        """Ends the thread."""
+        with self._changed:
+            self._must_end = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._results = queue.SimpleQueue()
+        super().close()
+
+    def _pin(self, index: int) -> None:
+        torch.accelerator.set_device_index(index)
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._owed or self._must_end)
+                if self._must_end:
+                    return
+            try:
+                received = super().next(_LOOK_S)
+            except TimeoutError:
+                continue
+            except BaseException as error:
+                self._results.put(error)
+                return
+            self._results.put(self._pinned(received))
+
+    def _pinned(self, received: Received) -> Received:
+        if received.answer.kind != AnswerKind.BATCH:
+            return received
+        try:
+            data = _utils.pin_memory.pin_memory(received.data, self._device)
+        except Exception:
+            where = f"in pin memory thread for device {self._device}"
+            answer = received.answer._replace(kind=int(AnswerKind.ERROR))
+            return Received(received.worker, answer, ExceptionWrapper(where=where))
+        return received._replace(data=data)

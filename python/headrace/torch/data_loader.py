@@ -1,0 +1,186 @@
+"""The class `DataLoader`."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import torch
+import torch.utils.data
+
+from headrace.torch.loader_state import LoaderState
+from headrace.torch.local_iteration import LocalIteration
+from headrace.torch.process_iteration import ProcessIteration
+from headrace.torch.progress import Progress
+from headrace.torch.thread_iteration import ThreadIteration
+
+__all__ = ["DataLoader"]
+
+_WORKERS: Final = ("processes", "threads")
+
+
+class DataLoader(torch.utils.data.DataLoader):  # type: ignore[misc]
+    """PyTorch's `DataLoader`, with a state that you can resume at any batch.
+
+    All arguments, attributes, warnings and errors are those of `torch.utils.data.DataLoader`, and
+    the batches come in the same order for the same random generators. It adds:
+
+    - `state_dict()` and `load_state_dict()`, as torchdata's `StatefulDataLoader` has them.
+    - The index of the sample in the text of an exception, also if a worker was killed.
+    - Batches that cross from worker processes in shared memory without being pickled. They use no
+      file descriptors and no `/dev/shm`.
+    - `workers="threads"` and `bottleneck()`.
+
+    Example:
+        ```python
+        from headrace.torch import DataLoader
+
+        loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4)
+        for batch in loader:
+            ...
+            checkpoint["loader"] = loader.state_dict()
+        ```
+
+    Args:
+        dataset: A map-style or an iterable-style dataset.
+        batch_size: The number of samples in a batch; None for single samples.
+        shuffle: Whether the order is random, and another one in each epoch.
+        sampler: Yields the index of each sample.
+        batch_sampler: Yields the indices of each batch.
+        num_workers: The number of worker processes, or threads; 0 for none.
+        collate_fn: Makes a batch from a list of samples.
+        pin_memory: Whether tensors are copied to pinned memory.
+        drop_last: Whether an incomplete last batch is left out.
+        timeout: The most seconds to wait for a batch of a worker; 0 for any time.
+        worker_init_fn: Called in each worker process with its number, after seeding.
+        multiprocessing_context: How worker processes are started.
+        generator: Draws the order and the seeds of workers.
+        prefetch_factor: The number of batches that each worker makes ahead; 2 if there are workers.
+        persistent_workers: Whether worker processes stay for the next epoch.
+        pin_memory_device: Deprecated in PyTorch.
+        in_order: Whether batches come in the order of the sampler.
+        workers: "processes", or "threads" of this process. In threads, `get_worker_info()` returns
+            None and `worker_init_fn` is not called, as with `num_workers=0`.
+        snapshot_every_n_steps: How many batches a worker makes between two states of an
+            iterable-style dataset. A resume fetches the batches in between again.
+
+    Raises:
+        ValueError: As PyTorch does, or if `workers` is neither of the two.
+        TypeError: As PyTorch does.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        workers: str = "processes",
+        snapshot_every_n_steps: int | None = 1,
+    ) -> None:
+        if workers not in _WORKERS:
+            raise ValueError(
+                f'DataLoader: workers is {workers!r}, expected "processes" or "threads".'
+            )
+        if workers == "threads" and multiprocessing_context is not None:
+            raise ValueError(
+                "DataLoader: got multiprocessing_context, which is for processes, with "
+                'workers="threads". Omit one of them.'
+            )
+        if snapshot_every_n_steps is not None and snapshot_every_n_steps < 1:
+            raise ValueError(
+                f"DataLoader: snapshot_every_n_steps is {snapshot_every_n_steps}, expected at "
+                "least 1."
+            )
+        self.workers = workers
+        self.snapshot_every_n_steps = snapshot_every_n_steps or 1
+        self._progress: Progress | None = None
+        self._resumed: LoaderState | None = None
+        super().__init__(
+            dataset,
+            batch_size,
+            shuffle,
+            sampler,
+            batch_sampler,
+            num_workers,
+            collate_fn,
+            pin_memory,
+            drop_last,
+            timeout,
+            worker_init_fn,
+            multiprocessing_context,
+            generator,
+            prefetch_factor=prefetch_factor,
+            persistent_workers=persistent_workers,
+            pin_memory_device=pin_memory_device,
+            in_order=in_order,
+        )
+
+    def __iter__(self) -> Any:
+        """Starts the next epoch, or continues the one of a loaded state."""
+        if self.workers == "threads":
+            return self._get_iterator()
+        return super().__iter__()
+
+    def _get_iterator(self) -> Any:
+        if self.num_workers:
+            self.check_worker_number_rationality()
+        kind: Any = LocalIteration
+        if self.num_workers:
+            kind = ThreadIteration if self.workers == "threads" else ProcessIteration
+        progress = Progress(self)
+        iteration = kind(self, progress, self._resumed)
+        self._progress, self._resumed = progress, None
+        return iteration
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns the position after the last batch that your loop received.
+
+        After the end of an epoch, it is the beginning of the next one. A dataset, its iterator, or
+        a sampler with the methods `state_dict` and `load_state_dict` is saved with it.
+
+        Returns:
+            A dict that JSON can hold if the states of your dataset and sampler are of that kind.
+        """
+        if self._resumed is not None:
+            return self._resumed.as_dict()
+        progress = Progress(self) if self._progress is None else self._progress
+        return progress.state().as_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Makes the next iteration continue from the result of `state_dict`.
+
+        The samples before it are not loaded again, unless the dataset is iterable-style and keeps
+        no state. Random draws in worker processes continue as well. Those in this process depend
+        on its global generators, which you save yourself.
+
+        Args:
+            state_dict: The result of `state_dict` of a loader with the same arguments. An empty one
+                changes nothing.
+
+        Raises:
+            ValueError: If it is not such a result. If it belongs to another loader, the next
+                iteration raises the error.
+        """
+        self._iterator = None
+        if not state_dict and isinstance(state_dict, Mapping):
+            return
+        self._resumed = LoaderState.from_dict(state_dict)
+
+    def bottleneck(self) -> str:
+        """Returns a sentence that names the bottleneck of the last epoch, and a remedy."""
+        if self._progress is None:
+            return "nothing has been read yet: try again after some batches"
+        return self._progress.times.bottleneck()

@@ -1,0 +1,293 @@
+"""A worker process of the loader: fetches batches, in the order in which it is asked."""
+
+import pickle
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from torch._utils import ExceptionWrapper
+from torch.utils.data import _utils
+from torch.utils.data.datapipes.datapipe import IterDataPipe
+from torch.utils.data.graph_settings import apply_random_seed
+
+from headrace.pipeline.workers.child_process import ProgramSide
+from headrace.torch.fetching import (
+    Fetcher,
+    IterableFetcher,
+    Stopped,
+    fetcher_of,
+    is_stateful,
+    load_state,
+    state_of,
+)
+from headrace.torch.loader_state import WorkerState
+from headrace.torch.random_states import RandomStates
+from headrace.torch.shared_batches import BatchWriter, PackedBatch
+
+__all__ = ["Answer", "AnswerKind", "FetchRequest", "NewEpochRequest", "WorkerPlan", "run_worker"]
+
+
+@dataclass
+class WorkerPlan:
+    """What a worker process needs from the beginning.
+
+    Attributes:
+        dataset: The dataset.
+        is_iterable: Whether it is iterable-style.
+        auto_collation: Whether batches are made of samples.
+        collate_fn: Makes a batch.
+        drop_last: Whether an incomplete last batch is left out.
+        base_seed: The seed of the first worker; each further one has the next number.
+        worker_init_fn: Called before the first batch; None for nothing.
+        worker: The number of the worker.
+        num_workers: The number of all workers.
+        shared_seed: The seed that all processes have in common for a DataPipe.
+        every: How many batches are made between two states of an iterable-style dataset.
+        resumed: The state from which it continues; None for the beginning.
+        resumed_index: The indices of a batch, for those that are fetched again.
+    """
+
+    dataset: Any
+    is_iterable: bool
+    auto_collation: bool
+    collate_fn: Any
+    drop_last: bool
+    base_seed: int | None
+    worker_init_fn: Any
+    worker: int
+    num_workers: int
+    shared_seed: int | None
+    every: int
+    resumed: WorkerState | None
+    resumed_index: Any
+
+
+class FetchRequest(NamedTuple):
+    """Asks for a batch.
+
+    Attributes:
+        index: Its indices.
+        unused: The segments that may be filled again.
+    """
+
+    index: Any
+    unused: Sequence[int]
+
+
+class NewEpochRequest(NamedTuple):
+    """Asks for a new iterator of the dataset; see `WorkerPlan` for the seed."""
+
+    shared_seed: int | None
+    unused: Sequence[int]
+
+
+class AnswerKind(IntEnum):
+    """What an answer is."""
+
+    BATCH = 0
+    ERROR = 1
+    END = 2
+    NEW_EPOCH = 3
+
+
+class Answer(NamedTuple):
+    """An answer of a worker.
+
+    Attributes:
+        kind: What it is.
+        batch: The batch, or the error as PyTorch wraps it; None for the others.
+        states: The pickled states of the dataset and its iterator after it; None if they keep
+            none, or if it is not the turn of a state.
+        random: The states of the global generators that have changed since the last answer.
+        seconds: The seconds spent in the dataset, and in `collate_fn`.
+    """
+
+    kind: int
+    batch: PackedBatch | None = None
+    states: bytes | None = None
+    random: RandomStates | None = None
+    seconds: tuple[float, float] = (0.0, 0.0)
+
+
+def run_worker(program: ProgramSide, holder: list[WorkerPlan]) -> None:
+    """Works until the program wants it to end.
+
+    Args:
+        program: The connection to the program.
+        holder: A list with the plan, which is taken out, so that nothing else keeps the dataset.
+    """
+    _utils.signal_handling._set_worker_signal_handlers()
+    torch.set_num_threads(1)
+    plan = holder.pop()
+    worker = _Worker(program, plan)
+    try:
+        worker.begin()
+        while (message := program.next_message()) is not None:
+            worker.answer(message)
+    except Stopped:
+        pass
+    finally:
+        _utils.worker._worker_info = None
+
+
+class _Worker:
+    def __init__(self, program: ProgramSide, plan: WorkerPlan) -> None:
+        self._program: Final = program
+        self._plan: Final = plan
+        self._dataset = plan.dataset
+        self._writer: Final = BatchWriter()
+        self._fetcher: Fetcher | None = None
+        self._init_error: Any = None
+        self._has_ended = False
+        self._num_batches = 0
+        self._shared_rng: Final = torch.Generator()
+
+    def begin(self) -> None:
+        """Seeds the generators, and opens the dataset."""
+        plan = self._plan
+        assert plan.base_seed is not None
+        seed = plan.base_seed + plan.worker
+        random.seed(seed)
+        torch.manual_seed(seed)
+        np.random.seed(_utils.worker._generate_state(plan.base_seed, plan.worker))
+        self._seed_datapipe(plan.shared_seed)
+        _utils.worker._worker_info = _utils.worker.WorkerInfo(
+            id=plan.worker, num_workers=plan.num_workers, seed=seed, dataset=self._dataset
+        )
+        self._writer.install()
+        self._random = RandomStates.current()
+        try:
+            if plan.worker_init_fn is not None:
+                plan.worker_init_fn(plan.worker)
+            self._random = RandomStates.current()
+            self._open(plan.resumed)
+        except Exception:
+            self._init_error = self._wrapped()
+
+    def _open(self, resumed: WorkerState | None) -> None:
+        plan = self._plan
+        dataset, fetcher = (None, None) if resumed is None else resumed.unpickled()
+        load_state(self._dataset, dataset)
+        self._has_ended = resumed is not None and resumed.has_ended
+        if self._has_ended:
+            return
+        self._fetcher = fetcher_of(
+            plan.is_iterable,
+            self._dataset,
+            plan.auto_collation,
+            plan.collate_fn,
+            plan.drop_last,
+            lambda place: self._program.call_status.begin_call(place, 0),
+        )
+        if resumed is None:
+            return
+        if isinstance(self._fetcher, IterableFetcher):
+            if fetcher is not None:
+                self._fetcher.load(fetcher)
+            for _ in range(resumed.num_since):
+                self._fetcher.skip(plan.resumed_index)
+        resumed.random.set()
+
+    def answer(self, message: FetchRequest | NewEpochRequest) -> None:
+        """Does what a message asks for, and sends the answer, if there is one."""
+        self._writer.segments.release(message.unused)
+        if isinstance(message, NewEpochRequest):
+            self._begin_epoch(message.shared_seed)
+        elif self._init_error is not None:
+            self._send(AnswerKind.ERROR, self._init_error)
+        elif not self._has_ended:
+            self._fetch(message.index)
+
+    def _begin_epoch(self, shared_seed: int | None) -> None:
+        self._seed_datapipe(shared_seed)
+        self._init_error = None
+        try:
+            self._open(None)
+        except Exception:
+            self._init_error = self._wrapped()
+        self._num_batches = 0
+        self._send(AnswerKind.NEW_EPOCH, states=self._states())
+
+    def _fetch(self, index: Any) -> None:
+        assert self._fetcher is not None
+        try:
+            batch = self._fetcher.fetch(index)
+        except Stopped:
+            raise
+        except Exception as error:
+            if isinstance(error, StopIteration) and self._plan.is_iterable:
+                self._has_ended = True
+                self._writer.segments.give_up()
+                self._send(AnswerKind.END, states=self._states())
+                return
+            wrapped = self._wrapped()
+            self._writer.segments.give_up()
+            self._send(AnswerKind.ERROR, wrapped)
+            return
+        finally:
+            self._program.call_status.forget_calls()
+        self._num_batches += 1
+        is_due = not self._plan.is_iterable or self._num_batches % self._plan.every == 0
+        states = self._states() if is_due else None
+        try:
+            self._send(AnswerKind.BATCH, batch.data, states, batch[1:])
+        except OSError:
+            raise
+        except Exception:
+            wrapped = self._wrapped()
+            self._writer.segments.give_up()
+            self._send(AnswerKind.ERROR, wrapped)
+
+    def _states(self) -> bytes | None:
+        """Returns the pickled states of the dataset and of its iterator."""
+        fetcher = self._fetcher
+        if not isinstance(fetcher, IterableFetcher):
+            return pickle.dumps((state_of(self._dataset), None)) if self._keeps() else None
+        if not (self._keeps() or is_stateful(fetcher.dataset_iter)):
+            return None
+        dataset = None if fetcher.dataset_iter is self._dataset else state_of(self._dataset)
+        return pickle.dumps((dataset, fetcher.state()))
+
+    def _keeps(self) -> bool:
+        return is_stateful(self._dataset)
+
+    def _send(
+        self,
+        kind: AnswerKind,
+        data: Any = None,
+        states: bytes | None = None,
+        seconds: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        packed, new = None, None
+        if kind in (AnswerKind.BATCH, AnswerKind.ERROR):
+            packed, new = self._writer.packed(data)
+        before, self._random = self._random, RandomStates.current()
+        changed = self._random.unlike(before)
+        answer = Answer(int(kind), packed, states, changed or None, seconds)
+        if new is None:
+            self._program.send(answer)
+        else:
+            self._program.send(answer, [new.descriptor])
+            new.close()
+
+    def _seed_datapipe(self, seed: int | None) -> None:
+        if isinstance(self._dataset, IterDataPipe):
+            assert seed is not None
+            self._shared_rng.manual_seed(seed)
+            self._dataset = apply_random_seed(self._dataset, self._shared_rng)
+
+    def _wrapped(self) -> ExceptionWrapper:
+        """Returns the exception that is being handled, as PyTorch's loader sends it."""
+        wrapped = ExceptionWrapper(where=f"in DataLoader worker process {self._plan.worker}")
+        for kind in wrapped.exc_type.__mro__:
+            try:
+                pickle.dumps(kind)
+            except Exception:  # A class within a function cannot be found by its name.
+                continue
+            wrapped.exc_type = kind
+            break
+        return wrapped
