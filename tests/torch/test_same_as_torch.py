@@ -21,6 +21,12 @@ from headrace.torch import DataLoader
 WORKERS = [0, 2]
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Makes PyTorch wait less for workers that end."""
+    monkeypatch.setattr(torch.utils.data._utils, "MP_STATUS_CHECK_INTERVAL", 0.5)
+
+
 def outcome(program, kind):
     """Runs a program with a loader; returns its result or error, its warnings and later draws."""
     random.seed(7)
@@ -106,8 +112,10 @@ def test_workers(persistent, prefetch, workers):
     )
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
-@pytest.mark.parametrize("is_object", [False, True])
+@pytest.mark.parametrize(
+    ("context", "is_object"),
+    [("fork", False), ("fork", True), ("spawn", True), ("forkserver", False)],
+)
 def test_multiprocessing_contexts(context, is_object):
     given = multiprocessing.get_context(context) if is_object else context
     check_same(
@@ -242,6 +250,7 @@ class OwnDataset:
         {"unknown": 1},
     ],
 )
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_wrong_and_unusual_arguments(arguments):
     arguments = {"dataset": datasets.Numbers(), **arguments}
     is_only_made = arguments.get("num_workers") == 70

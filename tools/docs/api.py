@@ -111,6 +111,7 @@ def api_pages() -> dict[str, str]:
     return {
         "index.md": _contents(),
         "ray.md": _ray(),
+        "torch.md": _torch(),
         "protos.md": _protos(headrace.protos),
         "tf1/protos.md": _protos(headrace.tf1.protos),
         **operation_pages(),
@@ -125,6 +126,17 @@ def _ray() -> str:
         options = f"      heading: headrace.ray.{name}\n      toc_label: {name}"
         parts.append(f"::: headrace.ray.{module}.{name}\n    options:\n{options}")
     return "\n\n".join(parts)
+
+
+def _torch() -> str:
+    options = "    options:\n      heading: headrace.torch.DataLoader\n      toc_label: DataLoader"
+    return "\n\n".join(
+        [
+            "# PyTorch",
+            "A drop-in for PyTorch's own loader: `from headrace.torch import DataLoader`.",
+            f"::: headrace.torch.data_loader.DataLoader\n{options}",
+        ]
+    )
 
 
 def _protos(module: ModuleType) -> str:
@@ -210,6 +222,7 @@ def _is_in_parts(item: object) -> bool:
 def _contents() -> str:
     lines = ["# Reference", "", "Public names, from their docstrings: `import headrace as hr`.", ""]
     lines += ["## [Operations](ops/index.md)", "", "`hr.ops`, for native functions.", ""]
+    lines += ["## [PyTorch](torch.md)", "", "`headrace.torch`: a drop-in `DataLoader`.", ""]
     lines += ["## [Ray](ray.md)", "", "`headrace.ray`: readers on other machines.", ""]
     lines += ["## [Protocol buffers](protos.md)", "", "`headrace.protos`: messages of files.", ""]
     lines += ["## [TensorFlow 1](tf1/tf.md)", "", "`headrace.tf1`, but for operations.", ""]

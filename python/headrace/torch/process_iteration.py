@@ -288,9 +288,12 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
 
     def _shutdown_workers(self) -> None:
         """Ends the workers; PyTorch's loops call it, too."""
-        # At the end of the program, `multiprocessing` ends them.
-        is_over = _utils is None or _utils.python_exit_status in (True, None)
-        if is_over or self._shutdown or self._owner != os.getpid():
+        if self._shutdown or self._owner != os.getpid():
+            return
+        if _utils is None or _utils.python_exit_status in (True, None):
+            # At the end of the program, `multiprocessing` ends them.
+            for child in self._children:
+                child.close()
             return
         self._shutdown = True
         try:

@@ -1,5 +1,6 @@
 """A worker process of the loader: fetches batches, in the order in which it is asked."""
 
+import gc
 import pickle
 import random
 from collections.abc import Sequence
@@ -120,6 +121,8 @@ def run_worker(program: ProgramSide, holder: list[WorkerPlan]) -> None:
         program: The connection to the program.
         holder: A list with the plan, which is taken out, so that nothing else keeps the dataset.
     """
+    # The garbage collector would write to objects that the program shares with its forks.
+    gc.freeze()
     _utils.signal_handling._set_worker_signal_handlers()
     torch.set_num_threads(1)
     plan = holder.pop()

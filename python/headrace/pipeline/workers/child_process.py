@@ -115,6 +115,10 @@ class ChildProcess:
         if self.process.is_alive():
             self.process.kill()
             self.process.join(patience_s)
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection, which ends the process."""
         self._channel.close()
 
 
