@@ -59,20 +59,25 @@ class Answers:
         """
         worker = self._owed[0] if self._in_order else self._ready(timeout)
         received = self.take(worker, timeout)
-        if received.answer.kind == AnswerKind.END:
-            rest = [other for other in self._owed if other != worker]
-            self._owed.clear()
-            self._owed.extend(rest)
-        else:
-            self._owed.remove(worker)
+        self._settle(worker, received.answer.kind == AnswerKind.END)
         return received
+
+    def _settle(self, worker: int, is_end: bool) -> None:
+        """Notes an answer: a worker at its end owes none."""
+        self._owed.remove(worker)
+        while is_end and worker in self._owed:
+            self._owed.remove(worker)
 
     def take(self, worker: int, timeout: float | None) -> Received:
         """Waits for the next answer of a worker; see `next`."""
         answer, descriptors = self._children[worker].answer(timeout)
         data = None
         if answer.batch is not None:
-            data = unpacked(answer.batch, descriptors, self.segments[worker])
+            try:
+                data = unpacked(answer.batch, descriptors, self.segments[worker])
+            except Exception:
+                answer = answer._replace(kind=int(AnswerKind.ERROR))
+                data = ExceptionWrapper(where=f"with the batch of DataLoader worker {worker}")
         return Received(worker, answer, data)
 
     def close(self) -> None:
@@ -129,6 +134,10 @@ class PinnedAnswers(Answers):
         if isinstance(received, BaseException):
             raise received
         return received
+
+    def _settle(self, worker: int, is_end: bool) -> None:
+        with self._changed:
+            super()._settle(worker, is_end)
 
     def close(self) -> None:
         """Ends the thread."""

@@ -1,7 +1,7 @@
 """The class `DataLoader`."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import torch
 import torch.utils.data
@@ -17,7 +17,10 @@ __all__ = ["DataLoader"]
 _WORKERS: Final = ("processes", "threads")
 
 
-class DataLoader(torch.utils.data.DataLoader):  # type: ignore[misc]
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
     """PyTorch's `DataLoader`, with a state that you can resume at any batch.
 
     All arguments, attributes, warnings and errors are those of `torch.utils.data.DataLoader`, and
@@ -128,6 +131,11 @@ class DataLoader(torch.utils.data.DataLoader):  # type: ignore[misc]
             in_order=in_order,
         )
 
+    def check_worker_number_rationality(self) -> None:
+        """Warns if there are more worker processes than processors; threads may well wait."""
+        if self.workers == "processes":
+            super().check_worker_number_rationality()
+
     def __iter__(self) -> Any:
         """Starts the next epoch, or continues the one of a loaded state."""
         if self.workers == "threads":
@@ -136,7 +144,7 @@ class DataLoader(torch.utils.data.DataLoader):  # type: ignore[misc]
 
     def _get_iterator(self) -> Any:
         if self.num_workers:
-            self.check_worker_number_rationality()
+            self.check_worker_number_rationality()  # PyTorch does so for each epoch, too.
         kind: Any = LocalIteration
         if self.num_workers:
             kind = ThreadIteration if self.workers == "threads" else ProcessIteration
@@ -144,6 +152,10 @@ class DataLoader(torch.utils.data.DataLoader):  # type: ignore[misc]
         iteration = kind(self, progress, self._resumed)
         self._progress, self._resumed = progress, None
         return iteration
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the attributes for a copy, whose next loop starts a new epoch."""
+        return {**self.__dict__, "_progress": None}
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the position after the last batch that your loop received.

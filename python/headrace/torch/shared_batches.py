@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import threading
 from collections.abc import Sequence
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Final, NamedTuple
@@ -46,12 +47,13 @@ class BatchWriter:
 
     def install(self) -> None:
         """Makes PyTorch's `default_collate` build batches in the segments of this process."""
-        before = torch.UntypedStorage._new_shared
+        before, thread = torch.UntypedStorage._new_shared, threading.get_ident()
 
         def new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
             if torch.device(device).type != "cpu":
                 return before(size, device=device)
-            room = self.segments.take(size) if size >= _LEAST_BYTES else None
+            is_ours = size >= _LEAST_BYTES and threading.get_ident() == thread
+            room = self.segments.take(size) if is_ours else None
             if room is None:
                 return torch.UntypedStorage(size)
             return torch.frombuffer(room, dtype=torch.uint8).untyped_storage()
@@ -108,6 +110,11 @@ def unpacked(batch: PackedBatch, descriptors: Sequence[int], segments: FilledSeg
     if batch.segment is None:
         return pickle.loads(batch.pickled or b"")
     if batch.size:
+        if not descriptors:
+            raise RuntimeError(
+                "Too many open files. The memory of a new worker's batch could not be received. "
+                "Raise the limit with `ulimit -n`, or use fewer workers."
+            )
         segments.add(batch.segment, descriptors[0], batch.size)
     parts: list[Any] = segments.pieces(batch.segment, batch.locations)
     pickled = parts.pop(0) if batch.pickled is None else batch.pickled
@@ -141,6 +148,8 @@ class _Pickler(pickle.Pickler):
         if not _is_usual(tensor):
             return NotImplemented
         form = (tensor.dtype, tuple(tensor.size()), tensor.requires_grad)
+        if tensor.is_conj() or tensor.is_neg():
+            tensor = tensor.detach().resolve_conj().resolve_neg()
         if not tensor.numel():
             return _empty, (*form, tensor.stride())
         storage = tensor.untyped_storage()
@@ -176,8 +185,6 @@ def _is_usual(tensor: torch.Tensor) -> bool:
         tensor.layout is torch.strided
         and tensor.device.type == "cpu"
         and not tensor.is_quantized
-        and not tensor.is_conj()
-        and not tensor.is_neg()
         and not tensor.is_nested
         and (tensor.is_leaf or not tensor.requires_grad)
     )

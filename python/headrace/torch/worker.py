@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
+import torch.multiprocessing
 from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
 from torch.utils.data.datapipes.datapipe import IterDataPipe
@@ -124,6 +125,8 @@ def run_worker(program: ProgramSide, holder: list[WorkerPlan]) -> None:
     # The garbage collector would write to objects that the program shares with its forks.
     gc.freeze()
     _utils.signal_handling._set_worker_signal_handlers()
+    if hasattr(torch.multiprocessing, "_set_thread_name"):
+        torch.multiprocessing._set_thread_name("pt_data_worker")
     torch.set_num_threads(1)
     plan = holder.pop()
     worker = _Worker(program, plan)
@@ -235,8 +238,8 @@ class _Worker:
             self._program.call_status.forget_calls()
         self._num_batches += 1
         is_due = not self._plan.is_iterable or self._num_batches % self._plan.every == 0
-        states = self._states() if is_due else None
         try:
+            states = self._states() if is_due else None
             self._send(AnswerKind.BATCH, batch.data, states, batch[1:])
         except OSError:
             raise
