@@ -41,7 +41,7 @@ class Call:
 
 
 def waiting_call(function: Callable[[], Any], awaited: str) -> Call:
-    """Starts a call; returns it once a call of the engine waits for what has this name."""
+    """Starts a call; returns it once a call of the engine waits for something of this name."""
     call = Call(function)
     while not any(
         awaited in f"{event.op} {event.text}" for wait in engine.waits() for event in wait.awaited

@@ -10,7 +10,7 @@ from tests import stalls
 from headrace.graph import reset_default_graph
 
 GRACE_SECONDS = 2.0
-"""How long a thread that was asked to end may still take after its test."""
+"""The longest time in which a stopped thread must end after its test."""
 
 
 # The one place that sets how many examples hypothesis draws. They have no time limit, since
@@ -53,7 +53,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def is_nightly(pytestconfig: pytest.Config) -> bool:
-    """Returns whether this is the nightly tier, in which tests repeat what is random."""
+    """Returns whether this is the nightly tier, in which random tests run more often."""
     return bool(pytestconfig.getoption("--nightly"))
 
 

@@ -1,4 +1,4 @@
-"""A plugin of pytest that reports, at a test's timeout, what every thread waits for."""
+"""A pytest plugin that reports the waits of all threads when a test times out."""
 
 from typing import Any
 

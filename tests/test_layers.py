@@ -79,7 +79,7 @@ def is_extra(target: str) -> bool:
 
 
 def problems(sources: dict[str, str]) -> list[str]:
-    """Returns what is wrong with the imports of modules, given as source text by dotted name."""
+    """Returns the problems of the imports of modules, which are source text by dotted name."""
     modules = frozenset(name.removesuffix(".__init__") for name in sources) | {NATIVE}
     wrong = []
     for name, text in sorted(sources.items()):

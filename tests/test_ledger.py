@@ -1,4 +1,4 @@
-"""Ledgers: the lines of training steps, and what `headrace audit` and `headrace replay` read."""
+"""Ledgers: the lines of training steps, `headrace audit` and `headrace replay`."""
 
 import json
 import multiprocessing

@@ -187,7 +187,7 @@ def test_port_in_use_is_an_error_and_leaves_nothing_behind():
 
 
 class Collector(http.server.BaseHTTPRequestHandler):
-    """Receives what OpenTelemetry sends."""
+    """Receives the metrics that OpenTelemetry sends."""
 
     def do_POST(self):
         self.server.paths.append(self.path)

@@ -1,4 +1,4 @@
-"""Holds the layer tables of crates: their modules import only what stands above them."""
+"""Modules of crates import only from the layers above them."""
 
 import graphlib
 import re
@@ -211,7 +211,7 @@ def test_module_cycle_is_detected(sources):
         {"a": "use crate::b::B;", "b": "pub(crate) struct B;\npub(in crate::a) struct C;"},
         {"a": "use crate::b::B;", "b": 'const TEXT: &str = "crate::a::A";'},
         {"a": "mod x;\nuse x::X;\nuse crate::a::x::Y;", "a::x": "use super::A;"},
-        # A parent that re-exports what its child makes of it.
+        # A parent that re-exports names of its child.
         {"a": "pub use x::X;\nmod x;", "a::x": "use super::A;"},
         {"a": "pub use x::X;\nmod x;\nmod y;", "a::x": "", "a::y": "use super::X;"},
     ],
@@ -259,7 +259,7 @@ def test_layer_table_is_parsed_from_a_page():
 
 
 def test_lock_file_of_the_fuzz_targets_has_all_dependencies_of_the_crates():
-    """It is a workspace of its own, which a build of the crates does not update."""
+    """It is a separate workspace, which a build of the crates does not update."""
     lock = tomllib.loads((TOP / "fuzz" / "Cargo.lock").read_text())
     needs = {one["name"]: one.get("dependencies", []) for one in lock["package"]}
     for manifest in sorted(CRATES.glob("*/Cargo.toml")):

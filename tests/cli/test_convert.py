@@ -1,4 +1,4 @@
-"""`headrace convert` between formats: its output, round trips, refusals."""
+"""`headrace convert` between formats: its output, round trips and errors."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""`headrace state`: its output for whole and damaged states."""
+"""`headrace state`: its output for valid and damaged states."""
 
 import json
 import re

@@ -11,7 +11,7 @@ from tests.cli.files import call, damage, numbers_of, write_numbers
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A server of whole files, without log messages."""
+    """A server of complete files, without log messages."""
 
     def log_message(self, *arguments):
         pass

@@ -1,4 +1,4 @@
-"""The library runs without its extras; functions that need one say what to install."""
+"""The library runs without its extras; errors of functions that require one name the package."""
 
 from tests.core.hidden_packages import run, run_without_protobuf
 

@@ -1,4 +1,4 @@
-"""`shard()` takes the rank of this process from the library or launcher that knows it."""
+"""`shard()` uses the rank that a library or launcher has set for this process."""
 
 import sys
 from types import SimpleNamespace

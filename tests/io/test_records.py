@@ -83,7 +83,7 @@ class TestWriter:
         records = [random.Random(n % 7).randbytes(100) for n in range(700)]
         write(tmp_path / "a", records, TFRecordOptions(compression, window_bits=number))
         data = (tmp_path / "a").read_bytes()
-        # zlib refuses to inflate what needs a larger window.
+        # zlib rejects data that require a larger window.
         plain = zlib.decompress(data, number)
         write(tmp_path / "plain", records)
         assert plain == (tmp_path / "plain").read_bytes()

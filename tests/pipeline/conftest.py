@@ -63,7 +63,7 @@ def write_damaged(path: Path, numbers: Sequence[int]) -> None:
 
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the numbers of 1,000 examples in each format, in a directory of its own."""
+    """A directory with the numbers of 1,000 examples, in one directory per format."""
     directory = tmp_path_factory.mktemp("tables")
     for index, numbers in enumerate([range(600), range(600, 600), range(600, NUM_EXAMPLES)]):
         path = directory / "csv" / f"{index}.csv"

@@ -19,7 +19,7 @@ if not find_spec("ray"):
 
 
 def pytest_collection_modifyitems(items):
-    """Lets Ray warn of its own affairs, and start processes, which takes seconds each."""
+    """Permits warnings of Ray, and more time, since its processes start slowly."""
     for item in items:
         if "tests/ray/" in item.path.as_posix():
             item.add_marker(pytest.mark.filterwarnings("ignore"))

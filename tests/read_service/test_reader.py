@@ -121,7 +121,7 @@ def test_each_skipped_example_is_reported_once(tables):
         for number, skipped in enumerate(expected):
             ask = BatchRequest(number, count, BEGINNING, 0, len(reported))
             reported += readers[number % count].give(ask).skipped
-            # A share is told what its own steps have met: no less than one machine is.
+            # A share reports at least the examples that one machine would have skipped by then.
             assert reported[: len(skipped)] == skipped
         for reader in readers:
             reader.close()

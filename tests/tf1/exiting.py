@@ -15,7 +15,7 @@ import threading
 import time
 
 LATE = []
-"""What is called at exit, after everything that headrace does then."""
+"""A function that runs at exit, after those of headrace."""
 
 # Functions that are registered first are called last.
 atexit.register(lambda: [function() for function in LATE])
@@ -207,7 +207,7 @@ def stopped(session):
 
 
 def not_daemons(session):
-    """The interpreter joins the threads, which the coordinator has asked to stop."""
+    """The interpreter joins the threads after the coordinator has requested a stop."""
     coord = tf.train.Coordinator()
     start(session, coord, daemon=False)
     coord.request_stop()

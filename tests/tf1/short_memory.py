@@ -23,7 +23,7 @@ CALLS: dict[str, Callable[["Inputs"], Any]] = {}
 
 
 class Inputs:
-    """Placeholders with values of some MiB, which are made when they are first asked for."""
+    """Placeholders with values of some MiB, which are made on first use."""
 
     def __init__(self) -> None:
         self.feeds: dict[Any, Any] = {}

@@ -1,4 +1,4 @@
-"""Numbers out of any argument's range are refused with the right class of error, and never hang.
+"""Numbers out of range raise the right class of error for any argument, and never hang.
 
 That is neither Python's OverflowError nor the engine's error as it comes out of the native module.
 """

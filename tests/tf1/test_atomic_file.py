@@ -1,4 +1,4 @@
-"""A file is replaced as a whole or not at all, with the mode of the old one."""
+"""A file is replaced completely or not at all, and keeps its mode."""
 
 import functools
 import os

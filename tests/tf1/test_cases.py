@@ -1,4 +1,4 @@
-"""The base of tests of graphs: its sessions, its comparisons and what they say."""
+"""The base of tests of graphs: its sessions, its comparisons and their messages."""
 
 import os
 import subprocess

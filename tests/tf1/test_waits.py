@@ -36,7 +36,7 @@ DUMP = "testing/test_waits.py"
 DUMP_OF_TF1 = "tf1/test_dump_waits.py"
 FAULTS = "io/storage/test_faults.py"
 
-# For each row of the page, by its first cell: the tests of how the call ends and what it reports.
+# For each row of the page, by its first cell: the tests of the end and the report of the call.
 # Ctrl-C has the cases below, by the words before the colon.
 ROWS = {
     "`next(batches)`, a loop over a pipeline": [
@@ -253,7 +253,7 @@ os._exit(0)
 
 SESSION = "sess = tf.Session(); queue = tf.FIFOQueue(2, [tf.string], [()], name='names')"
 HANGING = "hangs = lambda example: time.sleep(1000) if example['n'] == 3 else example"
-# Before the wait, the call, and what is said of it.
+# The code before the wait, the call, and the report.
 INTERRUPTED = {
     "session.run of a dequeue": (
         SESSION,

@@ -386,7 +386,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def answers(status: HTTPStatus) -> Fault:
-    """The server refuses."""
+    """The server answers with an error."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.empty(status)
@@ -397,7 +397,7 @@ def answers(status: HTTPStatus) -> Fault:
 def floods(
     status: HTTPStatus, num_bytes: int, is_chunked: bool = False, start: bytes = b""
 ) -> Fault:
-    """The server refuses, at length."""
+    """The server answers with an error and a long body."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.send_response(status)
@@ -412,7 +412,7 @@ def floods(
 
 
 def longer(extra_bytes: int, is_chunked: bool = False) -> Fault:
-    """More bytes come than were asked for."""
+    """The server sends more bytes than were requested."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.begin(extra_bytes, is_chunked)

@@ -1,4 +1,4 @@
-"""Files of the hub: patterns, revisions, redirects, tokens, and requests that it refuses."""
+"""Files of the hub: patterns, revisions, redirects, tokens and rejected requests."""
 
 import io
 from collections.abc import Iterator

@@ -236,7 +236,7 @@ def test_many_small_files_are_requested_ahead(server: Server):
 def test_more_record_files_are_requested_ahead_once_they_are_known_to_be_small(
     server: Server, window, num_known, num_together
 ):
-    """After some answers, the server answers the next ones only once many are asked for."""
+    """After some answers, the server waits until many requests have arrived."""
     everyone = threading.Barrier(num_together, timeout=30)
 
     def together(handler, body):

@@ -30,7 +30,7 @@ def _row(value: Any) -> Image:
 
 
 def greys(image: Image) -> Image:
-    """Returns the greys of pixels, cut off to whole numbers."""
+    """Returns the grey values of pixels, truncated to integers."""
     if image.shape[2] == 1:
         return image[..., 0].astype(np.float64)
     return np.floor(image @ np.array([0.2989, 0.587, 0.114]))

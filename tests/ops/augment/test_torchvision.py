@@ -120,7 +120,7 @@ def test_resized_crop_matches_torchvision(photo, size, channels):
     for seed in range(4):
         draws = np.random.default_rng(seed).random(22, np.float32)
         attrs["scale"] = [0.1, 0.9]
-        # Pixels of one channel that count rows and columns tell which part was taken.
+        # Pixels that number the rows and columns show which part was cropped.
         expected_part = _part(61, 83, draws, (0.1, 0.9), (0.5, 2.0))
         result = computed(lambda x: _cropped(x, draws, attrs), x=image)  # noqa: B023
         expected = pixels(F.resized_crop(planes(image), *expected_part, list(size)))

@@ -31,7 +31,7 @@ def test_images_are_turned_upright(photo, format, number):
     stored = decoded(file)
     assert stored.shape == (12, 17, 3)
     upright = decoded(file, orientation=True)
-    # Pillow turns what is decoded here, whose pixels of a JPEG are not Pillow's.
+    # Pillow rotates the pixels decoded here, since its JPEG decoder has slightly different ones.
     full = Image.fromarray(stored)
     full.getexif()[ORIENTATION] = number
     assert np.array_equal(upright, np.asarray(ImageOps.exif_transpose(full)))

@@ -291,7 +291,7 @@ def tiled(
     is_big: bool,
     options: dict[str, Any],
 ) -> bytes:
-    """Makes a TIFF of tiles, each of which Pillow has packed as a file of its own."""
+    """Makes a TIFF of tiles, each of which Pillow has compressed as a separate file."""
     tiles = []
     for plane in image.split() if is_planar else [image]:
         for top, left in itertools.product(

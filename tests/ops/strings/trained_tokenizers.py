@@ -21,7 +21,7 @@ from tokenizers import (
     trainers,
 )
 
-# What the models learn.
+# The text that the models are trained on.
 _LEARNED = [
     "The water goes on, and the water's way isn't ours; we'll see 12345 things.",
     "Die Flüsse fließen – über Äcker, Öl und Übung: 3,14 €.",

@@ -1,4 +1,4 @@
-"""Functions that cannot be called with an example are refused where the pipeline is written."""
+"""Functions that cannot be called with an example are rejected when the pipeline is defined."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""One warning names a function that draws from a generator of the whole process."""
+"""One warning names a function that draws from the global generator of the process."""
 
 import logging
 import random

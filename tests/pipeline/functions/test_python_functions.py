@@ -197,7 +197,7 @@ def with_an_operation(example):
 @pytest.mark.parametrize("learns_first", [False, True])
 def test_yielded_examples_in_a_reused_buffer_are_copied(rows, ways, learns_first):
     def twins(example):
-        # Each call has a buffer of its own, since several threads may call it.
+        # Each call has its own buffer, since several threads may call it.
         buffer, names = np.zeros(2), np.empty(1, object)
         for number in (2 * example["n"], 2 * example["n"] + 1):
             buffer[:], names[:] = number, f"row {number}"

@@ -28,7 +28,7 @@ WAYS: Sequence[dict[str, Any]] = (
 # The memory of a window of large values, or a cache of others, and of all of a few sources.
 _WINDOW_BYTES = 8_000_000
 _SHUFFLE_BYTES = 200_000_000
-# Refused before the first batch: by `resume`, or by the first `next` after it.
+# Rejected before the first batch: by `resume`, or by the first `next` after it.
 REFUSED = (ValueError, errors.InvalidArgumentError)
 # The errors of functions, of files, and of budgets.
 FAILURES = (LookupError, errors.OpError, errors.SkippedExamples)

@@ -30,7 +30,7 @@ def _wav(samples: Any) -> bytes:
 
 
 FILES = [_wav(samples) for samples in SOUNDS]
-# What `native_sound` adds.
+# The components that `native_sound` adds.
 SUMS = [int(samples.sum() + 3 * samples[START : START + LENGTH].sum()) for samples in SOUNDS]
 
 

@@ -27,7 +27,7 @@ from tests.pipeline.generated.source import COMPRESSED, LARGE_VALUES, MANY, ONCE
 
 import headrace as hr
 
-# Caches of all programs; their keys tell them apart.
+# Caches of all programs, distinguished by their keys.
 _DIRECTORY = TemporaryDirectory(prefix="headrace-caches-")
 ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
 # The tag of a budget that may be too small.
@@ -55,7 +55,7 @@ def extended(random: Random, program: Program, count: int) -> Program:
 
 
 def tried(program: Program, *steps: Step) -> Program:
-    """A program with more stages, or the same one if a stage is refused."""
+    """A program with more stages, or the same one if a stage is rejected."""
     longer = program.then(*steps)
     least = max(step.least_pieces for step in steps)
     if least and len(program.pieces(At(Run(), 0, ALONE))) < least:

@@ -18,7 +18,7 @@ import headrace as hr
 
 __all__ = ["WRITERS", "check_table_file"]
 
-# What a text file may hold.
+# The values that a text file can store.
 _WORDS: Final = ["", "é", "a b", '"', "x,y", "two\nlines", "\t", "'", "ünïcode 🎉", "0123"]
 _COMPRESSIONS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "": bytes,
@@ -41,7 +41,7 @@ class TextColumn(NamedTuple):
 
 
 def check_table_file(writer: str, number: int, directory: Path) -> None:
-    """Writes a random file, and compares what headrace reads with the values.
+    """Writes a random file, and compares its values with those that headrace reads.
 
     Args:
         writer: One of `WRITERS`.
@@ -52,7 +52,7 @@ def check_table_file(writer: str, number: int, directory: Path) -> None:
 
 
 def _check_table(read: Callable[..., hr.Pipeline], path: Path, table: Any, random: Random) -> None:
-    """Compares some columns of a table of Arrow with what is read."""
+    """Compares some columns of an Arrow table with the values read."""
     names = random.sample(table.column_names, random.randint(1, table.num_columns))
     words = {name: TABLE_TYPES[name][1] for name in names}
     columns = {name: word if word is hr.Json else hr.Nullable(word) for name, word in words.items()}
@@ -172,7 +172,7 @@ def _text_columns(random: Random) -> dict[str, TextColumn]:
 def _check_text(
     read: Callable[..., hr.Pipeline], path: Path, columns: dict[str, TextColumn]
 ) -> None:
-    """Compares columns with what is read: all with masks, and each alone without one."""
+    """Compares columns with the values read: all with masks, and each one without."""
     nullable = {name: hr.Nullable(column.word) for name, column in columns.items()}
     pipelines = [read(path, nullable)]
     if any(value is not None for column in columns.values() for value in column.values):

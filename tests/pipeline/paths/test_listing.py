@@ -118,7 +118,7 @@ def test_file_reachable_only_by_links_is_listed_under_the_first_link(here):
 
 
 def test_links_above_the_directory_are_not_followed(here):
-    # The directory that is listed is within what the link leads to.
+    # The directory that is listed is inside the target of the link.
     assert files_below("b") == ["b/1.txt", "b/self", "b/c/[x].txt", "b/c/d/3.txt"]
     Path("b/c/d/top").symlink_to(here.parent)
     assert files_below("b/c") == ["b/c/[x].txt", "b/c/d/3.txt"]

@@ -67,7 +67,7 @@ def as_it_is(example):
 
 
 class Counting:
-    """A function with a state of its own."""
+    """A function with a state."""
 
     def __init__(self):
         self.calls = 0

@@ -286,7 +286,7 @@ class TestShards:
             mine, num_bytes = self.read(shuffled.shard(rank, world).map(of_record))
             assert mine == uninterrupted[rank::world]
             assert num_bytes == pytest.approx(everything / world, rel=0.1)
-        # Examples before a filter are read: the order counts what it keeps.
+        # Examples before a filter are read: the order counts only the examples it keeps.
         even = shuffled.map(of_record).filter(lambda example: example["number"] % 2 == 0)
         assert self.read(even.shard(1, world))[1] == everything
 

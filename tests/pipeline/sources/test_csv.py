@@ -1,4 +1,4 @@
-"""CSV files: their columns and values, and the files that are refused."""
+"""CSV files: their columns and values, and invalid files."""
 
 import csv
 import gzip

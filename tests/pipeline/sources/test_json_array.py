@@ -1,4 +1,4 @@
-"""JSON arrays: their elements are those of Python's `json`, and what isn't one array is refused."""
+"""JSON arrays: their elements match Python's `json`, and other text is rejected."""
 
 import gzip
 import itertools

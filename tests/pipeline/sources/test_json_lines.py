@@ -1,4 +1,4 @@
-"""JSON lines: their keys and values, and the lines that are refused."""
+"""JSON lines: their keys and values, and invalid lines."""
 
 import gzip
 import json

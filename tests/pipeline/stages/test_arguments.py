@@ -1,4 +1,4 @@
-"""Wrong arguments and names are refused at the call."""
+"""Invalid arguments and names are rejected at the call."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@ import pytest
 
 import headrace as hr
 
-# A program whose function waits at line 150 or ends it with SIGKILL at line 200, if it is told to,
+# A program whose function waits at line 150 or ends it with SIGKILL at line 200, if requested,
 # and that writes files up to a limit.
 PROGRAM = """
 import os, signal, sys

@@ -1,4 +1,4 @@
-"""Calls that other libraries would accept get an error that shows what to write."""
+"""Calls that other libraries would accept raise an error that suggests a replacement."""
 
 import inspect
 import re

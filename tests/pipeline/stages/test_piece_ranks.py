@@ -1,4 +1,4 @@
-"""Ranks that read whole files of their own."""
+"""Ranks that read different files."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Shuffles over a window permute pieces of files: runs of whole records of about one size."""
+"""Shuffles over a window permute pieces of files: runs of complete records of similar size."""
 
 import gzip
 import json

@@ -246,7 +246,7 @@ class TestBfloat16:
 
 
 class TensorLike:
-    """An object that converts to an array but refuses to copy, as tensors of PyTorch."""
+    """An object that converts to an array but cannot be copied, like tensors of PyTorch."""
 
     def __init__(self):
         self.array = np.zeros(3, np.float32)

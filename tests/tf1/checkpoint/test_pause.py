@@ -48,7 +48,7 @@ def test_step_finishes_even_if_the_queue_is_full(num_threads):
         with paused(session):
             assert session.run([counter, size]) == [3 + num_threads, 3]
             assert waiting(queue).num_waiting_enqueues == 0
-        # They come no further before what they have enqueued is in.
+        # They do not continue before their elements are in the queue.
         wait_until(lambda: waiting(queue).num_waiting_enqueues == num_threads)
         assert session.run([counter, size]) == [3 + num_threads, 3]
         session.run(queue.dequeue_many(num_threads))

@@ -1,4 +1,4 @@
-"""Refusals to save or restore, after which the session is as it was."""
+"""Rejected attempts to save or restore, after which the session is unchanged."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def refused(error, *words):
     return pytest.raises(error, match=".*".join(words))
 
 
-# What cannot be saved.
+# Saving
 
 
 @pytest.mark.parametrize("call", [checkpoint.save, checkpoint.restore])
@@ -147,7 +147,7 @@ def test_pipe_cannot_be_saved(session, tmp_path, path):
         assert session.run(line) == b"second"
 
 
-# What cannot be restored.
+# Restoring
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def saved(lines, path):
 
 
 def check_unchanged(lines, path, error, *words):
-    """Fails unless a session in use refuses a file and stays as it is."""
+    """Checks that a session in use rejects a file and is unchanged."""
     with open_session() as session:
         session.run([lines.count, lines.queue.enqueue_many([[b"mine", b"mine"]])])
         with refused(error, *words):
@@ -344,7 +344,7 @@ def test_text_file_is_rejected(lines, path):
 
 @given(data=st.data())
 def test_arbitrary_records_do_not_corrupt_the_session(lines, saved, tmp_path, data):
-    """Whatever they hold, they are refused, or the session takes them and continues."""
+    """Records with any contents are rejected, or the session restores them and continues."""
     records = list(tf.python_io.tf_record_iterator(str(saved)))
     index = data.draw(st.integers(1, len(records) - 1))
     junk = st.binary(max_size=30)

@@ -11,7 +11,7 @@ from headrace.tf1.compat.paths import PATHS
 
 
 def run(program, **arguments):
-    """Runs a program in a process of its own, after `install`."""
+    """Runs a program in another process, after `install`."""
     call = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     head = f"import headrace.tf1\nheadrace.tf1.compat.install({call})\n"
     done = subprocess.run(

@@ -159,7 +159,7 @@ class TestInputs:
 
 
 class TestRefusals:
-    """A wrong message is refused before anything is added."""
+    """An invalid message is rejected before anything is added."""
 
     def refused(self, message, error, match, **arguments):
         with pytest.raises(error, match=match):

@@ -9,7 +9,7 @@ import pytest
 
 import headrace.tf1 as tf
 
-# Each makes batches of two of one example, so that what all share is tested once.
+# Each makes batches of two of one example, so that shared behaviour is tested once.
 BATCHERS = {
     "batch": lambda tensors, **options: tf.train.batch(tensors, 2, **options),
     "batch_join": lambda tensors, **options: tf.train.batch_join([tensors], 2, **options),
@@ -152,7 +152,7 @@ def test_shape_of_a_join_comes_from_its_first_example(shapes, dynamic_pad, expec
         assert batch.shape.as_list() == [3, *expected]
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_zero_threads_and_negative_batch_sizes_are_rejected():
         tf.train.batch([1], -2)
 
 
-# What comes out
+# Output
 
 
 def test_examples_come_in_order_and_a_smaller_final_batch_is_dropped(pipeline, numbers):
@@ -296,7 +296,7 @@ def test_shuffled_batch_is_drawn_from_the_whole_queue(pipeline, numbers):
     assert flat(batches) != list(range(100))
 
 
-# What seeds promise: see the docstring of `shuffle_batch`
+# Seeds: see the docstring of `shuffle_batch`
 
 TIMES = 20
 

@@ -1,4 +1,4 @@
-"""Fed numbers that a tensor's type cannot hold: a warning, or an error if asked."""
+"""Fed numbers that a tensor's type cannot represent: a warning, or an error on request."""
 
 import math
 import re

@@ -15,7 +15,7 @@ def run() -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def hidden() -> Callable[[Any], Any]:
-    """Makes a tensor of a value of which the graph knows neither the value nor the shape."""
+    """Makes a tensor whose value and shape are unknown to the graph."""
     return lambda value, dtype=None: tf.placeholder_with_default(
         tf.constant(value, dtype=dtype), None
     )

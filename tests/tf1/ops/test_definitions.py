@@ -35,7 +35,7 @@ def python_stems() -> dict[str, str]:
 
 
 def rust_stems() -> dict[str, set[str]]:
-    """Finds for each type with a kernel `family/stem` of every file that tells it apart.
+    """Returns, for each type with a kernel, `family/stem` of every file that mentions it.
 
     A room's `mod.rs` counts as the module in which the arm of its table makes the kernel.
     """

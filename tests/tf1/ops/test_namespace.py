@@ -1,4 +1,4 @@
-"""`headrace.tf1.ops` lists every operation under one name, with arguments of its own."""
+"""`headrace.tf1.ops` lists every operation under one name, without arguments for TensorFlow 1."""
 
 import ast
 import inspect

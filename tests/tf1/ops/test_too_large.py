@@ -71,7 +71,7 @@ TOO_LARGE = {
 
 @pytest.fixture
 def items():
-    """Makes a tensor of a value of which the graph knows only the type and the rank."""
+    """Makes a tensor of which only the type and the rank are known to the graph."""
 
     def make(value):
         array = np.asarray(value)

@@ -40,7 +40,7 @@ def test_words_come_in_random_order():
         sess.run(q.enqueue_many([words]))
         dequeue = q.dequeue()
         taken = [sess.run(dequeue).decode() for _ in range(8)]
-        # Two are kept back, to be mixed with what comes: another dequeue would wait.
+        # Two stay, to be mixed with later elements: another dequeue would wait.
         assert sess.run(q.size()) == 2
         with pytest.raises(tf.errors.DeadlineExceededError):
             sess.run(dequeue, options=tf.RunOptions(timeout_in_ms=50))

@@ -83,7 +83,7 @@ def test_thread_that_does_not_stop_in_time_is_reported():
 
 
 def test_runner_fills_a_queue_from_four_threads():
-    """The example of the guide, with a coordinator of its own."""
+    """The example of the guide, with a new coordinator."""
     example = tf.constant([1.0, 2.0])
     queue = tf.RandomShuffleQueue(20, 5, tf.float32, shapes=[(2,)])
     enqueue_op = queue.enqueue(example)
@@ -156,7 +156,7 @@ def test_one_operation_of_a_runner_can_increment_a_counter():
         numbers = [sess.run(queue.dequeue()) for _ in range(10)]
         coord.request_stop()
         coord.join(enqueue_threads)
-        # What is left can still be taken, then comes the end.
+        # The remaining elements can still be dequeued; then the input ends.
         numbers += [sess.run(queue.dequeue()) for _ in range(sess.run(queue.size()))]
         with pytest.raises(tf.errors.OutOfRangeError):
             sess.run(queue.dequeue())

@@ -82,7 +82,7 @@ def test_loop_reads_every_example_of_every_epoch_until_the_end(squares):
                 taken += zip(*batch, strict=True)
         except tf.errors.OutOfRangeError:
             pass
-        # Nobody has asked for the stop: the input has ended.
+        # Nothing requested the stop: the input has ended.
         assert not coord.should_stop()
         coord.request_stop()
         coord.join(threads)

@@ -272,7 +272,7 @@ def test_course_notes_program_enqueues_from_four_threads():
 
 
 class CustomRunner:
-    """Threads of the program feed a queue that shuffles: what was done where a runner cannot."""
+    """Threads of the program feed a shuffling queue, in place of a runner."""
 
     def __init__(self):
         self.dataX = tf.placeholder(dtype=tf.float32, shape=[None, 4])

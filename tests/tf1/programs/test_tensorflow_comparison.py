@@ -10,7 +10,7 @@ from tensorflow_comparison.__main__ import are_same, outcomes
 
 ROOT = Path(__file__).parents[3]
 
-# The table keeps its cases in a module, so each test loads it in a process of its own.
+# The table keeps its cases in a module, so each test loads it in a new process.
 LOAD = """
 import sys
 from pathlib import Path

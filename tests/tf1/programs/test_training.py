@@ -64,7 +64,7 @@ def test_monitored_training_with_a_logging_hook(image_files, tmp_path):
     lines = []
 
     class LoggerHook(tf.train.SessionRunHook):
-        """Tells the loss and the speed now and then."""
+        """Logs the loss and the speed at intervals."""
 
         def begin(self):
             self._step = -1

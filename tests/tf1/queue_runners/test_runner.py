@@ -338,7 +338,7 @@ def test_functions_that_end_the_input_together_are_logged_once(caplog):
 
     for _ in range(20):
         caplog.clear()
-        # A graph of its own: otherwise the runners of earlier rounds start again, and a stop that
+        # A new graph: otherwise the runners of earlier rounds start again, and a stop that
         # comes before their first run leaves others alone at the barrier.
         with tf.Graph().as_default():
             assert fill_from(end, tf.train.Coordinator(), num_threads=8) == []

@@ -13,7 +13,7 @@ from headrace.tf1.queues import FIFOQueue
 
 TIMEOUT = 30.0
 SECONDS = 2.0
-"""How long a call may take to end after Ctrl-C. What is promised is 0.2 s; machines are busy."""
+"""The longest time for a call to end after Ctrl-C. The promise is 0.2 s; machines are busy."""
 
 START = """
 import json, sys, threading, time

@@ -231,7 +231,7 @@ class TestRestoring:
             tf.train.Saver().restore(session, path)
 
     def test_second_session_can_continue(self, tmp_path):
-        """Train writes, a graph of its own with the same names reads."""
+        """One graph writes, and another graph with the same names reads."""
 
         def model():
             with tf.variable_scope("model"):

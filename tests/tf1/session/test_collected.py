@@ -49,7 +49,7 @@ def test_object_whose_method_is_called_by_its_session_is_collected():
 def test_object_whose_runners_were_ended_by_the_session_is_collected(monkeypatch, has_coordinator):
     """Without a coordinator the runner keeps the error that has ended it."""
     monkeypatch.setattr(threading, "excepthook", lambda args: None)
-    # Pytest keeps what is logged, with the error in it.
+    # Pytest keeps log records, which contain the error.
     monkeypatch.setattr(logging.getLogger("headrace.tf1.queue_runners.runner"), "disabled", True)
     loader = Loader(has_runner=True)
     coord = tf.train.Coordinator() if has_coordinator else None

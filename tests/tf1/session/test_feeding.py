@@ -114,7 +114,7 @@ class TestWhatMayBeFed:
         assert call.result().tolist() == [0, 0]
 
 
-# What is fed, the type of the placeholder, what comes out.
+# The feed, the type of the placeholder, and the result.
 CONVERSIONS = [
     ([[1, 2]], tf.float32, [[1.0, 2.0]]),
     ([True, False], tf.float32, [1.0, 0.0]),

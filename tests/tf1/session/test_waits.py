@@ -54,7 +54,7 @@ def thread_errors(monkeypatch):
 
 @pytest.fixture
 def other_thread():
-    """A thread that, for all the session knows, might fill a queue."""
+    """A thread that might fill a queue, as far as the session can detect."""
     end = threading.Event()
     thread = threading.Thread(target=end.wait, args=(TIMEOUT,))
     thread.start()

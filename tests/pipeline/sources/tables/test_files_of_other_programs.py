@@ -39,7 +39,7 @@ READ = [
     "pandas/int96.parquet",
     "pandas/folder",
 ]
-# Columns that are refused, with what the error says.
+# Columns that are rejected, with the words of the error.
 REFUSED = {
     ("spark/variant", "v"): "with binary in it, which JSON does not hold. Omit it, or read",
     ("duckdb/types.parquet", "date_array"): "is out of the range of times",

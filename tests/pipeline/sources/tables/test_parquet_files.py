@@ -413,7 +413,7 @@ def test_timestamps_of_96_bits_are_exact_or_rejected(tmp_path):
         list(hr.parquet(path))
     assert [row["s"] for row in hr.parquet(path, ["s"])] == [{"t": "2024-01-02T03:04:05.000000006"}]
 
-    # A program of Arrow writes down what the times were.
+    # A program of Arrow records the original times.
     write([exact], "ns", store_schema=True)
     [row] = hr.parquet(path)
     assert (row["t"], row["t"].dtype, row["l"][0]) == (exact, exact.dtype, exact)

@@ -125,7 +125,7 @@ def serialized(field: Field) -> bytes:
 
 
 def footer_of(data: bytes) -> tuple[Field, bytes]:
-    """Returns the footer of a Parquet file, and what is before it."""
+    """Returns the footer of a Parquet file and the bytes before it."""
     size = int.from_bytes(data[-8:-4], "little")
     footer, length = parsed(data[-8 - size : -8])
     assert length == size

@@ -42,7 +42,7 @@ def frame_header(jpeg, offset, value):
     return changed(jpeg, jpeg.index(b"\xff\xc0") + offset, value)
 
 
-# A decoder, what is done to its file, and parts of the error, one after the other.
+# A decoder, the change to its file, and parts of the error in order.
 DAMAGES = [
     ("JPEG", "cut short", lambda f: f[: len(f) // 2], [JPEG, "missing SOS marker", AGAIN]),
     ("JPEG", "cut in the header", lambda f: f[:20], [JPEG + "20", "contains no image", AGAIN]),

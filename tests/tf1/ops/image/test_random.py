@@ -113,7 +113,7 @@ def test_invalid_ranges_are_rejected(make, text):
 
 
 def test_typical_training_augmentation_works(run):
-    """Draws in a queue runner's loop: each example has a place, a side and a light of its own."""
+    """Draws in a queue runner's loop: each example has its own position, side and brightness."""
     image = tf.random_crop(tf.constant(np.tile(BOARD, (1, 1, 3))), [6, 6, 3])
     image = tf.image.random_flip_left_right(image)
     image = tf.image.random_brightness(tf.cast(image, tf.float32), 63)

@@ -51,7 +51,7 @@ def test_bilinear_interpolates_between_the_nearest_pixels(
             assert np.allclose(session.run(resized)[0], expected, atol=1e-3)
 
 
-# What TensorFlow gives for `SQUARES` at 2x3, with its corners aligned or not.
+# The results of TensorFlow for `SQUARES` at 2x3, with its corners aligned or not.
 SMALLER = [
     (METHODS.BILINEAR, False, [0, 2, 7.3333333, 40, 58, 79.333333]),
     (METHODS.BILINEAR, True, [0, 2.5, 9, 64, 90.5, 121]),

@@ -1,4 +1,4 @@
-"""Lookup tables: filled once in each session, and asked for whole tensors."""
+"""Lookup tables: initialized once per session, with lookups of tensors."""
 
 import numpy as np
 import pytest

@@ -54,7 +54,7 @@ def test_enqueue_returns_nothing(kind, sess):
     assert sess.run(kind.make().enqueue(kind.element(1))) is None
 
 
-# The structure of what is given
+# The structure of the arguments
 
 
 @pytest.mark.parametrize("vals", [1, [1], (1,), np.int32(1), np.array(1), np.array([1])[0]])

@@ -11,7 +11,7 @@ INVALID = tf.errors.InvalidArgumentError
 
 
 def enqueue(sess, queue, *elements):
-    """Enqueues elements of which the graph knows no shape."""
+    """Enqueues elements whose shapes are unknown to the graph."""
     fed = [tf.placeholder(dtype) for dtype in queue.dtypes]
     operation = queue.enqueue(fed)
     for element in elements:
@@ -36,7 +36,7 @@ def test_batch_is_padded_to_its_largest_element(sess, dtype, values, filler, met
     batch = sess.run(getattr(queue, method)(3))
     assert batch.dtype == tf.as_dtype(dtype).as_numpy_dtype
     assert batch.tolist() == [[a, filler], [a, b], [filler, filler]]
-    # What stands alone is not padded.
+    # A single element is not padded.
     assert sess.run(queue.dequeue()).tolist() == [b] * 5
 
 

@@ -17,7 +17,7 @@ def index():
     return tf.placeholder(tf.int32)
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize("make_queues", [lambda q: (q, q), lambda q: [], lambda q: None])
@@ -62,7 +62,7 @@ def test_index_must_be_a_scalar_integer(bad, error, text):
         tf.QueueBase.from_list(bad, [make(), make()])
 
 
-# What the result is
+# The result
 
 
 def test_result_is_a_queue_named_after_the_selection(index):

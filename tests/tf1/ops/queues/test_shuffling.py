@@ -31,7 +31,7 @@ ORDERS = {
         (7, 1),
         [8, 11, 5, 12, 15, 3, 19, 13, 10, 14, 1, 4, 7, 18, 2, 16, 9, 6, 0, 17],
     ),
-    # Without a seed of its own, a shared queue gets one from its name.
+    # A shared queue without a seed derives one from its name.
     (0, None, "sh"): (
         (0, 716805004),
         [13, 1, 7, 12, 18, 3, 8, 6, 15, 16, 4, 11, 17, 14, 0, 19, 2, 5, 10, 9],
@@ -162,7 +162,7 @@ def test_queues_with_one_shared_name_have_the_same_graph_seed():
     assert seeds(make(shared_name="sh")) != seeds(make(shared_name="other"))
 
 
-# What is kept back
+# min_after_dequeue
 
 
 def test_open_queue_keeps_min_after_dequeue_elements(sess):

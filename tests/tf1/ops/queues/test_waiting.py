@@ -258,7 +258,7 @@ def test_cancelling_close_ends_every_waiting_enqueue_and_close_at_once(kind, ses
         with pytest.raises(CANCELLED, match=ENQUEUE_CANCELLED):
             call.result()
     assert sess.run(queue.is_closed())
-    # What the batch had put in stays.
+    # Elements that the batch had added stay.
     assert drained(kind, sess, queue) == [0, 1, 2]
     with pytest.raises(tf.errors.OutOfRangeError):
         sess.run(queue.dequeue())

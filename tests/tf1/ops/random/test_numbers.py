@@ -41,7 +41,7 @@ def test_shape_and_type_are_kept():
     assert (shuffled.dtype, shuffled.shape.as_list()) == (tf.string, [None, 2])
 
 
-# What TensorFlow gives for three numbers with `seed=7`.
+# The first three numbers of TensorFlow with `seed=7`.
 FIRST = [
     (tf.random_uniform, "float16", [0.4443359375, 0.8154296875, 0.1376953125]),
     (tf.random_uniform, "float32", [0.48394096, 0.50620306, 0.25514376]),

@@ -151,7 +151,7 @@ def test_damaged_tfrecord_files_in_the_iterator(make_file, compression, data, co
         records.extend(tf.python_io.tf_record_iterator(path, compression))
     except tf.errors.DataLossError as error:
         message = error.message.removeprefix(f"{path}: ")
-    # What `extend` had taken before an error is in the list, too.
+    # The list also contains the records read before an error.
     assert (len(records), message) == (count, text)
 
 
@@ -287,7 +287,7 @@ def test_damaged_file_fails_the_same_way_in_every_call(make_file, reading):
 
 
 def test_threads_with_their_own_readers_continue_with_the_next_file(make_file):
-    """As docs/tf1/errors.md shows: of a damaged file what is before the damage, of others all."""
+    """Reads as in docs/tf1/errors.md: the records before the damage, and all of other files."""
     paths, expected = [], []
     for number in range(24):
         data = flipped(PLAIN, 32) if number % 3 == 1 else PLAIN

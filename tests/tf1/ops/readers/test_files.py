@@ -92,7 +92,7 @@ class TestMatchingFiles:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
 
-    # What TensorFlow gives.
+    # The result of TensorFlow.
     @pytest.mark.parametrize(
         ("pattern", "names"),
         [

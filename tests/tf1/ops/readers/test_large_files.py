@@ -82,7 +82,7 @@ with tf.Session() as session:
 """
 
 
-# Reads with little memory what is larger; prints the class and the text of the error.
+# Reads a larger file with little memory; prints the class and the text of the error.
 READ_WITH_LITTLE = """
 import resource, sys
 import headrace.tf1 as tf

@@ -32,7 +32,7 @@ class TestEveryType:
         size = np.dtype(dtype.as_numpy_dtype).itemsize
         content = bytes([0, 1] * size)
         decoded = decode(content, dtype, little_endian=False)
-        # A complex number is turned round as a whole.
+        # All bytes of a complex number are reversed.
         assert decoded.tobytes() == content[:size][::-1] + content[size:][::-1]
 
 

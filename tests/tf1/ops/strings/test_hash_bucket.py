@@ -4,7 +4,7 @@ import pytest
 
 import headrace.tf1 as tf
 
-# What TensorFlow gives for the words below.
+# The results of TensorFlow for the words below.
 STRONG = [646, 622, 435, 326]
 FIRST = [868, 938, 899, 341]
 

@@ -79,7 +79,7 @@ def test_initializer_rejects_invalid_arguments(call, error, words):
         call()
 
 
-# What TensorFlow's initializers give with seed 3, for shapes of one, two and three dimensions.
+# The values of TensorFlow's initializers with seed 3, for shapes of one, two and three dimensions.
 UNIFORM = [-0.22614121437072754, -0.27994751930236816, 0.9537591934204102, -0.8269672393798828]
 NORMAL = [1.0616620779037476, -0.8785783052444458, 0.11187215894460678, 0.18511717021465302]
 

@@ -1,4 +1,4 @@
-"""Runs that tell when each operation began and ended."""
+"""Runs that record the begin and the end of each operation."""
 
 import json
 import threading
