@@ -235,6 +235,8 @@ class EndsAt(Numbers):
                 time.sleep(600)
             elif self.how == "exit":
                 os._exit(3)
+            elif self.how == "SystemExit":
+                raise SystemExit(3)
             else:
                 os.kill(os.getpid(), self.how)
         return super().__getitem__(index)

@@ -15,6 +15,7 @@ from tests.torch import datasets
 from tests.torch.datasets import as_plain
 from torch.utils.data import BatchSampler, RandomSampler, SubsetRandomSampler
 from torch.utils.data import DataLoader as TorchLoader
+from torch.utils.data.datapipes.iter import IterableWrapper
 
 from headrace.torch import DataLoader
 
@@ -368,6 +369,25 @@ def test_a_persistent_loop_that_is_abandoned():
         return [list(loader), list(loader)]
 
     check_same(program)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("persistent", [False, True])
+def test_data_pipes(persistent, workers):
+    def make(kind):
+        pipe = IterableWrapper(list(range(23))).shuffle().sharding_filter()
+        is_kept = persistent and workers > 0
+        return kind(pipe, 3, True, num_workers=workers, persistent_workers=is_kept)
+
+    check_same(epochs(make, number=3))
+    expected, loader = [], make(DataLoader)
+    for number, batch in enumerate(loader):
+        expected.append(batch.tolist())
+        if number == 2:
+            state = loader.state_dict()
+    again = make(DataLoader)
+    again.load_state_dict(state)
+    assert [batch.tolist() for batch in again] == expected[3:]
 
 
 def test_sharing_of_values_with_workers():

@@ -212,7 +212,7 @@ def test_tensors_and_arrays_of_any_kind_arrive_as_they_were():
         assert got["half"][0] == 77, "two views of a storage stay such"
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, "exit"])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, "exit", "SystemExit"])
 def test_a_worker_that_ends_is_an_error_that_names_the_sample(how):
     loader = DataLoader(datasets.EndsAt(17, how), batch_size=4, num_workers=2)
     batches, received = iter(loader), []
@@ -221,7 +221,7 @@ def test_a_worker_that_ends_is_an_error_that_names_the_sample(how):
         received.extend(batch.tolist() for batch in batches)
     assert received == np.arange(16).reshape(4, 4).tolist()
     assert "the sample with index 17" in str(error.value)
-    if how == "exit":
+    if how in ("exit", "SystemExit"):
         assert "exited unexpectedly with exit code 3" in str(error.value)
     else:
         assert f"is killed by signal: {signal.strsignal(how)}" in str(error.value)

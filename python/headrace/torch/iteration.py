@@ -5,7 +5,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
+from torch.utils.data.graph_settings import apply_random_seed
 
 from headrace.torch.fetching import load_state
 from headrace.torch.indices import Indices, begins_late, finish, stateful_sampler
@@ -20,6 +22,8 @@ class LoaderIteration(_BaseDataLoaderIter):  # type: ignore[misc]
     """One epoch of a loader, or several with persistent workers."""
 
     _IterableDataset_len_called: int | None
+    _shared_seed: int | None
+    _dataset: Any
 
     def _begin_epoch(
         self,
@@ -46,6 +50,7 @@ class LoaderIteration(_BaseDataLoaderIter):  # type: ignore[misc]
         else:
             self._begin_new(loader._index_sampler, resumed, opens)
         progress.len_called = self._IterableDataset_len_called
+        progress.shared_seed = self._shared_seed
 
     def _begin_new(
         self, sampler: Any, before: LoaderState | None, opens: Callable[[], None]
@@ -77,6 +82,10 @@ class LoaderIteration(_BaseDataLoaderIter):  # type: ignore[misc]
             opens()
         set_generators(progress.generators, randomness.first_generators)
         self._base_seed = randomness.base_seed
+        if resumed.shared_seed is not None:
+            self._shared_seed = resumed.shared_seed
+            generator = torch.Generator().manual_seed(resumed.shared_seed)
+            self._dataset = apply_random_seed(self._dataset, generator)
         progress.go_on(resumed)
         self._indices = Indices(sampler, self._sampler_iter)
         if self._dataset_kind == _DatasetKind.Iterable:

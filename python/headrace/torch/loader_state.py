@@ -123,6 +123,7 @@ class LoaderState:
         workers: The states of worker processes.
         next_worker: The worker that makes the next batch.
         pending: The indices before the position whose batches have not come, each with its worker.
+        shared_seed: The seed of a DataPipe.
     """
 
     facts: Mapping[str, Any]
@@ -136,6 +137,7 @@ class LoaderState:
     workers: tuple[WorkerState, ...] = ()
     next_worker: int = 0
     pending: tuple[tuple[int, Any], ...] = ()
+    shared_seed: int | None = None
 
     @property
     def has_begun(self) -> bool:
@@ -149,7 +151,7 @@ class LoaderState:
             "_sampler_iter_state": self.position.iterator,
             "_sampler_iter_yielded": self.position.num_batches,
             "_IterableDataset_len_called": self.len_called,
-            "_shared_seed": None,
+            "_shared_seed": self.shared_seed,
         }
         ours = {
             "version": _VERSION,
@@ -223,6 +225,7 @@ class LoaderState:
             ),
             randomness=EpochRandomness.decoded(base_seed, ours["random"]),
             len_called=main["_IterableDataset_len_called"],
+            shared_seed=main["_shared_seed"],
         )
         if snapshot is None:
             return replace(

@@ -96,7 +96,10 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
     def _open(self, loader: Any) -> None:
         """Does what PyTorch does before the first index: it opens the sampler's iterator twice."""
         _BaseDataLoaderIter.__init__(self, loader)
+        # Workers get the seed that was drawn first.
+        shared_seed = self._shared_seed
         _BaseDataLoaderIter._reset(self, loader, True)
+        self._shared_seed = shared_seed
 
     def _start_workers(self, loader: Any, states: list[WorkerState] | None) -> None:
         context = loader.multiprocessing_context or torch.multiprocessing

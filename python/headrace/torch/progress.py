@@ -29,6 +29,7 @@ class Progress:
         workers: The states of worker processes.
         next_worker: The worker that makes the next batch.
         pending: See `LoaderState`.
+        shared_seed: See `LoaderState`.
         times: How long the loop and the dataset took.
     """
 
@@ -52,6 +53,7 @@ class Progress:
         self.workers: list[WorkerState] = []
         self.next_worker = 0
         self.pending: tuple[tuple[int, Any], ...] = ()
+        self.shared_seed: int | None = None
 
     def go_on(self, resumed: LoaderState) -> None:
         """Continues from a state within an epoch."""
@@ -84,6 +86,7 @@ class Progress:
             tuple(self.workers),
             self.next_worker,
             self.pending,
+            self.shared_seed,
         )
 
 

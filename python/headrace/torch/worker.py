@@ -225,6 +225,7 @@ class _Worker:
         except Stopped:
             raise
         except Exception as error:
+            self._program.call_status.forget_calls()
             if isinstance(error, StopIteration) and self._plan.is_iterable:
                 self._has_ended = True
                 self._writer.segments.give_up()
@@ -234,8 +235,8 @@ class _Worker:
             self._writer.segments.give_up()
             self._send(AnswerKind.ERROR, wrapped)
             return
-        finally:
-            self._program.call_status.forget_calls()
+        # If the process ends instead, the program must know the sample.
+        self._program.call_status.forget_calls()
         self._num_batches += 1
         is_due = not self._plan.is_iterable or self._num_batches % self._plan.every == 0
         try:

@@ -62,7 +62,9 @@ def _cause(end: WorkerEnded) -> str:
 
 
 def _remedy(code: int | None) -> str:
-    if code is not None and code >= 0:
+    if code is None:
+        return "Its standard error may say why."
+    if code >= 0:
         return "The dataset has called sys.exit or os._exit, or a library did."
     if code == -signal.SIGKILL:
         return (
