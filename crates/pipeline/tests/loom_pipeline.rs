@@ -102,7 +102,7 @@ fn workers<const N: usize>(executor: &Arc<Executor>) -> [JoinHandle<()>; N] {
 /// many it did.
 fn work_as_python_worker(executor: &Executor) -> usize {
     let mut num_done = 0;
-    while let Some(task) = executor.take_python(0) {
+    while let Some((task, _)) = executor.take_python(0) {
         num_done += 1;
         task.slot.set(outcome(num_done));
         executor.end_python();

@@ -264,6 +264,10 @@ def slow(example):
     return {"n": example["n"]}
 
 
+def first_value(example):
+    return {"x": example["x"][0]}
+
+
 def numbered(count):
     for number in range(count):
         yield {"n": number, "x": np.full(number % 3, number), "process": os.getpid()}

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import itertools
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import pytest
 from tests.pipeline.workers import picklable
 
 import headrace as hr
+from headrace.pipeline.workers.remote import RemoteWorker
 from headrace.testing import dump_waits
 
 TIMEOUT = 60
@@ -61,6 +63,42 @@ def test_two_processes_call_the_function_and_results_stay_in_order():
     assert len(processes) == 2
     assert os.getpid() not in processes
     assert not any(map(is_there, processes)), "those of a plain iteration end with it"
+
+
+@pytest.fixture
+def exchanges(monkeypatch):
+    """The blocks that are sent to workers, and the results."""
+    exchanges = []
+    send, result = RemoteWorker.send, RemoteWorker.result
+
+    def recorded_send(worker, place, block):
+        exchanges.append((worker, block.limit))
+        return send(worker, place, block)
+
+    def recorded_result(worker, place):
+        message = result(worker, place)
+        exchanges.append((worker, None))
+        return message
+
+    monkeypatch.setattr(RemoteWorker, "send", recorded_send)
+    monkeypatch.setattr(RemoteWorker, "result", recorded_result)
+    return exchanges
+
+
+def test_worker_has_its_next_block_while_it_works(exchanges):
+    result = taken(rows(200).map(picklable.slow, num_processes=1))
+    assert [example["n"] for example in result] == list(range(200))
+    num_waiting = list(itertools.accumulate(-1 if n is None else 1 for _, n in exchanges))
+    assert max(num_waiting) == 2
+    assert num_waiting.count(2) >= 5
+
+
+def test_small_groups_of_rows_are_sent_together(exchanges):
+    large = hr.arrays({"x": np.zeros((2_000, 64 << 10), np.uint8)})
+    mean = large.map(picklable.first_value, num_processes=2)
+    assert len(list(mean)) == 2_000
+    # The source reads four rows at a time. On a busy machine, 20 ms of work are few rows.
+    assert max(n or 0 for _, n in exchanges) > 4
 
 
 def check_same(one, other):
@@ -246,12 +284,14 @@ def test_dead_worker_is_an_error_with_record_and_signal(function, words):
     assert caught.value.__notes__ == [f"in map({function.__name__}), at arrays: row 30"]
 
 
-def test_examples_that_kill_or_fail_a_worker_can_be_skipped():
-    died = iter(rows().map(picklable.kills_itself, num_processes=2).skip_errors(5))
+@pytest.mark.parametrize("num_processes", [1, 2])
+def test_examples_that_kill_or_fail_a_worker_can_be_skipped(num_processes):
+    """A block that waits at a worker that dies is sent to another worker."""
+    died = iter(rows().map(picklable.kills_itself, num_processes=num_processes).skip_errors(5))
     assert [int(e["n"]) for e in died] == [n for n in range(100) if n not in (30, 31, 77)]
     assert [left.record_number for left in died.skipped] == [30, 31, 77]
     assert all("SIGKILL" in left.reason for left in died.skipped)
-    failed = iter(rows().map(picklable.fails_often, num_processes=2).skip_errors(20))
+    failed = iter(rows().map(picklable.fails_often, num_processes=num_processes).skip_errors(20))
     assert [int(e["n"]) for e in failed] == [n for n in range(100) if n % 10 != 3]
     assert [left.record_number for left in failed.skipped] == list(range(3, 100, 10))
 
@@ -293,10 +333,12 @@ def test_hanging_call_is_shown_and_its_worker_exits_with_the_iteration(tmp_path,
     [file] = tmp_path.glob("waits-*")
     process = int(file.name.removeprefix("waits-"))
     assert "map(Waits): the call for arrays: row 5, in a block" in dump_waits()
+    wait_until(lambda: "map(Waits): waiting for its turn, in a block" in dump_waits())
     # A slow machine may have warned of the first call, for which the worker starts.
     call = "map(Waits): the call for arrays: row 5"
     warning = f"{call} has taken more than 0.05 s and is still running"
     wait_until(lambda: warning in caplog.messages)
+    assert not any("its turn" in message for message in caplog.messages)
     assert is_there(process)
     batches.close()
     wait_until(lambda: not is_there(process))

@@ -46,6 +46,8 @@ struct State {
     tasks: Tasks,
     /// The current work of each worker.
     workers: Vec<Worker>,
+    /// The number of tasks that the threads of each Python worker have taken.
+    num_taken: Vec<u64>,
     /// Tasks in progress.
     num_running: usize,
     /// Idle workers that have not been called.
@@ -124,6 +126,7 @@ impl Executor {
             is_changed: false,
             tasks: Tasks::new(num_python_workers),
             workers: Vec::new(),
+            num_taken: vec![0; num_python_workers],
             num_running: 0,
             num_idle: 0,
             num_called: 0,
@@ -269,9 +272,9 @@ impl Executor {
         }
     }
 
-    /// Waits for the next task of a Python worker; `None` once the pipeline is closed.
-    /// [`Executor::end_python`] must follow.
-    pub fn take_python(&self, python_worker: usize) -> Option<PythonTask> {
+    /// Waits for the next task of a Python worker; returns it with the number of tasks that were
+    /// taken before, or `None` once the pipeline is closed. [`Executor::end_python`] must follow.
+    pub fn take_python(&self, python_worker: usize) -> Option<(PythonTask, u64)> {
         let mut state = self.state.lock();
         loop {
             if state.is_closed {
@@ -282,7 +285,9 @@ impl Executor {
             state.is_changed |= state.tasks.drop_unwanted(python_worker);
             if let Some(task) = state.tasks.pop_python(python_worker) {
                 state.num_running += 1;
-                return Some(task);
+                let num_taken = state.num_taken.get_mut(python_worker)?;
+                *num_taken += 1;
+                return Some((task, *num_taken - 1));
             }
             state = match state.must_ask(self.max_outputs) {
                 true => self.ask(state, self.max_outputs),

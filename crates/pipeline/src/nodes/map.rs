@@ -36,6 +36,8 @@ pub enum Worker {
         num_callers: usize,
         /// The number of functions that it calls one after the other.
         num_functions: usize,
+        /// True if worker processes call them.
+        in_processes: bool,
     },
 }
 
@@ -56,6 +58,8 @@ pub struct Map {
     input: Input,
     /// Rows of the input that are not in a task yet.
     waiting: Rows,
+    /// A report of rows that the input skipped after the waiting ones.
+    waiting_event: Option<SkipEvent>,
     worker: Worker,
     /// The number of tasks begun before their results are requested.
     ahead: usize,
@@ -107,6 +111,7 @@ impl Map {
         Self {
             input,
             waiting,
+            waiting_event: None,
             worker,
             ahead: if position.synchronous { 1 } else { ahead },
             position,
@@ -158,32 +163,58 @@ impl Map {
         Ok(())
     }
 
-    /// Polls for rows if there are none; returns whether there are some now.
+    /// Polls for rows until there are enough for a task; returns whether one should begin now.
     fn fill(&mut self, context: &mut Context) -> bool {
-        if !self.waiting.is_empty() {
-            return true;
-        }
-        let Input::Open(input) = &mut self.input else { return false };
-        match input.pull(context) {
-            Ok(Poll::Ready(rows)) => self.waiting = rows,
-            Ok(Poll::SkipEvent(skip_event)) => {
+        loop {
+            if self.waiting.is_empty()
+                && let Some(skip_event) = self.waiting_event.take()
+            {
                 // It keeps its position among the results.
                 self.places.add_event(&skip_event, self.position.skipper);
                 self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(skip_event)));
-                return self.ring.len() < self.ahead && self.fill(context);
-            }
-            Ok(Poll::Pending) => {
-                if self.ring.is_empty() {
-                    self.starving_since.get_or_insert_with(Instant::now);
+                if self.ring.len() >= self.ahead {
+                    return false;
                 }
             }
-            Ok(Poll::End) => {
-                self.ended = input.ended();
-                self.input = Input::Ended;
+            if self.waiting_event.is_some() || self.waiting.len() >= self.enough_rows(context.budget.room_bytes()) {
+                return true;
             }
-            Err(error) => self.input = Input::Failed(error),
+            let Input::Open(input) = &mut self.input else { return !self.waiting.is_empty() };
+            match input.pull(context) {
+                Ok(Poll::Ready(rows)) if self.waiting.is_empty() => self.waiting = rows,
+                Ok(Poll::Ready(rows)) => self.waiting.append(&rows),
+                Ok(Poll::SkipEvent(skip_event)) => self.waiting_event = Some(skip_event),
+                Ok(Poll::Pending) => {
+                    if self.ring.is_empty() && self.waiting.is_empty() {
+                        self.starving_since.get_or_insert_with(Instant::now);
+                    }
+                    // More rows come before all threads have ended their tasks.
+                    return !self.waiting.is_empty() && self.ring.len() < self.num_callers();
+                }
+                Ok(Poll::End) => {
+                    self.ended = input.ended();
+                    self.input = Input::Ended;
+                }
+                Err(error) => self.input = Input::Failed(error),
+            }
         }
-        !self.waiting.is_empty()
+    }
+
+    /// The number of rows with which a task begins although the input has more.
+    fn enough_rows(&self, limit_bytes: usize) -> usize {
+        match self.worker {
+            Worker::Python { in_processes: true, .. } if !self.position.synchronous => {
+                self.size_estimate.rows_of_message(&self.waiting, SizeEstimate::wanted_bytes_of_call(limit_bytes))
+            }
+            _ => 1,
+        }
+    }
+
+    fn num_callers(&self) -> usize {
+        match self.worker {
+            Worker::Python { num_callers, .. } => num_callers,
+            Worker::Pool(_) => 1,
+        }
     }
 
     /// True if rows that came together may be split between tasks.
@@ -211,6 +242,7 @@ impl Map {
             (true, _) if self.position.synchronous => (1, self.size_estimate.bytes_of(1, &self.waiting)),
             (true, _) => {
                 let num_rows = match self.worker {
+                    Worker::Python { in_processes: true, .. } => self.enough_rows(limit_bytes).min(self.waiting.len()),
                     Worker::Python { num_callers, .. } => {
                         let wanted_bytes = SizeEstimate::wanted_bytes_of_call(limit_bytes);
                         self.size_estimate.part_for(num_callers, &self.waiting, wanted_bytes)
@@ -419,7 +451,7 @@ impl Node for Map {
             }
             if let Some(error) = error {
                 self.input = Input::Failed(error);
-                self.waiting = Rows::new();
+                (self.waiting, self.waiting_event) = (Rows::new(), None);
                 if !self.ring.is_in_any_order() {
                     self.ring = Ring::new();
                 }

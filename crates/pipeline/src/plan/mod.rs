@@ -126,6 +126,8 @@ pub enum Step {
         num_callers: usize,
         /// The number of functions that it calls one after the other.
         num_functions: usize,
+        /// True if worker processes call them.
+        in_processes: bool,
         /// The estimated size of its results.
         size_estimate: SizeEstimate,
     },

@@ -223,10 +223,18 @@ impl Step {
     ) -> Result<Box<dyn Node>> {
         let (worker, size_estimate) = match self {
             Self::Map(stages, size_estimate) => (Worker::Pool(Arc::clone(stages)), size_estimate),
-            Self::MapPython { python_worker, is_one_to_one, num_callers, num_functions, size_estimate } => {
+            Self::MapPython {
+                python_worker,
+                is_one_to_one,
+                num_callers,
+                num_functions,
+                in_processes,
+                size_estimate,
+            } => {
                 let (python_worker, is_one_to_one) = (*python_worker, *is_one_to_one);
-                let (num_callers, num_functions) = (*num_callers, *num_functions);
-                (Worker::Python { python_worker, is_one_to_one, num_callers, num_functions }, size_estimate)
+                let (num_callers, num_functions, in_processes) = (*num_callers, *num_functions, *in_processes);
+                let worker = Worker::Python { python_worker, is_one_to_one, num_callers, num_functions, in_processes };
+                (worker, size_estimate)
             }
             // The others leave each row unchanged.
             _ => return Ok(node),

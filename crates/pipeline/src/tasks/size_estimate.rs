@@ -22,6 +22,8 @@ const CALL_BYTES: usize = 4 << 20;
 const TASK_TIME: Duration = Duration::from_millis(8);
 /// The shortest one, if there are rows for it, since each task costs a crossing into Python.
 const LEAST_TASK_TIME: Duration = Duration::from_micros(500);
+/// The time of a task of a worker process. A message wakes it, and its answer wakes a thread.
+const MESSAGE_TIME: Duration = Duration::from_millis(20);
 /// The same, as a fraction of the budget.
 const PART_OF_BUDGET: usize = 64;
 
@@ -61,20 +63,46 @@ impl SizeEstimate {
         self.0.most_rows.fetch_max(num_rows, Ordering::Relaxed);
     }
 
-    /// Adds the time that so many rows took.
+    /// Adds the time that so many rows took. The last times count most, since a first call may
+    /// import a library.
     pub fn add_time(&self, num_rows: usize, time: Duration) {
-        let time = usize::try_from(time.as_nanos()).unwrap_or(usize::MAX);
-        raise(&self.0.row_ns, time.div_ceil(num_rows.max(1)));
+        let time = usize::try_from(time.as_nanos()).unwrap_or(usize::MAX).div_ceil(num_rows.max(1)).max(1);
+        let mean = match self.0.row_ns.load(Ordering::Relaxed) {
+            0 => time,
+            before => before / 2 + time.div_ceil(2),
+        };
+        self.0.row_ns.store(mean, Ordering::Relaxed);
     }
 
     /// The number of rows for a task of a Python function with `num_threads` threads: at most
     /// `part_of`, few enough that each thread has some, and for no longer than a few milliseconds.
     pub fn part_for(&self, num_threads: usize, rows: &Rows, wanted_bytes: usize) -> usize {
         let most = self.part_of(rows, wanted_bytes);
-        let row_ns = self.0.row_ns.load(Ordering::Relaxed) as u128;
-        let rows_of = |time: Duration| usize::try_from(time.as_nanos() / row_ns.max(1)).unwrap_or(usize::MAX);
         let share = rows.len().div_ceil(num_threads.max(1));
-        most.min(rows_of(TASK_TIME)).min(share.max(rows_of(LEAST_TASK_TIME))).max(1)
+        most.min(self.rows_within(TASK_TIME)).min(share.max(self.rows_within(LEAST_TASK_TIME))).max(1)
+    }
+
+    /// The number of rows for a message to a worker process: work for some time, unless the rows
+    /// or their results have more than `wanted_bytes`. More may be wanted than there are rows.
+    pub fn rows_of_message(&self, rows: &Rows, wanted_bytes: usize) -> usize {
+        let row_bytes = rows.num_bytes() / rows.len().max(1);
+        self.most_rows(wanted_bytes, row_bytes).min(self.rows_within(MESSAGE_TIME)).max(1)
+    }
+
+    /// The number of rows for a task of at most this time.
+    fn rows_within(&self, time: Duration) -> usize {
+        let row_ns = self.0.row_ns.load(Ordering::Relaxed) as u128;
+        usize::try_from(time.as_nanos() / row_ns.max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// The number of rows for a task whose results, and whose rows of `row_bytes` each, take at
+    /// most `wanted_bytes`.
+    fn most_rows(&self, wanted_bytes: usize, row_bytes: usize) -> usize {
+        match self.0.row_bytes.load(Ordering::Relaxed) {
+            0 => 1,
+            of_result => (wanted_bytes / of_result.max(row_bytes))
+                .clamp(1, GROWTH * self.0.most_rows.load(Ordering::Relaxed).max(1)),
+        }
     }
 
     /// The size of a task's result; `None` if it is unknown yet.
@@ -85,10 +113,7 @@ impl SizeEstimate {
     /// The number of these rows for a task whose results should take `wanted_bytes`: such that
     /// tasks are about equally large.
     pub fn part_of(&self, rows: &Rows, wanted_bytes: usize) -> usize {
-        let most = match self.0.row_bytes.load(Ordering::Relaxed) {
-            0 => 1,
-            row_bytes => (wanted_bytes / row_bytes).clamp(1, GROWTH * self.0.most_rows.load(Ordering::Relaxed).max(1)),
-        };
+        let most = self.most_rows(wanted_bytes, 0);
         rows.len().div_ceil(rows.len().div_ceil(most).max(1))
     }
 
@@ -154,6 +179,35 @@ mod tests {
         assert_eq!(estimate.part_for(1, &rows(20), 1 << 20), 20);
         estimate.add_time(1, Duration::from_secs(1));
         assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 1);
+    }
+
+    #[test]
+    fn messages_have_work_for_some_time_unless_rows_or_results_are_large() {
+        let estimate = SizeEstimate::default();
+        assert_eq!(estimate.rows_of_message(&rows(1000), 1 << 20), 1);
+        estimate.add(1, 10);
+        estimate.add_time(1, Duration::from_micros(50));
+        assert_eq!(estimate.rows_of_message(&rows(1000), 1 << 20), 8);
+        estimate.add(1000, 10_000);
+        assert_eq!(estimate.rows_of_message(&rows(3), 1 << 20), 400);
+        assert_eq!(
+            (estimate.rows_of_message(&rows(3), 1000), estimate.rows_of_message(&Rows::new(), 1000)),
+            (100, 100)
+        );
+        estimate.add_time(1, Duration::from_secs(1));
+        assert_eq!(estimate.rows_of_message(&rows(1000), 1 << 20), 1);
+        (0..12).for_each(|_| estimate.add_time(100, Duration::from_millis(5)));
+        assert_eq!(estimate.rows_of_message(&rows(1000), 1 << 20), 116);
+    }
+
+    #[test]
+    fn messages_have_few_large_rows_even_if_their_results_are_small() {
+        let estimate = SizeEstimate::default();
+        estimate.add(1000, 1000);
+        estimate.add_time(1000, Duration::from_millis(10));
+        let tensor = Tensor::from_values(Shape::new(&[4, 100]), vec![0_u8; 400]).unwrap();
+        let rows = Rows::all(Block::new(vec![Column::Dense(tensor)], 4, Provenance::Unknown).unwrap());
+        assert_eq!(estimate.rows_of_message(&rows, 1000), 10);
     }
 
     #[test]

@@ -136,6 +136,7 @@ impl MadeUp {
                     is_one_to_one: false,
                     num_callers: 1,
                     num_functions: 1,
+                    in_processes: draws.below(2) == 0,
                     size_estimate: SizeEstimate::default(),
                 };
                 ("function".to_owned(), self.then(step))

@@ -94,7 +94,7 @@ fn run(made: &MadeUp, way: Way, from: &Checkpoint) -> (RunResult, Vec<Checkpoint
 }
 
 fn work_as_python_worker(executor: &Executor, python_worker: usize) {
-    while let Some(task) = executor.take_python(python_worker) {
+    while let Some((task, _)) = executor.take_python(python_worker) {
         let block = task.rows.gather();
         thread::yield_now();
         task.slot.set(block.map(|block| Outcome::from(Rows::all(block))));

@@ -298,8 +298,11 @@ impl Execution {
     /// Waits for the next task of a Python worker thread; None once this is closed.
     fn take(&self, py: Python<'_>, python_worker: usize) -> PyResult<Option<Job>> {
         let executor = Arc::clone(&self.executor);
-        let task = py.detach(|| executor.take_python(python_worker));
-        task.map(|task| Job::begin(task, executor)).transpose().into_python(py)
+        let job = py.detach(|| {
+            let (task, number) = executor.take_python(python_worker)?;
+            Some(Job::begin(task, number, Arc::clone(&executor)))
+        });
+        job.transpose().into_python(py)
     }
 
     /// The measurements so far.

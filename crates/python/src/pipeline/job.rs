@@ -10,7 +10,7 @@ use headrace_pipeline::function_states::FunctionState;
 use headrace_pipeline::skip_event::{SkipEvent, SkipEvents, Skipped};
 use headrace_pipeline::tasks::meters::thread_time;
 use headrace_pipeline::tasks::task::{Outcome, PythonTask};
-use numpy::PyArray2;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Job {
     task: Mutex<Option<PythonTask>>,
+    /// The number of tasks that the Python worker has taken before.
+    number: u64,
     block: Arc<Block>,
     pass: u64,
     first: u64,
@@ -32,6 +34,8 @@ pub struct Job {
     skipper: Option<usize>,
     wanted_bytes: usize,
     begin: Instant,
+    /// The time that its rows took, if that is not the time since the beginning.
+    taken: Mutex<Option<Duration>>,
     /// The processor time of its thread at the beginning.
     computed: Duration,
     executor: Arc<Executor>,
@@ -60,6 +64,12 @@ impl FailedRow {
 
 #[pymethods]
 impl Job {
+    /// The number of jobs that threads of the same Python worker have taken before.
+    #[getter]
+    fn number(&self) -> u64 {
+        self.number
+    }
+
     #[getter]
     fn pass_number(&self) -> u64 {
         self.pass
@@ -114,10 +124,17 @@ impl Job {
     /// the record, the file, and the number among the rows made of the record.
     fn row_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let unknown = || Error::internal("the identity of a row is not known");
+        let num_rows = self.block.num_rows();
         let words = |row| self.block.row_id(row)?.map(|row_id| row_id.words()).ok_or_else(unknown);
-        let words = (0..self.block.num_rows()).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
-        let rows: Vec<_> = words.into_iter().map(Vec::from).collect();
-        Ok(PyArray2::from_vec2(py, &rows)?)
+        let words = (0..num_rows).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
+        PyArray1::from_vec(py, words.into_flattened()).reshape([num_rows, 4])
+    }
+
+    /// Sets the time in seconds that its rows have taken in another process, where they may have
+    /// waited for other rows. Must come before the result.
+    fn has_taken(&self, seconds: f64) {
+        let taken = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
     }
 
     /// Adds the work of another stage that was done in this task.
@@ -206,7 +223,7 @@ impl Job {
 
 impl Job {
     /// Makes the job of a task. The task fails if its rows do not fit into memory.
-    pub fn begin(mut task: PythonTask, executor: Arc<Executor>) -> Result<Self> {
+    pub fn begin(mut task: PythonTask, number: u64, executor: Arc<Executor>) -> Result<Self> {
         match gathered(&task) {
             Ok(block) => {
                 // While the function runs, its results are in memory twice.
@@ -218,6 +235,7 @@ impl Job {
                 let state = states.get();
                 Ok(Self {
                     task,
+                    number,
                     block,
                     pass,
                     first,
@@ -227,6 +245,7 @@ impl Job {
                     skipper,
                     wanted_bytes,
                     begin,
+                    taken: Mutex::new(None),
                     computed: thread_time(),
                     executor,
                     process: std::process::id(),
@@ -280,9 +299,10 @@ impl Job {
             };
             Outcome { rows, skip_events, error, state: state.map(Arc::from) }
         });
-        size_estimate.add_time(self.block.num_rows(), self.begin.elapsed());
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(|| self.begin.elapsed());
+        size_estimate.add_time(self.block.num_rows(), taken);
         if let Some(meter) = self.executor.meters().stage(self.stage) {
-            meter.busy.add(self.begin.elapsed());
+            meter.busy.add(taken);
             meter.computing.add(thread_time().saturating_sub(self.computed));
             result.iter().for_each(|outcome| meter.count(0, outcome.rows.num_bytes()));
         }

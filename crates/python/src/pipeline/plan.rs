@@ -502,9 +502,23 @@ impl Plan {
 
     /// Work by the `num_callers` threads of a Python worker, which calls `num_functions` functions
     /// for each row.
-    fn map_python(&self, python_worker: usize, is_one_to_one: bool, num_callers: usize, num_functions: usize) -> Self {
+    fn map_python(
+        &self,
+        python_worker: usize,
+        is_one_to_one: bool,
+        num_callers: usize,
+        num_functions: usize,
+        in_processes: bool,
+    ) -> Self {
         let size_estimate = SizeEstimate::default();
-        self.then(Step::MapPython { python_worker, is_one_to_one, num_callers, num_functions, size_estimate })
+        self.then(Step::MapPython {
+            python_worker,
+            is_one_to_one,
+            num_callers,
+            num_functions,
+            in_processes,
+            size_estimate,
+        })
     }
 
     fn take(&self, count: u64) -> Self {

@@ -74,8 +74,11 @@ class RunningCalls(Protocol):
         """See the class."""
 
     @property
-    def doing(self) -> str:
-        """Describes what is running: the call for an example, or the start of a worker."""
+    def doing(self) -> str | None:
+        """Describes what is running: the call for an example, or the start of a worker.
+
+        None while the block waits for its turn.
+        """
 
 
 class PythonWorker(Protocol):

@@ -81,7 +81,11 @@ class FunctionPlanning:
             one.of is one and one.effect is Effect.EACH for one in called
         ) and not keeps_state(of.function)
         self.plan = self.plan.map_python(
-            self.python_worker(worker), is_one_to_one, worker.num_callers, num_functions
+            self.python_worker(worker),
+            is_one_to_one,
+            worker.num_callers,
+            num_functions,
+            of.num_processes > 0,
         )
 
     def _goes_on(self, index: int) -> bool:

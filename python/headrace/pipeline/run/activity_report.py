@@ -48,7 +48,8 @@ def activity_lines(
         calls = list(python_worker.running.values())
         for call in calls:
             seconds = time.monotonic() - call.since
-            yield (f"{call.where}: {call.doing}, in a block started {seconds:.1f} s ago")
+            doing = call.doing or "waiting for its turn"
+            yield f"{call.where}: {doing}, in a block started {seconds:.1f} s ago"
         if num_waiting:
             where = calls[0].where if calls else "a Python function"
             yield f"{where}: {num_waiting} more blocks are waiting for it"

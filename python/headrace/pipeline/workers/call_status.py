@@ -6,7 +6,7 @@ from typing import Final
 
 __all__ = ["SharedCallStatus"]
 
-_ROW, _STEP, _STOP = range(3)
+_BLOCK, _ROW, _STEP, _STOP = range(4)
 _BYTES: Final = mmap.PAGESIZE
 
 
@@ -25,6 +25,11 @@ class SharedCallStatus:
         self._numbers = memoryview(mmap.mmap(descriptor, _BYTES)).cast("q")
         os.close(descriptor)
 
+    def begin_block(self, block: int) -> None:
+        """Records that the following calls are for the rows of this block."""
+        self.forget_calls()
+        self._numbers[_BLOCK] = block
+
     def begin_call(self, row: int, step: int) -> bool:
         """Records that a call starts, and returns whether all calls must stop."""
         self._numbers[_STEP] = step
@@ -35,10 +40,19 @@ class SharedCallStatus:
         """Records that no call is running."""
         self._numbers[_ROW] = self._numbers[_STEP] = 0
 
-    def call(self) -> tuple[int, int] | None:
-        """Returns the row and step of the last call that started; None if none has."""
+    def call(self, block: int = 0) -> tuple[int, int] | None:
+        """Returns the row and step of the last call that started for a block; None if none has.
+
+        A worker without blocks uses number 0.
+        """
+        before = self._numbers[_BLOCK]
         row, step = self._numbers[_ROW], self._numbers[_STEP]
-        return (row - 1, step) if row else None
+        is_of_block = before == self._numbers[_BLOCK] == block
+        return (row - 1, step) if row and is_of_block else None
+
+    def is_calling(self) -> bool:
+        """Returns whether a call is running, for a row of any block."""
+        return bool(self._numbers[_ROW])
 
     def must_stop(self) -> bool:
         """Returns whether all calls must stop."""

@@ -121,6 +121,7 @@ class Steps:
             coming = [int(n) for row, n in enumerate(columns[0]) if row not in left_out]
             self._functions[0].expect(coming)
         seconds, num_results = [0.0] * len(self._steps), [0] * len(self._steps)
+        ids = row_ids.tolist()
         for row, values in enumerate(zip(*columns, strict=True)):
             if row in left_out:
                 result.counts.append(0)
@@ -134,7 +135,7 @@ class Steps:
                         return result
                     begin = time.perf_counter()
                     before = rows
-                    rows = self._call(step, row, inputs, row_ids, made_rows)
+                    rows = self._call(step, row, inputs, ids[row], made_rows)
                     seconds[step] += time.perf_counter() - begin
                     num_results[step] += len(rows)
                     if stage.stage == "filter":
@@ -163,7 +164,7 @@ class Steps:
         number: int,
         row: int,
         values: Sequence[Any],
-        row_ids: npt.NDArray[np.uint64],
+        row_id: Sequence[int],
         made_rows: SharedRows | None,
     ) -> Sequence[Any]:
         """Returns the rows a step makes from one row. For the last step, only the number counts."""
@@ -171,11 +172,11 @@ class Steps:
         example = dict(zip(step.input_specs, values, strict=True))
         if row == 0 and step.output_specs is None:
             self._digest = digest_of(example)
-        result = self._recalled(number, row, example, row_ids)
+        result = self._recalled(number, example, row_id) if row == 0 else None
         if result is None:
             function, draws = self._functions[number], self._draws[number]
             if draws is not None:
-                function = _drawing(function, draws.at(*row_ids[row].tolist()))
+                function = _drawing(function, draws.at(*row_id))
             result = self._global_draws[number].watching(function)(example)
         if step.stage == "filter":
             return [values] if result else []
@@ -199,14 +200,12 @@ class Steps:
             raise
         return range(len(made_rows) - num_before)
 
-    def _recalled(
-        self, number: int, row: int, example: dict[str, Any], row_ids: npt.NDArray[np.uint64]
-    ) -> Any:
+    def _recalled(self, number: int, example: dict[str, Any], row_id: Sequence[int]) -> Any:
         """Returns the cached result if this is the first example; None otherwise."""
         step = self._steps[number]
-        if row > 0 or not step.first:
+        if not step.first:
             return None
-        key = key_of(row_ids[0].tolist(), step.seed is not None)
+        key = key_of(row_id, step.seed is not None)
         result = step.first.pop(key, digest_of(example)) if key in step.first else None
         if result is None:
             return None

@@ -58,11 +58,13 @@ class Channel:
         """
         descriptors: list[int] = []
         try:
-            self._socket.settimeout(timeout)
+            if timeout is not None:
+                self._socket.settimeout(timeout)
             header, descriptors, _, _ = socket.recv_fds(
                 self._socket, _HEADER.size, _MOST_DESCRIPTORS
             )
-            self._socket.settimeout(None)
+            if timeout is not None:
+                self._socket.settimeout(None)
             if not header:
                 raise EOFError
             header += self._exactly(_HEADER.size - len(header))

@@ -1,17 +1,18 @@
 """Python functions that worker processes call. Imported when a pipeline uses processes.
 
-Each thread of such a function has its own worker process. The thread sends a block, waits, and
-passes on the results. So blocks, order, errors and states are the same as for functions that are
-called in threads.
+Several threads serve each worker process. A thread sends a block, waits, and passes on the results.
+So blocks, order, errors and states are the same as for functions that are called in threads, and a
+worker already has its next block when it replies to the last one.
 """
 
 import itertools
 import signal
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import get_ident
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -33,6 +34,8 @@ from headrace.pipeline.values.unchanged import Unchanged
 from headrace.pipeline.workers.calls import Failure, Step
 from headrace.pipeline.workers.main_module import Surroundings
 from headrace.pipeline.workers.remote import (
+    NUM_PLACES,
+    Place,
     Processes,
     RemoteWorker,
     WorkerEnded,
@@ -102,7 +105,8 @@ class _Calls:
         self._job = job
         self._stages = stages
         self.since = time.monotonic()
-        self.worker: RemoteWorker | None = None
+        # The worker, and the number of the block there.
+        self.sent: tuple[RemoteWorker, int] | None = None
         self.has_started = False
 
     @property
@@ -116,17 +120,58 @@ class _Calls:
         return self._stages[(self._call() or (0, 0))[1]].where
 
     @property
-    def doing(self) -> str:
+    def doing(self) -> str | None:
         """See `RunningCalls`. Starting a worker includes importing the functions' modules."""
         call = self._call()
         if call is None:
+            if self.sent is not None and self.sent[0].call_status.is_calling():
+                return None  # The worker works on another block first.
             what = "communicating with" if self.has_started else "starting"
             return f"{what} its worker process"
         return f"the call for {self._job.origin(call[0]) or f'example {call[0]} of a block'}"
 
     def _call(self) -> tuple[int, int] | None:
-        worker = self.worker
-        return None if worker is None else worker.call_status.call()
+        sent = self.sent
+        return None if sent is None else sent[0].call_status.call(sent[1])
+
+
+class _Turns:
+    """Lets threads send blocks in the order in which they took them."""
+
+    def __init__(self) -> None:
+        self._changed: Final = threading.Condition()
+        # The number of the block whose turn it is, and the numbers of later blocks that don't need
+        # a turn.
+        self._next = 0
+        self._ended: set[int] = set()
+        self._is_over = False
+
+    @contextmanager
+    def of(self, number: int) -> Iterator[None]:
+        """Waits for the turn of a block, which ends with the context."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next >= number or self._is_over)
+        try:
+            yield
+        finally:
+            self.end(number)
+
+    def end(self, number: int) -> None:
+        """Ends the turn of a block, whether it was sent or not."""
+        with self._changed:
+            if number < self._next:
+                return
+            self._ended.add(number)
+            while self._next in self._ended:
+                self._ended.remove(self._next)
+                self._next += 1
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Lets all threads go on."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
 
 
 class FusedStage:
@@ -174,14 +219,17 @@ class ProcessFunctions:
             num_processes: The maximum number of processes to keep for the next iteration.
             is_batched: Whether a row is a batch.
             holders: The holders of the stages' idle workers.
-            num_callers: The number of processes that this iteration needs; None for all.
+            num_callers: The number of threads, if only one process is needed; None for as many as
+                all processes need.
             num_started: The number of processes to start; None for those that are needed.
         """
-        self.num_callers = num_processes if num_callers is None else num_callers
+        self.num_callers = NUM_PLACES * num_processes if num_callers is None else num_callers
         self.running: dict[int, RunningCalls] = {}
         self.function: object = stages[-1].function
-        num_started = self.num_callers if num_started is None else num_started
+        if num_started is None:
+            num_started = num_processes if num_callers is None else num_callers
         self.processes: Final = Processes(holders, num_started, num_processes)
+        self._turns: Final = _Turns()
         self._stages: Final = tuple(stages)
         self._is_batched = is_batched
         functions = [stage.function for stage in stages]
@@ -201,27 +249,33 @@ class ProcessFunctions:
     def is_over(self, is_over: bool) -> None:
         if is_over:
             self.processes.stop()
+            self._turns.stop()
 
     def process(self, job: engine.Job) -> None:
         """Sends a block to this thread's worker, which calls the functions for each row."""
         calls = _Calls(job, self._stages)
-        self.running[get_ident()] = calls
+        self.running[threading.get_ident()] = calls
         try:
             self._work(job, calls)
         finally:
-            del self.running[get_ident()]
+            self._turns.end(job.number)
+            del self.running[threading.get_ident()]
 
     def _work(self, job: engine.Job, calls: _Calls) -> None:
         failed: dict[int, engine.FailedRow] = {}
         limit, ended, num_restarts = job.num_rows, None, 0
         while not self.is_over:
             try:
-                answer = self._asked(job, calls, frozenset(failed), limit)
+                with self.processes.place(self._plan) as place:
+                    message = self._asked(job, calls, place, frozenset(failed), limit)
+                    self._take(job, message, place.output_arena, ended, failed)
+                return
             except WorkerEnded as end:
                 if self.is_over:
                     return
                 if end.call is None:
-                    num_restarts += 1
+                    # A call for a row of another block may have ended the worker.
+                    num_restarts += not end.was_calling
                     if num_restarts <= _MOST_RESTARTS:
                         continue
                     job.keep([], self._ended(job, end))
@@ -240,39 +294,54 @@ class ProcessFunctions:
             except BaseException as error:  # A worker cannot be started, or memory is exhausted.
                 job.keep([], noted(error, calls.where))
                 return
-            message, arena = answer
-            for failure in message.result.failed:
-                raised = self._failed(job, failure)
-                stage = self._stages[failure.step].number
-                failed[failure.row] = engine.FailedRow(failure.row, raised, stage)
-            if message.result.error is not None:
-                ended = self._failed(job, message.result.error)
-            if not message.result.is_stopped:
-                left_out = [failed[row] for row in sorted(failed)]
-                self._give(job, message, arena, ended, left_out)
-            return
+
+    def _take(
+        self,
+        job: engine.Job,
+        message: ResultMessage,
+        arena: Arena,
+        ended: BaseException | None,
+        failed: dict[int, engine.FailedRow],
+    ) -> None:
+        """Sets the result of a block that a worker sent back, unless the worker had to stop."""
+        for failure in message.result.failed:
+            raised = self._failed(job, failure)
+            stage = self._stages[failure.step].number
+            failed[failure.row] = engine.FailedRow(failure.row, raised, stage)
+        if message.result.error is not None:
+            ended = self._failed(job, message.result.error)
+        if not message.result.is_stopped:
+            job.has_taken(message.seconds)
+            self._give(job, message, arena, ended, [failed[row] for row in sorted(failed)])
 
     def _asked(
-        self, job: engine.Job, calls: _Calls, left_out: frozenset[int], limit: int
-    ) -> tuple[ResultMessage, Arena]:
-        worker = self.processes.worker(self._plan)
-        calls.worker = worker
+        self,
+        job: engine.Job,
+        calls: _Calls,
+        place: Place,
+        left_out: frozenset[int],
+        limit: int,
+    ) -> ResultMessage:
+        worker = place.worker
         try:
-            if worker.plan != self._plan.number and (refusal := worker.begin(self._plan)):
+            if refusal := worker.begin(self._plan):
                 raise refusal.unpacked()
             calls.has_started = True
             layout = Layout()
             columns = columns_of(layout, [job.column(n) for n in range(len(self._input_specs))])
             row_ids = row_ids_of(layout, job.row_ids())
-            block = RowsMessage(0, columns, row_ids, left_out, limit, job.skips_errors, False)
-            answer = worker.run(layout, block)
+            block = RowsMessage(columns, row_ids, left_out, limit, job.skips_errors)
+            place.write(layout)
+            with self._turns.of(job.number):
+                calls.sent = worker, worker.send(place, block)
+            message = worker.result(place)
         except WorkerEnded:
             self.processes.forget(worker)
             raise
         finally:
-            calls.worker, calls.has_started = None, False
+            calls.sent, calls.has_started = None, False
         self.processes.note_memory(worker)
-        return answer
+        return message
 
     @property
     def _input_specs(self) -> Specs:

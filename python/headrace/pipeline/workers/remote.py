@@ -1,11 +1,12 @@
 """The program's side of a worker process, and the workers of one iteration."""
 
 import contextlib
+import itertools
 import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -20,7 +21,18 @@ from headrace.pipeline.workers.sending import PackedError
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 from headrace.pipeline.workers.worker import ResultMessage, RowsMessage, StagesMessage
 
-__all__ = ["Processes", "RemoteWorker", "WorkerEnded", "memory_file", "start_workers"]
+__all__ = [
+    "NUM_PLACES",
+    "Place",
+    "Processes",
+    "RemoteWorker",
+    "WorkerEnded",
+    "memory_file",
+    "start_workers",
+]
+
+NUM_PLACES: Final = 2
+"""The number of blocks that a worker has at once: it works on one while the next one waits."""
 
 _STATUS_S: Final = 2.0
 _END_S: Final = 1.0
@@ -34,14 +46,22 @@ class WorkerEnded(Exception):
     Attributes:
         worker: Its process ID.
         code: Its exit code, or the negative signal number; None if it is unknown.
-        call: The row and step of its current call; None if there was none.
+        call: The row and step of its current call for the block; None if there was none.
+        was_calling: Whether a call was running, for this block or another one.
     """
 
-    def __init__(self, worker: int, code: int | None, call: tuple[int, int] | None) -> None:
-        super().__init__(worker, code, call)
+    def __init__(
+        self,
+        worker: int,
+        code: int | None,
+        call: tuple[int, int] | None,
+        was_calling: bool = False,
+    ) -> None:
+        super().__init__(worker, code, call, was_calling)
         self.worker = worker
         self.code = code
         self.call = call
+        self.was_calling = was_calling
 
     @property
     def how(self) -> str:
@@ -68,32 +88,86 @@ def memory_file() -> int:
         return os.dup(file.fileno())
 
 
-class RemoteWorker:
-    """One worker process. Only one thread at a time may use it.
+class Place:
+    """The memory that a block shares with a worker. Belongs to one thread at a time.
 
     Attributes:
-        process: Its process ID.
-        call_status: The shared page that shows its current call.
-        is_busy: Whether it has yet to answer a message.
-        plan: The number of the last plan it received.
+        worker: The worker.
+        number: The number of the place, from 0 on.
+        input_arena: The arena for rows.
+        output_arena: The arena for results.
+        is_renewed: Whether a function has kept arrays of the input, which must not change.
+        sent: The number of the block that was sent, and the locks that are free once the block
+            before it, and this one, are answered.
+    """
+
+    sent: tuple[int, threading.Lock, threading.Lock]
+
+    def __init__(self, worker: "RemoteWorker", number: int) -> None:
+        self.worker: Final = worker
+        self.number: Final = number
+        self.input_arena, self.output_arena = Arena(memory_file()), Arena(memory_file())
+        self.is_renewed = False
+
+    @property
+    def num_bytes(self) -> int:
+        """The number of bytes of shared memory."""
+        return self.input_arena.size + self.output_arena.size
+
+    def write(self, layout: Layout) -> None:
+        """Writes rows into the memory.
+
+        Raises:
+            MemoryError: If there is no memory for them.
+        """
+        if self.is_renewed:
+            self.input_arena.close()
+            self.input_arena = Arena(memory_file())
+        layout.write(self.input_arena)
+
+    def close(self) -> None:
+        """Frees the memory."""
+        for arena in (self.input_arena, self.output_arena):
+            with contextlib.suppress(OSError):
+                arena.close()
+
+
+class RemoteWorker:
+    """One worker process. Threads with a place each may use `begin`, `send` and `result`.
+
+    Attributes:
+        process: The number of the process.
+        call_status: The shared status with its current call.
+        plan: The number of its last plan.
     """
 
     def __init__(self) -> None:
         """Creates the shared memory. `start_workers` then starts the process."""
         self._channel, self._end = channels()
         self._call_status = memory_file()
-        self._input_arena, self._output_arena = Arena(memory_file()), Arena(memory_file())
-        self._is_renewed = False
+        self._places: Final = [Place(self, number) for number in range(NUM_PLACES)]
+        self._free: Final = list(self._places)
         self._owner: Final = os.getpid()
         self._offered: int | None = None
-        self.is_busy = False
         self.plan: int | None = None
+        # Held while a place is taken or given back, while functions are loaded in the process,
+        # while a block is sent, and while the exit code is read.
+        self._lock: Final = threading.Lock()
+        self._loading: Final = threading.Lock()
+        self._sending: Final = threading.Lock()
+        self._ending: Final = threading.Lock()
+        # Free once the last block has been answered, or the worker has ended.
+        self._last_answer = threading.Lock()
+        self._blocks: Final = itertools.count(1)
+        self._num_told = self._num_answers = 0
+        self._has_closed = False
+        self._codes: list[int | None] = []
 
     @property
     def descriptors(self) -> list[int]:
         """The file descriptors that are passed to the process."""
-        arenas = (self._input_arena.descriptor, self._output_arena.descriptor)
-        return [self._end.fileno(), self._call_status, *arenas]
+        arenas = [arena for each in self._places for arena in (each.input_arena, each.output_arena)]
+        return [self._end.fileno(), self._call_status, *(arena.descriptor for arena in arenas)]
 
     def begun(self, process: int) -> None:
         """Sets the ID of its process, which has started."""
@@ -108,9 +182,33 @@ class RemoteWorker:
         self._close()
 
     @property
+    def is_busy(self) -> bool:
+        """Whether a message has not been answered yet."""
+        return self._num_told != self._num_answers
+
+    @property
+    def num_free(self) -> int:
+        """The number of places that no thread uses."""
+        return len(self._free)
+
+    @property
     def num_bytes(self) -> int:
         """The number of bytes of shared memory."""
-        return self._input_arena.size + self._output_arena.size
+        return sum(place.num_bytes for place in self._places)
+
+    def take_place(self) -> Place:
+        """Returns a free place. `leave` gives it back."""
+        with self._lock:
+            return self._free.pop(0)
+
+    def leave(self, place: Place) -> None:
+        """Gives a place back."""
+        with self._lock:
+            self._free.insert(0, place)
+            if self._has_closed:
+                place.close()
+                if len(self._free) == NUM_PLACES:
+                    self._channel.close()
 
     def offer(self, plan: StagesMessage) -> None:
         """Sends functions to load, without waiting. `begin` waits for the reply.
@@ -129,32 +227,52 @@ class RemoteWorker:
         Raises:
             WorkerEnded: If the process has ended.
         """
-        while True:
-            self.offer(plan)
-            number, answer = self._offered, self.answer()
-            self._offered = None
-            if number == plan.number:
-                self.plan = number
-                return cast("PackedError | None", answer)
+        with self._loading:
+            while self.plan != plan.number:
+                self.offer(plan)
+                number, answer = self._offered, self.answer()
+                self._offered = None
+                if number == plan.number:
+                    if answer is not None:
+                        return cast("PackedError", answer)
+                    self.plan = number
+        return None
 
-    def run(self, layout: Layout, block: RowsMessage) -> tuple[ResultMessage, Arena]:
-        """Makes the process work on rows, and returns the result and the arena that contains it.
+    def send(self, place: Place, block: RowsMessage) -> int:
+        """Sends rows that were written into a place. `result` waits for the reply.
+
+        Returns:
+            The number of the block, under which its calls are recorded.
 
         Raises:
             WorkerEnded: If the process has ended.
         """
-        if self._is_renewed:
-            # A function has kept arrays of this arena, which must therefore not change.
-            self._input_arena.close()
-            self._input_arena = Arena(memory_file())
-        layout.write(self._input_arena)
-        block = replace(block, size=self._input_arena.size, is_renewed=self._is_renewed)
-        descriptors = [self._input_arena.descriptor] if self._is_renewed else []
-        self.call_status.forget_calls()
-        self.tell(block, descriptors)
-        message = cast("ResultMessage", self.answer())
-        self._is_renewed = message.keeps_arrays
-        return message, self.output_arena(message.size)
+        with self._sending:
+            number, arena, is_renewed = next(self._blocks), place.input_arena, place.is_renewed
+            message = replace(
+                block, number=number, place=place.number, size=arena.size, is_renewed=is_renewed
+            )
+            self.tell(message, [arena.descriptor] if is_renewed else [], number)
+            answered = threading.Lock()
+            answered.acquire()
+            place.sent, self._last_answer = (number, self._last_answer, answered), answered
+        return number
+
+    def result(self, place: Place) -> ResultMessage:
+        """Waits for the result of the rows that were sent. It refers to the place's memory.
+
+        Raises:
+            WorkerEnded: If the process has ended.
+        """
+        number, answered_before, answered = place.sent
+        try:
+            with answered_before:  # A worker replies to blocks in their order.
+                message = cast("ResultMessage", self.answer(block=number))
+        finally:
+            answered.release()
+        place.is_renewed = message.keeps_arrays
+        place.output_arena.map(message.size)
+        return message
 
     def end(self) -> None:
         """Ends the process, and waits until it has ended."""
@@ -178,24 +296,35 @@ class RemoteWorker:
         """Kills the process. A thread that is waiting for its reply then closes this object."""
         fork_server().end_worker(self.process)
 
-    def close(self) -> int | None:
-        """Frees the shared memory of a process that has ended, and returns its exit code."""
-        self._close()
-        return fork_server().exit_code(self.process, _STATUS_S)
+    def abandon(self) -> None:
+        """Kills the process. The threads that use its places then free the shared memory."""
+        self.kill()
+        self._free_places()
 
-    def tell(self, message: object, descriptors: Sequence[int] = ()) -> None:
+    def close(self) -> int | None:
+        """Frees the shared memory of a process that has ended, and returns its exit code.
+
+        If a thread still uses a place, the place's memory is freed when the thread gives it back.
+        """
+        self._close()
+        with self._ending:
+            if not self._codes:
+                self._codes.append(fork_server().exit_code(self.process, _STATUS_S))
+            return self._codes[0]
+
+    def tell(self, message: object, descriptors: Sequence[int] = (), block: int = 0) -> None:
         """Sends a message. `answer` returns the reply.
 
         Raises:
             WorkerEnded: If the process has ended.
         """
-        self.is_busy = True
+        self._num_told += 1
         try:
             self._channel.send(message, descriptors)
         except OSError as error:
-            raise self._ended() from error
+            raise self._ended(block) from error
 
-    def answer(self, timeout: float | None = None) -> object:
+    def answer(self, timeout: float | None = None, block: int = 0) -> object:
         """Waits for the reply to the oldest unanswered message, and returns it.
 
         Raises:
@@ -207,24 +336,29 @@ class RemoteWorker:
         except TimeoutError:
             raise
         except (EOFError, OSError) as error:
-            raise self._ended() from error
-        self.is_busy = False
+            raise self._ended(block) from error
+        self._num_answers += 1
         return answer
 
     def output_arena(self, size: int) -> Arena:
-        """Returns the arena with results, of which `size` bytes are used."""
-        self._output_arena.map(size)
-        return self._output_arena
+        """Returns the first place's arena with results, of which `size` bytes are used."""
+        arena = self._places[0].output_arena
+        arena.map(size)
+        return arena
 
-    def _ended(self) -> WorkerEnded:
-        call = self.call_status.call()
-        return WorkerEnded(self.process, self.close(), call)
+    def _ended(self, block: int) -> WorkerEnded:
+        status = self.call_status
+        return WorkerEnded(self.process, self.close(), status.call(block), status.is_calling())
 
     def _close(self) -> None:
         self._channel.close()
-        for arena in (self._input_arena, self._output_arena):
-            with contextlib.suppress(OSError):
-                arena.close()
+        self._free_places()
+
+    def _free_places(self) -> None:
+        with self._lock:
+            self._has_closed = True
+            for place in self._free:
+                place.close()
 
 
 def start_workers(count: int) -> list[RemoteWorker]:
@@ -248,7 +382,7 @@ def start_workers(count: int) -> list[RemoteWorker]:
 
 
 class Processes:
-    """The workers of one iteration, one for each thread that needs one.
+    """The workers of one iteration.
 
     Attributes:
         is_over: Whether the iteration is over.
@@ -269,17 +403,18 @@ class Processes:
         self._num_workers: Final = num_workers
         self._num_kept: Final = num_workers if num_kept is None else num_kept
         self._lock = threading.Lock()
-        self._workers: dict[int, RemoteWorker] = {}
-        # Workers that no thread has requested yet.
-        self._spare: list[RemoteWorker] = []
+        self._workers: list[RemoteWorker] = []
         self._held: dict[int, int] = {}
         self._has_ended = False
         self.is_over = False
         self.keeps_workers = False
         self.hold: Callable[[int], None] = lambda num_bytes: None
 
-    def worker(self, plan: StagesMessage) -> RemoteWorker:
-        """Returns this thread's worker. The first call starts the workers of all threads.
+    @contextlib.contextmanager
+    def place(self, plan: StagesMessage) -> Iterator[Place]:
+        """Lends a place of the least busy worker. The first call starts all workers.
+
+        There must not be more threads than places.
 
         Args:
             plan: The plan for all workers.
@@ -288,23 +423,25 @@ class Processes:
             RuntimeError: If workers cannot be started, or the iteration is over.
             WorkerEnded: If workers end as soon as they have been started.
         """
-        thread = threading.get_ident()
         with self._lock:
             if self._has_ended:
                 raise RuntimeError("the iteration is over")
-            idle = self._workers.get(thread)
-            if idle is None:
-                if not self._spare:
-                    self._start(plan)
-                idle = self._spare.pop(0)
-                self._workers[thread] = idle
-        return idle
+            if len(self._workers) < self._num_workers:
+                self._start(plan)
+            worker = max(self._workers, key=lambda worker: worker.num_free)
+            place = worker.take_place()
+        try:
+            yield place
+        finally:
+            worker.leave(place)
 
     def _start(self, plan: StagesMessage) -> None:
-        """Starts spare workers, which load their functions in parallel."""
+        """Starts the missing workers, which load their functions in parallel."""
         ended = None
         for _ in range(_MOST_STARTS):
-            count = max(self._num_workers - len(self._workers), 1)
+            count = self._num_workers - len(self._workers)
+            if count == 0:
+                return
             taken = [workers for _ in range(count) if (workers := self._taken()) is not None]
             for worker in (*taken, *start_workers(count - len(taken))):
                 worker.call_status.stop(self.is_over)
@@ -313,11 +450,9 @@ class Processes:
                 except WorkerEnded as end:  # The worker ended while it was idle.
                     ended = end
                 else:
-                    self._spare.append(worker)
-            if self._spare:
-                return
-        assert ended is not None
-        raise ended
+                    self._workers.append(worker)
+        if ended is not None and len(self._workers) < self._num_workers:
+            raise ended
 
     def _taken(self) -> RemoteWorker | None:
         for holder in self._holders:
@@ -328,38 +463,35 @@ class Processes:
     def forget(self, worker: RemoteWorker) -> None:
         """Forgets a worker that has ended, so that another one replaces it."""
         with self._lock:
-            self._workers = {
-                thread: other for thread, other in self._workers.items() if other is not worker
-            }
+            self._workers = [other for other in self._workers if other is not worker]
 
     def note_memory(self, worker: RemoteWorker) -> None:
-        """Counts the memory shared with a worker towards the iteration's memory."""
-        more = worker.num_bytes - self._held.get(worker.process, 0)
+        """Counts the memory shared with a worker for the iteration."""
+        with self._lock:
+            more = worker.num_bytes - self._held.get(worker.process, 0)
+            if more > 0:
+                self._held[worker.process] = worker.num_bytes
         if more > 0:
-            self._held[worker.process] = worker.num_bytes
             self.hold(more)
 
     def stop(self) -> None:
         """Tells all workers to stop after their current calls."""
         with self._lock:
             self.is_over = True
-            for worker in (*self._workers.values(), *self._spare):
+            for worker in self._workers:
                 worker.call_status.stop(True)
 
     def end(self) -> None:
         """Ends the workers, or keeps them for the next iteration."""
         with self._lock:
             self._has_ended = True
-            workers, self._workers = self._workers, {}
-            spare, self._spare = self._spare, []
+            workers, self._workers = self._workers, []
         idle = []
-        for worker in workers.values():
-            if worker.is_busy:
-                # Its thread is waiting for it, and will free the shared memory.
-                worker.kill()
+        for worker in workers:
+            if worker.num_free < NUM_PLACES:
+                worker.abandon()
             else:
                 idle.append(worker)
-        idle += spare
         while (other := self._taken()) is not None:
             idle.append(other)
         num_kept = self._num_kept if self.keeps_workers else 0

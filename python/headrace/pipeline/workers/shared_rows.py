@@ -28,11 +28,8 @@ class _Component:
     def __init__(self, name: str, spec: Spec, is_separate: bool) -> None:
         self.name: Final = name
         self.spec: Final = spec
-        self.plain: Final = (
-            None
-            if isinstance(spec.dtype, type) or spec.is_listed
-            else _PLAIN_TYPES.get(np.dtype(spec.dtype))
-        )
+        # The types of scalars that are stored without a conversion.
+        self.plain: Final = _plain_types(spec)
         # These are strings, lists of lists, lists of arrays, and components whose rows had
         # different shapes before.
         is_list = spec.is_nested or spec.is_listed
@@ -43,7 +40,7 @@ class _Component:
 
     def value(self, where: str, raw: Any) -> Any:
         """Returns the value to store. An array may be returned unchanged."""
-        if type(raw) is self.plain or (
+        if type(raw) in self.plain or (
             type(raw) is np.ndarray
             and raw.dtype == self.spec.dtype
             and raw.dtype.isnative
@@ -55,7 +52,7 @@ class _Component:
     def put(self, where: str, row: int, value: Any) -> None:
         """Sets the value of the next row."""
         if self.rows is not None:
-            if type(value) is self.plain and not self.rows.shape[1:]:
+            if type(value) in self.plain and not self.rows.shape[1:]:
                 try:
                     self.rows[row] = value
                     return
@@ -72,8 +69,17 @@ class _Component:
 
     def as_array(self, where: str, value: Any) -> Any:
         """Converts a result of `value` to an array. Strings are unchanged."""
-        is_plain = type(value) is self.plain
+        is_plain = type(value) in self.plain
         return typed(where, self.name, value, self.spec) if is_plain else value
+
+
+def _plain_types(spec: Spec) -> tuple[type, ...]:
+    if isinstance(spec.dtype, type) or spec.is_listed:
+        return ()
+    dtype = np.dtype(spec.dtype)
+    plain = _PLAIN_TYPES.get(dtype)
+    scalar = (dtype.type,) if dtype.kind in "biufc" else ()
+    return scalar if plain is None else (plain, *scalar)
 
 
 class SharedRows:

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, cast
@@ -57,22 +58,26 @@ class RowsMessage:
     """Passes rows to a worker, in its input arena.
 
     Attributes:
-        size: The number of bytes used in the arena.
         columns: The locations of the components in the arena.
         row_ids: The location of the row IDs in the arena.
         left_out: The numbers of the rows to skip.
         limit: The number of rows to process.
         skips_errors: Whether to skip rows that a function fails on.
+        number: The number of the block, under which its calls are recorded.
+        place: The number of the place whose arenas are used.
+        size: The number of bytes used in the input arena.
         is_renewed: Whether the message brings a new arena, which replaces the previous one.
     """
 
-    size: int
     columns: tuple[Any, ...]
     row_ids: tuple[Any, ...]
     left_out: frozenset[int]
     limit: int
     skips_errors: bool
-    is_renewed: bool
+    number: int = 0
+    place: int = 0
+    size: int = 0
+    is_renewed: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,13 +90,15 @@ class ResultMessage:
         num_rows: The number of rows.
         size: The number of bytes used in the arena.
         keeps_arrays: Whether a function has kept references to arrays of its input.
+        seconds: The time that the worker needed for the block.
     """
 
     result: Result
     columns: tuple[Any, ...] | None
     num_rows: int
     size: int
-    keeps_arrays: bool
+    keeps_arrays: bool = False
+    seconds: float = 0.0
 
 
 class FunctionsMessage(Protocol):
@@ -140,23 +147,23 @@ def run_worker(descriptors: Sequence[int], server: int) -> None:
 
     Args:
         descriptors: The descriptors of the connection, the call status, and the input and output
-            arenas.
+            arena of each place.
         server: The ID of the process that started this one.
     """
     _end_with(server)
-    connection, call_status, input_arena, output_arena = descriptors
+    connection, call_status, *arenas = descriptors
     channel = Channel(socket.socket(fileno=connection))
     with contextlib.closing(channel):
-        _serve(channel, call_status, input_arena, output_arena)
+        _serve(channel, call_status, arenas)
 
 
-def _serve(channel: Channel, call_status: int, input_arena: int, output_arena: int) -> None:
+def _serve(channel: Channel, call_status: int, arenas: Sequence[int]) -> None:
     with contextlib.suppress(Exception):  # There may be no standard error.
         faulthandler.enable()
     if (random := sys.modules.get("numpy.random")) is not None:
         # Otherwise, all workers would draw the same numbers, because they are forks of one process.
         random.seed()
-    worker = _Worker(SharedCallStatus(call_status), Arena(input_arena), Arena(output_arena))
+    worker = _Worker(SharedCallStatus(call_status), list(map(Arena, arenas)))
     with contextlib.closing(channel), contextlib.suppress(EOFError, ConnectionError):
         while True:
             message, renewed = channel.receive()
@@ -164,12 +171,10 @@ def _serve(channel: Channel, call_status: int, input_arena: int, output_arena: i
 
 
 class _Worker:
-    def __init__(
-        self, call_status: SharedCallStatus, input_arena: Arena, output_arena: Arena
-    ) -> None:
+    def __init__(self, call_status: SharedCallStatus, arenas: Sequence[Arena]) -> None:
         self._call_status = call_status
-        self._input_arena = input_arena
-        self._output_arena = output_arena
+        # By the number of the place.
+        self._input_arenas, self._output_arenas = list(arenas[::2]), list(arenas[1::2])
         # The plan's components whose rows have had different shapes.
         self._uneven: set[str] = set()
         self._functions: dict[bytes, tuple[Any, ...]] = {}
@@ -183,14 +188,18 @@ class _Worker:
                 functions = message.functions.received(renewed)
                 return self._begin(replace(message, functions=functions))
             if isinstance(message, RowsMessage):
+                begin = time.perf_counter()
                 if message.is_renewed:
-                    self._input_arena.close()
-                    self._input_arena = Arena(renewed[0])
-                return self._work(message)
+                    self._input_arenas[message.place].close()
+                    self._input_arenas[message.place] = Arena(renewed[0])
+                result = self._work(message)
+                keeps_arrays = self._input_arenas[message.place].is_kept()
+                seconds = time.perf_counter() - begin
+                return replace(result, keeps_arrays=keeps_arrays, seconds=seconds)
             if self._iterator is None:
                 # The first message is an `OpenRequest`, whose module is imported with it.
                 serve = cast("IteratorMessage", message).serve
-                self._iterator = serve(self._call_status, self._output_arena, self._loaded)
+                self._iterator = serve(self._call_status, self._output_arenas[0], self._loaded)
             return self._iterator.answered(message, renewed)
         finally:
             for stream in (sys.stdout, sys.stderr):
@@ -226,39 +235,38 @@ class _Worker:
         assert self._plan is not None
         plan, steps = self._plan
         first, last = plan.steps[0], plan.steps[-1]
-        self._input_arena.map(block.size)
+        self._call_status.begin_block(block.number)
+        arena = self._output_arenas[block.place]
         rows = None
         if (specs := last.input_specs if last.stage == "filter" else last.output_specs) is not None:
-            rows = SharedRows(self._output_arena, specs, block.limit, self._uneven)
+            rows = SharedRows(arena, specs, block.limit, self._uneven)
         result = self._run(block, first.input_specs, steps, rows)
-        keeps_arrays = self._input_arena.is_kept()
         if last.stage == "filter" and len(plan.steps) == 1:
-            return ResultMessage(result, None, len(result.kept), 0, keeps_arrays)
+            return ResultMessage(result, None, len(result.kept), 0)
         if rows is None:
             try:
                 result.rows = [_picklable(last, row) for row in result.rows]
             except Exception as error:
-                failure = _failure(result, plan, error)
-                return ResultMessage(Result(error=failure), None, 0, 0, keeps_arrays)
-            return ResultMessage(result, None, len(result.rows), 0, keeps_arrays)
+                return ResultMessage(Result(error=_failure(result, plan, error)), None, 0, 0)
+            return ResultMessage(result, None, len(result.rows), 0)
         if not len(rows):
-            return ResultMessage(result, (), 0, 0, keeps_arrays)
+            return ResultMessage(result, (), 0, 0)
         try:
             columns = rows.locations()
         except Exception as error:
-            return ResultMessage(
-                Result(error=_failure(result, plan, error)), (), 0, 0, keeps_arrays
-            )
-        return ResultMessage(result, columns, len(rows), self._output_arena.size, keeps_arrays)
+            return ResultMessage(Result(error=_failure(result, plan, error)), (), 0, 0)
+        return ResultMessage(result, columns, len(rows), arena.size)
 
     def _run(
         self, block: RowsMessage, input_specs: Specs, steps: Steps, rows: SharedRows | None
     ) -> Result:
+        arena = self._input_arenas[block.place]
+        arena.map(block.size)
         columns = [
-            list(as_rows(Layout.read_from(self._input_arena, location), spec))[: block.limit]
+            list(as_rows(Layout.read_from(arena, location), spec))[: block.limit]
             for location, spec in zip(block.columns, input_specs.values(), strict=True)
         ]
-        row_ids = Layout.read_from(self._input_arena, block.row_ids)
+        row_ids = Layout.read_from(arena, block.row_ids)
         with calling_functions():
             result = steps.run(
                 columns,

@@ -72,7 +72,12 @@ class Threads:
             watched = (execution, self._find_python_workers, names, seconds, self._is_over)
             self._all.append(_thread("watch", None, watch, *watched))
         self.gil_watch: threading.Thread | None = None
-        if python_workers and has_gil() and not is_learning:
+        # Functions in other processes do not hold the GIL of this one.
+        runs_here = any(
+            python_worker.num_callers and getattr(python_worker, "processes", None) is None
+            for python_worker in python_workers
+        )
+        if runs_here and has_gil() and not is_learning:
             looked_at = (execution, self._find_python_workers, gil_shares)
             self.gil_watch = _thread("gil", None, look_at_gil, *looked_at)
 

@@ -91,4 +91,5 @@ def _under_way(
     for python_worker in python_workers:
         for calls in list(python_worker.running.values()):
             number, doing = calls.number, calls.doing
-            yield (calls, number, doing), f"{calls.where}: {doing}"
+            if doing is not None:
+                yield (calls, number, doing), f"{calls.where}: {doing}"
