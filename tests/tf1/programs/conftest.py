@@ -13,7 +13,7 @@ SECONDS = 20
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
-        if item.path.is_relative_to(here):
+        if item.path.is_relative_to(here) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SECONDS))
 
 
