@@ -193,8 +193,8 @@ def _py_func(node: Node) -> None:
     if kernel is None:
         raise ValueError(
             f"Node '{node.name[:-1]}': this process has no Python function '{token}'. "
-            "Messages do not contain functions. Build the graph again, or import it in the "
-            "process that called `py_func`, while the original graph still exists."
+            "A GraphDef does not contain Python functions. Build the graph again, or import it in "
+            "the process that called `py_func`, while the original graph still exists."
         )
     node.attrs["python_function"] = True
     node.add([(dtype, unknown_shape()) for dtype in node.attrs["Tout"]], kernel)
