@@ -284,7 +284,7 @@ class TestTorch:
         for what in (lambda: loader[0], lambda: reversed(loader)):
             with pytest.raises(TypeError, match="a loader yields its batches only in order"):
                 what()
-        assert repr(iter(loader)) == "TorchBatches(not begun)"
+        assert repr(iter(loader)) == "TorchBatches(not started)"
         assert repr(batches).startswith("TorchBatches(Batches(arrays > shuffle > batch")
         with pytest.raises(TypeError, match="an iteration does not support `in`"):
             assert 3 in batches

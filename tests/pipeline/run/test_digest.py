@@ -265,7 +265,7 @@ REFUSED = {
     "take after shard": (lambda: numbers().shard(0, 2).take(9), "take follows shard, so the"),
     "a shard in a part": (
         lambda: hr.mix([numbers().shard(0, 2), numbers().shard(0, 2)], seed=1).batch(4),
-        r"a part of a combination has a shard, so each rank has its own order\. Write "
+        r"one of the combined pipelines has a shard, so each rank has its own order\. Write "
         r"shard\(\.\.\.\) after the combination\.",
     ),
     "two shards": (

@@ -57,8 +57,8 @@ def _warn(where: str, generator: str, is_worker: bool) -> None:
         return
     _named.add((where, generator))
     drawn = (
-        "The function runs in a thread next to the training loop, so neither gets the same "
-        "numbers in every run"
+        "The training loop may use the same generator at the same time, so the numbers change from "
+        "run to run"
     )
     if is_worker:
         drawn = "Each worker process has its own copy of it, so the numbers change from run to run"

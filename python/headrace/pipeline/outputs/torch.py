@@ -281,7 +281,7 @@ class TorchBatches:
         return self
 
     def __repr__(self) -> str:
-        return f"TorchBatches({'not begun' if self.batches is None else self.batches})"
+        return f"TorchBatches({'not started' if self.batches is None else self.batches})"
 
     def __contains__(self, value: object) -> NoReturn:
         raise TypeError("to_torch: an iteration does not support `in`. Iterate over it.")

@@ -16,7 +16,7 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     """
     if any(_is_shard(step) for part in chain[0].parts for step in all_steps(part)):
         return (
-            "a part of a combination has a shard, so each rank has its own order. Write "
+            "one of the combined pipelines has a shard, so each rank has its own order. Write "
             "shard(...) after the combination"
         )
     shards = [number for number, step in enumerate(steps(chain), 1) if _is_shard(step)]

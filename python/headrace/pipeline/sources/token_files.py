@@ -101,8 +101,8 @@ def data_files(paths: Sequence[bytes]) -> list[str]:
             if name.endswith(_COMPRESSED):
                 raise _invalid(
                     name,
-                    "the name says that this file is compressed. Decompress it, because windows "
-                    "are read from the middle of the file",
+                    "this file is compressed, according to its name. Decompress it, because "
+                    "windows are read from the middle of the file",
                 )
             files.append(name)
         elif (tokens := name.removesuffix(beside) + _BESIDE[beside]) not in there:
