@@ -10,7 +10,7 @@ from importlib import import_module as _import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from headrace import errors, metrics, ops, pipeline, protos, records, testing, tf1
+    from headrace import errors, hf, metrics, ops, pipeline, protos, records, testing, tf1
     from headrace.core.engine import version as __version__
     from headrace.graph import Tensor
     from headrace.io.compression import TFRecordOptions
@@ -68,6 +68,7 @@ __all__ = [
     "errors",
     "files",
     "fixed_length_records",
+    "hf",
     "image_folder",
     "indexed",
     "iterable",
@@ -92,7 +93,7 @@ __all__ = [
 ]
 
 _MODULES = frozenset(
-    ("errors", "metrics", "ops", "pipeline", "protos", "records", "testing", "tf1")
+    ("errors", "hf", "metrics", "ops", "pipeline", "protos", "records", "testing", "tf1")
 )
 # The modules that define names outside `headrace.pipeline`.
 _HOMES = {

@@ -72,6 +72,7 @@ PAGES = {
         "Checks for your own tests, and what a program waits for that hangs.",
         ["testing"],
     ),
+    "hf.md": ("Hugging Face", "Pipelines in transformers' Trainer.", ["hf"]),
     "monitoring.md": (
         "Ledgers and metrics",
         "Which data a run saw, and how fast it is.",

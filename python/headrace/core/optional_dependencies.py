@@ -14,6 +14,7 @@ __all__ = [
     "missing_protobuf",
     "missing_ray",
     "missing_torch",
+    "missing_transformers",
 ]
 
 _PROTOBUF: Final = "google.protobuf"
@@ -74,6 +75,11 @@ def missing_ray() -> str | None:
 def missing_torch() -> str | None:
     """Returns what to install for PyTorch; None if nothing is missing."""
     return None if find_spec("torch") else f"torch {_NOT_INSTALLED}"
+
+
+def missing_transformers() -> str | None:
+    """Returns what to install for Hugging Face's Trainer; None if nothing is missing."""
+    return _missing(("transformers", "accelerate"), "which have the Trainer")
 
 
 def missing_jax() -> str | None:

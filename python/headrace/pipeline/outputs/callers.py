@@ -115,12 +115,13 @@ def _package(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def check_use(is_batched: bool, is_sharded: bool) -> None:
+def check_use(is_batched: bool, is_sharded: bool, is_attached: bool) -> None:
     """Raises an error if the calling library would train on the wrong batches.
 
     Args:
         is_batched: Whether the loader yields batches.
         is_sharded: Whether it yields only one rank's examples.
+        is_attached: Whether a Trainer restores its position, by `headrace.hf.attach`.
 
     Raises:
         ValueError: If a `DataLoader` would batch batches, if Accelerate would distribute one rank's
@@ -148,10 +149,10 @@ def check_use(is_batched: bool, is_sharded: bool) -> None:
     trainers = (caller for caller in used_by if caller.is_of("transformers.trainer", "Trainer"))
     nearest = next(trainers, None)
     # Evaluation has no epochs.
-    if nearest is not None and "epoch" in nearest.variables and not is_prepared:
+    is_restored = is_prepared or is_attached
+    if nearest is not None and "epoch" in nearest.variables and not is_restored:
         raise ValueError(
             "to_torch: Trainer got a loader that Accelerate has not prepared. Trainer would not "
-            "set the epoch, and a resumed training would repeat epoch 0. Override "
-            "get_train_dataloader, and return self.accelerator.prepare(DataLoader(loader, "
-            "batch_size=None)) from it."
+            "set the epoch, and a resumed training would repeat epoch 0. Call "
+            "headrace.hf.attach(trainer, loader) instead."
         )

@@ -46,7 +46,16 @@ class TorchLoader:
         sampler: An object with `set_epoch`, for training loops that look for it there, such as
             Lightning's.
         batch_sampler: The same object, for training loops that read its batch size.
+        is_attached: True if a Trainer saves and restores its position; see `headrace.hf.attach`.
+        batch_size: None, because its items are batches already. This attribute and those below are
+            for training loops that read them from a `DataLoader`.
+        num_workers: 0, because the pipeline runs its own threads.
+        drop_last: False.
     """
+
+    batch_size: Final = None
+    num_workers: Final = 0
+    drop_last: Final = False
 
     def __init__(
         self, pipeline: Any, start: Start, device: Any, pins: bool, length: int | None = None
@@ -55,6 +64,7 @@ class TorchLoader:
         self.sampler: Final = Sampler(self)
         self.batch_sampler: Final = self.sampler
         self.batches: TorchBatches | None = None
+        self.is_attached = False
         self._start: Final = start
         self._device: Final = device
         self._pins: Final = pins
@@ -70,8 +80,24 @@ class TorchLoader:
                 "its own threads, and each worker would yield all batches. Remove num_workers."
             )
         chain = self.pipeline._stages
-        check_use(batch_depth(chain) > 0, any(step.num_shares > 1 for step in all_steps(chain)))
+        is_sharded = any(step.num_shares > 1 for step in all_steps(chain))
+        check_use(batch_depth(chain) > 0, is_sharded, self.is_attached)
         return TorchBatches(self, self._position, self._begin, self._length)
+
+    @property
+    def dataset(self) -> "TorchLoader":
+        """The loader itself, which is an `IterableDataset` of batches."""
+        return self
+
+    @property
+    def pin_memory(self) -> bool:
+        """True if tensors pass through pinned memory."""
+        return self._pins
+
+    @staticmethod
+    def collate_fn(batch: Any) -> Any:
+        """Returns a batch as it is."""
+        return batch
 
     def __len__(self) -> int:
         if self._length_or_error is None:

@@ -1,0 +1,166 @@
+"""Pipelines in Hugging Face's Trainer, with exact resume."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+from headrace.core.optional_dependencies import missing_transformers
+from headrace.pipeline import Pipeline
+from headrace.pipeline.outputs.torch import TorchLoader
+from headrace.pipeline.stages.components import all_steps, batch_depth
+
+__all__ = ["attach"]
+
+# The name under which a checkpoint of Trainer has the state of the loader.
+_NAME: Final = "HeadraceLoader"
+
+
+def attach(trainer: Any, train: Any, eval: Any = None) -> Any:  # noqa: A002
+    """Makes a Trainer train on a pipeline, and resume exactly.
+
+    The state of the pipeline becomes part of the trainer's checkpoints. After
+    `trainer.train(resume_from_checkpoint=True)`, the next batch comes at once: Trainer reads and
+    skips nothing. You can resume on another number of processes if the pipeline can; see
+    `Pipeline.resume`. Accelerate neither wraps nor shards the loader, so call `shard` in the
+    pipeline if there are several processes.
+
+    Trainer's own options for data do not apply: batches come as the pipeline makes them, without
+    `data_collator`, `per_device_train_batch_size` and `remove_unused_columns`.
+
+    Args:
+        trainer: A `transformers.Trainer`, or a trainer of TRL.
+        train: The pipeline of training batches, or its loader from `to_torch`.
+        eval: The pipeline of evaluation batches or its loader, or a dict of them by name. Every
+            evaluation starts with epoch 0. If `TrainingArguments` has an `eval_strategy`, Trainer
+            demands an `eval_dataset` when it is created; pass the loader there too. None keeps the
+            trainer's evaluation data.
+
+    Returns:
+        The trainer.
+
+    Raises:
+        ModuleNotFoundError: If transformers is not installed.
+        TypeError: If `trainer` is not a Trainer, or `train` or `eval` is not a pipeline.
+        ValueError: If the pipeline has no batches, or no `shard` although there are several
+            processes; if the trainer has a pipeline already; or if it has `ignore_data_skip`.
+    """
+    if missing := missing_transformers():
+        raise ModuleNotFoundError(f"hf.attach: {missing}")
+    transformers = import_module("transformers")
+    if not isinstance(trainer, transformers.Trainer):
+        raise TypeError(
+            f"hf.attach: trainer is a {type(trainer).__name__}, expected a transformers.Trainer."
+        )
+    if any(type(callback).__name__ == _NAME for callback in trainer.callback_handler.callbacks):
+        raise ValueError(
+            "hf.attach: this trainer has a pipeline already. Create a new trainer for another one."
+        )
+    if trainer.args.ignore_data_skip:
+        raise ValueError(
+            "hf.attach: ignore_data_skip is True, so Trainer would count steps wrongly after a "
+            "resume. Remove it: nothing is read twice."
+        )
+    num_processes = trainer.args.world_size
+    loader = _loader("train", train, num_processes)
+    loader.is_attached = True
+    evaluated: Any = None
+    if isinstance(eval, Mapping):
+        evaluated = {name: _loader(f"eval[{name!r}]", one) for name, one in eval.items()}
+    elif eval is not None:
+        evaluated = _loader("eval", eval)
+    _keep_position_on_skips()
+    trainer.add_callback(_callback(transformers, loader))
+    trainer.get_train_dataloader = lambda: loader
+    if evaluated is not None:
+        trainer.eval_dataset = evaluated
+        trainer.get_eval_dataloader = _Evaluation(trainer)
+    return trainer
+
+
+class _Evaluation:
+    """Returns the loader of an evaluation, at the beginning of epoch 0."""
+
+    def __init__(self, trainer: Any) -> None:
+        self._trainer: Final = trainer
+        self._original: Final = trainer.get_eval_dataloader
+
+    def __call__(self, eval_dataset: Any = None) -> Any:
+        data = self._trainer.eval_dataset if eval_dataset is None else eval_dataset
+        if isinstance(eval_dataset, str):
+            data = self._trainer.eval_dataset[eval_dataset]
+        if isinstance(data, Pipeline):
+            data = data.to_torch()
+        if not isinstance(data, TorchLoader):
+            return self._original(eval_dataset)
+        data.set_epoch(0)
+        return data
+
+
+def _loader(name: str, data: Any, num_processes: int = 1) -> TorchLoader:
+    """Returns the loader of a pipeline, which must have batches.
+
+    Args:
+        name: The argument, for messages.
+        data: The pipeline, or its loader.
+        num_processes: The number of processes among which it has to be divided.
+    """
+    loader = data.to_torch() if isinstance(data, Pipeline) else data
+    if not isinstance(loader, TorchLoader):
+        raise TypeError(
+            f"hf.attach: {name} is a {type(data).__name__}, expected a pipeline or its to_torch()."
+        )
+    chain = loader.pipeline._stages
+    if batch_depth(chain) == 0:
+        raise ValueError(
+            f"hf.attach: the pipeline {name} has no batches. Call batch(size) at its end."
+        )
+    if num_processes > 1 and all(step.num_shares == 1 for step in all_steps(chain)):
+        raise ValueError(
+            f"hf.attach: there are {num_processes} processes, but the pipeline {name} has no "
+            "shard, so all would train on the same examples. Call shard() before batch."
+        )
+    return loader
+
+
+def _callback(transformers: Any, loader: TorchLoader) -> Any:
+    """Returns the callback that saves and restores the position of a loader."""
+    exportable = import_module("transformers.trainer_callback").ExportableState
+
+    def state(_self: object) -> dict[str, Any]:
+        return {"args": {}, "attributes": {"position": loader.state_dict()}}
+
+    def on_train_begin(_self: object, args: Any, state: Any, control: Any, **_: Any) -> None:
+        stored = state.stateful_callbacks.get(_NAME)
+        stored = stored[-1] if isinstance(stored, list) else stored
+        if state.global_step > 0:
+            if stored is None:
+                raise ValueError(
+                    f"hf.attach: the checkpoint of step {state.global_step} has no position of a "
+                    "pipeline, because it was saved without hf.attach. Start from the beginning, "
+                    "or resume with the data of that run."
+                )
+            loader.load_state_dict(stored["attributes"]["position"])
+        state.stateful_callbacks.setdefault(_NAME, {})
+
+    # Trainer may create the callback again, from its class alone.
+    kind = type(
+        _NAME,
+        (transformers.TrainerCallback, exportable),
+        {"state": state, "on_train_begin": on_train_begin},
+    )
+    return kind()
+
+
+def _keep_position_on_skips() -> None:
+    """Makes Trainer count the batches before a checkpoint as skipped, without reading them."""
+    module: Any = import_module("transformers.trainer")
+    skip_first_batches = module.skip_first_batches
+    if getattr(skip_first_batches, "keeps_position", False):
+        return
+
+    def skip(dataloader: Any, num_batches: int = 0) -> Any:
+        is_attached = isinstance(dataloader, TorchLoader) and dataloader.is_attached
+        return dataloader if is_attached else skip_first_batches(dataloader, num_batches)
+
+    skip.keeps_position = True  # type: ignore[attr-defined]
+    module.skip_first_batches = skip

@@ -1,0 +1,147 @@
+"""Hugging Face's Trainer on pipelines, with `headrace.hf.attach`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("accelerate")
+
+import torch
+from transformers import Trainer, TrainingArguments
+
+import headrace as hr
+
+PROGRAM = Path(__file__).with_name("attached_trainer.py")
+
+
+def trained(directory, way="plain", checkpoint=None, world=1):
+    """The results of the ranks of a training."""
+    directory.mkdir(exist_ok=True)
+    start = [sys.executable]
+    if world > 1:
+        start += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]
+    arguments = [str(PROGRAM), str(directory), way, *([str(checkpoint)] if checkpoint else [])]
+    done = subprocess.run(
+        [*start, *arguments], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return [json.loads((directory / f"result-{rank}.json").read_text()) for rank in range(world)]
+
+
+def uninterrupted(epochs=3):
+    columns = {"n": list(range(42))}
+    pipe = hr.arrays(columns).shuffle(seed=3).batch(12)
+    return [batch["n"].tolist() for epoch in range(epochs) for batch in pipe.epoch(epoch)]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("way", ["plain", "accumulated", "restored", "unknown"])
+def test_training_resumes_at_any_step(way, tmp_path):
+    (whole,) = trained(tmp_path / "whole", way)
+    if way != "unknown":
+        assert whole["seen"] == uninterrupted()
+    num_steps = whole["step"]
+    for step in (1, num_steps // 2, num_steps // 2 + 1, num_steps - 1):
+        checkpoint = tmp_path / "whole" / f"checkpoint-{step}"
+        (rest,) = trained(tmp_path / f"rest{step}", way, checkpoint)
+        num_left = len(rest["seen"])
+        assert 0 < num_left < len(whole["seen"])
+        assert rest["seen"] == whole["seen"][-num_left:]
+        assert rest["losses"] == whole["losses"][-num_left:]
+        assert rest["weights"] == whole["weights"]
+        assert rest["step"] == num_steps
+        if way != "unknown":
+            assert rest["epochs"] == whole["epochs"]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("world", [1, 2])
+def test_training_resumes_on_another_number_of_processes(world, tmp_path):
+    whole = trained(tmp_path / "whole", world=3 - world)
+    for step in (2, 5):
+        checkpoint = tmp_path / "whole" / f"checkpoint-{step}"
+        rest = trained(tmp_path / f"rest{step}", checkpoint=checkpoint, world=world)
+        expected = uninterrupted()[step:]
+        for number, batch in enumerate(expected):
+            seen = [n for rank in rest for n in rank["seen"][number]]
+            assert sorted(seen) == sorted(batch)
+        assert len(rest[0]["seen"]) == len(expected)
+    assert all(rank["step"] == 12 for rank in whole)
+
+
+@pytest.mark.timeout(300)
+def test_each_evaluation_reads_epoch_0(tmp_path):
+    (result,) = trained(tmp_path / "whole", "evaluated")
+    once = [
+        batch["n"].tolist()
+        for num, size in ((5, 3), (9, 4))
+        for batch in hr.arrays({"n": list(range(num))}).shuffle(seed=3).batch(size)
+    ]
+    assert result["evaluated"] == once * 3
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 1)
+
+
+def trainer_in(directory, **options):
+    arguments = TrainingArguments(str(directory), report_to=[], use_cpu=True, **options)
+    return Trainer(Model(), arguments)
+
+
+PIPE = hr.arrays({"x": [1.0, 2.0]})
+
+
+def test_bad_arguments_are_errors(tmp_path):
+    with pytest.raises(TypeError, match="trainer is a int, expected a transformers"):
+        hr.hf.attach(3, PIPE.batch(1))
+    with pytest.raises(TypeError, match="train is a list, expected a pipeline"):
+        hr.hf.attach(trainer_in(tmp_path), [1])
+    with pytest.raises(ValueError, match=r"the pipeline train has no batches. Call batch\(size\)"):
+        hr.hf.attach(trainer_in(tmp_path), PIPE)
+    with pytest.raises(ValueError, match=r"the pipeline eval\['a'\] has no batches"):
+        hr.hf.attach(trainer_in(tmp_path), PIPE.batch(1), {"a": PIPE})
+    with pytest.raises(ValueError, match="ignore_data_skip is True"):
+        hr.hf.attach(trainer_in(tmp_path, ignore_data_skip=True), PIPE.batch(1))
+    trainer = trainer_in(tmp_path)
+    assert hr.hf.attach(trainer, PIPE.batch(1)) is trainer
+    with pytest.raises(ValueError, match="this trainer has a pipeline already"):
+        hr.hf.attach(trainer, PIPE.batch(1))
+
+
+def test_several_processes_need_a_shard(tmp_path, monkeypatch):
+    trainer = trainer_in(tmp_path)
+    monkeypatch.setattr(type(trainer.args), "world_size", 2)
+    with pytest.raises(ValueError, match="there are 2 processes, but the pipeline train has no"):
+        hr.hf.attach(trainer, PIPE.batch(1))
+    hr.hf.attach(trainer, PIPE.shard(0, 2).batch(1))
+
+
+@pytest.mark.timeout(300)
+def test_checkpoint_without_a_position_is_an_error(tmp_path):
+    trained(tmp_path / "whole")
+    state = tmp_path / "whole" / "checkpoint-3" / "trainer_state.json"
+    content = json.loads(state.read_text())
+    del content["stateful_callbacks"]["HeadraceLoader"]
+    state.write_text(json.dumps(content))
+    with pytest.raises(AssertionError, match="the checkpoint of step 3 has no position"):
+        trained(tmp_path / "rest", checkpoint=state.parent)
+
+
+def test_loader_has_the_attributes_of_a_data_loader():
+    loader = PIPE.batch(2).to_torch()
+    assert isinstance(loader.dataset, torch.utils.data.IterableDataset)
+    assert (loader.batch_size, loader.num_workers, loader.drop_last) == (None, 0, False)
+    assert loader.pin_memory is False
+    (batch,) = loader
+    assert loader.collate_fn(batch) is batch
+    # Frameworks that build a new loader of these attributes get the same batches.
+    options = {"batch_size": loader.batch_size, "collate_fn": loader.collate_fn}
+    (again,) = torch.utils.data.DataLoader(loader.dataset, **options)
+    assert torch.equal(again["x"], batch["x"])
