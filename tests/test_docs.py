@@ -1,6 +1,7 @@
 """The pages of the documentation: their links and paths exist, and the site has all of them."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tools.docs.op_types import types_of
 from tools.docs.resources import foreign_resources
 
 import headrace as hr
+from headrace.pipeline import source_functions
 
 TOP = Path(__file__).parents[1]
 PAGES = [
@@ -220,3 +222,17 @@ def test_reference_lists_the_types_of_elementwise_operations():
     assert "Returns the same type, but float32 for complex64 and float64 for complex128." in result
     assert types_of(hr.ops.less).endswith("Shapes are broadcast as in NumPy.")
     assert types_of(hr.ops.one_hot) == "", "its parameters are no tensors of one type"
+
+
+def test_every_source_has_a_row_in_the_table_of_sources():
+    page = (TOP / "docs/guides/read/index.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)\(", page, re.MULTILINE)
+    assert sorted(rows) == sorted(source_functions.__all__)
+
+
+def test_every_fuzz_target_has_a_program():
+    targets = (TOP / "crates/fuzz_targets/src/lib.rs").read_text("utf-8")
+    names = re.findall(r'Target \{ name: "(\w+)"', targets)
+    programs = tomllib.loads((TOP / "fuzz/Cargo.toml").read_text("utf-8"))["bin"]
+    assert sorted(program["name"] for program in programs) == sorted(names)
+    assert len(names) > 20
