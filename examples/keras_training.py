@@ -1,4 +1,4 @@
-"""`model.fit` of Keras takes pairs from a pipeline. Needs Keras 3 with JAX or PyTorch.
+"""`model.fit` of Keras trains on a pipeline. Needs Keras 3 with JAX or PyTorch.
 
 Choose the one that computes with `KERAS_BACKEND=jax` or `KERAS_BACKEND=torch`.
 """
@@ -10,9 +10,11 @@ import headrace as hr
 
 
 def circles(count: int, seed: int) -> hr.Pipeline:
-    """Returns points, float32, (2,), and whether they are within a circle, float32."""
+    """Returns points, float32, (2,), and whether they are within a circle, float32, (1,)."""
     points = np.random.default_rng(seed).uniform(-1, 1, (count, 2)).astype(np.float32)
-    return hr.arrays({"x": points, "y": ((points**2).sum(axis=1) < 0.5).astype(np.float32)})
+    return hr.arrays(
+        {"x": points, "y": ((points**2).sum(axis=1) < 0.5).astype(np.float32)[:, None]}
+    )
 
 
 if __name__ == "__main__":
@@ -22,8 +24,7 @@ if __name__ == "__main__":
     )
     model.compile(keras.optimizers.Adam(0.02), "binary_crossentropy", metrics=["accuracy"])
     train = circles(2_000, seed=1).shuffle(seed=1).batch(100)
-    pairs = ((batch["x"], batch["y"][:, None]) for batch in train.epochs())  # for ever
-    model.fit(pairs, steps_per_epoch=len(train), epochs=30, verbose=0, shuffle=False)
-    test = next(iter(circles(500, seed=2).batch(500)))
-    loss, accuracy = model.evaluate(test["x"], test["y"][:, None], verbose=0)
+    model.fit(hr.keras.adapter(train, x="x", y="y"), epochs=30, verbose=0)
+    test = circles(500, seed=2).batch(100)
+    loss, accuracy = model.evaluate(hr.keras.adapter(test, x="x", y="y"), verbose=0)
     print(f"loss {loss:.3f}, accuracy {accuracy:.2f}")

@@ -10,7 +10,18 @@ from importlib import import_module as _import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from headrace import errors, hf, metrics, ops, pipeline, protos, records, testing, tf1
+    from headrace import (
+        errors,
+        hf,
+        keras,
+        metrics,
+        ops,
+        pipeline,
+        protos,
+        records,
+        testing,
+        tf1,
+    )
     from headrace.core.engine import version as __version__
     from headrace.graph import Tensor
     from headrace.io.compression import TFRecordOptions
@@ -74,6 +85,7 @@ __all__ = [
     "iterable",
     "json_array",
     "json_lines",
+    "keras",
     "metrics",
     "mix",
     "native",
@@ -93,7 +105,7 @@ __all__ = [
 ]
 
 _MODULES = frozenset(
-    ("errors", "hf", "metrics", "ops", "pipeline", "protos", "records", "testing", "tf1")
+    ("errors", "hf", "keras", "metrics", "ops", "pipeline", "protos", "records", "testing", "tf1")
 )
 # The modules that define names outside `headrace.pipeline`.
 _HOMES = {

@@ -15,7 +15,7 @@ __all__ = ["attach"]
 _NAME: Final = "HeadraceLoader"
 
 
-def attach(trainer: Any, train: Any, eval: Any = None) -> Any:  # noqa: A002
+def attach(trainer: Any, train: Any, eval: Any = None) -> Any:
     """Makes a Trainer train on a pipeline, and resume exactly.
 
     The state of the pipeline becomes part of the trainer's checkpoints. After

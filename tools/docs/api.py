@@ -73,6 +73,7 @@ PAGES = {
         ["testing"],
     ),
     "hf.md": ("Hugging Face", "Pipelines in transformers' Trainer.", ["hf"]),
+    "keras.md": ("Keras", "Pipelines in `fit` of Keras 3.", ["keras"]),
     "monitoring.md": (
         "Ledgers and metrics",
         "Which data a run saw, and how fast it is.",

@@ -8,6 +8,7 @@ __all__ = [
     "missing_arrow",
     "missing_cli",
     "missing_jax",
+    "missing_keras",
     "missing_otlp",
     "missing_parquet",
     "missing_prometheus",
@@ -60,6 +61,11 @@ def missing_protobuf() -> str | None:
 def missing_prometheus() -> str | None:
     """Returns what to install for metrics in Prometheus; None if nothing is missing."""
     return _missing(("prometheus_client",), "which serves metrics")
+
+
+def missing_keras() -> str | None:
+    """Returns what to install for Keras; None if nothing is missing."""
+    return _missing(("keras",), "which trains models")
 
 
 def missing_otlp() -> str | None:

@@ -1,0 +1,210 @@
+"""Pipelines in Keras 3, on each of its backends and without TensorFlow."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.core.optional_dependencies import missing_keras
+from headrace.pipeline import Pipeline
+from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.stages.components import batch_depth, steps
+from headrace.pipeline.stages.stage import Effect
+from headrace.pipeline.values.types import Spec
+
+__all__ = ["adapter"]
+
+
+def adapter(
+    pipe: Pipeline,
+    x: str | Sequence[str] = ("image",),
+    y: str | Sequence[str] = ("label",),
+    sample_weight: str | None = None,
+) -> Any:
+    """Returns a pipeline as training data for `fit`, `evaluate` and `predict` of Keras 3.
+
+    Each epoch of `fit` is the next epoch of the pipeline, so shuffles change. Keras may look at the
+    first batch before it trains; training still begins with epoch 0. If the pipeline knows its
+    length, Keras shows it.
+
+    Args:
+        pipe: The pipeline, with `batch` and without `epochs`.
+        x: The components that the model receives. One name passes the array itself, several names
+            pass a tuple.
+        y: The components of the targets, in the same way. Without names, batches have no targets.
+        sample_weight: The component with a weight for each example.
+
+    Returns:
+        A `DataAdapter` of Keras. Its `epoch` is the number of the next epoch. Set it if you
+        continue a training with `fit(initial_epoch=...)`.
+
+    Raises:
+        ModuleNotFoundError: If Keras is not installed.
+        TypeError: If `pipe` is not a pipeline.
+        ValueError: If it has no `batch`, or has `epochs`, or lacks a component.
+
+    Examples:
+        >>> import headrace.keras
+        >>> pipe = hr.arrays({"image": [[0.0], [1.0]], "label": [0.0, 1.0]}).batch(2)
+        >>> data = headrace.keras.adapter(pipe)  # doctest: +SKIP
+        >>> model.fit(data, epochs=3)  # doctest: +SKIP
+    """
+    if missing := missing_keras():
+        raise ModuleNotFoundError(f"keras.adapter: {missing}")
+    if not isinstance(pipe, Pipeline):
+        raise TypeError(f"keras.adapter: pipe is a {type(pipe).__name__}, expected a pipeline.")
+    if batch_depth(pipe._stages) == 0:
+        raise ValueError("keras.adapter: the pipeline has no batches. Call batch(size) at its end.")
+    if any(step.effect is Effect.REPEATS for step in steps(pipe._stages)):
+        raise ValueError(
+            "keras.adapter: the pipeline has epochs(...), but Keras starts the epochs. Remove it."
+        )
+    names = _Names(_listed(x), _listed(y), sample_weight)
+    names.check(pipe.spec)
+    module = import_module("keras.src.trainers.data_adapters.data_adapter")
+    kind = type("PipelineAdapter", (_PipelineAdapter, module.DataAdapter), {})
+    return kind(pipe, names)
+
+
+def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+class _Names:
+    """The components that Keras receives."""
+
+    def __init__(self, x: tuple[str, ...], y: tuple[str, ...], sample_weight: str | None) -> None:
+        self.x, self.y, self.sample_weight = x, y, sample_weight
+
+    def check(self, specs: Mapping[str, Spec]) -> None:
+        """Raises ValueError if a component is missing."""
+        if not self.x:
+            raise ValueError("keras.adapter: x has no names, expected at least one component.")
+        weights = () if self.sample_weight is None else (self.sample_weight,)
+        for name in (*self.x, *self.y, *weights):
+            if name not in specs:
+                raise ValueError(
+                    f"keras.adapter: the pipeline has no component {name!r}, only "
+                    f"{', '.join(map(repr, specs))}. Pass the names with x= and y=."
+                )
+
+    def of(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Returns the values as Keras expects them: x; x and y; or x, y and weights."""
+        results = [self._one(self.x, values)]
+        if self.y or self.sample_weight is not None:
+            results.append(self._one(self.y, values) if self.y else None)
+        if self.sample_weight is not None:
+            results.append(values[self.sample_weight])
+        return tuple(results)
+
+    @staticmethod
+    def _one(names: tuple[str, ...], values: Mapping[str, Any]) -> Any:
+        return values[names[0]] if len(names) == 1 else tuple(values[name] for name in names)
+
+
+class _PipelineAdapter:
+    """The adapter; it becomes a `DataAdapter` when Keras is loaded.
+
+    Attributes:
+        epoch: The number of the next epoch.
+    """
+
+    def __init__(self, pipe: Pipeline, names: _Names) -> None:
+        self.epoch = 0
+        self._pipe: Final = pipe
+        self._names: Final = names
+        try:
+            self._length: int | None = len(pipe)
+        except TypeError:
+            self._length = None
+        # The iteration that Keras takes batches from, and the number of batches it has taken.
+        self._batches: Batches | None = None
+        self._num_taken = 0
+        # True if Keras has reset its iteration since it took the last batch.
+        self._is_reset = False
+
+    def _begin(self) -> Iterator[tuple[Any, ...]]:
+        """Returns the batches of the next epoch."""
+        # If Keras knows the length, it requests the next iterator right after the last batch of an
+        # epoch. If it has only looked at the first batch, it resets the iteration before that.
+        if self._length == self._num_taken > 0 and not self._is_reset:
+            self._end_epoch()
+        return self._iterate()
+
+    def _iterate(self) -> Iterator[tuple[Any, ...]]:
+        """Yields the batches of an epoch. Nothing starts before the first one is requested."""
+        if self._batches is not None:
+            self._batches.close()
+        batches = self._batches = self._pipe.epoch(self.epoch)
+        self._num_taken = 0
+        with batches:
+            for batch in batches:
+                self._num_taken += 1
+                self._is_reset = False
+                yield self._names.of(batch)
+        if self._num_taken != self._length and batches is self._batches:
+            self._end_epoch()
+
+    def _end_epoch(self) -> None:
+        self.epoch += 1
+        self._batches, self._num_taken = None, 0
+
+    def on_epoch_begin(self) -> None:
+        """Called by Keras before each epoch."""
+
+    def on_epoch_end(self) -> None:
+        """Called by Keras after each epoch, and after it has looked at the first batch."""
+        self._is_reset = True
+
+    def get_numpy_iterator(self) -> Iterator[tuple[Any, ...]]:
+        """Returns the batches of the next epoch as NumPy arrays."""
+        return self._begin()
+
+    def get_jax_iterator(self) -> Iterator[tuple[Any, ...]]:
+        """Returns the batches of the next epoch as NumPy arrays, which JAX accepts."""
+        return self._begin()
+
+    def get_torch_dataloader(self) -> Any:
+        """Returns the batches of the next epoch as tensors, in a `DataLoader`."""
+        data: Any = import_module("torch.utils.data")
+        begin = self._begin
+
+        class Data(data.IterableDataset):  # type: ignore[misc, name-defined]
+            """The batches of an epoch."""
+
+            def __iter__(self) -> Iterator[tuple[Any, ...]]:
+                return begin()
+
+        return data.DataLoader(Data(), batch_size=None)
+
+    def get_tf_dataset(self) -> Any:
+        """Returns the batches of the next epoch as a `tf.data.Dataset`."""
+        tf: Any = import_module("tensorflow")
+        specs = {
+            name: tf.TensorSpec(shape=spec.shape, dtype=np.dtype(spec.dtype).name)
+            for name, spec in self._pipe.spec.items()
+            if name in (*self._names.x, *self._names.y, self._names.sample_weight)
+        }
+        return tf.data.Dataset.from_generator(self._begin, output_signature=self._names.of(specs))
+
+    @property
+    def num_batches(self) -> int | None:
+        """The number of batches in an epoch; None if it is not known."""
+        return self._length
+
+    @property
+    def batch_size(self) -> int | None:
+        """The number of examples in a batch; None if the pipeline does not set it."""
+        sizes = [size for stage in self._pipe._stages if (size := getattr(stage, "size", None))]
+        return sizes[-1] if sizes else None
+
+    @property
+    def has_partial_batch(self) -> bool | None:
+        """None, because the last batch may be smaller."""
+        return None
+
+    @property
+    def partial_batch_size(self) -> int | None:
+        """None, because the size of the last batch is not known."""
+        return None
