@@ -170,7 +170,7 @@ class _PipelineAdapter:
         data: Any = import_module("torch.utils.data")
         begin = self._begin
 
-        class Data(data.IterableDataset):  # type: ignore[misc, name-defined]
+        class Data(data.IterableDataset):  # type: ignore[misc]
             """The batches of an epoch."""
 
             def __iter__(self) -> Iterator[tuple[Any, ...]]:
