@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def _argument(spec: Spec) -> Tensor:
 def _of_mixed_types(error: Exception) -> TypeError | None:
     """Returns an error with a remedy if operations received mixed types; None for other errors."""
     text = str(error)
-    is_mixed = any(words in text for words in _MIXED_TYPES)
+    is_mixed = _MIXED_TYPES.search(text) is not None
     if not is_mixed or not isinstance(error, (TypeError, ValueError)):
         return None
     is_of_carried = "resource" in text
@@ -133,12 +134,9 @@ def _of_mixed_types(error: Exception) -> TypeError | None:
 
 
 # Parts of messages that operations raise if their inputs have different types.
-_MIXED_TYPES: Final = (
-    "instead.",
-    "that does not match type",
-    "that don't all match",
-    "requested dtype",
-    "not in list of allowed values",
+_MIXED_TYPES: Final = re.compile(
+    "of type '[^']*' instead|that does not match type|that don't all match|requested dtype|"
+    "not in list of allowed values"
 )
 
 

@@ -49,7 +49,7 @@ def infer_shape(path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Te
         return unknown_shape()
 
 
-def static_shape(value: Any) -> TensorShape:
+def static_shape(value: object) -> TensorShape:
     """Returns the shape of a tensor, array or nested list. Unknown for other values."""
     shape = getattr(value, "shape", None)
     if isinstance(shape, TensorShape):
@@ -64,20 +64,20 @@ def _rule_for(module: str, name: str) -> Callable[..., _Sizes] | None:
     return rules.get(name)
 
 
-def _same(x: Any, *_: Any, **__: Any) -> _Sizes:
+def _same(x: Any, *_: object, **__: object) -> _Sizes:
     return _sizes(x)
 
 
-def _dense(x: Any, units: Any = None, *_: Any, num_outputs: Any = None, **__: Any) -> _Sizes:
+def _dense(x: Any, units: Any = None, *_: object, num_outputs: Any = None, **__: object) -> _Sizes:
     return [*_sizes(x)[:-1], units if num_outputs is None else num_outputs]
 
 
-def _flatten(x: Any, *_: Any, **__: Any) -> _Sizes:
+def _flatten(x: Any, *_: object, **__: object) -> _Sizes:
     first, *others = _sizes(x)
     return [first, _product(others)]
 
 
-def _embedding(x: Any, _: Any = None, size: Any = None, *__: Any, **options: Any) -> _Sizes:
+def _embedding(x: Any, _: Any = None, size: Any = None, *__: object, **options: Any) -> _Sizes:
     return [*_sizes(x), options.get("output_dim", options.get("embed_dim", size))]
 
 
@@ -87,8 +87,8 @@ def _conv(
     kernel_size: Any = None,
     strides: Any = 1,
     padding: Any = None,
-    *_: Any,
-    **options: Any,
+    *_: object,
+    **options: object,
 ) -> _Sizes:
     filters = options.get("num_outputs", filters)
     return _slide(
@@ -96,41 +96,56 @@ def _conv(
     )
 
 
-def _scoped_conv(x: Any, *args: Any, **options: Any) -> _Sizes:
+def _scoped_conv(x: Any, *args: Any, **options: object) -> _Sizes:
     """Like `_conv`, but an `arg_scope` may set strides and padding, so the sizes are unknown."""
     channels = options.get("num_outputs", args[0] if args else None)
     return _slide(x, channels, None, None, "same", options)
 
 
 def _pool(
-    x: Any, pool_size: Any = 2, strides: Any = None, padding: Any = "valid", *_: Any, **options: Any
+    x: Any,
+    pool_size: Any = 2,
+    strides: Any = None,
+    padding: Any = "valid",
+    *_: object,
+    **options: object,
 ) -> _Sizes:
     strides = pool_size if strides is None else strides
     return _slide(x, _channels(x, options), pool_size, strides, padding, options)
 
 
-def _scoped_pool(x: Any, *_: Any, **options: Any) -> _Sizes:
+def _scoped_pool(x: Any, *_: object, **options: object) -> _Sizes:
     return _slide(x, _channels(x, options), None, None, "same", options)
 
 
-def _pool_all(x: Any, *_: Any, **options: Any) -> _Sizes:
+def _pool_all(x: Any, *_: object, **options: object) -> _Sizes:
     return [_sizes(x)[0], _channels(x, options)]
 
 
-def _transposed(x: Any, filters: Any = None, *_: Any, **options: Any) -> _Sizes:
+def _transposed(x: Any, filters: Any = None, *_: object, **options: object) -> _Sizes:
     filters = options.get("num_outputs", filters)
     return _slide(x, filters, None, None, "same", options)
 
 
 def _nn_conv(
-    x: Any, kernel: Any = None, strides: Any = None, padding: Any = "SAME", *_: Any, **options: Any
+    x: Any,
+    kernel: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    *_: object,
+    **options: object,
 ) -> _Sizes:
     *size, _inputs, channels = _sizes(options.get("filter", options.get("filters", kernel)))
     return _slide(x, channels, size, _inner(strides, options), padding, options)
 
 
 def _nn_depthwise(
-    x: Any, kernel: Any = None, strides: Any = None, padding: Any = "SAME", *_: Any, **options: Any
+    x: Any,
+    kernel: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    *_: object,
+    **options: object,
 ) -> _Sizes:
     sizes = _sizes(options.get("filter", kernel))
     size, channels = sizes[:-2], _product(sizes[-2:])
@@ -138,36 +153,49 @@ def _nn_depthwise(
 
 
 def _nn_separable(
-    x: Any, depthwise: Any, pointwise: Any, strides: Any, padding: Any, *_: Any, **options: Any
+    x: Any,
+    depthwise: Any,
+    pointwise: Any,
+    strides: Any,
+    padding: Any,
+    *_: object,
+    **options: object,
 ) -> _Sizes:
     channels = _sizes(pointwise)[-1]
     size = _sizes(depthwise)[:-2]
     return _slide(x, channels, size, _inner(strides, options), padding, options)
 
 
-def _nn_atrous(x: Any, kernel: Any, rate: Any, padding: Any, *_: Any, **options: Any) -> _Sizes:
+def _nn_atrous(
+    x: Any, kernel: Any, rate: Any, padding: Any, *_: object, **options: object
+) -> _Sizes:
     strides: Any = 1 if padding == "SAME" else None
     return _slide(x, _sizes(kernel)[-1], None, strides, padding, options)
 
 
-def _nn_transposed(x: Any, kernel: Any, output_shape: Any, *_: Any, **__: Any) -> _Sizes:
+def _nn_transposed(x: Any, kernel: Any, output_shape: Any, *_: object, **__: object) -> _Sizes:
     if not isinstance(output_shape, (list, tuple)):
         return [None] * len(_sizes(x))
     return [size if isinstance(size, int) else None for size in output_shape]
 
 
 def _nn_pool(
-    x: Any, ksize: Any = None, strides: Any = None, padding: Any = "SAME", *_: Any, **options: Any
+    x: Any,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    *_: object,
+    **options: object,
 ) -> _Sizes:
     kernel, steps = _inner(ksize, options), _inner(strides, options)
     return _slide(x, _channels(x, options), kernel, steps, padding, options)
 
 
-def _nn_embedding(params: Any, ids: Any, *_: Any, **__: Any) -> _Sizes:
+def _nn_embedding(params: Any, ids: Any, *_: object, **__: object) -> _Sizes:
     return [*_sizes(ids), *_sizes(params)[1:]]
 
 
-def _nn_product(x: Any, weights: Any, *_: Any, **__: Any) -> _Sizes:
+def _nn_product(x: Any, weights: Any, *_: object, **__: object) -> _Sizes:
     return [*_sizes(x)[:-1], _sizes(weights)[-1]]
 
 
