@@ -64,7 +64,7 @@ def adapter(
     names.check(pipe.spec)
     module = import_module("keras.src.trainers.data_adapters.data_adapter")
     kind = type("PipelineAdapter", (_PipelineAdapter, module.DataAdapter), {})
-    return kind(pipe, names)
+    return kind(pipe, names, import_module("keras").backend.backend() == "tensorflow")
 
 
 def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -110,8 +110,9 @@ class _PipelineAdapter:
         epoch: The number of the next epoch.
     """
 
-    def __init__(self, pipe: Pipeline, names: _Names) -> None:
+    def __init__(self, pipe: Pipeline, names: _Names, is_of_tensorflow: bool) -> None:
         self.epoch = 0
+        self._is_of_tensorflow: Final = is_of_tensorflow
         self._pipe: Final = pipe
         self._names: Final = names
         try:
@@ -143,7 +144,7 @@ class _PipelineAdapter:
                 self._num_taken += 1
                 self._is_reset = False
                 yield self._names.of(batch)
-        if self._num_taken != self._length and batches is self._batches:
+        if self._num_taken != self.num_batches and batches is self._batches:
             self._end_epoch()
 
     def _end_epoch(self) -> None:
@@ -156,6 +157,9 @@ class _PipelineAdapter:
     def on_epoch_end(self) -> None:
         """Called by Keras after each epoch, and after it has looked at the first batch."""
         self._is_reset = True
+        # TensorFlow calls the generator of the next epoch only when it needs a batch of it.
+        if self._is_of_tensorflow and self.num_batches == self._num_taken > 0:
+            self._end_epoch()
 
     def get_numpy_iterator(self) -> Iterator[tuple[Any, ...]]:
         """Returns the batches of the next epoch as NumPy arrays."""
@@ -191,7 +195,8 @@ class _PipelineAdapter:
     @property
     def num_batches(self) -> int | None:
         """The number of batches in an epoch; None if it is not known."""
-        return self._length
+        # With TensorFlow, a look at the only batch could not be told from an epoch.
+        return None if self._is_of_tensorflow and self._length == 1 else self._length
 
     @property
     def batch_size(self) -> int | None:

@@ -48,6 +48,7 @@ def examples(num):
 
 PIPES = {
     "known": examples(10).batch(4),
+    "two": examples(6).batch(4),
     "single": examples(3).batch(4),
     "unknown": examples(10).filter(lambda example: example["n"] != 7).batch(4),
     "unknown single": examples(4).filter(lambda example: example["n"] != 2).batch(4),
