@@ -134,6 +134,7 @@ class IterableFetcher:
         self._drop_last: Final = drop_last
         self._begin: Final = begin
         self._number = 0
+        self._ahead: list[Any] = []
 
     def fetch(self, index: Any) -> Batch:
         """Returns the next batch, of as many samples as there are indices.
@@ -164,8 +165,25 @@ class IterableFetcher:
 
     def load(self, state: dict[str, Any]) -> None:
         """Continues from a result of `state`."""
-        load_state(self.dataset_iter, state["dataset_iter_state"])
-        self.has_ended = bool(state["fetcher_ended"])
+        if state["fetcher_ended"]:
+            self.finish(state)
+            self.has_ended = True
+        else:
+            load_state(self.dataset_iter, state["dataset_iter_state"])
+
+    def finish(self, state: dict[str, Any] | None) -> bool:
+        """Brings the iterator from a state at its end to the end, or to the next epoch.
+
+        Returns:
+            Whether it is at the end, so that the dataset must be asked for another iterator. Some
+            datasets are at the beginning of the next epoch as soon as one has ended.
+        """
+        load_state(self.dataset_iter, None if state is None else state["dataset_iter_state"])
+        try:
+            self._ahead.append(next(self.dataset_iter))
+        except StopIteration:
+            return True
+        return False
 
     def _next(self, index: Any) -> Any:
         if self.has_ended:
@@ -187,7 +205,7 @@ class IterableFetcher:
         if self._begin is not None and self._begin(self._number):
             raise Stopped
         try:
-            item = next(self.dataset_iter)
+            item = self._ahead.pop() if self._ahead else next(self.dataset_iter)
         except StopIteration:
             raise
         except Exception as error:

@@ -88,7 +88,11 @@ def open_fetcher(iteration: Any, resumed: LoaderState | None) -> Fetcher:
             iteration._collate_fn,
             iteration._drop_last,
         )
-        if resumed is None or not is_resumed or not isinstance(fetcher, IterableFetcher):
+        if resumed is None or not isinstance(fetcher, IterableFetcher):
+            return fetcher
+        if resumed.has_finished and _keeps_state(resumed) and fetcher.finish(resumed.fetcher):
+            return open_fetcher(iteration, None)
+        if not is_resumed:
             return fetcher
         state = resumed.fetcher or {"dataset_iter_state": None, "fetcher_ended": False}
         if resumed.dataset is not None or state["dataset_iter_state"] is not None:
@@ -98,6 +102,12 @@ def open_fetcher(iteration: Any, resumed: LoaderState | None) -> Fetcher:
                 fetcher.skip(iteration._next_index())
             iteration._indices.count_on(resumed.position.num_batches)
     return fetcher
+
+
+def _keeps_state(state: LoaderState) -> bool:
+    """Returns whether a dataset or its iterator has kept a state."""
+    has_iterator = state.fetcher is not None and state.fetcher["dataset_iter_state"] is not None
+    return state.dataset is not None or has_iterator
 
 
 def _states_of(dataset: Any, fetcher: Fetcher) -> Any:

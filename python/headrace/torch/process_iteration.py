@@ -80,11 +80,13 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
             )
         self._profile_name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
         self._is_iterable: Final = self._dataset_kind == _DatasetKind.Iterable
-        is_within = resumed is not None and resumed.has_begun
+        self._is_within: Final = resumed is not None and resumed.has_begun
         states: Any = None
-        if resumed is not None and resumed.workers and (is_within or self._keeps_workers):
+        if resumed is not None and resumed.workers and (self._is_within or self._keeps_workers):
             states = list(resumed.workers)
         self._start_workers(loader, states)
+        if states is not None and not self._is_within:
+            states = [replace(state, num_since=0, has_ended=False) for state in states]
         self._answers = (
             PinnedAnswers(self._children, self._in_order, self._pin_memory_device)
             if self._pin_memory
@@ -119,6 +121,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
             self._shared_seed,
             self._every,
             None,
+            not self._is_within,
             [None] * loader.batch_size if self._is_iterable and self._auto_collation else None,
         )
         for worker in range(self._num_workers):

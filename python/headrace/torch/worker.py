@@ -50,6 +50,7 @@ class WorkerPlan:
         shared_seed: The seed that all processes have in common for a DataPipe.
         every: How many batches are made between two states of an iterable-style dataset.
         resumed: The state from which it continues; None for the beginning.
+        is_next_epoch: Whether that is the state at the end of an epoch, and the next one begins.
         resumed_index: The indices of a batch, for those that are fetched again.
     """
 
@@ -65,6 +66,7 @@ class WorkerPlan:
     shared_seed: int | None
     every: int
     resumed: WorkerState | None
+    is_next_epoch: bool
     resumed_index: Any
 
 
@@ -178,10 +180,28 @@ class _Worker:
         plan = self._plan
         dataset, fetcher = (None, None) if resumed is None else resumed.unpickled()
         load_state(self._dataset, dataset)
+        self._fetcher = self._new_fetcher()
         self._has_ended = resumed is not None and resumed.has_ended
-        if self._has_ended:
+        if resumed is None:
             return
-        self._fetcher = fetcher_of(
+        if isinstance(self._fetcher, IterableFetcher):
+            if resumed.has_ended:
+                keeps_state = resumed.states is not None
+                is_at_end = self._fetcher.finish(fetcher) if keeps_state else True
+                if plan.is_next_epoch:
+                    self._has_ended = False
+                    if keeps_state and is_at_end:
+                        self._fetcher = self._new_fetcher()
+            else:
+                if fetcher is not None:
+                    self._fetcher.load(fetcher)
+                for _ in range(resumed.num_since):
+                    self._fetcher.skip(plan.resumed_index)
+        resumed.random.set()
+
+    def _new_fetcher(self) -> Fetcher:
+        plan = self._plan
+        return fetcher_of(
             plan.is_iterable,
             self._dataset,
             plan.auto_collation,
@@ -189,14 +209,6 @@ class _Worker:
             plan.drop_last,
             lambda place: self._program.call_status.begin_call(place, 0),
         )
-        if resumed is None:
-            return
-        if isinstance(self._fetcher, IterableFetcher):
-            if fetcher is not None:
-                self._fetcher.load(fetcher)
-            for _ in range(resumed.num_since):
-                self._fetcher.skip(plan.resumed_index)
-        resumed.random.set()
 
     def answer(self, message: FetchRequest | NewEpochRequest) -> None:
         """Does what a message asks for, and sends the answer, if there is one."""
