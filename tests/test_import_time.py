@@ -1,4 +1,4 @@
-"""`import headrace` is quick: its time without NumPy's has a bound."""
+"""`import headrace` is quick, and the first pipeline loads few modules."""
 
 import subprocess
 import sys
@@ -24,3 +24,42 @@ def seconds_of_import() -> float:
 
 def test_importing_headrace_without_numpy_takes_under_50_ms():
     assert min(seconds_of_import() for _ in range(5)) < MOST_SECONDS
+
+
+LATER = {
+    "headrace.ops",
+    "headrace.pipeline.functions.random_generators",
+    "headrace.pipeline.native_functions",
+    "headrace.pipeline.plan.cache_keys.keys",
+    "headrace.pipeline.sources.parquet",
+    "headrace.pipeline.sources.tokens",
+    "headrace.pipeline.workers.remote",
+    "headrace.tf1",
+    "difflib",
+    "email",
+    "importlib.metadata",
+    "multiprocessing",
+    "numpy.ma",
+    "numpy.random",
+    "socket",
+    "sysconfig",
+}
+"""Modules that a pipeline of arrays does not need. Each takes a millisecond or more."""
+
+
+def test_first_pipeline_loads_no_module_that_it_does_not_need():
+    program = (
+        "import sys\n"
+        "import numpy as np\n"
+        "before = set(sys.modules)\n"
+        "import headrace as hr\n"
+        "batches = iter(hr.arrays({'n': np.arange(100)}).shuffle(seed=1).map(dict).batch(10))\n"
+        "next(batches)\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, timeout=60, check=True
+    )
+    loaded = set(run.stdout.split())
+    assert "headrace.pipeline.sources.arrays" in loaded
+    assert loaded & LATER == set()

@@ -21,7 +21,7 @@ NATIVE = "headrace._native"
 MAY_IMPORT_NATIVE = frozenset({"headrace.core.engine", "headrace.core.allocation_guard"})
 # Modules that load others of the package when they first need them, since those take longer to load
 # than the rest: all below that of a command, worker processes, writers, messages of protocol
-# buffers, and traces of a session.
+# buffers, traces of a session, keys of disk caches, NumPy's generators, and hints in errors.
 MAY_IMPORT_LATE = (
     "headrace.cli.bench.command",
     "headrace.cli.convert.command",
@@ -37,8 +37,14 @@ MAY_IMPORT_LATE = (
     "headrace.cli.verify.files",
     "headrace.graph.graph",
     "headrace.graph.nodes",
+    "headrace.pipeline.functions.python_functions",
     "headrace.pipeline.pipeline",
+    "headrace.pipeline.plan.cache_keys.modules",
     "headrace.pipeline.plan.function_planning",
+    "headrace.pipeline.plan.requests",
+    "headrace.pipeline.run.spec_inference",
+    "headrace.pipeline.stages.other_libraries",
+    "headrace.pipeline.stages.stage",
     "headrace.pipeline.workers.iterator_pool",
     "headrace.pipeline.workers.main_module",
     "headrace.pipeline.writing.tfrecord",

@@ -3,32 +3,35 @@
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ParamSpec
+from importlib import import_module
+from typing import TYPE_CHECKING, ParamSpec
 
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.sources.arrays import arrays as arrays_source
-from headrace.pipeline.sources.arrow import arrow as arrow_source
-from headrace.pipeline.sources.audio_folder import audio_folder as audio_folder_source
-from headrace.pipeline.sources.concat import concat as concat_source
-from headrace.pipeline.sources.csv import csv as csv_source
-from headrace.pipeline.sources.files import files as files_source
-from headrace.pipeline.sources.fixed_length_records import (
-    fixed_length_records as fixed_length_records_source,
-)
-from headrace.pipeline.sources.image_folder import image_folder as image_folder_source
-from headrace.pipeline.sources.indexed import indexed as indexed_source
-from headrace.pipeline.sources.iterable import iterable as iterable_source
-from headrace.pipeline.sources.json_array import json_array as json_array_source
-from headrace.pipeline.sources.json_lines import json_lines as json_lines_source
-from headrace.pipeline.sources.mix import mix as mix_source
-from headrace.pipeline.sources.parquet import parquet as parquet_source
-from headrace.pipeline.sources.text_lines import text_lines as text_lines_source
-from headrace.pipeline.sources.tfrecords import tfrecords as tfrecords_source
-from headrace.pipeline.sources.tokens import tokens as tokens_source
-from headrace.pipeline.sources.webdataset import webdataset as webdataset_source
-from headrace.pipeline.sources.zip import zip as zip_source
 from headrace.pipeline.stages.other_libraries import with_explained_calls
 from headrace.pipeline.stages.stage import Stage
+
+if TYPE_CHECKING:
+    from headrace.pipeline.sources.arrays import arrays as arrays_source
+    from headrace.pipeline.sources.arrow import arrow as arrow_source
+    from headrace.pipeline.sources.audio_folder import audio_folder as audio_folder_source
+    from headrace.pipeline.sources.concat import concat as concat_source
+    from headrace.pipeline.sources.csv import csv as csv_source
+    from headrace.pipeline.sources.files import files as files_source
+    from headrace.pipeline.sources.fixed_length_records import (
+        fixed_length_records as fixed_length_records_source,
+    )
+    from headrace.pipeline.sources.image_folder import image_folder as image_folder_source
+    from headrace.pipeline.sources.indexed import indexed as indexed_source
+    from headrace.pipeline.sources.iterable import iterable as iterable_source
+    from headrace.pipeline.sources.json_array import json_array as json_array_source
+    from headrace.pipeline.sources.json_lines import json_lines as json_lines_source
+    from headrace.pipeline.sources.mix import mix as mix_source
+    from headrace.pipeline.sources.parquet import parquet as parquet_source
+    from headrace.pipeline.sources.text_lines import text_lines as text_lines_source
+    from headrace.pipeline.sources.tfrecords import tfrecords as tfrecords_source
+    from headrace.pipeline.sources.tokens import tokens as tokens_source
+    from headrace.pipeline.sources.webdataset import webdataset as webdataset_source
+    from headrace.pipeline.sources.zip import zip as zip_source
 
 __all__ = [
     "arrays",
@@ -72,22 +75,34 @@ def _begins(
     return begin
 
 
-arrays = _begins(arrays_source)
-arrow = _begins(arrow_source)
-audio_folder = _begins(audio_folder_source)
-concat = _begins(concat_source)
-csv = _begins(csv_source)
-files = _begins(files_source)
-fixed_length_records = _begins(fixed_length_records_source)
-image_folder = _begins(image_folder_source)
-indexed = _begins(indexed_source)
-iterable = _begins(iterable_source)
-json_array = _begins(json_array_source)
-json_lines = _begins(json_lines_source)
-mix = _begins(mix_source)
-parquet = _begins(parquet_source)
-text_lines = _begins(text_lines_source)
-tfrecords = _begins(tfrecords_source)
-tokens = _begins(tokens_source)
-webdataset = _begins(webdataset_source)
-zip = _begins(zip_source)
+if TYPE_CHECKING:
+    arrays = _begins(arrays_source)
+    arrow = _begins(arrow_source)
+    audio_folder = _begins(audio_folder_source)
+    concat = _begins(concat_source)
+    csv = _begins(csv_source)
+    files = _begins(files_source)
+    fixed_length_records = _begins(fixed_length_records_source)
+    image_folder = _begins(image_folder_source)
+    indexed = _begins(indexed_source)
+    iterable = _begins(iterable_source)
+    json_array = _begins(json_array_source)
+    json_lines = _begins(json_lines_source)
+    mix = _begins(mix_source)
+    parquet = _begins(parquet_source)
+    text_lines = _begins(text_lines_source)
+    tfrecords = _begins(tfrecords_source)
+    tokens = _begins(tokens_source)
+    webdataset = _begins(webdataset_source)
+    zip = _begins(zip_source)
+else:
+
+    def __getattr__(name: str) -> object:
+        # A program imports only the sources that it uses.
+        if name not in __all__:
+            raise AttributeError(f"module 'headrace.pipeline.source_functions' has no {name!r}")
+        make = getattr(import_module(f"headrace.pipeline.sources.{name}"), name)
+        return globals().setdefault(name, _begins(make))
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import get_ident
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,13 +28,15 @@ from headrace.pipeline.functions.function_state import (
 from headrace.pipeline.functions.global_generators import GlobalDraws
 from headrace.pipeline.functions.indexed_rows import IndexedRows
 from headrace.pipeline.functions.iterators import name_of
-from headrace.pipeline.functions.random_generators import Draws
 from headrace.pipeline.functions.results import Results
 from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.values.column_conversion import check_components, column_of, values_of
 from headrace.pipeline.values.python_values import spec_of
 from headrace.pipeline.values.types import Specs
 from headrace.pipeline.values.unchanged import with_unchanged
+
+if TYPE_CHECKING:
+    from headrace.pipeline.functions.random_generators import Draws
 
 __all__ = [
     "FilterFunction",
@@ -196,6 +198,15 @@ def noted(
     return error
 
 
+def _draws_of(seed: int | None) -> "Draws | None":
+    if seed is None:
+        return None
+    # NumPy's generators are loaded only if a function draws.
+    from headrace.pipeline.functions.random_generators import Draws  # noqa: PLC0415
+
+    return Draws(seed)
+
+
 class _Function(ABC):
     """A function that is called for each example of a block.
 
@@ -263,7 +274,7 @@ class MapFunction(_Function):
         stage: str = "map",
     ) -> None:
         super().__init__(function, first, input_specs, stage, num_callers)
-        self._draws = None if seed is None else Draws(seed)
+        self._draws = _draws_of(seed)
         self._output_specs = output_specs
         self._is_batched = is_batched
 
@@ -271,7 +282,7 @@ class MapFunction(_Function):
         function = self.cached(job, calls)
         results = Results(self.where, self._output_specs, job.num_rows, self._is_batched)
 
-        def call(example: dict[str, Any], *draws: np.random.Generator) -> None:
+        def call(example: dict[str, Any], *draws: "np.random.Generator") -> None:
             results.add(function(example, *draws))
 
         for _ in calls.of(_drawing(call, self._draws, job)):
@@ -280,7 +291,7 @@ class MapFunction(_Function):
 
 
 def _drawing(
-    call: Callable[..., _T], draws: Draws | None, job: engine.Job
+    call: Callable[..., _T], draws: "Draws | None", job: engine.Job
 ) -> Callable[[dict[str, Any]], _T]:
     """Returns a call that passes each example's generator, if the function has a seed."""
     if draws is None:
@@ -322,7 +333,7 @@ class FlatMapFunction(_Function):
         num_callers: int = 1,
     ) -> None:
         super().__init__(function, first, input_specs, "flat_map", num_callers)
-        self._draws = None if seed is None else Draws(seed)
+        self._draws = _draws_of(seed)
         self._output_specs = output_specs
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
@@ -330,7 +341,7 @@ class FlatMapFunction(_Function):
 
         results = Results(self.where, self._output_specs, job.num_rows)
 
-        def call(example: dict[str, Any], *draws: np.random.Generator) -> int:
+        def call(example: dict[str, Any], *draws: "np.random.Generator") -> int:
             before = len(results)
             try:
                 for row in function(example, *draws):
@@ -363,13 +374,13 @@ class LearnFunction(_Function):
         """Appends the function's results to `results`."""
         super().__init__(function, first, input_specs, stage)
         self.gives_many = stage == "flat_map"
-        self._draws = None if seed is None else Draws(seed)
+        self._draws = _draws_of(seed)
         self._output_specs = results
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         function = self.cached(job, calls)
 
-        def call(example: dict[str, Any], *draws: np.random.Generator) -> bool:
+        def call(example: dict[str, Any], *draws: "np.random.Generator") -> bool:
             before = dict(example)
             result = function(example, *draws)
             rows = result if self.gives_many else [result]

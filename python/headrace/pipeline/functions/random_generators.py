@@ -63,7 +63,7 @@ class Draws:
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
-    def of(self, row_ids: npt.NDArray[np.uint64]) -> Iterator[np.random.Generator]:
+    def of(self, row_ids: npt.NDArray[np.uint64]) -> "Iterator[np.random.Generator]":
         """Yields the generator for each row ID (epoch, record, file, and number within the record).
 
         A generator is reused for the next row, unless the function kept a reference to it.
@@ -88,7 +88,7 @@ class Generators:
         self._row_seed: _RowSeed | None = None
         self._num_holders = (0, 0, 0)
 
-    def at(self, epoch: int, record: int, file: int, part: int) -> np.random.Generator:
+    def at(self, epoch: int, record: int, file: int, part: int) -> "np.random.Generator":
         """Returns the generator for one row."""
         row_id = (epoch, record, file, part)
         if self._row_seed is None or self._holders() != self._num_holders:

@@ -14,6 +14,7 @@ from headrace.pipeline.values.column_conversion import (
     typed,
 )
 from headrace.pipeline.values.nested import nested_column
+from headrace.pipeline.values.python_values import is_masked
 from headrace.pipeline.values.types import Spec, Specs, carried, engine_code, is_carried
 
 __all__ = ["Results"]
@@ -107,7 +108,7 @@ class _Numbers:
     def add(self, where: str, number: Any) -> None:
         if type(number) is self._plain:
             number = self._number(number)
-        is_array = isinstance(number, _ARRAYS) and not isinstance(number, np.ma.MaskedArray)
+        is_array = isinstance(number, _ARRAYS) and not is_masked(number)
         if is_array and not self._is_carried and self._builder.push(number):
             return
         value = carried(typed(where, self._name, number, self._spec))

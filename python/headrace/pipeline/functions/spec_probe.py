@@ -64,7 +64,7 @@ class ProbeCalls:
             self._num_missed += 1
             return function
 
-        def call(example: dict[str, Any], *draws: np.random.Generator) -> Any:
+        def call(example: dict[str, Any], *draws: "np.random.Generator") -> Any:
             key = keys[calls.number]
             if self._is_learning:
                 return self._learn(function, key, example, draws, gives_many)
@@ -84,7 +84,7 @@ class ProbeCalls:
         function: Callable[..., Any],
         key: Key,
         example: dict[str, Any],
-        draws: tuple[np.random.Generator, ...],
+        draws: "tuple[np.random.Generator, ...]",
         gives_many: bool,
     ) -> Any:
         digest = _digest(function, example)

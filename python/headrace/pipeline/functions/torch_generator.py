@@ -39,7 +39,7 @@ _DRAWING_IN_PLACE: Final = (
 _LARGEST_SEED: Final = 2**63 - 1
 
 
-def torch_generator(rng: np.random.Generator) -> AbstractContextManager[None]:
+def torch_generator(rng: "np.random.Generator") -> AbstractContextManager[None]:
     """Makes PyTorch's random functions reproducible inside a function of `map` or `flat_map`.
 
     The transforms of torchvision use PyTorch's global generator, which the whole process shares.

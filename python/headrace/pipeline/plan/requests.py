@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core import engine
-from headrace.pipeline.plan.cache_keys.keys import cache_key, with_companions
 from headrace.pipeline.plan.function_planning import FunctionPlanning
 from headrace.pipeline.stages.components import all_stages, is_on_disk, steps
 from headrace.pipeline.stages.random_access import has_deferred_reads
@@ -102,6 +101,12 @@ class Requests(FunctionPlanning):
 
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
         """Returns the plan with a disk cache for the stages before this step."""
+        # Loaded only if there is a disk cache.
+        from headrace.pipeline.plan.cache_keys.keys import (  # noqa: PLC0415
+            cache_key,
+            with_companions,
+        )
+
         is_off = self.is_learning
         first_files, first_contents = self._first_files
         contents = self._shared.contents[first_contents:]

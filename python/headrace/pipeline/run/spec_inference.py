@@ -10,13 +10,12 @@ from contextlib import ExitStack
 from itertools import chain as joined
 from itertools import islice
 from math import ceil, prod
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from headrace.pipeline.functions.function_state import initial, unchanged
 from headrace.pipeline.functions.iterators import name_of
 from headrace.pipeline.functions.python_functions import noted
 from headrace.pipeline.paths.index_files import index_files
-from headrace.pipeline.plan.cache_keys.spec_file import SpecFile
 from headrace.pipeline.plan.function_planning import first_called_with
 from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.plan.revisions import pinned, revisions_of
@@ -43,6 +42,9 @@ from headrace.pipeline.stages.take import Take
 from headrace.pipeline.values.column_conversion import check_components
 from headrace.pipeline.values.python_values import learned, spec_of
 from headrace.pipeline.values.types import Specs
+
+if TYPE_CHECKING:
+    from headrace.pipeline.plan.cache_keys.spec_file import SpecFile
 
 __all__ = ["InferenceContext", "infer_specs"]
 
@@ -167,11 +169,14 @@ def _of_source(
 
 def _kept_specs(
     chain: Sequence[Stage], chain_specs: ChainSpecs, behind: Sequence[Step], how: InferenceContext
-) -> SpecFile | None:
+) -> "SpecFile | None":
     """Returns the components stored with the next disk cache; None if there is no such cache."""
     cache = next((cast("Cache", step) for step in behind if step.keeps_on_disk), None)
     if cache is None:
         return None
+    # Loaded only if there is a disk cache.
+    from headrace.pipeline.plan.cache_keys.spec_file import SpecFile  # noqa: PLC0415
+
     before = pinned(chain[:-1], revisions_of(chain))
     indexes = index_files(how.options)
     planned = plan(before, chain_specs, cache_of(how.options), is_learning=True, indexes=indexes)

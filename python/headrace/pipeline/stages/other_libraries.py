@@ -3,7 +3,6 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
 from headrace.core.tracebacks import hide_own_frames
@@ -265,6 +264,8 @@ def with_explained_calls(function: _Function) -> _Function:
 def _advice(name: str, advice: Mapping[str, str], names: Iterable[str]) -> str | None:
     if name in advice:
         return f"{advice[name]}."
+    from difflib import get_close_matches  # noqa: PLC0415 (loaded for errors only)
+
     near = get_close_matches(name, [name for name in names if not name.startswith("_")], 1)
     return f"Did you mean `{near[0]}`?" if near else None
 

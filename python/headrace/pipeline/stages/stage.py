@@ -4,7 +4,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
-from difflib import get_close_matches
 from enum import Enum, auto
 from inspect import get_annotations
 from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias, cast, get_origin
@@ -414,6 +413,8 @@ def check_names(stage: Stage, names: Iterable[str], there: Iterable[str] | None)
 
 def no_component(stage: Stage, name: str, names: Iterable[str]) -> NoReturn:
     """Raises the error for a component that does not exist."""
+    from difflib import get_close_matches  # noqa: PLC0415 (loaded for errors only)
+
     names_before = list(names)
     near = get_close_matches(name, names_before, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -6,6 +6,7 @@ also applies to lists, whose items must have equal lengths. NumPy arrays and sca
 types. An empty list gets the type that the component has elsewhere.
 """
 
+import sys
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any, Final
@@ -21,6 +22,7 @@ from headrace.pipeline.values.unchanged import Unchanged
 __all__ = [
     "as_value",
     "has_type",
+    "is_masked",
     "learned",
     "native_order",
     "of_python",
@@ -66,9 +68,16 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
     return array
 
 
+def is_masked(value: object) -> bool:
+    """Returns whether a value is a masked array of NumPy."""
+    # A program that has masked arrays has loaded the module, which takes long.
+    module = sys.modules.get("numpy.ma")
+    return module is not None and isinstance(value, module.MaskedArray)
+
+
 def refuse_masked(what: str, value: Any) -> None:
     """Raises ValueError if a NumPy mask hides elements, because the result would show them."""
-    if isinstance(value, np.ma.MaskedArray) and (hidden := int(np.sum(value.mask))):
+    if is_masked(value) and (hidden := int(np.sum(value.mask))):
         raise ValueError(
             f"{what} has {hidden} masked values, which are not supported. Fill them in with "
             "value.filled(...), and return the mask as another component if you need it."

@@ -215,7 +215,7 @@ class Steps:
 
 
 def _drawing(
-    function: Callable[..., Any], draws: np.random.Generator
+    function: Callable[..., Any], draws: "np.random.Generator"
 ) -> Callable[[dict[str, Any]], Any]:
     """Returns a call that also passes a generator."""
     return lambda example: function(example, draws)

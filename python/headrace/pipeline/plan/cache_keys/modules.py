@@ -4,7 +4,6 @@ import ast
 import functools
 import hashlib
 import importlib.machinery
-import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -78,9 +77,12 @@ def _version(top: str, file: str | None) -> str:
         if file is None or os.path.realpath(file).startswith(standard):
             return sys.version
         return f"{top} {_digest(file)}"
+    # Loaded only for a key that depends on a library, since it takes long.
+    from importlib import metadata  # noqa: PLC0415
+
     try:
-        distribution = importlib.metadata.distribution(top)
-    except importlib.metadata.PackageNotFoundError:
+        distribution = metadata.distribution(top)
+    except metadata.PackageNotFoundError:
         loaded = getattr(sys.modules.get(top), "__version__", "")
         return f"{loaded} {_digest(file)}"
     # The list of files contains their hashes, which reveals a different build of the same version.
