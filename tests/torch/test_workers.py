@@ -15,8 +15,11 @@ import pytest
 import torch
 from tests.calls import wait_until
 from tests.torch import datasets
+from tests.torch.datasets import as_plain
 
+from headrace.pipeline.workers.shared_segments import FilledSegments
 from headrace.torch import DataLoader
+from headrace.torch.shared_batches import BatchWriter, unpacked
 
 PROGRAM = """
 import os, resource, sys, time
@@ -210,6 +213,16 @@ def test_tensors_and_arrays_of_any_kind_arrive_as_they_were():
         assert got["fortran array"].flags.f_contiguous
         got["own"][0] = 77
         assert got["half"][0] == 77, "two views of a storage stay such"
+
+
+def test_a_default_device_changes_no_batch():
+    batch = [torch.full((900,), 7), torch.empty(0, 3), torch.tensor(5)]
+    with torch.device("meta"):
+        message, segment = BatchWriter().packed(batch)
+        got = unpacked(message, [os.dup(segment.descriptor)], FilledSegments(1))
+    segment.close()
+    assert as_plain(got) == as_plain(batch)
+    assert {tensor.device.type for tensor in got} == {"cpu"}
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, "exit", "SystemExit"])

@@ -171,7 +171,7 @@ class _Bytes:
     """The bytes of a tensor's storage."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
-        flat = torch.empty(0, dtype=torch.uint8)
+        flat = torch.empty(0, dtype=torch.uint8, device="cpu")
         flat.set_(tensor.untyped_storage())
         self._data: Final = flat.numpy()
 
@@ -204,7 +204,7 @@ def _view(
     offset: int,
 ) -> torch.Tensor:
     """Returns a tensor over a storage; called where a batch is unpickled."""
-    tensor = torch.empty(0, dtype=dtype)
+    tensor = torch.empty(0, dtype=dtype, device="cpu")
     tensor.set_(storage.untyped_storage(), offset, size, stride)
     return tensor.requires_grad_() if requires_grad else tensor
 
@@ -213,4 +213,4 @@ def _empty(
     dtype: torch.dtype, size: tuple[int, ...], requires_grad: bool, stride: tuple[int, ...]
 ) -> torch.Tensor:
     """Returns a tensor without elements; called where a batch is unpickled."""
-    return torch.empty_strided(size, stride, dtype=dtype, requires_grad=requires_grad)
+    return torch.empty_strided(size, stride, dtype=dtype, device="cpu", requires_grad=requires_grad)
