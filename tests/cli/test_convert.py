@@ -521,7 +521,7 @@ class TestRefusals:
         Path("gaps.jsonl").write_text('{"a": 1}\n{"b": 2}\n')
         done = call("convert", "gaps.jsonl", "b.tfrecord")
         assert done.exit_code == 1
-        assert done.stderr.endswith("Give a value for it, with --default 'b=VALUE'.\n")
+        assert done.stderr.endswith("Set a default with --default 'b=VALUE'.\n")
         done = call("convert", "gaps.jsonl", "b.tfrecord", "--default", "a=0", "--default", "b=0")
         assert done.exit_code == 0
 

@@ -243,7 +243,7 @@ class TestOtherKinds:
         ("data", "expected"),
         [
             (b"PK\x03\x04" + bytes(40), "a zip archive"),
-            (b"\x93NUMPY\x01" + bytes(40), "an array of NumPy"),
+            (b"\x93NUMPY\x01" + bytes(40), "a NumPy array"),
             (bytes(100), None),
         ],
     )
@@ -269,7 +269,7 @@ class TestOtherKinds:
         Path("a").write_bytes(gzip.compress(b"n,x\n" + b"1,2\n" * 10_000)[:-20])
         [report] = inspected("a", code=1)
         assert report["kind"] == "csv"
-        assert "the compressed data end too soon" in report["damage"][0]["reason"]
+        assert "the compressed data ends too early" in report["damage"][0]["reason"]
 
     def test_nan_and_infinity_are_null_in_json(self):
         write_records("a", [example(x=float("inf"))])

@@ -76,7 +76,7 @@ def test_truncated_compressed_files_are_damaged(cut):
     Path("a").write_bytes(gzip.compress(Path("plain").read_bytes())[:-cut])
     code, results = verified("a")
     assert code == 1
-    assert "compressed data end too soon" in results["a"]["damage"][0]["reason"]
+    assert "compressed data ends too early" in results["a"]["damage"][0]["reason"]
 
 
 def test_compressed_file_with_a_wrong_checksum_is_damaged():
@@ -166,7 +166,7 @@ def test_empty_file_is_valid_and_a_repeated_file_is_read_once():
         ("a.tfrecord", b"one\n", "this is text, but by its name it should be tfrecord."),
         ("a.jsonl.gz", b"", "this file is empty, but by its name it should be compressed."),
         ("a", b"PK\x03\x04\0", "this file looks like a zip archive"),
-        ("a", b"version https://git-lfs.github.com/spec/v1\n", "it is a pointer of Git LFS"),
+        ("a", b"version https://git-lfs.github.com/spec/v1\n", "it is a Git LFS pointer"),
     ],
 )
 def test_file_that_contradicts_its_name_is_damaged(name, data, reason):

@@ -41,7 +41,7 @@ class TestPipelines:
         with iter(hr.text_lines(tmp_path / "pipe", compression=None)):
             wait_for_dump(
                 rf"worker \d \(thread \d+\), for {SECONDS}: reading {tmp_path}/pipe: line 1 "
-                rf"\(text_lines\); waits for something to read from a pipe {tmp_path}/pipe"
+                rf"\(text_lines\); waits for data from a pipe {tmp_path}/pipe"
             )
 
     def test_closing_an_iteration_waits_for_its_threads(self, wait_for_dump):

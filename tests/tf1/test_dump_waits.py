@@ -58,7 +58,7 @@ class TestQueues:
         enqueue = Call(lambda: queue.enqueue(5))
         wait_until(lambda: queue.stats.num_waiting_enqueues == 1)
         close = Call(queue.close)
-        wait_for_dump("queue 'examples': the enqueues before it; .* 1 others are served before it")
+        wait_for_dump("queue 'examples': earlier enqueues; .* 1 others are ahead of it")
         queue.dequeue()
         enqueue.result()
         close.result()

@@ -29,8 +29,8 @@ def limit(num_bytes):
 
 chunk = os.urandom(200_000)
 """
-INCOMPLETE = "The file is incomplete and takes nothing more. Write it again."
-KEPT = "Nothing of that name was written or replaced. Write the file again."
+INCOMPLETE = "The file is incomplete and accepts no more writes. Write it again."
+KEPT = "The target was not changed. Write the file again."
 
 
 def outcomes(tmp_path, program):

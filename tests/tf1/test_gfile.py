@@ -79,7 +79,7 @@ def test_file_too_large_for_memory_is_not_read(directory):
     for read in (lambda file: file.read(), lambda file: file.read(2**42)):
         with tf.gfile.GFile(f"{directory}/huge", "rb") as file:
             with pytest.raises(
-                tf.errors.ResourceExhaustedError, match="huge: 4398046511104 bytes were asked for"
+                tf.errors.ResourceExhaustedError, match="huge: 4398046511104 bytes were requested"
             ):
                 read(file)
             assert file.read(2) == b"\0\0"

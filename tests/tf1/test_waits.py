@@ -290,7 +290,7 @@ INTERRUPTED = {
     "session.run of a reader of a pipe": (
         f"{SESSION}; sess.run(queue.enqueue('pipe'))",
         "sess.run(tf.TextLineReader().read(queue))",
-        "something to read from a pipe /.*/pipe",
+        "data from a pipe /.*/pipe",
     ),
     "session.run of a remote file": (
         SESSION,
@@ -352,9 +352,9 @@ INTERRUPTED = {
         "next(batches)",
         "the next rows of pipeline 'text_lines'",
     ),
-    "pipe.spec of csv": ("", "hr.csv('pipe').spec", "something to read from a pipe"),
-    "pipe.spec of json_lines": ("", "hr.json_lines('pipe').spec", "something to read from a pipe"),
-    "pipe.spec of webdataset": ("", "hr.webdataset('pipe').spec", "something to read from a pipe"),
+    "pipe.spec of csv": ("", "hr.csv('pipe').spec", "data from a pipe"),
+    "pipe.spec of json_lines": ("", "hr.json_lines('pipe').spec", "data from a pipe"),
+    "pipe.spec of webdataset": ("", "hr.webdataset('pipe').spec", "data from a pipe"),
     "a file in a storage": (
         "",
         "iter(hr.text_lines('s3://bucket/a'))",
@@ -380,7 +380,7 @@ INTERRUPTED = {
     "tf_record_iterator": (
         "",
         "next(tf.python_io.tf_record_iterator('pipe'))",
-        "something to read from a pipe",
+        "data from a pipe",
     ),
 }
 

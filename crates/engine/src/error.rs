@@ -48,7 +48,7 @@ const TOO_MANY_FILES: [i32; 2] = [23, 24];
 /// Tells whether a wait that was ended can be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// No data are lost; the same wait can begin again.
+    /// No data is lost; the same wait can begin again.
     Repeatable,
     /// The wait ended in the middle of something that cannot be continued.
     CutOff,
@@ -158,7 +158,7 @@ impl Error {
             Kind::AlreadyExists => (Code::AlreadyExists, "File exists".to_owned()),
             Kind::StorageFull => (Code::ResourceExhausted, "No space left on device".to_owned()),
             Kind::QuotaExceeded => (Code::ResourceExhausted, "Disk quota exceeded".to_owned()),
-            // OutOfRange in TensorFlow, but a queue runner would take that for the end of the
+            // OutOfRange in TensorFlow, but a queue runner would treat that as the end of the
             // input.
             Kind::FileTooLarge => (Code::ResourceExhausted, "File too large".to_owned()),
             _ if error.raw_os_error().is_some_and(|number| TOO_MANY_FILES.contains(&number)) => {

@@ -1,7 +1,7 @@
 //! The engine of headrace: tensors, files, decoders, and programs that run operations in a
 //! loop.
 //!
-//! It does not depend on Python. See the `README.md` beside this file for the layers.
+//! It does not depend on Python. See `README.md` in this directory for the layers.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 
 pub mod checksum;

@@ -1,6 +1,6 @@
 //! The names and numbers of records in error messages.
 
-/// The names and numbers that error messages give the records of a file.
+/// The names and numbers of a file's records in error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbering {
     /// The word for a record.

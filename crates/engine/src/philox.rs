@@ -1,5 +1,5 @@
-//! TensorFlow's random number generator, Philox4x32 with 10 rounds: a seed gives the same numbers
-//! as in TensorFlow.
+//! TensorFlow's random number generator, Philox4x32 with 10 rounds: a seed leads to the same
+//! numbers as in TensorFlow.
 //!
 //! Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011),
 //! with the keys and counters of TensorFlow 1.15.
@@ -12,10 +12,10 @@ const ROUNDS: usize = 10;
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const KEY_INCREMENTS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// Numbers in a block, the unit in which the generator makes them.
+/// The number of values in a block, the unit of the generator.
 const BLOCK: usize = 4;
 
-/// A stream of random numbers, made in blocks of four.
+/// A stream of random numbers, generated in blocks of four.
 #[derive(Clone, Debug)]
 pub struct Philox {
     key: [u32; 2],
@@ -109,7 +109,7 @@ impl Philox {
     }
 
     /// Returns a stream of the next `count` numbers, and moves this one past them. Whole blocks are
-    /// taken; the rest of an earlier block is dropped.
+    /// used; the rest of an earlier block is dropped.
     pub fn reserve(&mut self, count: usize) -> Self {
         self.reserve_blocks(count.div_ceil(BLOCK) as u128)
     }

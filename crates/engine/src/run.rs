@@ -23,7 +23,8 @@ const MAX_BITS: usize = u64::BITS as usize;
 
 /// Something outside the engine that can end a wait, such as a signal that Python has to check for.
 pub trait Interrupt {
-    /// Fails if the run should end. Called from the waiting thread, which holds no lock then.
+    /// Fails if the run should end. Called from the waiting thread, which holds no lock at that
+    /// time.
     fn check(&self) -> Result<()>;
 
     /// The same check, if it outlives all runs.
@@ -277,7 +278,7 @@ impl<'a> Run<'a> {
 
     /// The key of random draws for the current pipeline row. Fails if there is no row.
     pub fn row_key(&self) -> Result<u64> {
-        self.row_key.get().ok_or_else(|| Error::internal("random numbers are drawn for a row without an identity"))
+        self.row_key.get().ok_or_else(|| Error::internal("cannot draw random numbers for a row without an identity"))
     }
 
     /// As [`Run::set_provenance`], of one record.

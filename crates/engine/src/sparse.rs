@@ -157,7 +157,7 @@ impl SparseTensor {
     }
 }
 
-/// The least memory of one row when a sparse tensor is split.
+/// The minimum memory of one row when a sparse tensor is split.
 const MIN_ROW_BYTES: usize = size_of::<Vec<usize>>() + size_of::<SparseTensor>() + 192;
 
 fn too_many(num_rows: usize, refusal: Refusal) -> Error {

@@ -174,7 +174,7 @@ impl TensorArray {
             let shape = unknown_or(self.shape.as_ref());
             self.refused(&format!(
                 "Could not read from TensorArray index {index}.  Furthermore, the element shape is not fully defined: \
-                 {shape}. Write the element first, or give the full element_shape: then it is zeros."
+                 {shape}. Write the element first, or set a full element_shape to read zeros."
             ))
         })?;
         let bytes = allocate::elements(self.dtype, &shape).zeros::<u8>()?;
@@ -182,7 +182,7 @@ impl TensorArray {
     }
 }
 
-/// A shape in words.
+/// A readable shape.
 pub fn unknown_or(shape: Option<&PartialShape>) -> String {
     shape.map_or_else(|| "<unknown>".to_owned(), PartialShape::to_string)
 }

@@ -1,4 +1,4 @@
-//! A list of all waits of threads, in words, for finding out why nothing makes progress.
+//! A readable list of all waits of threads, to find out why nothing makes progress.
 //!
 //! A wait is listed only once it has lasted for [`PATIENCE`], so that brief waits cost nothing.
 

@@ -128,12 +128,12 @@ mod tests {
 
     /// The lines that a plan returns from a checkpoint on, and a checkpoint before each block.
     fn lines(plan: &Arc<Plan>, from: &Checkpoint) -> Vec<(Checkpoint, Vec<Vec<u8>>)> {
-        let mut given = Vec::new();
+        let mut steps = Vec::new();
         run_with_checkpoints(plan, from, usize::MAX, |block, checkpoint| {
-            given.push((checkpoint, first_column(&block)))
+            steps.push((checkpoint, first_column(&block)))
         })
         .unwrap();
-        given
+        steps
     }
 
     fn first_column(block: &Arc<Block>) -> Vec<Vec<u8>> {
@@ -145,12 +145,12 @@ mod tests {
     fn every_plan_resumes_from_its_own_encoded_checkpoints() {
         let file = File::new(text().as_bytes()).unwrap();
         for number in 0..NUM_PLANS {
-            let given = lines(&plan_of(number, &file), &Checkpoint::default());
-            for (index, (from, _)) in given.iter().enumerate() {
+            let steps = lines(&plan_of(number, &file), &Checkpoint::default());
+            for (index, (from, _)) in steps.iter().enumerate() {
                 let mut bytes = Vec::new();
                 written(from, &mut bytes);
                 assert_eq!(checkpoint(&mut { &bytes[..] }, 0), *from);
-                let [all, rest] = [given[index..].to_vec(), lines(&plan_of(number, &file), from)];
+                let [all, rest] = [steps[index..].to_vec(), lines(&plan_of(number, &file), from)];
                 let [all, rest] = [all, rest].map(|blocks| blocks.into_iter().flat_map(|(_, lines)| lines));
                 assert!(all.eq(rest), "plan {number}, block {index}");
             }

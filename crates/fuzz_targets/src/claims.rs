@@ -1,4 +1,4 @@
-//! Sizes claimed by headers, read by other code than the engine's: inputs that claim too much would
+//! Reads the sizes claimed by headers independently of the engine: inputs with huge claims would
 //! take too long.
 
 /// The number of bytes of elements that a TensorProto claims; `None` if it is malformed or claims
@@ -115,9 +115,9 @@ fn tiff_sides<const IS_BIG_ENDIAN: bool>(data: &[u8]) -> usize {
         let tag = number::<2, IS_BIG_ENDIAN>(data, offset);
         let short = number::<2, IS_BIG_ENDIAN>(data, offset + value);
         let side = short.max(number::<4, IS_BIG_ENDIAN>(data, offset + value));
-        if let Some(known) = tag.checked_sub(256).and_then(|side| sides.get_mut(side)) {
+        if let Some(largest) = tag.checked_sub(256).and_then(|side| sides.get_mut(side)) {
             let is_short = number::<2, IS_BIG_ENDIAN>(data, offset + 2) == 3;
-            *known = (*known).max(if is_short { short } else { side });
+            *largest = (*largest).max(if is_short { short } else { side });
         }
     }
     product(sides[0], sides[1])

@@ -26,17 +26,17 @@ pub fn example(data: &[u8]) -> usize {
 }
 
 fn parse_example(data: &[u8], is_required: bool) -> Result<()> {
-    let mut asked = Attrs::default();
-    ask("", &mut asked);
+    let mut attributes = Attrs::default();
+    ask("", &mut attributes);
     let defaults = defaults(is_required)?;
-    let single = run("ParseSingleExample", &asked, [string(data)].into_iter().chain(defaults.clone()));
+    let single = run("ParseSingleExample", &attributes, [string(data)].into_iter().chain(defaults.clone()));
     let inputs = [strings([data, data])?, strings([])?];
-    let batch = run("ParseExample", &asked, inputs.into_iter().chain(defaults.clone()));
+    let batch = run("ParseExample", &attributes, inputs.into_iter().chain(defaults.clone()));
     // Lists of several examples are padded, so a batch may accept what a single example cannot; not
     // the other way round.
     assert!(single.is_ok() || batch.is_err(), "only a single example fails: {:?}", single.err());
     let rows = Rows::all(Block::new(vec![text(data)], 1, Provenance::Unknown)?);
-    let parsed = Parse::new(&asked, defaults, 0, Vec::new())?.apply(rows).and_then(|rows| rows.gather());
+    let parsed = Parse::new(&attributes, defaults, 0, Vec::new())?.apply(rows).and_then(|rows| rows.gather());
     assert!(parsed.is_ok() == single.is_ok(), "{:?} and {:?}", parsed.err(), single.err());
     Ok(())
 }
@@ -50,11 +50,11 @@ fn text(data: &[u8]) -> Column {
 /// A SequenceExample, with features in its context and in lists.
 pub fn sequence_example(data: &[u8]) -> usize {
     let parse = |is_required| {
-        let mut asked = attrs([("feature_list_dense_missing_assumed_empty", optional(is_required))]);
-        ask("context_", &mut asked);
-        ask_lists(&mut asked);
+        let mut attributes = attrs([("feature_list_dense_missing_assumed_empty", optional(is_required))]);
+        ask("context_", &mut attributes);
+        ask_lists(&mut attributes);
         let inputs = [string(data), string(b"")];
-        run("ParseSingleSequenceExample", &asked, inputs.into_iter().chain(defaults(is_required)?))
+        run("ParseSingleSequenceExample", &attributes, inputs.into_iter().chain(defaults(is_required)?))
     };
     for is_required in [true, false] {
         let _ = parse(is_required);
@@ -68,8 +68,8 @@ fn optional(is_required: bool) -> Attr {
     Attr::List(names.iter().map(|name| Attr::String((*name).to_owned())).collect())
 }
 
-fn ask(prefix: &str, asked: &mut Attrs) {
-    let mut insert = |name: &str, items: Vec<Attr>| asked.insert(format!("{prefix}{name}"), Attr::List(items));
+fn ask(prefix: &str, attributes: &mut Attrs) {
+    let mut insert = |name: &str, items: Vec<Attr>| attributes.insert(format!("{prefix}{name}"), Attr::List(items));
     let types = TYPES.map(Attr::DType).to_vec();
     insert("sparse_keys", named(&KEYS[0]));
     insert("sparse_types", types.clone());
@@ -80,8 +80,9 @@ fn ask(prefix: &str, asked: &mut Attrs) {
     insert("dense_shapes", shapes.iter().flat_map(|shape| [shape, shape, shape]).cloned().collect());
 }
 
-fn ask_lists(asked: &mut Attrs) {
-    let mut insert = |name: &str, items: Vec<Attr>| asked.insert(format!("feature_list_{name}"), Attr::List(items));
+fn ask_lists(attributes: &mut Attrs) {
+    let mut insert =
+        |name: &str, items: Vec<Attr>| attributes.insert(format!("feature_list_{name}"), Attr::List(items));
     let types = TYPES.map(Attr::DType).to_vec();
     insert("sparse_keys", named(&KEYS[0]));
     insert("sparse_types", types.clone());

@@ -1,5 +1,5 @@
-//! Images, by the operations that decode them. Each operation takes several formats, so each target
-//! may see all of them.
+//! Images, by the operations that decode them. Each operation accepts several formats, so each
+//! target may see all of them.
 
 use crate::claims::{bmp_pixels, gif_pixels, png_pixels, tiff_pixels, webp_pixels};
 use crate::kernels::{attrs, run, string};
@@ -18,11 +18,11 @@ const GIF_EXPANSION: usize = 4096 / 3;
 /// `[options, file...]`: a JPEG, whole and a part of it.
 pub fn jpeg(data: &[u8]) -> usize {
     decoded(data, |option, data| {
-        let asked = jpeg_attrs(option);
-        let _ = run("DecodeJpeg", &asked, [string(data)]);
+        let attributes = jpeg_attrs(option);
+        let _ = run("DecodeJpeg", &attributes, [string(data)]);
         let window = [i32::from(option & 7), i32::from(option >> 3 & 7), i32::from(option >> 5) + 1, 3];
         if let Ok(window) = Tensor::from_values(Shape::new(&[4]), window.to_vec()) {
-            let _ = run("DecodeAndCropJpeg", &asked, [string(data), window]);
+            let _ = run("DecodeAndCropJpeg", &attributes, [string(data), window]);
         }
     })
 }
@@ -43,8 +43,8 @@ fn jpeg_attrs(option: u8) -> Attrs {
 pub fn png(data: &[u8]) -> usize {
     decoded(data, |option, data| {
         let dtype = if option & 4 == 0 { DType::UInt8 } else { DType::UInt16 };
-        let asked = attrs([("channels", channels(option)), ("dtype", Attr::DType(dtype))]);
-        let _ = run("DecodePng", &asked, [string(data)]);
+        let attributes = attrs([("channels", channels(option)), ("dtype", Attr::DType(dtype))]);
+        let _ = run("DecodePng", &attributes, [string(data)]);
     })
 }
 

@@ -1,4 +1,4 @@
-//! Target for index files: damaged ones, and hostile ones whose checksums are right.
+//! Target for index files: damaged ones, and hostile ones with correct checksums.
 
 use crate::file::File;
 use crate::pipelines::{read, shuffled_by};
@@ -15,13 +15,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The number of bytes of a change: a place and what is combined with the byte there.
+/// The number of bytes of a change: a position, and the value to combine with its byte.
 const CHANGE_BYTES: usize = 3;
 const RUN_BYTES: usize = 4096;
 
 /// `[kind, options, changes..., file...]`: a file of lines or TFRecords, and changes of its index,
 /// whose number is in the lower half of the options. With option 16 its checksums are corrected.
-/// The records are those of the file, or, if the index is hostile, there is an error.
+/// The records equal the file's records, or, if the index is hostile, there is an error.
 pub fn index(data: &[u8]) -> usize {
     let [kind, options, rest @ ..] = data else { return 0 };
     let num_changes = usize::from(options & 15);
@@ -63,8 +63,8 @@ pub fn index(data: &[u8]) -> usize {
         return content.len();
     }
     match shuffled() {
-        (found, None) if is_dense || !is_hostile => {
-            assert!(found == expected, "with the index {found:?}, without {expected:?}");
+        (records, None) if is_dense || !is_hostile => {
+            assert!(records == expected, "with the index {records:?}, without {expected:?}");
         }
         (_, failure) => assert!(is_hostile || failure.is_none(), "only a damaged index fails: {failure:?}"),
     }
@@ -86,7 +86,7 @@ fn set_old(file: &File) -> std::io::Result<()> {
     fs::File::options().write(true).open(file.name().path())?.set_modified(time)
 }
 
-/// Corrects the checksums of an index, as far as its header says where they are.
+/// Corrects the checksums of an index, as far as its header locates them.
 fn correct(index: &mut [u8]) {
     let word = |at: usize| {
         index.get(at..at + 4).map(|word| word.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte)))

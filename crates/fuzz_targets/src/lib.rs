@@ -26,7 +26,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 /// The extra memory of targets that read files: blocks, and the tables of a decompressor.
 const FILE_BYTES: usize = 8 << 20;
-/// The extra memory of targets that read tables, whose pages are made room for as they claim, and of
+/// The extra memory of targets that read tables, which allocate the claimed size of pages, and of
 /// WebP, whose groups of codes each have tables.
 const TABLE_BYTES: usize = 64 << 20;
 /// The extra memory of other targets.
@@ -38,7 +38,7 @@ pub struct Target {
     pub name: &'static str,
     /// Gives bytes to the parser. Returns the number of bytes after decompression or decoding.
     body: fn(&[u8]) -> usize,
-    /// The memory that Rust code may take: this many times those bytes,
+    /// The memory that Rust code may use: this many times those bytes,
     times: usize,
     /// plus this many bytes.
     besides: usize,
@@ -73,12 +73,12 @@ pub const TARGETS: [Target; 24] = [
 ];
 
 impl Target {
-    /// Gives bytes to the parser, whose memory is not counted. Panics if it panics.
+    /// Passes bytes to the parser without counting their memory. Panics if it panics.
     pub fn parse(&self, data: &[u8]) {
         (self.body)(data);
     }
 
-    /// Gives bytes to the parser. Panics if it panics, or takes too much memory.
+    /// Gives bytes to the parser. Panics if it panics, or uses too much memory.
     pub fn run(&self, data: &[u8]) {
         let before = MEMORY.current_usage();
         MEMORY.reset_peak_usage();
@@ -97,7 +97,7 @@ impl Target {
 ///
 /// # Panics
 ///
-/// If there is none, or the parser panics, or it takes too much memory.
+/// If there is none, or the parser panics or uses too much memory.
 pub fn run(name: &str, data: &[u8]) {
     match TARGETS.iter().find(|target| target.name == name) {
         Some(target) => target.run(data),

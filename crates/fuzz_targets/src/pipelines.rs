@@ -18,8 +18,8 @@ use std::time::Duration;
 /// A longer wait is a hang.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The records of a file, in any order. It takes no memory for each record, which would count as
-/// the parser's.
+/// The records of a file, in any order. It needs no memory per record, which would count as the
+/// parser's.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Records {
     count: u64,
@@ -45,7 +45,7 @@ impl Records {
 /// The records of a file; and an error, if there was one.
 pub type ReadRecords = (Records, Option<Error>);
 
-/// Reads a file from its beginning to its end, continuing after errors, and gives its blocks to a
+/// Reads a file from its beginning to its end, continuing after errors, and passes its blocks to a
 /// stage.
 pub fn read(format: &dyn Format, file: &Arc<FileProvenance>, stage: Option<&dyn Stage>) -> ReadRecords {
     let (mut records, mut first_error) = (Records::default(), None);
@@ -91,10 +91,10 @@ pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> ReadReco
 pub fn shuffled_by(shuffle: Shuffle, format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> ReadRecords {
     let files = Arc::new(Plan::Files(format, [Arc::clone(file)].into()));
     let (mut records, mut error) = (Records::default(), None);
-    let given = run(&Arc::new(Plan::Shuffled(files, shuffle)), &Checkpoint::default(), usize::MAX, |block| {
+    let result = run(&Arc::new(Plan::Shuffled(files, shuffle)), &Checkpoint::default(), usize::MAX, |block| {
         records.add(&block);
     });
-    if let Err(failure) = given {
+    if let Err(failure) = result {
         error = Some(failure);
     }
     (records, error)
@@ -123,7 +123,7 @@ pub fn run_with_checkpoints(
             Ok(Output::SkipEvent(_) | Output::End) => None,
             Ok(Output::Timeout) => {
                 executor.close();
-                panic!("nothing came for {PATIENCE:?}")
+                panic!("nothing arrived for {PATIENCE:?}")
             }
             Err(error) => Some(Err(error)),
         };
@@ -139,7 +139,7 @@ pub fn run_with_checkpoints(
             }
         }
         executor.close();
-        // The scope ends before its threads have quite ended, which looks like a leak.
+        // The scope ends slightly before its threads, which looks like a leak.
         let _ = worker.join();
         result
     })

@@ -32,7 +32,7 @@ pub fn tfrecord(data: &[u8]) -> usize {
     packed.num_bytes
 }
 
-/// `[compression, options, file...]`: a file of lines, or of records of one length.
+/// `[compression, options, file...]`: a file of lines, or of records of equal length.
 pub fn lines(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };

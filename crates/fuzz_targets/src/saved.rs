@@ -33,43 +33,43 @@ pub fn saved(data: &[u8]) -> usize {
     let [resource, length, rest @ ..] = data else { return 0 };
     let (first, second) = rest.split_at(usize::from(*length).min(rest.len()));
     let chunks: Vec<_> = [first, second].into_iter().filter(|chunk| !chunk.is_empty()).collect();
-    let given = || chunks.iter().map(|chunk| Ok(chunk.to_vec()));
+    let chunks_of_state = || chunks.iter().map(|chunk| Ok(chunk.to_vec()));
     match resource % 15 {
         0 => restore_reader(rest),
         1 => {
             let reader = Reader::new("r", Box::new(TfRecordFormat { compression: Compression::None }));
-            twice(reader.prepare(&mut given()), || reader.save());
+            twice(reader.prepare(&mut chunks_of_state()), || reader.save());
         }
-        kind @ 2..=5 => with_queue(kind.into(), &mut given()),
+        kind @ 2..=5 => with_queue(kind.into(), &mut chunks_of_state()),
         6 => {
             let variable = Arc::new(Variable::new("v"));
-            twice(variable.prepare(&mut given(), DType::Float32), || variable.save());
+            twice(variable.prepare(&mut chunks_of_state(), DType::Float32), || variable.save());
         }
         7 => {
             let generator = Arc::new(RandomGenerator::new(1, 2));
-            twice(generator.prepare(&mut given()), || generator.save());
+            twice(generator.prepare(&mut chunks_of_state()), || generator.save());
         }
         10 => {
             let table = Arc::new(Table::new(DType::String, DType::Int64).unwrap_or_else(|_| unreachable!()));
-            twice(table.prepare(&mut given()), || table.save());
+            twice(table.prepare(&mut chunks_of_state()), || table.save());
         }
         8 => {
             let table = Arc::new(SparseTable::new());
-            twice(table.prepare(&mut given()), || table.save());
+            twice(table.prepare(&mut chunks_of_state()), || table.save());
         }
         11 => {
             let area = StagingArea::new("a", Some(2), None);
-            twice(area.prepare(&mut given()), || area.save());
+            twice(area.prepare(&mut chunks_of_state()), || area.save());
         }
         12 => {
             let table = MutableTable::new(DType::String, DType::Float32, Shape::new(&[2]));
             let table = Arc::new(table.unwrap_or_else(|_| unreachable!()));
-            twice(table.prepare(&mut given()), || table.save());
+            twice(table.prepare(&mut chunks_of_state()), || table.save());
         }
         13 => {
             let shapes = [PartialShape::default(), PartialShape::new(vec![Some(2)])];
             let Ok(barrier) = Barrier::new("b", &[DType::Int32, DType::String], &shapes) else { return 0 };
-            twice(barrier.prepare(&mut given()), || barrier.save());
+            twice(barrier.prepare(&mut chunks_of_state()), || barrier.save());
         }
         14 => {
             let spec = RecordInputSpec {
@@ -84,11 +84,11 @@ pub fn saved(data: &[u8]) -> usize {
                 seed: 1,
             };
             let Ok(input) = RecordInput::new(spec) else { return 0 };
-            twice(input.prepare(&mut given()), || input.save());
+            twice(input.prepare(&mut chunks_of_state()), || input.save());
         }
         _ => {
             let variable = Arc::new(Variable::new("v"));
-            twice(variable.prepare(&mut given(), DType::String), || variable.save());
+            twice(variable.prepare(&mut chunks_of_state(), DType::String), || variable.save());
         }
     }
     data.len()
@@ -102,7 +102,7 @@ fn twice(restore: Result<Restore>, save: impl Fn() -> Result<Chunks>) {
     assert!(chunks.is_ok(), "the restored state cannot be saved: {:?}", chunks.err());
 }
 
-fn with_queue(kind: usize, given: &mut dyn Iterator<Item = Result<Vec<u8>>>) {
+fn with_queue(kind: usize, chunks_of_state: &mut dyn Iterator<Item = Result<Vec<u8>>>) {
     let order = ORDERS[kind - 2];
     let spec = QueueSpec {
         name: "q".to_owned(),
@@ -112,11 +112,11 @@ fn with_queue(kind: usize, given: &mut dyn Iterator<Item = Result<Vec<u8>>>) {
         shapes: Some(vec![PartialShape::default(), PartialShape::default(), PartialShape::new(vec![Some(2)])]),
     };
     if let Ok(queue) = Queue::new(spec) {
-        twice(queue.prepare(given), || queue.save());
+        twice(queue.prepare(chunks_of_state), || queue.save());
     }
 }
 
-/// The state of a reader, in the form that its operation takes.
+/// The state of a reader, in the form that its operation accepts.
 fn restore_reader(state: &[u8]) {
     let cancellation = Cancellation::new();
     let run = Run::new(&cancellation);

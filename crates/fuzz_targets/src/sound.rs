@@ -6,7 +6,7 @@ use headrace_engine::tensor::Tensor;
 
 /// Longer sounds take too long.
 const MOST_SAMPLES: i64 = 1 << 19;
-/// Bytes of a sample of the most channels that a format has here, with room to grow.
+/// The bytes of a sample with the maximum number of channels of a format, with room to grow.
 const SAMPLE_BYTES: usize = 32 * 4 * 3;
 
 /// `[options, file...]`: a file of any format, whole and a part of it.
@@ -19,11 +19,11 @@ pub fn sound(data: &[u8]) -> usize {
     }
     let _ = run("AudioSampleRate", &attrs([]), [string(data)]);
     let rate = [0, 0, 16_000, 44_100][usize::from(option & 3)];
-    let asked = attrs([("sample_rate", Attr::Int(rate)), ("mono", Attr::Bool(option & 4 == 0))]);
-    let whole = run("DecodeAudio", &asked, [string(data)]);
+    let attributes = attrs([("sample_rate", Attr::Int(rate)), ("mono", Attr::Bool(option & 4 == 0))]);
+    let whole = run("DecodeAudio", &attributes, [string(data)]);
     let decoded = whole.map(|outputs| outputs[0].num_bytes()).unwrap_or(0);
     let start = num_samples * i64::from(option >> 4) / 16;
     let part = [string(data), Tensor::scalar(start), Tensor::scalar((num_samples - start).min(1000))];
-    let _ = run("AudioSlice", &asked, part);
+    let _ = run("AudioSlice", &attributes, part);
     data.len() + num_samples as usize * SAMPLE_BYTES + 3 * decoded
 }

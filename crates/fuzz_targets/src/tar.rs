@@ -12,8 +12,8 @@ const BLOCK_BYTES: usize = 512;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 const SIZE: std::ops::Range<usize> = 124..136;
 
-/// `[compression, options, archive...]`: an archive, with inferred extensions and with given ones.
-/// If the lowest bit of the options is set, the checksums of its headers are corrected first.
+/// `[compression, options, archive...]`: an archive, with inferred and with fixed extensions. If
+/// the lowest bit of the options is set, the checksums of its headers are corrected first.
 pub fn tar(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let mut data = data.to_vec();
@@ -23,8 +23,8 @@ pub fn tar(data: &[u8]) -> usize {
     let Some(packed) = Packed::new(*compression, data) else { return 0 };
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
     let inferred = infer_tar(&file.file_provenance(), packed.codec).ok().flatten().unwrap_or_default();
-    let given = [("jpg".to_owned(), Some(Bytes::new())), ("cls".to_owned(), None)];
-    for extensions in [inferred.into_iter().map(|name| (name, None)).collect(), Arc::from(given)] {
+    let fixed = [("jpg".to_owned(), Some(Bytes::new())), ("cls".to_owned(), None)];
+    for extensions in [inferred.into_iter().map(|name| (name, None)).collect(), Arc::from(fixed)] {
         let tar = Tar { codec: packed.codec, extensions };
         in_order_and_shuffled(Arc::new(tar), &file, options & 2 == 2, packed.codec);
     }

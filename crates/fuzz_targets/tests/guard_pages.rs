@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MEDIA: [&str; 7] = ["jpeg", "png", "gif", "bmp", "webp", "tiff", "sound"];
 /// A multiple of the size of a page on every machine.
 const PAGE_BYTES: usize = 64 << 10;
-/// The numbers of places at which each file is cut, and has a bit flipped.
+/// The number of positions where each file is cut, and where a bit is flipped.
 const NUM_CHANGES: usize = 6;
 
-/// Memory after whose end nothing can be read: the whole pages of a file that ends with the bytes,
-/// and a page more.
+/// Memory with an unreadable page after its end: the pages of a file that ends with the bytes, and
+/// one more page.
 struct Guarded {
     pages: Mmap,
     range: Range<usize>,
@@ -41,7 +41,7 @@ impl Guarded {
         let file = File::open(&path).unwrap();
         fs::remove_file(&path).unwrap();
         // SAFETY: Nobody changes the file, which has no name any more. The bytes after its end are
-        // never read: to touch them is what the test is there to find, and ends the process.
+        // never read: the test exists to catch such reads, which end the process.
         let pages = unsafe { MmapOptions::new().len(end + PAGE_BYTES).map(&file) }.unwrap();
         Self { pages, range: start..end }
     }
@@ -64,7 +64,7 @@ fn files(name: &str) -> Vec<Vec<u8>> {
 #[test]
 fn decoders_do_not_read_past_the_end_of_a_file() {
     place_files(|bytes| Bytes::from_owner(Guarded::of(bytes)));
-    // Weyl's sequence: places that are spread evenly, and the same in each run.
+    // Weyl's sequence: evenly spread positions, the same in each run.
     let mut step = 0_u32;
     let mut draw = |length: usize| {
         step = step.wrapping_add(0x9E37_79B9);

@@ -1,5 +1,5 @@
-//! Each target runs on changed inputs of its corpus: a few in the tests, and as many for each target as
-//! `HEADRACE_MUTATIONS` says; see `fuzz/README.md`.
+//! Each target runs on changed inputs of its corpus: a few in the tests, or `HEADRACE_MUTATIONS`
+//! for each target; see `fuzz/README.md`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_fuzz_targets::{TARGETS, Target};
@@ -126,8 +126,8 @@ fn number(name: &str) -> Option<u64> {
 // The only test of this process, because the memory of all threads is counted.
 #[test]
 fn mutated_inputs_are_parsed_or_rejected() {
-    let wanted = env::var("HEADRACE_TARGET").ok();
-    for target in TARGETS.iter().filter(|target| wanted.as_deref().is_none_or(|name| name == target.name)) {
+    let chosen = env::var("HEADRACE_TARGET").ok();
+    for target in TARGETS.iter().filter(|target| chosen.as_deref().is_none_or(|name| name == target.name)) {
         let start = Instant::now();
         let num_inputs = number("HEADRACE_MUTATIONS").unwrap_or(NUM_INPUTS);
         run(target, num_inputs, number("HEADRACE_SEED").unwrap_or(0));

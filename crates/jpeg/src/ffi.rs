@@ -131,11 +131,11 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Restricts the rows to a window, which has to lie inside the image. The rows may begin
-    /// further left.
+    /// Restricts the rows to a window, which must be inside the image. The rows may begin further
+    /// left.
     pub fn crop(&mut self, window: Window) -> Result<()> {
         let [x, y, width] = [window.x, window.y, window.width].map(|size| size as u32);
-        // SAFETY: as for `shim_start`; libjpeg refuses a window that does not fit and a decoder
+        // SAFETY: as for `shim_start`; libjpeg rejects a window that does not fit and a decoder
         // that has not started.
         let status = unsafe { shim_crop(self.raw.as_ptr(), x, y, width, &mut self.info) };
         self.check(status)

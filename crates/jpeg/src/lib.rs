@@ -155,7 +155,7 @@ impl<'a> Decoder<'a> {
         let channels_read = if from_inks { 4 } else { colours.channels() };
         self.raw.start(channels_read, options)?;
         if self.raw.info.has_run_out != 0 && !options.is_recovering {
-            return Err(Error("the data end before the last scan does".to_owned()));
+            return Err(Error("the data ends before the last scan".to_owned()));
         }
         let whole = (self.raw.info.row_width as usize, self.raw.info.num_rows as usize);
         let window = options.window.unwrap_or(Window { x: 0, y: 0, width: whole.0, height: whole.1 });

@@ -46,7 +46,7 @@ fn largest_difference(a: &[u8], b: &[u8]) -> u8 {
 }
 
 #[test]
-fn decoding_an_encoded_image_gives_nearly_the_same_pixels() {
+fn encoding_and_decoding_an_image_changes_the_pixels_little() {
     for colours in [Colours::Grey, Colours::Rgb] {
         for (is_progressive, is_optimized, is_chroma_downsampled) in [(false, false, false), (true, true, true)] {
             let encoding = EncodeOptions { is_progressive, is_optimized, is_chroma_downsampled, ..encoding() };
@@ -131,7 +131,7 @@ fn rows_of_a_truncated_file_are_counted() {
 fn truncated_progressive_file_has_no_rows() {
     let data = jpeg(64, 64, Colours::Rgb, &EncodeOptions { is_progressive: true, ..encoding() });
     let data = &data[..data.len() * 3 / 4];
-    assert_eq!(decode(data, &OPTIONS).unwrap_err().to_string(), "the data end before the last scan does");
+    assert_eq!(decode(data, &OPTIONS).unwrap_err().to_string(), "the data ends before the last scan");
     assert_eq!(decode(data, &DecodeOptions { is_recovering: true, ..OPTIONS }).unwrap().num_rows_read, 64);
 }
 

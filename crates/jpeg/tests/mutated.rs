@@ -98,8 +98,8 @@ fn decode(file: &[u8], random: &mut Random) -> bool {
 
 #[test]
 fn damaged_file_is_decoded_or_rejected() {
-    let given = std::env::var("HEADRACE_MUTATIONS").ok();
-    let count = given.map_or(DEFAULT_COUNT, |count| count.parse().unwrap());
+    let count_text = std::env::var("HEADRACE_MUTATIONS").ok();
+    let count = count_text.map_or(DEFAULT_COUNT, |count| count.parse().unwrap());
     let originals = originals();
     let mut num_decoded = 0;
     for number in 0..count {

@@ -13,7 +13,7 @@ const THREAD_BYTES: usize = 512 << 10;
 
 /// Free pages are checked each time this fraction of the memory has been charged.
 const SEEN_PART: usize = 64;
-/// The fraction of the memory that free pages must leave for stacks and the like.
+/// The fraction of the memory that free pages must leave for stacks and other uses.
 const STACKS_PART: usize = 16;
 
 /// The memory budget of a pipeline: its limit and its charges.
@@ -27,7 +27,7 @@ pub struct Budget {
     /// Makes the allocator give free pages back to the system if they have more bytes than the
     /// argument.
     limit_free_pages: Option<fn(usize)>,
-    /// Bytes charged since the free pages were checked last.
+    /// Bytes charged since the last check of free pages.
     unseen_bytes: AtomicUsize,
 }
 
@@ -81,7 +81,7 @@ impl Budget {
         Some(Charge { budget: Arc::clone(self), num_bytes })
     }
 
-    /// Charges `num_bytes`, even beyond the limit: for memory without which nothing can continue.
+    /// Charges `num_bytes`, even beyond the limit, for memory that the pipeline needs to continue.
     pub fn charge(self: &Arc<Self>, num_bytes: usize) -> Charge {
         let used_bytes = self.used_bytes.fetch_add(num_bytes, Ordering::AcqRel);
         self.look_at_free_pages(num_bytes, used_bytes.saturating_add(num_bytes));
@@ -90,7 +90,7 @@ impl Budget {
 
     /// Limits free pages to the part of the limit that is not charged, now and then, and whenever
     /// more is charged than there is room for. Large allocations do not fit into free pages and
-    /// take new ones.
+    /// need new ones.
     fn look_at_free_pages(&self, num_bytes: usize, used_bytes: usize) {
         let Some(limit_free_pages) = self.limit_free_pages else { return };
         let unseen_bytes = self.unseen_bytes.fetch_add(num_bytes, Ordering::Relaxed).saturating_add(num_bytes);

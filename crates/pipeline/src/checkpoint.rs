@@ -11,9 +11,9 @@ const MOST: u64 = i64::MAX as u64;
 /// The position from which a node's rows can be resumed: a state of the node, and the number of
 /// rows it has returned since.
 ///
-/// A checkpoint without a state counts from the beginning of the node. So a node passes on
-/// checkpoints of its input only if it makes one row of each; any other node makes checkpoints with
-/// a state of its own.
+/// A checkpoint without a state counts from the beginning of the node. So a node passes on its
+/// input's checkpoints only if it makes one row from each row; any other node creates checkpoints
+/// with its own state.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
     /// `None` for the beginning.
@@ -22,7 +22,7 @@ pub struct Checkpoint {
     /// The states of Python functions, for nodes that begin here. They are not part of the
     /// checkpoint: the node that runs passes saves them in its own.
     states: Option<Arc<FunctionStates>>,
-    /// The inputs of the rows after it, for a mixture that has just made it. They are not part of
+    /// The inputs of the rows after it, for a mixture that just created it. They are not part of
     /// the checkpoint.
     choices: Option<Arc<Choices>>,
 }
@@ -32,7 +32,7 @@ pub struct Checkpoint {
 pub struct Choices {
     /// One for each row after a checkpoint, in order.
     pub of_rows: Vec<Choice>,
-    /// The checkpoint after them, once it is made; `None` at the end.
+    /// The checkpoint after them, once it exists; `None` at the end.
     pub next: OnceLock<Option<Checkpoint>>,
 }
 
@@ -58,7 +58,7 @@ impl PartialEq for Checkpoint {
 /// The state from which a node can continue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Numbers whose meaning only the node knows.
+    /// Numbers that only the node can interpret.
     pub numbers: SmallVec<[u64; 5]>,
     /// The checkpoints of its inputs.
     pub inputs: SmallVec<[Checkpoint; 1]>,
@@ -73,7 +73,7 @@ impl Checkpoint {
         Self::at(State { numbers, inputs, text: None }, 0)
     }
 
-    /// The state of a Python function alone.
+    /// Only the state of a Python function.
     pub fn of_text(text: Option<Arc<str>>) -> Self {
         Self::new([], []).with_text(text)
     }
@@ -170,7 +170,7 @@ impl Checkpoint {
 
 /// The error for a state that a node of this kind cannot have.
 pub fn damaged() -> Error {
-    Error::invalid_argument("it is not a state of a pipeline with this description")
+    Error::invalid_argument("it belongs to a pipeline with another description")
 }
 
 /// The checkpoints of waiting rows: row `i` of the rows at a checkpoint is `i` rows after it.

@@ -4,7 +4,7 @@ use headrace_engine::sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
-/// The state of a function, as text; `None` if it keeps none.
+/// The state of a function, as text; `None` if it is stateless.
 pub type Text = Option<Arc<str>>;
 
 /// The states of the functions of all Python workers, for one run of the nodes of a pass. Written
@@ -72,7 +72,7 @@ impl fmt::Debug for FunctionStates {
 #[derive(Clone, Debug, Default)]
 pub struct FunctionState {
     now: Arc<Mutex<Text>>,
-    /// The states of all Python workers and the number of this one, where the state is stored too.
+    /// The states of all Python workers, and the number of this one, whose state is stored too.
     noted: Option<(Arc<FunctionStates>, usize)>,
 }
 

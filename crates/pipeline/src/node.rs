@@ -16,9 +16,9 @@ pub trait Node: Send {
     /// The next rows, in order. Must not be called after the end or an error.
     fn pull(&mut self, context: &mut Context) -> Result<Poll>;
 
-    /// Catches up with the checkpoint from which it began, synchronously: makes the rows to be
-    /// skipped, so that functions have been called for them even if no further row is requested.
-    /// False until that is done.
+    /// Catches up with its starting checkpoint synchronously: computes the rows to be skipped, so
+    /// that functions are called for them even if no further row is requested. False until that is
+    /// done.
     fn replay_skipped(&mut self, _context: &mut Context) -> Result<bool> {
         Ok(true)
     }
@@ -46,7 +46,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Applies `count` to each number, for the rows made of these.
+    /// Applies `count` to each number, for the rows built from these rows.
     pub fn map(self, count: impl Fn(u64) -> u64) -> Self {
         let Self { fewest, most, mine, is_within_skip } = self;
         Self { fewest: count(fewest), most: count(most), mine: count(mine), is_within_skip }
@@ -64,7 +64,7 @@ pub struct Position {
     pub stage: usize,
     /// The number of the `skip_errors` stage that handles its failures, if there is one.
     pub skipper: Option<usize>,
-    /// True if batches remember the records that they are made of.
+    /// True if batches remember the records that they are built from.
     pub keeps_origins: bool,
     /// True if it polls for rows and begins tasks one at a time, only when their results are
     /// requested.
@@ -87,7 +87,7 @@ pub enum Poll {
 pub struct Context<'a> {
     /// The new tasks that are not published yet.
     pub tasks: &'a mut Tasks,
-    /// Publishes tasks to the workers; takes them out of the argument.
+    /// Publishes tasks to the workers, and removes them from the argument.
     pub publish: &'a dyn Fn(&mut Tasks),
     /// Set when a task was started.
     pub has_started: bool,

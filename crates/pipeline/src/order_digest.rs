@@ -9,13 +9,13 @@ use headrace_engine::sync::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The prime that hashes are taken modulo of.
+/// The prime modulus of the hashes.
 const PRIME: u64 = (1 << 61) - 1;
 /// The base of the polynomial; any large number.
 const BASE: u64 = 0x0b5a_d4ec_eda1_ce2a;
-/// The least number of consecutive records that are held as a run.
+/// The minimum number of consecutive records that are stored as a run.
 const LEAST_RUN: usize = 8;
-/// Room for this many times the identities that are held is given back.
+/// Memory for more than this many times the stored identities is freed.
 const SPARE: usize = 8;
 /// The part of the hash of a row whose identity is unknown.
 const UNKNOWN: u64 = 0x1d8e_4e27_c47d_124f;
@@ -47,8 +47,8 @@ const fn reduced(number: u64) -> u64 {
     if number >= PRIME { number - PRIME } else { number }
 }
 
-/// A hash of a sequence of numbers: a polynomial, so that a run of consecutive numbers takes a few
-/// steps, however long it is.
+/// A hash of a sequence of numbers: a polynomial, so that a run of consecutive numbers of any
+/// length takes only a few steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SequenceHash {
     /// Below `PRIME`.
@@ -86,7 +86,7 @@ impl SequenceHash {
         self.len += 1;
     }
 
-    /// Adds several numbers, some at a time: their products do not wait for each other.
+    /// Adds several numbers, some at a time, so that their products do not depend on each other.
     fn push_all(&mut self, numbers: &[u64]) {
         let (groups, rest) = numbers.as_chunks::<LANES>();
         for group in groups {
@@ -144,7 +144,7 @@ struct Log {
     seen: (u64, u64),
     /// True if that is the end of the pass.
     is_pass_over: bool,
-    /// The number of identities that are held.
+    /// The number of stored identities.
     num_held: usize,
     /// The number of identities that were left when others were last dropped.
     num_left: usize,
@@ -180,18 +180,18 @@ impl OrderDigest {
         *self.0.lock() = Log { consumed: point, seen: (point.pass, point.position), ..Log::default() };
     }
 
-    /// The position in a pass at which rows have to be seen again, for a node whose rows are wanted
-    /// from position `wanted` on, and that can begin at position `first` or later.
-    pub(super) fn position_to_begin(&self, pass: u64, first: u64, wanted: u64) -> u64 {
+    /// The position in a pass at which rows have to be seen again, for a node whose rows are
+    /// needed from position `requested` on, and that can begin at position `first` or later.
+    pub(super) fn position_to_begin(&self, pass: u64, first: u64, requested: u64) -> u64 {
         let log = self.0.lock();
         match log.seen {
-            (seen_pass, position) if seen_pass == pass => position.clamp(first, wanted),
-            _ => wanted,
+            (seen_pass, position) if seen_pass == pass => position.clamp(first, requested),
+            _ => requested,
         }
     }
 
     /// Adds rows, the first of which is at this position. Rows that were seen before are skipped.
-    /// The memory that is held for them is charged.
+    /// Their memory is charged.
     pub(super) fn push(&self, pass: u64, position: u64, rows: &Rows, budget: &Arc<Budget>) {
         let mut log = self.0.lock();
         log.push(pass, position, rows);
@@ -208,8 +208,8 @@ impl OrderDigest {
         }
     }
 
-    /// True if identities are held that the consumer may have passed: [`OrderDigest::advance`] drops
-    /// them.
+    /// True if there are identities that the consumer may have passed: [`OrderDigest::advance`]
+    /// drops them.
     pub fn is_long(&self) -> bool {
         let log = self.0.lock();
         log.num_held > Self::MANY.max(2 * log.num_left)
@@ -225,7 +225,7 @@ impl OrderDigest {
         if let Some(charge) = &mut log.charge {
             charge.correct(num_bytes);
         }
-        // A pass begins after the end of the one before.
+        // A pass begins after the end of the previous pass.
         let is_known = position == 0 || log.seen >= (pass, position) || (log.seen.0 == pass && log.is_pass_over);
         (log.consumed, is_known)
     }
@@ -255,9 +255,9 @@ impl Log {
         let mut index = 0;
         while let Some((block, start, length)) = rows.run(index) {
             index += 1;
-            let known = num_known.saturating_sub(at - position).min(length as u64) as usize;
-            let (first, length) = (start + known, length - known);
-            at += known as u64;
+            let num_repeated = num_known.saturating_sub(at - position).min(length as u64) as usize;
+            let (first, length) = (start + num_repeated, length - num_repeated);
+            at += num_repeated as u64;
             if length == 0 {
                 continue;
             }
@@ -329,7 +329,7 @@ impl Log {
                 }
                 Keys::Batch(keys) => {
                     hash.push_all(keys);
-                    // Tells apart where one batch ends and the next begins.
+                    // Marks the border between two batches.
                     hash.push(keys.len() as u64);
                     self.num_held -= keys.len();
                     (1, true)
@@ -365,7 +365,7 @@ impl KeysOf {
     }
 
     /// Consecutive records of a file have consecutive numbers modulo `PRIME`. The files must stay
-    /// alive meanwhile.
+    /// alive in the meantime.
     fn of(&mut self, identity: Option<(&Arc<FileProvenance>, u64, u64)>) -> u64 {
         let Some((file, record, sub)) = identity else { return UNKNOWN };
         let pointer = Arc::as_ptr(file);

@@ -35,7 +35,7 @@ impl Permutation {
         self.len
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -51,8 +51,8 @@ impl Permutation {
 
     /// The numbers at these positions, all of which must be below the length.
     ///
-    /// As [`Permutation::get`] of each, but several numbers are computed at a time: the processor
-    /// does not wait for one before it begins with the next.
+    /// As [`Permutation::get`] of each, but several numbers at a time, so that their computations
+    /// overlap in the processor.
     pub fn get_all(&self, indexes: Range<u64>) -> Vec<u64> {
         let mut numbers: Vec<_> = indexes.map(|index| self.step(index)).collect();
         // The positions of numbers that go through the network again.

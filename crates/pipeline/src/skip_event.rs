@@ -52,16 +52,16 @@ pub struct Skipped {
     pub num_scanned: u64,
     /// The number of rows returned before this one.
     pub passed: PassProgress,
-    /// The number of rows and skipped rows before this one, where its stage saw it; `None` if they
-    /// were not counted.
+    /// The number of rows and skipped rows before this one at its stage; `None` if they were not
+    /// counted.
     pub place: Option<u64>,
 }
 
 /// The number of rows, and of rows skipped by a `skip_errors` stage, before the next row of a node.
-/// It counts alike in all inputs of a zip, so that a skipped row takes its partners with it.
+/// It is the same in all inputs of a zip, so that the partners of a skipped row are skipped too.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places {
-    /// The place of the next row.
+    /// The position of the next row.
     pub next: u64,
 }
 
@@ -72,7 +72,7 @@ impl Places {
     }
 
     /// Counts a row that `skipper` skips, unless it was counted before: after a resume, some
-    /// failures come again.
+    /// failures occur again.
     pub fn add_event(&mut self, event: &SkipEvent, skipper: Option<usize>) {
         if let Some(place) = event.place(skipper) {
             self.next = self.next.max(place + 1);
@@ -81,7 +81,7 @@ impl Places {
 }
 
 impl SkipEvent {
-    /// The place of a row that `skipper` skips, if it is counted.
+    /// The position of a row that `skipper` skips, if it is counted.
     pub fn place(&self, skipper: Option<usize>) -> Option<u64> {
         match self {
             Self::Skipped(skipped) if Some(skipped.skipper) == skipper => skipped.place,

@@ -39,7 +39,7 @@ struct Waves {
     ring: Ring<Outcome>,
 }
 
-/// A block without columns; only the number of its rows tells it from others.
+/// A block without columns, identified only by its number of rows.
 fn outcome(num_rows: usize) -> Result<Outcome> {
     Block::new(Vec::new(), num_rows, Provenance::Unknown).map(|block| Rows::all(block).into())
 }
@@ -54,7 +54,7 @@ impl Node for Waves {
                     Task::Native(job) => context.start(0, Box::new(move || slot.set(job().and_then(outcome)))),
                     Task::PythonSource => {
                         let (rows, charge) = (Rows::new(), context.budget.charge(1));
-                        let (size_estimate, wanted_bytes) = (SizeEstimate::default(), 1);
+                        let (size_estimate, target_bytes) = (SizeEstimate::default(), 1);
                         let task = PythonTask {
                             rows,
                             pass: 0,
@@ -63,7 +63,7 @@ impl Node for Waves {
                             skipper: None,
                             stage: 0,
                             charge,
-                            wanted_bytes,
+                            target_bytes,
                             size_estimate,
                             slot,
                         };
@@ -199,7 +199,7 @@ fn error_is_raised_once_after_the_preceding_rows() {
     });
 }
 
-/// Two tasks, each of which ends only after the other has begun.
+/// Two tasks, each ending only after the other has begun.
 fn partners() -> Vec<Task> {
     let shared = Arc::new((Mutex::new(0), Condvar::new()));
     let partner = |num_rows| {

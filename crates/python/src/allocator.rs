@@ -20,11 +20,11 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 ///   own pages.
 /// - `dirty_decay_ms`: Unused pages go back to the system within a second.
 /// - `tcache_max`: A thread keeps only small freed pieces for itself. Kept pieces of a few pages
-///   would lie between free ones and make these useless for large allocations: 8 to 12 % of the
+///   would fragment the free ones and make them useless for large allocations: 8 to 12 % of the
 ///   memory of a pipeline.
 /// - `oversize_threshold`: Only pieces larger than 256 MiB go back at once. By default that is 8
-///   MiB, counted with free neighbours, and the system would have to give and clear the pages of
-///   each batch of some megabytes anew.
+///   MiB, counted with free neighbours, and the system would have to map and clear the pages of
+///   each batch of some megabytes again.
 /// - `thp`: No huge pages, which cost 20 MB and save next to no time.
 ///
 /// The environment variable `_RJEM_MALLOC_CONF` overrides these.
@@ -46,9 +46,9 @@ const MAX_STORES: usize = 64;
 static STORES: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 /// Gives the calling thread, worker `number` of a pipeline with a budget of `memory_bytes`, an
-/// arena of its own if the budget is large enough. The memory of a batch then comes back to the
-/// worker that wrote it, and so to the processor that has it in its caches. Does nothing if the
-/// allocator does not support that.
+/// arena of its own if the budget is large enough. The memory of a batch then returns to the worker
+/// that wrote it, and so to the processor that has it in its caches. Does nothing if the allocator
+/// does not support that.
 pub fn use_own_store(number: usize, memory_bytes: usize) {
     if memory_bytes < AMPLE_BYTES {
         return;
@@ -79,8 +79,8 @@ pub fn limit_free_pages(most_bytes: usize) {
 /// Reads a number of jemalloc's.
 fn get<T: Pod + Default>(name: &CStr) -> Option<T> {
     let (mut value, mut length) = (T::default(), size_of::<T>());
-    // SAFETY: the name ends with a zero; the value and its length are alive, and jemalloc writes no
-    // more than the length says.
+    // SAFETY: the name ends with a zero; the value and its length are alive, and jemalloc writes at
+    // most that length.
     #[allow(unsafe_code)]
     let status = unsafe { mallctl(name.as_ptr(), (&raw mut value).cast(), &raw mut length, null_mut(), 0) };
     (status == 0).then_some(value)
@@ -95,7 +95,7 @@ fn set<T: Pod>(name: &CStr, mut value: T) -> bool {
     status == 0
 }
 
-/// Triggers an action of jemalloc's that takes no numbers.
+/// Triggers an action of jemalloc without arguments.
 fn order(name: &CStr) {
     // SAFETY: the name ends with a zero, and nothing is read or written.
     #[allow(unsafe_code)]

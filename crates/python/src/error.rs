@@ -34,7 +34,7 @@ pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     if is_transient { error.transient() } else { error }
 }
 
-/// The codes of `headrace.errors` for failures that may not come again.
+/// The codes of `headrace.errors` for failures that may be temporary.
 const PASSING: [Code; 5] =
     [Code::Cancelled, Code::DeadlineExceeded, Code::ResourceExhausted, Code::Aborted, Code::Unavailable];
 
@@ -50,7 +50,7 @@ fn may_pass(py: Python<'_>, error: &PyErr) -> bool {
         return attribute("errno").is_some_and(|number| !number.is_none());
     }
     let code = attribute("error_code").and_then(|code| code.extract::<u8>().ok());
-    code.is_some_and(|code| PASSING.iter().any(|known| *known as u8 == code))
+    code.is_some_and(|code| PASSING.iter().any(|passing| *passing as u8 == code))
         || attribute("has_lost_worker").is_some_and(|is_lost| is_lost.is_truthy().unwrap_or(false))
 }
 
@@ -74,7 +74,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
     match cause {
         Some(cause) if error.is_interrupting() || !cause.is_instance_of::<PyException>(py) => {
             if let Some(remedy) = error.remedy().filter(|_| cause.is_instance_of::<PyException>(py)) {
-                // Notes are a help alone: the exception matters more than a failure to add one.
+                // Notes are only a help: the exception matters more than a failure to add one.
                 let _ = add_note(py, &cause, remedy);
             }
             cause

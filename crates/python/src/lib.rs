@@ -12,8 +12,8 @@ mod waiting;
 
 use pyo3::prelude::*;
 
-// All state shared by threads is behind its own locks and atomics, so a free-threaded Python needs
-// no lock around the module.
+// All state shared by threads has its own locks and atomics, so a free-threaded Python needs no
+// lock around the module.
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     waiting::detach::remember_main_thread(module.py())?;
@@ -70,7 +70,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::tokens::TokenWindows>()?;
     module.add_class::<pipeline::order_digest::OrderDigest>()?;
     module.add_class::<pipeline::order_digest::OrderPoint>()?;
-    module.add_class::<pipeline::plan::Sightings>()?;
+    module.add_class::<pipeline::plan::SeenComponents>()?;
     module.add_class::<pipeline::plan::Stage>()?;
     module.add_class::<queues::queue::Queue>()?;
     module.add_class::<queues::queue::ShuffleOrder>()?;

@@ -1,9 +1,9 @@
 //! A cache of parts of remote files on this machine. Several processes may use one directory.
 //!
 //! Each part is a file, which gets its name when it is complete and ends with a checksum of its
-//! bytes. So a killed process leaves nothing that another would take for a part. The name
-//! identifies the file and its content, so that parts never get stale: outdated ones are just no
-//! longer used, and removed when room is needed.
+//! bytes. So a killed process leaves nothing that could be mistaken for a part. The name identifies
+//! the file and its content, so that parts never get stale: outdated ones are just no longer used,
+//! and removed when room is needed.
 
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
@@ -82,7 +82,8 @@ async fn blocking(path: &Path, work: Work) -> Result<Option<Bytes>> {
     let owned = path.to_owned();
     let done = tokio::task::spawn_blocking(move || work(&owned)).await;
     let done = done.map_err(|error| Error::internal(format!("a task of the cache has ended: {error}")))?;
-    let remedy = "This is the directory of options(cache_directory=...). Name one that can be written, or set a smaller cache_bytes.";
+    let remedy = "Set options(cache_directory=...) to a writable directory with more space, or set a smaller \
+                  cache_bytes.";
     done.map_err(|error| Error::io(&path.to_string_lossy(), &error).with_remedy(remedy))
 }
 
@@ -101,7 +102,7 @@ fn read(path: &Path, length: usize) -> io::Result<Option<Bytes>> {
     Ok(Some(bytes.into()))
 }
 
-/// Marks a part as used. It does not matter if another process has removed it meanwhile.
+/// Marks a part as used. It does not matter if another process has removed it.
 fn touch(path: &Path) {
     let set = fs::File::options().write(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
     set.unwrap_or(());

@@ -5,10 +5,10 @@
 pub struct Entry {
     /// Its URL.
     pub url: String,
-    /// The size in bytes; 0 for a directory, [`UNKNOWN_SIZE`] if the server does not tell.
+    /// The size in bytes; 0 for a directory, [`UNKNOWN_SIZE`] if the server does not report it.
     pub len: u64,
     /// The time of the last write, in nanoseconds since 1970; 0 for a directory, or if the server
-    /// does not tell.
+    /// does not report it.
     pub modified_ns: u64,
     /// True if other names begin with its name and a slash.
     pub is_directory: bool,

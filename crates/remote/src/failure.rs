@@ -1,4 +1,4 @@
-//! Errors of requests, in words that help.
+//! Errors of requests, with helpful messages.
 
 use crate::http::fault::Fault;
 use crate::hub::Refusal;
@@ -7,7 +7,7 @@ use headrace_engine::files::storage::{changed, without_passwords};
 use object_store::Error as Failure;
 use std::error::Error as _;
 
-/// The most bytes of a URL: clients of HTTP can't request a longer one.
+/// The maximum number of bytes of a URL: clients of HTTP can't request a longer one.
 const MAX_URL_BYTES: usize = 65_534;
 
 /// Fails if a URL is longer than any that can be requested.
@@ -26,7 +26,7 @@ pub fn failed(failure: &Failure) -> Error {
     if let Failure::NotSupported { source } = failure
         && source.to_string().contains("Range request")
     {
-        let text = "the server gives whole files only, so there is no random access to its records";
+        let text = "the server sends only whole files, so records cannot be accessed at random";
         return Error::unimplemented(text)
             .with_remedy("Copy the file to this machine, or read it in order or with a window.");
     }
@@ -54,35 +54,35 @@ pub fn failed(failure: &Failure) -> Error {
     let text = without_markup(&chain(failure));
     let text = without_passwords(&text);
     if text.contains("NoSuchBucket") {
-        return Error::new(Code::NotFound, "there is no such bucket. Check its name and the endpoint.");
+        return Error::new(Code::NotFound, "there is no such bucket. Check the name and the endpoint.");
     }
     let error = Error::new(error, text.trim_end_matches('.'));
     match error.code() {
         Code::PermissionDenied | Code::Unauthenticated => error.with_remedy(
-            "Check the credentials, the same as for the storage's command line tools, and their permissions.",
+            "Check the credentials (the same as for the storage's command-line tools) and their permissions.",
         ),
         Code::Unavailable if text.contains("169.254.169.254") || text.contains("metadata.google.internal") => error
             .with_remedy(
                 "No credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
                  GOOGLE_APPLICATION_CREDENTIALS; or AWS_SKIP_SIGNATURE=true, or GOOGLE_SKIP_SIGNATURE=true, for public files.",
             ),
-        Code::Unavailable => error.with_remedy("Check the network and the endpoint, and try again."),
+        Code::Unavailable => error.with_remedy("Check the network and the endpoint, then try again."),
         _ => error,
     }
 }
 
 /// The error for a misbehaving server. Asking it again would not help.
 pub fn at_fault(fault: &Fault) -> Error {
-    let remedy =
-        "This is a fault of the server, or of a proxy before it. Copy the file to this machine, or use another server.";
+    let remedy = "The fault is in the server or in a proxy in front of it. Copy the file to this machine, or use another \
+         server.";
     Error::new(Code::FailedPrecondition, fault.to_string()).with_remedy(remedy)
 }
 
 fn cause<T: std::error::Error + 'static>(failure: &Failure) -> Option<&T> {
     let mut cause = failure.source();
     while let Some(error) = cause {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
+        if let Some(source) = error.downcast_ref() {
+            return Some(source);
         }
         cause = error.source();
     }

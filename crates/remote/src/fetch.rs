@@ -42,7 +42,7 @@ async fn receive(file: &File, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<
     if range.is_empty() {
         return Ok(None);
     }
-    let wanted = range.end - range.start;
+    let requested = range.end - range.start;
     let options = file.options().with_range(Some(GetRange::Bounded(range)));
     let answer = file.store.get_opts(&file.path, options).await.map_err(|error| failed(&error))?;
     file.check(&answer.meta)?;
@@ -50,21 +50,21 @@ async fn receive(file: &File, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<
     let mut body = answer.into_stream();
     while let Some(chunk) = body.next().await {
         match chunk {
-            Ok(chunk) => add(bytes, &chunk, before, wanted)?,
+            Ok(chunk) => add(bytes, &chunk, before, requested)?,
             Err(error) => return Ok(Some(failed(&error).message().to_owned())),
         }
     }
     match (bytes.len() - before) as u64 {
-        count if count < wanted => Ok(Some(format!("{count} of {wanted} bytes came"))),
+        count if count < requested => Ok(Some(format!("only {count} of {requested} bytes arrived"))),
         _ => Ok(None),
     }
 }
 
-/// Appends bytes to a range of `wanted` bytes, which begins at `start` in `bytes`.
-pub fn add(bytes: &mut Vec<u8>, chunk: &[u8], start: usize, wanted: u64) -> Result<()> {
+/// Appends bytes to a range of `requested` bytes, which begins at `start` in `bytes`.
+pub fn add(bytes: &mut Vec<u8>, chunk: &[u8], start: usize, requested: u64) -> Result<()> {
     let count = (bytes.len() - start + chunk.len()) as u64;
-    if count > wanted {
-        return Err(at_fault(&oversent(count, wanted)));
+    if count > requested {
+        return Err(at_fault(&oversent(count, requested)));
     }
     bytes.extend_from_slice(chunk);
     Ok(())

@@ -16,7 +16,7 @@ use std::time::SystemTime;
 pub struct File {
     pub store: Arc<dyn ObjectStore>,
     pub path: Path,
-    /// The size in bytes; [`UNKNOWN_SIZE`] if the server does not tell.
+    /// The size in bytes; [`UNKNOWN_SIZE`] if the server does not report it.
     pub size: u64,
     pub version: Option<Version>,
     /// True if the server supports range requests.
@@ -26,10 +26,10 @@ pub struct File {
 }
 
 impl File {
-    /// The current file of this name. Asks the storage, unless its status is `known`.
-    pub async fn look_up(url: &str, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Result<Self> {
+    /// The current file of this name. Queries the storage, unless its status is known.
+    pub async fn look_up(url: &str, cache: Option<&Arc<Cache>>, status: Option<&Status>) -> Result<Self> {
         let (store, path) = store::find(url)?;
-        if let Some(Status { len, version, is_regular }) = known.cloned() {
+        if let Some(Status { len, version, is_regular }) = status.cloned() {
             let kept = CachedFile::of(url, len, version.as_ref(), cache);
             return Ok(Self { store, path, size: len, version, has_ranges: is_regular, kept });
         }
@@ -68,11 +68,11 @@ impl File {
     /// Fails if the storage returns another version.
     pub fn check(&self, meta: &ObjectMeta) -> Result<()> {
         if meta.size != self.size {
-            return Err(changed(format_args!("it has {} bytes and had {}", meta.size, self.size)));
+            return Err(changed(format_args!("it has {} bytes, but had {} before", meta.size, self.size)));
         }
         match version(meta) == self.version {
             true => Ok(()),
-            false => Err(changed("its ETag or its time has changed")),
+            false => Err(changed("its ETag or modification time has changed")),
         }
     }
 }
@@ -84,7 +84,7 @@ impl fmt::Debug for File {
 }
 
 fn version(meta: &ObjectMeta) -> Option<Version> {
-    // The value that the crate uses where a server gives no time.
+    // The value that the crate uses if a server sends no time.
     let epoch = SystemTime::UNIX_EPOCH;
     match &meta.e_tag {
         Some(tag) => Some(Version::Tag(tag.as_str().into())),
@@ -94,6 +94,6 @@ fn version(meta: &ObjectMeta) -> Option<Version> {
 
 /// The error for a body that breaks off repeatedly.
 pub fn broken(times: usize, why: &str) -> Error {
-    let text = format!("the connection broke off {times} times while a part was read, the last time: {why}");
-    Error::new(Code::Unavailable, text).with_remedy("Check the network, and try again.")
+    let text = format!("the connection broke {times} times while reading a part of the file, most recently: {why}");
+    Error::new(Code::Unavailable, text).with_remedy("Check the network and try again.")
 }

@@ -48,9 +48,9 @@ impl Storage for Remote {
         &self,
         url: &str,
         cache: Option<&Arc<Cache>>,
-        known: Option<&Status>,
+        status: Option<&Status>,
     ) -> Box<dyn Opening<Arc<dyn Parts>>> {
-        Box::new(parts::OpeningParts::new(url, cache, known))
+        Box::new(parts::OpeningParts::new(url, cache, status))
     }
 
     fn check_writable(&self, url: &str) -> Result<()> {

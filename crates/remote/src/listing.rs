@@ -18,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The largest number of requests made at the same time.
 const MAX_REQUESTS: usize = 64;
 
-/// The files of these names, `None` where there is none. Requests all of them at the same time.
+/// The files with these names, `None` for missing ones. Requests all of them at the same time.
 pub fn statuses(urls: Vec<String>) -> Result<Vec<Option<Entry>>> {
     let first = without_passwords(urls.first().map_or("none", String::as_str));
     let what = format!("looking for {} files, such as {first}", urls.len());
@@ -26,7 +26,7 @@ pub fn statuses(urls: Vec<String>) -> Result<Vec<Option<Entry>>> {
         let looks = urls.into_iter().map(|url| async move {
             match look(&url).await {
                 Err(error) if error.code() == Code::NotFound => Ok(None),
-                found => found.map(Some),
+                status => status.map(Some),
             }
         });
         stream::iter(looks).buffered(MAX_REQUESTS).try_collect().await
@@ -60,7 +60,7 @@ pub fn is_directory(url: String) -> Result<bool> {
 /// directories. Empty if there is nothing.
 pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
     if !can_list(&url).map_err(|error| error.named(&without_passwords(&url)))? {
-        let text = "an HTTP server gives no list of its files. Name each file.";
+        let text = "files on an HTTP server cannot be listed. Name each file.";
         return Err(Error::unimplemented(text).named(&without_passwords(&url)));
     }
     let what = format!("listing {}", without_passwords(&url));
@@ -96,7 +96,7 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
 /// The objects below a directory, without those that mark directories.
 ///
 /// A console or Hadoop makes a directory `m` as an empty object with the key `m/`, which the crate
-/// lists as `m`. If there is such an object, the storage is asked which file has that name.
+/// lists as `m`. If there is such an object, the storage is queried for the file with that name.
 async fn without_markers(
     store: &dyn ObjectStore,
     directory: &Path,
@@ -145,7 +145,7 @@ pub fn remove(url: String) -> Result<()> {
     let what = format!("removing {}", without_passwords(&url));
     runtime::wait(what, async move {
         let (store, path) = find(&url)?;
-        // Storages do not tell whether the file existed.
+        // Storages do not report whether the file existed.
         look(&url).await?;
         store.delete(&path).await.map_err(|error| failed(&error).named(&without_passwords(&url)))
     })
@@ -168,7 +168,7 @@ fn check_changeable(url: &str) -> Result<()> {
     }
 }
 
-/// The commit that the revision in a URL of the hub means now; `None` where there are no revisions.
+/// The commit that the revision in a URL of the hub means now; `None` if there are no revisions.
 pub fn revision(url: String) -> Result<Option<String>> {
     let what = format!("asking the hub for the commit of {url}");
     runtime::wait(what, async move { hub::revision(&url).await.map_err(|error| error.named(&url)) })

@@ -15,10 +15,10 @@ use std::sync::Arc;
 pub struct OpeningParts(Task<File>);
 
 impl OpeningParts {
-    pub fn new(url: &str, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Self {
-        let (url, cache, known) = (url.to_owned(), cache.cloned(), known.cloned());
+    pub fn new(url: &str, cache: Option<&Arc<Cache>>, status: Option<&Status>) -> Self {
+        let (url, cache, status) = (url.to_owned(), cache.cloned(), status.cloned());
         let what = format!("opening {}", without_passwords(&url));
-        Self(Task::start(what, async move { File::look_up(&url, cache.as_ref(), known.as_ref()).await }))
+        Self(Task::start(what, async move { File::look_up(&url, cache.as_ref(), status.as_ref()).await }))
     }
 }
 

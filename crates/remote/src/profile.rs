@@ -1,5 +1,4 @@
-//! Credentials and the region from the files of the AWS command line, where the environment has
-//! none.
+//! Credentials and the region from the files of the AWS command line, if the environment has none.
 //!
 //! Source: "Configuration and credential file settings" of the AWS Command Line Interface's user
 //! guide.
@@ -17,24 +16,24 @@ const SOURCES: [&str; 5] = [
     "AWS_SKIP_SIGNATURE",
 ];
 
-/// Completes the builder from the files, where the environment has no value.
+/// Completes the builder from the files if the environment has no value.
 pub fn completed(mut builder: AmazonS3Builder) -> AmazonS3Builder {
     let profile = env::var("AWS_PROFILE").unwrap_or_else(|_| "default".to_owned());
     let credentials = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
     let config = file("AWS_CONFIG_FILE", "config");
     let section = if profile == "default" { profile.clone() } else { format!("profile {profile}") };
-    let found = |key: &str| value(&credentials, &profile, key).or_else(|| value(&config, &section, key));
+    let setting = |key: &str| value(&credentials, &profile, key).or_else(|| value(&config, &section, key));
     if !SOURCES.iter().any(|name| env::var_os(name).is_some())
-        && let (Some(id), Some(secret)) = (found("aws_access_key_id"), found("aws_secret_access_key"))
+        && let (Some(id), Some(secret)) = (setting("aws_access_key_id"), setting("aws_secret_access_key"))
     {
         builder = builder.with_access_key_id(id).with_secret_access_key(secret);
-        if let Some(token) = found("aws_session_token") {
+        if let Some(token) = setting("aws_session_token") {
             builder = builder.with_token(token);
         }
     }
     if env::var_os("AWS_REGION").is_none()
         && env::var_os("AWS_DEFAULT_REGION").is_none()
-        && let Some(region) = found("region")
+        && let Some(region) = setting("region")
     {
         builder = builder.with_region(region);
     }

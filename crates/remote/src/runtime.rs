@@ -103,7 +103,7 @@ impl<T: Send + 'static> Task<T> {
             }
         };
         let request = Request::begin(Arc::clone(&what));
-        let given = Arc::clone(&result);
+        let shared = Arc::clone(&result);
         // One type for all futures, because the runtime is compiled for each type.
         let task: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
             let mut work = pin!(work);
@@ -113,7 +113,7 @@ impl<T: Send + 'static> Task<T> {
             });
             let done = done.await;
             drop(request);
-            *given.lock() = Some(done);
+            *shared.lock() = Some(done);
             drop(working);
         });
         let task = handle.spawn(task);

@@ -66,7 +66,7 @@ pub fn find_directory(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     Ok((stored(kind, &url, url[..Position::BeforePath].to_owned())?, path_of_key(key)?))
 }
 
-/// A URL up to its host or bucket, and what follows the slash behind it: the key of an object.
+/// A URL up to its host or bucket, and what follows the slash after it: the key of an object.
 ///
 /// A key is not percent-encoded, and may have any letters: `?`, `#` and `%20` mean themselves, as
 /// for the storages' own tools.
@@ -80,24 +80,24 @@ fn split(text: &str) -> (&str, &str) {
 fn path_of_key(key: &str) -> Result<Path> {
     let key = key.strip_suffix('/').unwrap_or(key);
     if key.starts_with('/') || key.ends_with('/') {
-        return Err(invalid(&format!("'{key}' has an empty part, two slashes one after the other")));
+        return Err(invalid(&format!("'{key}' has an empty part (two slashes in a row)")));
     }
     Path::parse(key).map_err(|error| invalid(&error.to_string()))
 }
 
-/// The storage with this key, which is made if it is not there.
+/// The storage with this key, created if necessary.
 fn stored(kind: Kind, url: &Url, key: String) -> Result<Arc<dyn ObjectStore>> {
     let known_as = (key.clone(), environment());
     let mut stores = STORES.lock();
     if stores.as_ref().is_none_or(|(owner, _)| *owner != process()) {
         *stores = Some((process(), Stores::new()));
     }
-    let (_, known) = stores.get_or_insert_default();
-    if let Some(store) = known.get(&known_as) {
+    let (_, stores) = stores.get_or_insert_default();
+    if let Some(store) = stores.get(&known_as) {
         return Ok(Arc::clone(store));
     }
     let store = make(kind, url, &key).map_err(|error| failed(&error))?;
-    known.insert(known_as, Arc::clone(&store));
+    stores.insert(known_as, Arc::clone(&store));
     Ok(store)
 }
 
@@ -122,9 +122,10 @@ pub fn can_list(text: &str) -> Result<bool> {
 /// Fails if files of this name cannot be written at all.
 pub fn check_writable(text: &str) -> Result<()> {
     match parse(text)?.0 {
-        Kind::Http => Err(Error::unimplemented("files are not written over HTTP. Write to s3://, gs:// or az://")),
+        Kind::Http => Err(Error::unimplemented("headrace cannot write over HTTP. Write to s3://, gs:// or az://")),
         Kind::Hub => {
-            let text = "files are not written to the hub. Write them on this machine, and upload them with hf upload";
+            let text = "headrace cannot write to the hub. Write the files on this machine, then upload them with hf \
+                        upload";
             Err(Error::unimplemented(text))
         }
         _ => Ok(()),
@@ -151,14 +152,14 @@ fn parse(text: &str) -> Result<(Kind, Url)> {
         "hf" => Kind::Hub,
         "http" | "https" => Kind::Http,
         scheme => {
-            let text = format!("{scheme}:// is not a storage that headrace reads");
+            let text = format!("headrace does not support {scheme}://");
             let remedy = "Expected s3://, gs://, az://, hf://, https://, http:// or file://. Copy the file to one of these, or to this machine.";
             return Err(Error::unimplemented(text).with_remedy(remedy));
         }
     };
     match url.host_str() {
         Some(host) if !host.is_empty() && (is_http || url[Position::AfterPath..].is_empty()) => Ok((kind, url)),
-        _ => Err(invalid("it names no bucket or host")),
+        _ => Err(invalid("it has no bucket or host")),
     }
 }
 

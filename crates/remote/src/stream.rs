@@ -70,9 +70,9 @@ enum Opened {
 
 impl OpeningStream {
     pub fn new(url: &str, ahead: &Ahead) -> Self {
-        let (url, given, ahead) = (url.to_owned(), ahead.clone(), Parts::of(ahead));
+        let (url, plan, ahead) = (url.to_owned(), ahead.clone(), Parts::of(ahead));
         let what = format!("opening {}", without_passwords(&url));
-        Self { task: Task::start(what, async move { open(&url, &given, ahead).await }), ahead }
+        Self { task: Task::start(what, async move { open(&url, &plan, ahead).await }), ahead }
     }
 }
 
@@ -95,7 +95,7 @@ impl Opening<Box<dyn Stream>> for OpeningStream {
     }
 }
 
-/// Opens a file by requesting its first part; the answer has the file's size. A small file takes
+/// Opens a file by requesting its first part; the answer has the file's size. A small file needs
 /// one request.
 async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
     let part_bytes = parts.part_bytes;
@@ -179,9 +179,9 @@ impl Ranges {
             let end = (next / self.ahead.part_bytes + 1) * self.ahead.part_bytes;
             let range = next..end.min(self.file.size);
             next = range.end;
-            let (file, wanted) = (Arc::clone(&self.file), range.clone());
+            let (file, requested) = (Arc::clone(&self.file), range.clone());
             let what = format!("bytes {} to {} of {}", range.start, range.end, file.path);
-            let task = Task::start(what, async move { ranges::range(&file, wanted).await });
+            let task = Task::start(what, async move { ranges::range(&file, requested).await });
             self.coming.push_back((range, task));
         }
     }
@@ -253,7 +253,7 @@ impl Stream for Ranges {}
 struct Body {
     file: File,
     chunks: BoxStream<'static, object_store::Result<Bytes>>,
-    /// The number of bytes taken of it.
+    /// The number of consumed bytes.
     at: u64,
     has_ended: bool,
     failures: usize,
@@ -289,7 +289,7 @@ impl Body {
                     self.has_ended = true;
                     continue;
                 }
-                None => format!("{} of {} bytes came", self.at, self.file.size),
+                None => format!("only {} of {} bytes arrived", self.at, self.file.size),
             };
             self.resume(&why).await?;
         }
@@ -311,13 +311,13 @@ impl Body {
             let mut chunk = match chunks.next().await {
                 Some(Ok(chunk)) => chunk,
                 None if self.file.size == UNKNOWN_SIZE => {
-                    return Err(changed(format_args!("it has fewer than the {} bytes that were read", self.at)));
+                    return Err(changed(format_args!("it now has fewer than the {} bytes already read", self.at)));
                 }
                 _ => break,
             };
-            let known = missing.min(chunk.len() as u64);
-            missing -= known;
-            chunk.advance(known as usize);
+            let repeated = missing.min(chunk.len() as u64);
+            missing -= repeated;
+            chunk.advance(repeated as usize);
             if !chunk.is_empty() {
                 let rest = futures_util::stream::once(async move { Ok(chunk) });
                 self.chunks = rest.chain(chunks).boxed();
@@ -342,7 +342,7 @@ fn whole() -> GetOptions {
 }
 
 fn cut_short() -> object_store::Error {
-    object_store::Error::Generic { store: "HTTP", source: "the connection broke off again".into() }
+    object_store::Error::Generic { store: "HTTP", source: "the connection broke again".into() }
 }
 
 /// A file that is read once, from its beginning to its end.

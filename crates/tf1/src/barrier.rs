@@ -4,10 +4,10 @@
 //! Complete elements wait in a priority queue, which serves the takes. The lock of a barrier is
 //! held while elements go into that queue, never while a thread waits for them.
 //!
-//! Source of the rules: `tensorflow/core/kernels/barrier_ops.cc` of TensorFlow 1.15. There a take
-//! that waits when the barrier is closed may wait for ever; here it ends as a take after the close
-//! would, or once no element is incomplete. There a component of a wrong shape is refused when its element is complete, which is
-//! lost then; here it is refused when it is inserted.
+//! Source of the rules: `tensorflow/core/kernels/barrier_ops.cc` of TensorFlow 1.15. There, a take
+//! that waits when the barrier is closed may wait forever. Here it ends like a take after the
+//! close, or once no element is incomplete. There, a component with a wrong shape is rejected when
+//! its element is complete, and the element is lost. Here it is rejected when it is inserted.
 
 use crate::queue::{Element, Elements, Order, Progress, Queue, QueueSpec};
 use bytes::Bytes;
@@ -36,7 +36,7 @@ pub struct Barrier {
 
 struct State {
     incomplete: BTreeMap<Bytes, Incomplete>,
-    /// The number of the next insertion that brings a new key.
+    /// The number of the next insertion with a new key.
     next_index: i64,
     closed: Closed,
 }
@@ -54,7 +54,7 @@ enum Closed {
 
 /// An element with components missing.
 struct Incomplete {
-    /// The number of the insertion that brought its key.
+    /// The number of the insertion that added its key.
     index: i64,
     components: Vec<Option<Tensor>>,
 }
@@ -87,7 +87,7 @@ impl Barrier {
     ///
     /// New keys get the same number, which gives the order in which elements are taken. Fails with
     /// `InvalidArgument` if types or shapes do not fit, or an element already has that component;
-    /// and with `Cancelled` if the barrier is closed. Components before the refused key stay
+    /// and with `Cancelled` if the barrier is closed. Components before the rejected key stay
     /// inserted.
     pub fn insert(&self, component: usize, keys: &Tensor, values: &Tensor) -> Result<()> {
         self.check(component, keys, values)?;
@@ -129,7 +129,8 @@ impl Barrier {
         };
         if keys.dtype() != DType::String || values.dtype() != *dtype {
             return Err(Error::invalid_argument(format!(
-                "barrier '{}': component {component} is given keys of type {} and values of type {}, expected string and {dtype}",
+                "barrier '{}': component {component} got keys of type {} and values of type {}, expected string and \
+                 {dtype}",
                 self.name,
                 keys.dtype(),
                 values.dtype()
@@ -150,7 +151,7 @@ impl Barrier {
         }
         if values.shape().first() != Some(&num_keys) {
             return Err(Error::invalid_argument(format!(
-                "barrier '{}': {num_keys} keys are given values of shape {}, expected one row for each key",
+                "barrier '{}': got values of shape {} for {num_keys} keys, expected one row for each key",
                 self.name,
                 values.shape()
             )));
@@ -224,10 +225,10 @@ impl Barrier {
         at_once(self.ready.close(false, &Arc::new(Parker::new()))?)
     }
 
-    /// Takes `count` complete elements, as they come; elements of earlier insertions first. Waits
-    /// until it has them all.
+    /// Takes `count` complete elements as they arrive; earlier insertions first. Waits until it has
+    /// them all.
     ///
-    /// If the barrier is closed and has fewer, it takes those if `is_up_to` and there are any.
+    /// If the barrier is closed and has fewer, it takes these if `is_up_to` and there are any.
     /// Otherwise it fails with `OutOfRange`, unless the incomplete elements may still suffice.
     pub fn take(&self, mut count: usize, is_up_to: bool, parker: &Arc<Parker>) -> Result<Progress> {
         let state = self.state.lock();

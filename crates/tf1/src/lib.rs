@@ -1,7 +1,7 @@
 //! What only TensorFlow 1's input system needs: queues, readers, lookup tables, barriers, staging
 //! areas and variables, and the kernels of their operations.
 //!
-//! It stands on `headrace_engine`, and pipelines do without it. See the `README.md` beside this file
+//! It builds on `headrace_engine`, and pipelines don't need it. See `README.md` in this directory
 //! for the layers.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 

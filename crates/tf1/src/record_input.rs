@@ -1,6 +1,6 @@
 //! Record inputs: endless batches of shuffled records of some files, epoch after epoch.
 //!
-//! A run that asks for a batch also reads for it: it reads several files in turn into a buffer,
+//! A run that requests a batch also reads for it: it reads several files in turn into a buffer,
 //! from which records are drawn at random. A seed makes the order repeatable. Source of the rules:
 //! `tensorflow/core/kernels/record_yielder.cc` of TensorFlow 1.15, which reads in threads of its
 //! own, so that its order differs each time.
@@ -49,7 +49,7 @@ pub struct RecordInput {
     spec: RecordInputSpec,
     format: TfRecordFormat,
     lock: FairLock,
-    /// Locked by the call that holds `lock`.
+    /// Locked by the owner of `lock`.
     state: Mutex<State>,
 }
 
@@ -211,7 +211,7 @@ impl RecordInput {
     pub fn save(self: &Arc<Self>) -> Result<Chunks> {
         let Some(_acquisition) = FairLock::try_acquire(Arc::clone(self)) else {
             let text = format!(
-                "RecordInput '{}' is in use: a run reads from it. End the runs of other threads before.",
+                "RecordInput '{}' is in use: a run reads from it. Finish the runs of other threads first.",
                 self.spec.name
             );
             return Err(Error::failed_precondition(text));
@@ -245,8 +245,8 @@ impl RecordInput {
         let files = (0..num_files).map(|_| reading.bytes()).collect::<Result<Vec<_>>>()?;
         if !files.iter().eq(&self.spec.files) {
             return Err(Error::failed_precondition(format!(
-                "RecordInput '{}' had {num_files} files when it was saved, and has {} other ones or in another order now, by {}. \
-                 Restore it beside the same files.",
+                "RecordInput '{}' was saved with {num_files} files, but now has {} different or reordered ones, \
+                 matching {}. Restore it beside the same files.",
                 self.spec.name,
                 self.spec.files.len(),
                 self.spec.pattern
@@ -299,7 +299,7 @@ impl Call {
         run.while_current(|| self.input.read(&mut state)).map(Some)
     }
 
-    /// Describes the wait in words.
+    /// Describes the wait.
     pub fn description(&self) -> Description {
         let input = Arc::clone(&self.input);
         Arc::new(move || format!("RecordInput '{}', which another call reads from", input.spec.name))

@@ -1,7 +1,7 @@
 //! Staging areas: buffers between threads, bounded by the number of elements and by their bytes.
 //!
 //! Puts are served in order of arrival, and so are gets. A peek is served as soon as its element is
-//! there. As in a queue, the thread that changes the area serves the waiting calls; the lock is
+//! available. As in a queue, the thread that changes the area serves the waiting calls; the lock is
 //! never held while a thread sleeps.
 //!
 //! Source of the rules: `tensorflow/core/kernels/stage_op.cc` of TensorFlow 1.15, where a wait
@@ -38,7 +38,7 @@ struct State {
     woken: VecDeque<Arc<Parker>>,
 }
 
-/// The element that a call asks for.
+/// The element that a call requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
     /// The first element; it is removed.
@@ -49,14 +49,14 @@ pub enum Take {
 
 /// Receives the outcome of a waiting call: the requested element, or nothing for a put.
 struct Waiter {
-    /// Set once by the thread that serves it, taken once by the owner.
+    /// Set once by the thread that serves it, read once by the owner.
     outcome: Mutex<Option<Tensors>>,
     parker: Arc<Parker>,
 }
 
 /// The state of a call: finished or waiting.
 pub enum Progress {
-    /// It is finished, with the element it asked for.
+    /// It is finished, with the requested element.
     Done(Tensors),
     /// It waits.
     Waiting(Waiting),
@@ -213,11 +213,11 @@ impl State {
     fn serve_takes(&mut self) -> bool {
         let mut has_moved = false;
         for (take, waiter) in std::mem::take(&mut self.takes) {
-            let found = match take {
+            let served = match take {
                 Take::First => self.elements.pop_front().inspect(|element| self.num_bytes -= bytes_of(element)),
                 Take::Copy(index) => self.elements.get(index).cloned(),
             };
-            match found {
+            match served {
                 Some(element) => {
                     self.serve(&waiter, element);
                     has_moved = true;
@@ -235,14 +235,14 @@ impl State {
 }
 
 impl Waiting {
-    /// The outcome, once there is one. The parker that was given with the call is unparked then.
+    /// The outcome, once there is one. The parker of the call is unparked then.
     pub fn poll(&mut self) -> Option<Tensors> {
         let outcome = self.waiter.outcome.lock().take();
         self.is_over |= outcome.is_some();
         outcome
     }
 
-    /// Describes the wait in words.
+    /// Describes the wait.
     pub fn description(&self) -> Description {
         let (area, take) = (Arc::clone(&self.area), self.take);
         Arc::new(move || area.describe_wait(take))

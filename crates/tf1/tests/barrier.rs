@@ -87,9 +87,9 @@ fn invalid_insertions_are_rejected_and_nothing_is_lost() {
     for (component, keys, values, text) in [
         (2, &key, numbers(&[1]), "The component ID is out of range 2 > num_components (= 2)"),
         (0, &key, numbers(&[1]), "Key a already has a value for component 0 in barrier b"),
-        (0, &key, strings(&[1], &["x"]), "component 0 is given keys of type string and values of type string"),
+        (0, &key, strings(&[1], &["x"]), "component 0 got keys of type string and values of type string"),
         (0, &strings(&[], &["a"]), numbers(&[1]), "keys must be a vector, got shape []"),
-        (0, &key, numbers(&[1, 2]), "1 keys are given values of shape [2], expected one row for each key"),
+        (0, &key, numbers(&[1, 2]), "got values of shape [2] for 1 keys, expected one row for each key"),
         (1, &key, strings(&[1, 3], &["x"; 3]), "Shape mismatch in tuple component 3. Expected [2], got [3]"),
         (1, &key, strings(&[1, 0], &[]), "Tensors with no elements are not supported b: received shape [1,0]"),
     ] {
@@ -105,9 +105,9 @@ fn invalid_insertions_are_rejected_and_nothing_is_lost() {
 fn components_before_a_rejected_key_stay_inserted() {
     let barrier = barrier();
     begin(&barrier, &["a", "b"], &[1, 2]);
-    let (given, values) = (strings(&[2], &["a", "a"]), strings(&[2, 2], &["p", "q", "r", "s"]));
+    let (twice, values) = (strings(&[2], &["a", "a"]), strings(&[2, 2], &["p", "q", "r", "s"]));
     // The first one completes its element; the second begins another one.
-    barrier.insert(1, &given, &values).unwrap();
+    barrier.insert(1, &twice, &values).unwrap();
     assert_eq!((barrier.ready_size(), barrier.incomplete_size()), (1, 2));
     let error = barrier.insert(1, &strings(&[2], &["b", "a"]), &values).unwrap_err();
     assert_eq!(error.message(), "Key a already has a value for component 1 in barrier b");

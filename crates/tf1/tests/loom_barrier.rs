@@ -67,7 +67,7 @@ fn take_ends_with_the_last_element() {
         let completing = thread::spawn(move || insert(&other, 1));
         let other = Arc::clone(&barrier);
         let closing = thread::spawn(move || other.close(false).unwrap());
-        // It asks for more than there will be: it gets the one element, or an error that none is
+        // It requests more than there will be: it gets the one element, or an error that none is
         // ready.
         let taken = take(&barrier, 2, true).unwrap_or(0);
         completing.join().unwrap();
@@ -90,7 +90,7 @@ fn close_ends_takes_despite_an_incomplete_element() {
             assert_eq!(take(&barrier, count, is_up_to).unwrap_or(0), expected);
             closing.join().unwrap();
             assert_eq!((barrier.ready_size(), barrier.incomplete_size()), (1 - expected, 1));
-            // What is incomplete can still come.
+            // Incomplete elements can still be completed.
             insert_at(&barrier, "b", 1);
             assert_eq!(take(&barrier, 2, true).unwrap(), 2 - expected);
         });

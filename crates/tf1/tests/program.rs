@@ -221,7 +221,7 @@ fn kernel_sees_which_outputs_are_read() {
 
 #[test]
 fn kernel_can_absorb_constant_inputs() {
-    /// Adds its inputs to the constants it knows, and returns the number of its inputs.
+    /// Adds its inputs to its constants, and returns the number of its inputs.
     struct Sum(i64);
     impl Kernel for Sum {
         fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
@@ -256,7 +256,7 @@ fn kernel_must_return_as_many_outputs_as_its_node_has() {
     let (_, slot) = builder.node("minus".into(), negative, &[one], &[], &[], 2).unwrap();
     let error = run(&builder.build(vec![slot]).unwrap(), vec![]).unwrap_err();
     let op = error.op().map(|op| &**op);
-    assert_eq!((error.code(), error.message(), op), (Code::Internal, "1 outputs given, expected 2", Some("minus")));
+    assert_eq!((error.code(), error.message(), op), (Code::Internal, "got 1 outputs, expected 2", Some("minus")));
 }
 
 #[test]
@@ -296,8 +296,8 @@ fn value_is_changed_in_place_unless_it_has_another_reader() {
                 slots.push(builder.node(name.into(), kernel, &slots[slots.len() - 1..], &[], &[], 1).unwrap().1);
             }
             let program = builder.build(fetches.iter().map(|fetch| slots[*fetch]).collect()).unwrap();
-            let wanted: Vec<_> = fetches.iter().map(|fetch| Tensor::scalar(*fetch as i64 - 7)).collect();
-            assert_eq!(run(&program, vec![Tensor::scalar(7_i64)]).unwrap(), wanted);
+            let values: Vec<_> = fetches.iter().map(|fetch| Tensor::scalar(*fetch as i64 - 7)).collect();
+            assert_eq!(run(&program, vec![Tensor::scalar(7_i64)]).unwrap(), values);
             assert_eq!(num_changes.load(Ordering::Relaxed), expected, "{fetches:?}");
             if expected == 2 {
                 let error = run(&program, vec![Tensor::scalar(-99_i64)]).unwrap_err();
@@ -313,9 +313,9 @@ fn conditional() -> Program {
     let mut builder = ProgramBuilder::new();
     let (predicate, number) = (builder.feed(), builder.feed());
     let one = builder.constant(Tensor::scalar(1_i64));
-    let mut on_branch = |op_type: &str, inputs: &[Slot], wanted| {
+    let mut on_branch = |op_type: &str, inputs: &[Slot], branch| {
         let kernel = kernels::build(op_type, &Attrs::default()).unwrap().unwrap();
-        builder.node(op_type.into(), kernel, inputs, &[], &[(predicate, wanted)], 1).unwrap().1
+        builder.node(op_type.into(), kernel, inputs, &[], &[(predicate, branch)], 1).unwrap().1
     };
     let sum = on_branch("Add", &[number, one], true);
     let square = on_branch("Square", &[number], false);

@@ -14,7 +14,7 @@ use headrace_tf1::queue::{Element, Elements, Left, Order, Progress, Queue, Queue
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A queue of scalar int64 and the calls a test makes on it.
+/// A queue of scalar int64 and the calls of a test.
 struct Fixture {
     queue: Arc<Queue>,
     parker: Arc<Parker>,

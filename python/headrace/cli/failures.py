@@ -63,7 +63,7 @@ class Commands(click.Group):
 
 def _as_command(text: str) -> str:
     """Replaces Python arguments in the remedy of a message by command-line options."""
-    text = text.replace(", or read it as hr.Nullable(...), with a mask", "")
+    text = text.replace(", or read it as hr.Nullable(...), which adds a mask", "")
     text = re.sub(r"dtypes=\{'([^']*)': [^{}]*\}", r"--column '\1=TYPE'", text)
     return re.sub(r"defaults=\{'([^']*)': \.\.\.\}", r"--default '\1=VALUE'", text)
 

@@ -70,7 +70,7 @@ def check_bytes(num_bytes: int, purpose: str) -> None:
     """
     if num_bytes > _LIMIT:
         text = (
-            f"{purpose}: {num_bytes} bytes were asked for, expected at most the {_LIMIT} of "
-            f"{_OWNER}. Ask for less, or use a machine or a control group with more memory"
+            f"{purpose}: {num_bytes} bytes were requested, expected at most the {_LIMIT} of "
+            f"{_OWNER}. Use less memory, or a machine or control group with more of it"
         )
         raise ResourceExhaustedError(None, None, text)

@@ -47,7 +47,7 @@ def os_errors(path: str | bytes | os.PathLike[str], remedy: str = "") -> Iterato
     """
     if b"\0" in os.fsencode(path):
         text = f"{os.fsdecode(path)!r}: got a name with a zero byte, which no file has."
-        raise errors.InvalidArgumentError(None, None, f"{text} Check the file names.")
+        raise errors.InvalidArgumentError(None, None, f"{text} Check the path.")
     try:
         yield
     except OSError as error:

@@ -38,7 +38,7 @@ __all__ = [
 
 _Path = str | bytes | os.PathLike[str]
 
-_INCOMPLETE: Final = ". The file is incomplete and takes nothing more. Write it again."
+_INCOMPLETE: Final = ". The file is incomplete and accepts no more writes. Write it again."
 # Python allocates the requested number of bytes before it reads.
 _CHUNK_BYTES: Final = 1 << 20
 

@@ -127,7 +127,7 @@ def test_url_of_another_repository_type_is_rejected(hub):
 
 
 def test_writing_to_the_hub_is_rejected(hub):
-    with pytest.raises(errors.UnimplementedError, match="not written to the hub"):
+    with pytest.raises(errors.UnimplementedError, match="cannot write to the hub"):
         storage.remove(f"hf://{NAME}/data/1.txt")
 
 

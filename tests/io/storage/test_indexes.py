@@ -54,7 +54,7 @@ def test_index_is_not_kept_without_an_etag_and_a_time(server: Server, cache):
     assert not cache.exists()
     done = call("index", f"{server.url}/a")
     assert done.exit_code == 1
-    assert "gives neither an ETag nor a modification time" in done.stderr
+    assert "reports neither an ETag nor a modification time" in done.stderr
 
 
 def test_index_beside_a_remote_file_is_uploaded_and_used(server: Server, cache):

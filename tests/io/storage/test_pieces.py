@@ -76,5 +76,5 @@ def test_pieces_of_every_format_are_read_from_servers(server: Server, kind):
 def test_server_without_ranges_is_rejected(server: Server):
     server.has_ranges = False
     server.files["a"] = lines_of(0, 3000)
-    with pytest.raises(errors.UnimplementedError, match="there is no random access to its records"):
+    with pytest.raises(errors.UnimplementedError, match="records cannot be accessed at random"):
         list(hr.text_lines(f"{server.url}/a").shuffle(9, 7, block_bytes=3000))

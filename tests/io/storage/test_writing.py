@@ -114,10 +114,10 @@ def test_large_shard_is_uploaded_in_parts(bucket, s3):
 
 @pytest.mark.parametrize("root", ["http://127.0.0.1:1", "hf://datasets/a/b"])
 def test_writing_to_unsupported_storage_is_rejected(root):
-    with pytest.raises(errors.UnimplementedError, match="files are not written"):
+    with pytest.raises(errors.UnimplementedError, match="headrace cannot write"):
         hr.arrays([1]).write(f"{root}/a.jsonl")
 
 
 def test_writing_over_http_is_rejected(bucket):
-    with pytest.raises(errors.UnimplementedError, match="files are not written over HTTP"):
+    with pytest.raises(errors.UnimplementedError, match="headrace cannot write over HTTP"):
         TFRecordWriter("http://127.0.0.1:1/a")

@@ -55,7 +55,7 @@ def test_rates_and_shapes_are_checked():
     text = r"resample: new_freq is 0, expected 1 to 1,000,000 samples per second"
     with pytest.raises(ValueError, match=text):
         resampled(samples, 8000, 0)
-    text = r"there are 0 samples a second, expected 1 to 1000000"
+    text = r"the sample rate is 0, expected 1 to 1000000"
     with pytest.raises(hr.errors.InvalidArgumentError, match=text):
         resampled(samples, 0, 8000)
     with pytest.raises(ValueError, match=r"expected \(samples,\) or \(samples, channels\)"):

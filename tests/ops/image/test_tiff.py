@@ -197,15 +197,21 @@ PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        (packed(PIXELS, 4, extra=[0]), "The TIFF has channels other than colours"),
-        (packed(PIXELS[..., :2], 2), "The TIFF has channels other than colours"),
-        (packed(PIXELS, 4, extra=[2], tags={262: (3, [3])}), "channels other than colours, and al"),
+        (packed(PIXELS, 4, extra=[0]), "The TIFF has extra channels other than"),
+        (packed(PIXELS[..., :2], 2), "The TIFF has extra channels other than"),
+        (packed(PIXELS, 4, extra=[2], tags={262: (3, [3])}), "channels other than the al"),
         (packed(PIXELS[..., :1], 1, tags={339: (3, [2])}), "samples that are not integers of 1, 2"),
         (packed(PIXELS[..., :1].astype(np.uint32), 1), "not integers of 1, 2, 4, 8 or 16 bits"),
         (packed(PIXELS, 4, tags={262: (3, [5]), 332: (3, [2])}), "has inks other than cyan, mag"),
-        (packed(PIXELS[..., :1], 1, tags={262: (3, [3])}), "a palette that is not of 256 colours"),
-        (narrow(PIXELS[..., 0], 4, tags={262: (3, [3])}), "a palette that is not of 16 colours"),
-        (packed(PIXELS[..., :1], 1, tags={266: (3, [2])}), "bytes whose first bit is their lowest"),
+        (
+            packed(PIXELS[..., :1], 1, tags={262: (3, [3])}),
+            "an invalid palette, which should have 256 colours",
+        ),
+        (
+            narrow(PIXELS[..., 0], 4, tags={262: (3, [3])}),
+            "an invalid palette, which should have 16 colours",
+        ),
+        (packed(PIXELS[..., :1], 1, tags={266: (3, [2])}), "bytes stored lowest bit first"),
         (narrow(PIXELS[..., 0], 4, tags={317: (3, [2])}), "The TIFF has predictor 2 for 4 bits"),
         (packed(PIXELS[..., :3], 3, tags={262: (3, [6])}), "YCbCr colours without JPEG"),
         (packed(PIXELS[..., :1], 1, tags={259: (3, [4])}), "The TIFF has fax codes, expected"),

@@ -176,9 +176,9 @@ def test_error_for_a_non_tokenizer_file_names_its_path(tmp_path, content):
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"version https://git-lfs.github.com/spec/v1\noid", "a pointer of Git LFS.* git lfs pull"),
-        (b"\x1f\x8b\x08\0", "compressed by gzip, expected a tokenizer.json. Decompress it first"),
-        (b"\xff\xfe{\0", "text in UTF-16"),
+        (b"version https://git-lfs.github.com/spec/v1\noid", "a Git LFS pointer.* git lfs pull"),
+        (b"\x1f\x8b\x08\0", "compressed with gzip, expected a tokenizer.json. Decompress it first"),
+        (b"\xff\xfe{\0", "UTF-16 text"),
     ],
 )
 def test_error_names_the_format_of_a_wrong_file(tmp_path, content, what):
@@ -189,7 +189,11 @@ def test_error_names_the_format_of_a_wrong_file(tmp_path, content, what):
 
 def test_dropout_is_rejected(files, tmp_path):
     path = changed(files["gpt2"], tmp_path / "d.json", lambda c: c["model"].update(dropout=0.1))
-    refused(path, hr.errors.InvalidArgumentError, 'dropout 0.1, so it draws.*Set "dropout" to null')
+    refused(
+        path,
+        hr.errors.InvalidArgumentError,
+        'dropout 0.1, so its tokens are random.*Set "dropout" to null',
+    )
     changed(files["gpt2"], tmp_path / "d.json", lambda c: c["model"].update(dropout=0.0))
     assert tokenized(path, ["on"])[0].tolist() == expected(files["gpt2"], ["on"])[0]
 

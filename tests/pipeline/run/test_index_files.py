@@ -167,7 +167,7 @@ def test_forged_index_is_rejected_with_the_reason(tmp_path):
     with pytest.raises(
         errors.FailedPreconditionError,
         match=r"mine\.txt\.hrindex: the index does not belong to .*mine\.txt: record [01] is not "
-        r"at byte [05]\. A new one was written; start again\.",
+        r"at byte [05]\. A new index was written; start again\.",
     ):
         shuffled(hr.text_lines, path)
     results, outputs = shuffled(hr.text_lines, path)
@@ -264,7 +264,7 @@ def test_without_indexes_full_shuffle_is_rejected_but_a_window_works(tmp_path):
     pipe = hr.text_lines(path).options(index="off")
     with pytest.raises(
         errors.InvalidArgumentError,
-        match=r"a\.txt: its records are found through an index, but the pipeline has "
+        match=r"a\.txt: finding its records needs an index, but the pipeline has "
         r'options\(index="off"\)\. Remove that option, or use a window',
     ):
         list(pipe.shuffle(seed=1))
@@ -354,7 +354,7 @@ def test_window_over_blocks_is_rejected_with_index_off(data, kind):
         return
     for pipe in (source(data), source(data).shuffle(**BLOCKS)):
         list(pipe)  # Known borders are not used.
-    refused = "the borders of its blocks are found through an index, but the pipeline has"
+    refused = "splitting it into blocks needs an index, but the pipeline has"
     with pytest.raises(errors.InvalidArgumentError, match=refused):
         over_blocks(source, data, index="off")
     assert over_blocks(source, data)[0]
@@ -403,7 +403,7 @@ def test_window_over_blocks_rejects_a_foreign_index(tmp_path, source):
     over_blocks(source, path)
     write(records[::-1])
     os.utime(path, ns=(time, time))
-    refused = r"a\.hrindex: the index does not belong to .*A new one was written; start again\."
+    refused = r"a\.hrindex: the index does not belong to .*A new index was written; start again\."
     with pytest.raises(errors.FailedPreconditionError, match=refused):
         over_blocks(source, path)
     results, outputs = over_blocks(source, path)

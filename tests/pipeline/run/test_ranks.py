@@ -149,9 +149,9 @@ def test_error_explains_why_ranks_after_uneven_epochs_are_rejected():
 
     _, states = steps_of(pipeline(1, 4))
     message = (
-        r"taken after 1 epochs of one of 4 shards of different lengths, .* the state of one cannot "
-        r"be used for shard\(\.\.\., 2\)\. Continue with shard\(\.\.\., 4\); or "
-        r"write epochs\(\.\.\.\) before shard\(\.\.\.\)"
+        r"saved after 1 epochs of one of 4 shards of different lengths\. .* so it cannot "
+        r"be used for shard\(\.\.\., 2\)\. Continue with shard\(\.\.\., 4\), "
+        r"call epochs\(\.\.\.\) before shard\(\.\.\.\)"
     )
     with pytest.raises(ValueError, match=message):
         pipeline(0, 2).resume(states[4])

@@ -155,7 +155,7 @@ class TestFormats:
             assert len(numbers) > 10_000
             [skipped] = batches.skipped
             assert (skipped.record_number, skipped.num_lost) == (len(numbers), None)
-            assert "end too soon" in skipped.reason
+            assert "ends too early" in skipped.reason
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
     def test_unparsable_examples_are_skipped(self, tmp_path, is_shuffled):
@@ -660,7 +660,7 @@ class TestZip:
         )
         with pytest.raises(LookupError, match="a 7") as caught:
             list(pairs.skip_errors(10))
-        assert "skip_errors does not skip it: after zip" in caught.value.__notes__[-1]
+        assert "skip_errors after zip does not cover" in caught.value.__notes__[-1]
         inside = hr.zip(
             [
                 end(self.part("a", lambda n: n == 7)).skip_errors(10),
@@ -676,7 +676,7 @@ class TestZip:
         damage(path, starts[20] + 12)
         records = hr.tfrecords(path).map(as_number)
         pairs = hr.zip([records, self.part("b", lambda n: False, 40)])
-        with pytest.raises(errors.DataLossError, match=r"record 20.*does not skip it"):
+        with pytest.raises(errors.DataLossError, match=r"record 20.*does not cover"):
             list(pairs.skip_errors(10))
 
 

@@ -73,7 +73,7 @@ def test_error_for_a_damaged_sound_names_its_file(tmp_path):
     path.write_bytes(path.read_bytes()[:-3])
     decoded = hr.native(lambda example: {"samples": hr.ops.decode_audio(example["data"])})
     pipeline = hr.audio_folder(tmp_path).map(decoded)
-    text = r"WAV: the data chunk has 200 bytes by its header, but 197 are there.*a/1\.wav: record 0"
+    text = r"WAV: the data chunk should have 200 bytes, but only 197 are left.*a/1\.wav: record 0"
     with pytest.raises(errors.DataLossError, match=text):
         list(pipeline)
     examples = iter(pipeline.skip_errors(1))

@@ -249,11 +249,11 @@ def test_oversized_windows_are_rejected_with_the_reason(tmp_path):
         ("a", b"PK\x03\x04\x14\0", "a zip archive"),
         ("a", b"7z\xbc\xaf\x27\x1c\0\4", "a 7z archive"),
         ("a", b"Rar!\x1a\x07\1\0", "a rar archive"),
-        ("a", b"\xff\6\0\0sNaPpY", "compressed by snappy"),
-        ("a", b"\x1f\x9d\x90abc", r"compressed by compress \(.Z\)"),
-        ("a", lzma.compress(b"one\n", lzma.FORMAT_ALONE), "compressed by lzma"),
-        ("a.txt.br", b"\x0b\1\x80one\3", "compressed by Brotli, as its name says"),
-        ("a", b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "a pointer of Git LFS"),
+        ("a", b"\xff\6\0\0sNaPpY", "compressed with snappy"),
+        ("a", b"\x1f\x9d\x90abc", r"compressed with compress \(.Z\)"),
+        ("a", lzma.compress(b"one\n", lzma.FORMAT_ALONE), "compressed with lzma"),
+        ("a.txt.br", b"\x0b\1\x80one\3", "compressed with Brotli, according to its name"),
+        ("a", b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "a Git LFS pointer"),
     ],
 )
 def test_error_names_an_unsupported_format(tmp_path, name, data, what):

@@ -138,11 +138,14 @@ def test_types_of_some_columns_can_be_set(written):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb\n1\t2\n", r"one column, 'a\tb', and '\t' in it, expected names between ','."),
-        ("a\tb\n1\t2\n", r'of the file, with delimiter="\t", or the types of the columns'),
-        ("a;b\n1;2\n", "and ';' in it"),
-        ("a|b\n1|2\n", "and '|' in it"),
-        ("id\tname, first\n1\tx, y\n", "2 columns, and"),
+        (
+            "a\tb\n1\t2\n",
+            r"one column ('a\tb') and contains '\t', expected names separated by ','.",
+        ),
+        ("a\tb\n1\t2\n", r'delimiter with delimiter="\t", or the types with columns'),
+        ("a;b\n1;2\n", "and contains ';'"),
+        ("a|b\n1|2\n", "and contains '|'"),
+        ("id\tname, first\n1\tx, y\n", "2 columns and contains"),
     ],
 )
 def test_file_with_another_delimiter_is_rejected(written, text, message):
@@ -157,8 +160,9 @@ def test_line_that_makes_a_column_str_is_logged(written, caplog):
     assert [spec.dtype for spec in hp.csv(files).spec.values()] == [str] * 4
     results = [record.getMessage() for record in caplog.records]
     assert [text.split(":", 1)[1].split("0.csv: ")[1] for text in results] == [
-        f"line 4: '{value}' makes the column '{name}' str, after numbers or booleans. Correct the "
-        f"line, or set the type with dtypes={{'{name}': ...}}."
+        f"line 4: '{value}' is text, so the column '{name}' is str, but "
+        "earlier values are numbers or booleans. Correct the line, or set the type with "
+        f"dtypes={{'{name}': ...}}."
         for name, value in (("a", "n/a"), ("b", "no"), ("d", "9" * 20))
     ]
     caplog.clear()
@@ -231,17 +235,17 @@ def test_compressed_records_can_be_longer_than_a_block(written):
         ),
         (
             'a,b\n"1\n\n",2\n1,2,3\n',
-            r"line 5: there are 3 fields, expected 2; the record is '1,2,3'",
+            r"line 5: got 3 fields, expected 2; the record is '1,2,3'",
         ),
         (
             'a,c,b\n1,"\n\n",2\n1,2\n',
-            r"line 5: there are 2 fields, expected 3; the record is '1,2'",
+            r"line 5: got 2 fields, expected 3; the record is '1,2'",
         ),
-        ("a,b\n1,2,3\n", r"line 2: there are 3 fields, expected 2"),
-        ("a,b\n1,2,\n", r"line 2: there are 3 fields, expected 2"),
+        ("a,b\n1,2,3\n", r"line 2: got 3 fields, expected 2"),
+        ("a,b\n1,2,\n", r"line 2: got 3 fields, expected 2"),
         ('a,b\n1,2"\n', r"line 2: Unquoted fields cannot have quotes"),
         ('a,b\n1,"2\n3,4\n', r"line 2: a quote in line 2 opens a field that is never closed"),
-        ("a,c\n1,2\n", r"0.csv: line 1: the header has no column 'b', it has a, c\. Correct"),
+        ("a,c\n1,2\n", r"0.csv: line 1: the header has no column 'b', only a, c\. Correct"),
         ("a,b,a\n1,2,3\n", r"line 1: the header has two columns 'a', expected one"),
         ("a,b\n300000000000000000000,2", r"'300000000000000000000', expected int64"),
         ("a,b\n1.5,2", r"'1.5', expected int64"),

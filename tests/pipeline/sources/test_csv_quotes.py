@@ -91,7 +91,7 @@ def test_lost_lines_count_towards_the_budget(tmp_path, is_shuffled):
     assert numbers == [number for number in range(2000) if number != 1500]
     assert (skipped.record_number, skipped.offset_bytes) == (1501, begins[1501])
     assert skipped.num_lost == 4
-    lost = f"4 lines ({len(lines[1500])} bytes) are not records, up to the next line that is one."
+    lost = f"4 lines ({len(lines[1500])} bytes) up to the next record are not records."
     assert lost in skipped.reason
     with pytest.raises(
         errors.InvalidArgumentError,

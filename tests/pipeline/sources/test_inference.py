@@ -90,7 +90,7 @@ def test_empty_field_is_an_error_unless_filled(table, objects, value, word):
         column(hr.csv(path))
     filled = column(hr.csv(path, defaults={"a": 0}))
     assert (filled[0], filled[1][1]) == (np.dtype(word), 0)
-    message = f"line 2: there is no 'a', or it is null, expected {word}. .*defaults=.*Nullable"
+    message = f"line 2: 'a' is missing or null, expected {word}. .*defaults=.*Nullable"
     for gap in (None, "null"):
         path = objects(value, gap)
         with pytest.raises(errors.InvalidArgumentError, match=message):
@@ -159,7 +159,7 @@ def test_later_field_that_does_not_fit_the_inferred_type_is_an_error(
     inputs = []
     message = (
         f"a.csv: line {FAR + 2}: the field of column 'a' is '{late}', expected {dtype}. The type "
-        "was inferred from the first block. Set another one, with dtypes={'a': ...}."
+        "was inferred from the first block. Set another type with dtypes={'a': ...}."
     )
     with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):
         inputs.extend(len(batch["a"]) for batch in hr.csv(path).batch(100).options(**way))
@@ -182,11 +182,11 @@ def test_later_values_that_fit_the_inferred_type_are_read(table):
 @pytest.mark.parametrize(
     ("word", "text", "more"),
     [
-        (float, "1e39", "float32, which does not hold it; np.float64 holds more"),
-        (float, "1700000001", "float32, which does not hold it; np.float64 holds more"),
+        (float, "1e39", "float32, which cannot represent it; np.float64 has a larger range"),
+        (float, "1700000001", "float32, which cannot represent it; np.float64 has a larger range"),
         (float, "1700000001.0", "float32, which"),
         (float, "-16777217", "float32, which"),
-        (np.float64, "9007199254740993", "float64, which does not hold it exactly"),
+        (np.float64, "9007199254740993", "float64, which cannot represent it exactly"),
         (np.float16, "2049", "float16, which"),
         (float, "-1e400", "float32, which"),
         (float, "1e-50", "float32, which"),
@@ -212,9 +212,9 @@ def test_float_types_round_numbers_and_reject_other_text(tmp_path, table, word, 
         (
             float,
             "1700000001",
-            "integer `1700000001`, expected float32, which does not hold it; np.",
+            "integer `1700000001`, expected float32, which cannot represent it",
         ),
-        (float, "1700000001.0", "floating point `1700000001.0`, expected float32, which does not"),
+        (float, "1700000001.0", "floating point `1700000001.0`, expected float32, which cannot"),
         (np.float64, "9007199254740993", "integer `9007199254740993`, expected float64, which"),
         (np.float64, "-18446744073709551617", "integer `-18446744073709551617`, expected float64"),
         (np.uint64, "18446744073709551617", "integer `18446744073709551617`, expected uint64"),
@@ -299,7 +299,7 @@ def test_later_json_value_that_does_not_fit_the_inferred_type_is_an_error(
     path = objects(*[usual] * FAR, late)
     message = (
         f"a.jsonl: line {FAR + 1}: 'a' is {actual}, expected {dtype}. The type was inferred from "
-        "the first block. Set another one, with dtypes={'a': ...}."
+        "the first block. Set another type with dtypes={'a': ...}."
     )
     with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):
         list(hr.json_lines(path).batch(1000))
@@ -310,7 +310,9 @@ def test_later_json_value_that_does_not_fit_the_inferred_type_is_an_error(
 
 def test_later_missing_integer_is_an_error(objects):
     path = objects(*["1"] * FAR, None)
-    with pytest.raises(errors.InvalidArgumentError, match=r"there is no 'a', .*defaults=\{'a':"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"'a' is missing or null, .*defaults=\{'a':"
+    ):
         list(hr.json_lines(path).batch(1000))
 
 

@@ -75,9 +75,9 @@ def test_nested_lists_are_ragged(lines):
     [batch] = hr.json_lines(lines(*rows), columns).padded_batch(2)
     assert batch["a"].tolist() == [[[1, 2], [0, 0]], [[0, 0], [0, 0]]]
     for text, words in [
-        ('{"a": [1], "b": []}', "'a' is a list with integer `1` in it, expected list of lists of"),
+        ('{"a": [1], "b": []}', "'a' is a list that contains integer `1`, expected list of"),
         ('{"a": [[[1]]], "b": []}', "'a' is a list of lists of lists, expected"),
-        ('{"a": [null], "b": []}', "'a' is a list with null in it, expected"),
+        ('{"a": [null], "b": []}', "'a' is a list that contains null, expected"),
     ]:
         with pytest.raises(errors.InvalidArgumentError, match=f"a.jsonl: line 1: {words}"):
             list(hr.json_lines(lines(text), columns))
@@ -109,9 +109,7 @@ def test_missing_object_is_an_error_and_null_is_none(lines):
     path = lines({"o": None}, {})
     rows = iter(hr.json_lines(path, {"o": hr.Json}).batch(1))
     assert next(rows)["o"] == [None]
-    message = (
-        r"line 2: there is no 'o', or it is null, expected JSON. Give a value for it, with def"
-    )
+    message = r"line 2: 'o' is missing or null, expected JSON. Set a default with def"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         next(rows)
     filled = hr.json_lines(path, {"o": hr.Json}, defaults={"o": {"k": 1}})
@@ -220,7 +218,7 @@ def test_mixed_lists_are_inferred_as_objects(lines):
     for values in ([[1, None]], [[1], {"a": 2}], [[1, [2]]], [[[[[1]]]]], [[1, "a"]], [[], [{}]]):
         pipe = hr.json_lines(lines(*[{"a": value} for value in values]))
         if values == [[1], {"a": 2}]:
-            with pytest.raises(errors.InvalidArgumentError, match="of another type than before"):
+            with pytest.raises(errors.InvalidArgumentError, match="not the same type as before"):
                 list(pipe)
             continue
         assert pipe.spec["a"].dtype is hr.Json

@@ -97,7 +97,7 @@ def test_keys_are_inferred_from_the_first_block(written):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": 1}\n{"a": "x"}\n', "line 2: 'a' is \"x\", which is of another type than before"),
+        ('{"a": 1}\n{"a": "x"}\n', "line 2: 'a' is \"x\", which is not the same type as before"),
         ('{"a": null}', "has no objects to infer the columns from"),
         ("", "json_lines: .*0 has no lines to infer the columns from"),
     ],
@@ -110,14 +110,14 @@ def test_columns_that_cannot_be_inferred_are_an_error(written, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('\n{"a": 1}\n{"b": 1}', r"0: line 3: there is no 'a', or it is null.*defaults=\{'a': "),
-        ('{"a": null}', "line 1: there is no 'a', or it is null, expected int8"),
+        ('\n{"a": 1}\n{"b": 1}', r"0: line 3: 'a' is missing or null.*defaults=\{'a': "),
+        ('{"a": null}', "line 1: 'a' is missing or null, expected int8"),
         ('{"a": "1"}', "line 1: 'a' is string \"1\", expected int8"),
         ('{"a": 1.0}', "'a' is floating point `1.0`, expected int8"),
         ('{"a": 300}', "'a' is integer `300`, expected int8"),
         ('{"a": true}', "'a' is boolean `true`, expected int8"),
         ('{"a": [1]}', "'a' is a list, expected int8"),
-        ('{"a": {"b": 1}}', "'a' is an object; its values have names such as 'key.inner'"),
+        ('{"a": {"b": 1}}', r"'a' is an object \(read its values with names such as 'key.inner'\)"),
         ('{"a": 1, "a": 2}', "'a' is given twice"),
         ('{"a": 1', "line 1: EOF while parsing an object at column 7, expected a JSON object"),
         ('{"a": 1} x', "line 1: trailing characters at column 10"),
@@ -133,9 +133,9 @@ def test_error_for_an_invalid_line_names_file_and_line(written, text, message):
     ("text", "message"),
     [
         ('{"a": 1, "b": [1, 2]}', "'a' is integer `1`, expected list of int64"),
-        ('{"a": [1, "x"], "b": [1, 2]}', "'a' is a list with string \"x\" in it"),
+        ('{"a": [1, "x"], "b": [1, 2]}', "'a' is a list that contains string \"x\""),
         ('{"a": [[1]], "b": [1, 2]}', "'a' is a list of lists, expected list of int64"),
-        ('{"a": [null], "b": [1, 2]}', "'a' is a list with null in it"),
+        ('{"a": [null], "b": [1, 2]}', "'a' is a list that contains null"),
         ('{"a": [], "b": [1]}', "'b' is a list of 1, expected int64"),
         ('{"a": [], "b": [1, 2, 3]}', "'b' is a list of 3"),
     ],
@@ -207,7 +207,7 @@ def test_lone_surrogate_is_read_as_bytes_or_json(tmp_path, half):
     assert row["a"] == expected
     assert [row["n"] for row in hp.json_lines(path, {"n": int})] == [1]
     message = (
-        r"line 1: half a surrogate pair at column \d+, expected text: .*as bytes or as hr.Json"
+        r"line 1: half of a surrogate pair at column \d+, expected text: .*as bytes or as hr.Json"
     )
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(hp.json_lines(path, {"a": str}))
@@ -217,7 +217,7 @@ def test_types_of_some_keys_can_be_set(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1, "b": 18446744073709551617, "c": 2}\n{"a": 3, "b": "x", "c": null}\n')
     pipeline = hp.json_lines(path, dtypes={"b": hp.Json, "c": hp.Nullable(np.int8), "d": hp.Json})
-    with pytest.raises(errors.InvalidArgumentError, match="line 1: there is no 'd'"):
+    with pytest.raises(errors.InvalidArgumentError, match="line 1: 'd' is missing"):
         list(pipeline)
     rows = list(hp.json_lines(path, dtypes={"b": hp.Json, "c": hp.Nullable(np.int8)}))
     assert [list(row) for row in rows] == [["a", "b", "c", "c_mask"]] * 2

@@ -80,7 +80,7 @@ def test_compressed_file_is_not_read_as_raw_records(tmp_path, stage):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"abcdef"))
     pipeline = hp.fixed_length_records(path, 1, compression=None)
-    with pytest.raises(errors.InvalidArgumentError, match=r"a.gz: it is compressed, as its name "):
+    with pytest.raises(errors.InvalidArgumentError, match=r"a.gz: its name and first bytes "):
         list(stage(pipeline))
     assert [row["record"] for row in hp.fixed_length_records(path, 3)] == [b"abc", b"def"]
 

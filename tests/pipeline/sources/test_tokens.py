@@ -264,8 +264,8 @@ def test_dtype_that_contradicts_the_file_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("written", "read", "words"),
     [
-        (np.uint16, np.int16, r"window 0: read as int16, it has the token -25536"),
-        (np.uint16, np.uint32, r"window 0: read as uint32, it has the token \d{9,}"),
+        (np.uint16, np.int16, r"window 0: the token -25536 \(read as int16\)"),
+        (np.uint16, np.uint32, r"window 0: the token \d{9,} \(read as uint32\)"),
         (np.uint32, np.uint16, "The tokens are probably uint32"),
     ],
 )
@@ -352,7 +352,7 @@ def set_number(at, form, value):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (set_number(0, "<B", 88), "does not begin with MMIDIDX"),
+        (set_number(0, "<B", 88), "does not start with MMIDIDX"),
         (set_number(9, "<Q", 2), "version 2, expected 1"),
         (set_number(17, "<B", 6), "the type 6"),
         (set_number(18, "<Q", 7), r"it has 162 bytes, expected 174 for 7 sequences"),
@@ -473,10 +473,10 @@ def test_big_endian_tokens_are_rejected():
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (gzip.compress(bytes(range(200))), r"this file is compressed by gzip, .* Decompress it"),
+        (gzip.compress(bytes(range(200))), r"this file is compressed with gzip, .* Decompress it"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(200), "this file is a 7z archive, expected tokens"),
         (b"Rar!\x1a\x07\x01\0" + bytes(200), "this file is a rar archive, expected tokens"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1234\nsize 9\n", "of Git LFS"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1234\nsize 9\n", "a Git LFS p"),
         (b"<!DOCTYPE html><title>404</title>", "this file is an HTML page, expected tokens"),
     ],
 )

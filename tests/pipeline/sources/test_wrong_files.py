@@ -27,15 +27,15 @@ def lines(path):
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        ("a,b\n1,2\n".encode("utf-16"), "text in UTF-16, by its byte order mark"),
-        ("a,b\n1,2\n".encode("utf-32"), "text in UTF-32, by its byte order mark"),
+        ("a,b\n1,2\n".encode("utf-16"), "UTF-16 text, according to its byte order mark"),
+        ("a,b\n1,2\n".encode("utf-32"), "UTF-32 text, according to its byte order mark"),
         (b"PAR1\x15\4\x15\0", "a Parquet file"),
-        (b"\x93NUMPY\1\0v\0", "an array of NumPy"),
+        (b"\x93NUMPY\1\0v\0", "a NumPy array"),
         (b"\x80\4\x95\7\0", "a pickle"),
         (b"\x89PNG\r\n\x1a\n\0", "a PNG image"),
         (b"\xff\xd8\xff\xe0\0\x10JFIF", "a JPEG image"),
         (b"\x89HDF\r\n\x1a\n\0", "an HDF5 file"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
     ],
 )
 def test_error_names_the_format_of_a_non_text_file(path, data, what):
@@ -51,9 +51,11 @@ def test_error_names_the_format_of_a_non_text_file(path, data, what):
 def test_html_page_is_rejected_as_a_table_or_records(path, data):
     path.write_bytes(data)
     for pipeline in tables(path):
-        with pytest.raises(errors.InvalidArgumentError, match=r"an HTML page.* fetch the file ag"):
+        with pytest.raises(
+            errors.InvalidArgumentError, match=r"an HTML page.* download the file ag"
+        ):
             list(pipeline)
-    with pytest.raises(errors.DataLossError, match=r"It is an HTML page\. A server has sent it"):
+    with pytest.raises(errors.DataLossError, match=r"It is an HTML page\. A server sent this page"):
         list(hr.tfrecords(path))
     # For a source of lines it is text.
     assert len(list(hr.text_lines(path))) == data.count(b"\n")
@@ -123,9 +125,9 @@ def test_data_in_messages_is_escaped(path):
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"<html>404", r"It is an HTML page\. A server has sent it"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "It is a pointer of Git LFS"),
-        (b"\x1f\x8b\x08\0\0\0\0\0", r"It is compressed by gzip\. Decompress it first\."),
+        (b"<html>404", r"It is an HTML page\. A server sent this page"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "It is a Git LFS pointer"),
+        (b"\x1f\x8b\x08\0\0\0\0\0", r"It is compressed with gzip\. Decompress it first\."),
         (b"neither", "Is it a Parquet file"),
     ],
 )
@@ -137,7 +139,9 @@ def test_parquet_errors_name_other_formats(path, data, what):
 
 def test_truncated_parquet_file_is_recognised(path):
     path.write_bytes(b"PAR1 and no more")
-    with pytest.raises(errors.DataLossError, match=r"do not end with the mark .* cut short"):
+    with pytest.raises(
+        errors.DataLossError, match=r"do not end with the Parquet marker .* cut short"
+    ):
         list(hr.parquet(path))
 
 
@@ -148,5 +152,5 @@ def test_error_names_the_format_of_a_non_image(path):
     def image(example):
         return {"image": hr.ops.decode_image(example["data"])}
 
-    with pytest.raises(errors.InvalidArgumentError, match=r"It is an HTML page\. A server has"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"It is an HTML page\. A server sent"):
         list(hr.files(path).map(image))

@@ -119,7 +119,7 @@ def test_full_shuffle_reads_cached_examples_randomly(lines, directory):
     for _ in range(2):
         assert numbers(numbered(lines).cache(directory).shuffle(seed=1)) == numbers(memory)
     limited = numbered(lines).cache(directory / "small", bytes=100).shuffle(seed=1)
-    with pytest.raises(hr.errors.FailedPreconditionError, match="they are not kept"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="they are not stored"):
         numbers(limited)
 
 
@@ -216,7 +216,7 @@ def test_changed_file_is_read_again_and_its_old_cache_removed(lines, directory, 
         assert numbers(numbered(lines).cache(directory)) == [7, 8]
     assert len(kept(directory)) == 1
     assert kept(directory) != [old]
-    assert "the files it was made from have changed; it is removed" in caplog.text
+    assert "its source files have changed; it is deleted" in caplog.text
 
 
 @pytest.mark.parametrize("place", [3, 12, 66, -60, -30, -3])
@@ -228,7 +228,7 @@ def test_damaged_cache_file_is_rebuilt_and_never_used(lines, directory, caplog, 
     (directory / name).write_bytes(content)
     with caplog.at_level(logging.WARNING, "headrace.pipeline"):
         assert numbers(numbered(lines).cache(directory).epochs(2)) == expected * 2
-    assert "is removed and made again" in caplog.text
+    assert "is deleted and rebuilt" in caplog.text
     assert name in caplog.text
     caplog.clear()
     assert numbers(numbered(lines).cache(directory)) == expected
@@ -262,7 +262,9 @@ def test_cache_file_truncated_while_being_read_is_rebuilt(lines, directory, capl
         os.truncate(directory / name, 1000)
         results.extend(batches)
     assert [int(n[0]) for batch in results for n in batch["n"]] == list(range(300))
-    assert f"{name}: a block is damaged or cut short; it is removed and made again" in caplog.text
+    assert (
+        f"{name}: a block is damaged or cut short; the file is deleted and rebuilt" in caplog.text
+    )
     assert kept(directory) == []
     assert sum(1 for _ in pipe) == 30
     assert kept(directory) == [name]
@@ -320,7 +322,7 @@ def test_symbolic_links_are_not_followed(lines, directory, tmp_path, caplog):
     caplog.set_level(logging.WARNING)
     assert numbers() == expected
     assert victim.read_text() == "mine"
-    assert "examples are not kept" in caplog.text
+    assert "examples are not stored" in caplog.text
     assert kept(directory) == [f"{name}.part"]
 
 
@@ -449,7 +451,7 @@ def test_file_size_limit_causes_a_warning_and_leaves_nothing(lines, directory):
         command, env=environment, capture_output=True, text=True, timeout=120, check=True
     )
     assert int(completed.stdout) == sum(range(300))
-    assert f"examples are not kept in {directory}" in completed.stderr
+    assert f"examples are not stored in {directory}" in completed.stderr
     assert "File too large" in completed.stderr
     assert kept(directory) == []
 
@@ -484,7 +486,7 @@ def test_full_disk_causes_a_warning_and_leaves_nothing(tmp_path, lines):
     assert int(total) == 99 * sum(range(300))
     assert left == "[]"
     assert "No space left on device" in completed.stderr
-    assert f"examples are not kept in {disk}/cache" in completed.stderr
+    assert f"examples are not stored in {disk}/cache" in completed.stderr
 
 
 SHORT_MEMORY = """
@@ -547,7 +549,7 @@ def test_examples_larger_than_bytes_are_not_cached(lines, directory, caplog):
     with caplog.at_level(logging.WARNING, "headrace.pipeline"):
         pipe = numbered(lines).cache(directory, bytes=1000)
         assert numbers(pipe.epochs(2)) == [*range(300)] * 2
-    assert "they take more than the 1000 bytes of bytes=1000" in caplog.text
+    assert "they need more than the 1000 bytes of bytes=1000" in caplog.text
     assert kept(directory) == []
 
 
@@ -574,7 +576,7 @@ def test_unwritable_directory_causes_a_warning(lines, tmp_path, caplog):
     (tmp_path / "file").write_text("")
     with caplog.at_level(logging.WARNING, "headrace.pipeline"):
         assert numbers(numbered(lines).cache(tmp_path / "file" / "in")) == list(range(300))
-    assert "examples are not kept in" in caplog.text
+    assert "examples are not stored in" in caplog.text
 
 
 def test_skipped_damage_is_also_reported_from_disk(tmp_path, directory):
@@ -697,7 +699,7 @@ def test_possibly_transient_failures_are_not_cached(lines, directory, caplog, er
     with caplog.at_level(logging.WARNING, "headrace.pipeline"):
         assert len(results(pipe)[0]) == 296
     assert kept(directory) == []
-    assert "an example was skipped for a failure that may not come again" in caplog.text
+    assert "an example was skipped because of a failure that may be temporary" in caplog.text
     assert "bad: 5" in caplog.text
 
 

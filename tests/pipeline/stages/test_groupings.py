@@ -145,7 +145,7 @@ def test_unbatch_splits_batches_of_batches_into_batches(batches, items_of):
 
 def test_differing_batches_cannot_form_one_batch():
     numbers = hr.arrays({"n": np.arange(42)})
-    expected = r"one batch has .*, another .*, expected .*\. Write unbatch\(\) before"
+    expected = r"one batch has .*, another .*, expected .*\. Call unbatch\(\) first"
     with pytest.raises(errors.InvalidArgumentError, match=expected):
         list(numbers.batch(8).batch(2))
     lists = numbers.map(lambda e: {"l": np.arange(e["n"] % 5 + e["n"] // 8)})

@@ -270,7 +270,7 @@ def test_non_vector_component_is_an_error_with_its_example(shapes, split):
     shape = re.escape(json.dumps(shapes[number], separators=(",", ":")))
     message = (
         rf"pack: the component 'x' of an example has shape {shape}, "
-        rf"expected a vector. Make it one in map, with reshape\(-1\), or filter the example out"
+        rf"expected a vector. Flatten it in map with reshape\(-1\), or filter the example out"
         rf".*example {number}\]"
     )
     with pytest.raises(errors.InvalidArgumentError, match=message):

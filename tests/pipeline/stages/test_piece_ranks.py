@@ -154,8 +154,8 @@ def test_describe_shows_the_files_a_rank_reads(lines):
 def test_fewer_files_than_ranks_are_rejected(lines):
     pipe = lines.shuffle(window=40, seed=1).shard(1, 12, by="piece")
     message = (
-        "shard: by='piece' gives each rank pieces of its own: there are 11 for 12 ranks, expected "
-        "at least as many. Write more files, give the window smaller block_bytes, or omit by"
+        "shard: by='piece' needs at least one piece per rank, got 11 pieces for 12 "
+        "ranks. Write more files, set smaller block_bytes in the window, or omit by"
     )
     with pytest.raises(ValueError, match=message):
         iter(pipe)

@@ -86,6 +86,6 @@ def test_describe_shows_the_row_groups_a_rank_reads(tables):
 
 
 def test_fewer_row_groups_than_ranks_are_rejected(tables):
-    message = "shard: by='piece' .*: there are 15 for 16 ranks, expected at least as many"
+    message = "shard: by='piece' .*got 15 pieces for 16 ranks"
     with pytest.raises(ValueError, match=message):
         iter(rank_of(tables, 0, 16))

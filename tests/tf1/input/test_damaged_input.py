@@ -115,7 +115,7 @@ def test_error_names_a_missing_file(path, tmp_path):
     missing = tmp_path / "missing.tfrecord"
     _, error = train_on([path, missing])
     assert isinstance(error, tf.errors.NotFoundError)
-    assert error.message.startswith(f"{missing}; No such file or directory. Check the file names")
+    assert error.message.startswith(f"{missing}; No such file or directory. Check the path")
 
 
 def test_error_names_a_directory(path, tmp_path):
@@ -177,7 +177,7 @@ def read_csv(path, reader, defaults):
     [
         (
             "3",
-            "Expect 2 fields but have 1 in record 0. Correct the record; or give a default",
+            "Expect 2 fields but have 1 in record 0. Correct the record, set a default",
         ),
         ("x,3", "Field 0 in record 0 is not a valid int32: x. Correct the record"),
         (

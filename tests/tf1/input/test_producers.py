@@ -154,7 +154,7 @@ def test_producer_without_epochs_or_rows_fails_instead_of_looping_forever(pipeli
     assert pipeline.end.__cause__ is pipeline.failure
     text = str(pipeline.failure)
     assert f"_{name}': its producer got no rows, expected at least one: without num_epochs" in text
-    assert "(a pattern that no file matches?), or give num_epochs." in text
+    assert "(does any file match the pattern?), or set num_epochs." in text
 
 
 def test_small_queue_does_not_block_any_epoch(pipeline):

@@ -87,8 +87,8 @@ def test_tensor_too_large_for_memory_ends_the_run(run, items, make):
     with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
         run(make(items))
     pattern = (
-        r"OOM when allocating tensor with shape\[[\d,]+\] and type \w+: \d+ bytes were asked for, "
-        r"expected at most the \d+ of this .*\. Ask for less, or use a machine"
+        r"OOM when allocating tensor with shape\[[\d,]+\] and type \w+: \d+ bytes were requested, "
+        r"expected at most the \d+ of this .*\. Use less memory, or a machine"
     )
     assert re.match(pattern, str(caught.value)), str(caught.value)
 
@@ -167,7 +167,7 @@ def test_memory_limit_comes_from_the_system(monkeypatch, run, items):
     monkeypatch.setattr(allocation_guard, "_LIMIT", 800)
     assert run(tf.linspace(0.0, 1.0, items(100))).size == 100
     text = (
-        "OOM when allocating tensor with shape[101] and type float: 808 bytes were asked for, "
+        "OOM when allocating tensor with shape[101] and type float: 808 bytes were requested, "
         f"expected at most the 800 of {allocation_guard._OWNER}."
     )
     with pytest.raises(tf.errors.ResourceExhaustedError, match=re.escape(text)):

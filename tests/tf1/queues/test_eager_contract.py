@@ -133,8 +133,8 @@ def test_negative_timeout_is_rejected(kind, timeout, shown):
     with pytest.raises(ValueError, match="timeout is") as caught:
         kind.make().dequeue(timeout)
     assert str(caught.value) == (
-        f"queue 'numbers': timeout is {shown}, expected None or seconds from 0 up. Give None to "
-        "wait for ever."
+        f"queue 'numbers': timeout is {shown}, expected None or seconds from 0 up. Pass None to "
+        "wait forever."
     )
 
 
@@ -181,7 +181,7 @@ def test_close_wakes_waiting_dequeues(kind, blocked):
 def test_plain_close_waits_for_enqueues(kind, blocked):
     queue = kind.make(capacity=1)
     enqueue = blocked(queue, lambda: fill(kind, queue, range(3)))
-    with pytest.raises(errors.DeadlineExceededError, match="close waited 0 s for the enqueues bef"):
+    with pytest.raises(errors.DeadlineExceededError, match="close waited 0 s for earlier enqueues"):
         queue.close(timeout=0)
     close = blocked(queue, queue.close)
     assert not queue.is_closed

@@ -185,7 +185,7 @@ def test_timeout_far_in_the_future_means_no_timeout(timeout):
 @pytest.mark.parametrize("timeout", [-1, -(10**400), float("nan"), float("-inf")])
 def test_invalid_timeout_is_rejected(timeout):
     queue = FIFOQueue(1, "int64", shapes=(), name="q")
-    words = "queue 'q': timeout is .*, expected None or seconds from 0 up. Give None to wait"
+    words = "queue 'q': timeout is .*, expected None or seconds from 0 up. Pass None to wait"
     for call in (lambda: queue.enqueue(1, timeout=timeout), lambda: queue.dequeue(timeout)):
         with pytest.raises(ValueError, match=words):
             call()

@@ -402,7 +402,7 @@ def test_tensor_too_large_for_memory_is_not_read(prefix):
     )
     with pytest.raises(
         ResourceExhaustedError,
-        match=r"data-00000-of-00001: tensor 'a' at byte 0: 4398046511104 bytes were asked for, "
+        match=r"data-00000-of-00001: tensor 'a' at byte 0: 4398046511104 bytes were requested, "
         r"expected at most",
     ):
         BundleReader(prefix).read("a")
@@ -411,7 +411,7 @@ def test_tensor_too_large_for_memory_is_not_read(prefix):
 def test_index_too_large_for_memory_is_not_read(prefix):
     with open(index_path(prefix), "wb") as file:
         file.truncate(2**42)
-    with pytest.raises(ResourceExhaustedError, match=r"index: 4398046511104 bytes were asked for"):
+    with pytest.raises(ResourceExhaustedError, match=r"index: 4398046511104 bytes were requested"):
         BundleReader(prefix)
 
 

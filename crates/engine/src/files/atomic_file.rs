@@ -19,12 +19,11 @@ use std::sync::Arc;
 
 /// The longest chain of symbolic links that is followed, as in Linux.
 const MOST_LINKS: usize = 40;
-/// The longest part of the file's name that a temporary name keeps, since a name has at most 255
-/// bytes.
+/// The longest part of the file's name in a temporary name, because names have at most 255 bytes.
 const MOST_NAME_BYTES: usize = 230;
 
 /// The remedy for a failed write to a file under its own name.
-pub const INCOMPLETE: &str = "The file is incomplete and takes nothing more. Write it again.";
+pub const INCOMPLETE: &str = "The file is incomplete and accepts no more writes. Write it again.";
 
 /// A file that is being written. Dropping it before it is published removes it.
 pub struct AtomicFile {
@@ -69,7 +68,7 @@ impl AtomicFile {
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(ErrorKind::IsADirectory.into());
         }
-        let existing = found(fs::metadata(&path))?;
+        let existing = metadata_if_exists(fs::metadata(&path))?;
         if existing.as_ref().is_some_and(Metadata::is_dir) {
             return Err(ErrorKind::IsADirectory.into());
         }
@@ -115,10 +114,10 @@ impl AtomicFile {
         self.temporary.is_none() && matches!(self.target, Target::Path(_))
     }
 
-    /// The state of the file after a failed write, and what the user can do.
+    /// The state of the file after a failed write, and the remedy.
     pub fn remedy(&self) -> &'static str {
         match self.temporary {
-            Some(_) => "Nothing of that name was written or replaced. Write the file again.",
+            Some(_) => "The target was not changed. Write the file again.",
             None => INCOMPLETE,
         }
     }
@@ -158,7 +157,7 @@ impl Drop for AtomicFile {
 fn without_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
-        if !found(fs::symlink_metadata(&path))?.is_some_and(|metadata| metadata.is_symlink()) {
+        if !metadata_if_exists(fs::symlink_metadata(&path))?.is_some_and(|metadata| metadata.is_symlink()) {
             return Ok(path);
         }
         let target = fs::read_link(&path)?;
@@ -168,19 +167,19 @@ fn without_links(path: &Path) -> io::Result<PathBuf> {
     fs::metadata(&path).map(|_| path)
 }
 
-fn found(metadata: io::Result<Metadata>) -> io::Result<Option<Metadata>> {
+fn metadata_if_exists(metadata: io::Result<Metadata>) -> io::Result<Option<Metadata>> {
     match metadata {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        found => found.map(Some),
+        result => result.map(Some),
     }
 }
 
-/// A new file next to `path`. Its name cannot be guessed, so nobody can put a link there, and no
-/// two writers share one.
+/// A new file next to `path`. Its name cannot be guessed, so nobody can place a link there, and no
+/// two writers share a name.
 fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().ok_or(ErrorKind::NotFound)?;
     loop {
-        // Each of these states has keys of its own, from the system's random numbers.
+        // Each of these states has its own keys, from the system's random numbers.
         let number = RandomState::new().hash_one(name);
         let temporary = path.with_file_name(temporary_name(name, number));
         match File::create_new(&temporary) {

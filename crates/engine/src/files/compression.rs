@@ -49,13 +49,13 @@ impl Compression {
         }
     }
 
-    /// Tells the user what to do about a file that starts with these bytes and cannot be read with
-    /// this compression.
+    /// What the user can do about a file that starts with these bytes and cannot be read with this
+    /// compression.
     pub fn remedy(self, start: &[u8]) -> &'static str {
         match Self::guess(start) {
             guess if guess == self => "It is damaged; copy it again.",
-            Self::Gzip => "It looks like GZIP; give that as its compression.",
-            Self::Zlib => "It looks like ZLIB; give that as its compression.",
+            Self::Gzip => "It looks like GZIP; set that as its compression.",
+            Self::Zlib => "It looks like ZLIB; set that as its compression.",
             Self::None => "It does not look compressed; omit the compression.",
         }
     }
@@ -71,7 +71,7 @@ impl Compression {
 pub struct Inflate<R> {
     input: R,
     compression: Compression,
-    /// True if the input is read to its end, so that a truncated input is an error.
+    /// True if the whole input is read, so that a truncated input is an error.
     is_whole: bool,
     /// True once a member has ended.
     has_member: bool,
@@ -87,7 +87,7 @@ pub struct Inflate<R> {
 }
 
 impl<R: Read> Inflate<R> {
-    /// Reads from `input`, which is compressed as given.
+    /// Reads from `input`, which has the given compression.
     pub fn new(input: R, compression: Compression) -> Self {
         Self {
             input,
@@ -110,7 +110,7 @@ impl<R: Read> Inflate<R> {
         Self { is_whole: true, ..Self::new(input, compression) }
     }
 
-    /// Tells the user what to do about an error.
+    /// What the user can do about an error.
     pub fn remedy(&self) -> &'static str {
         self.compression.remedy(&self.first)
     }
@@ -130,7 +130,7 @@ impl<R: Read> Inflate<R> {
             None => Ok(false),
             Some(0x1f) if is_gzip => Ok(true),
             Some(method) if !is_gzip && method & 0x8f == 8 => Ok(true),
-            _ => Err(io::Error::new(ErrorKind::InvalidData, "other bytes follow the end of the compressed data")),
+            _ => Err(io::Error::new(ErrorKind::InvalidData, "there are extra bytes after the compressed data")),
         }
     }
 
@@ -164,21 +164,21 @@ impl<R: Read> Read for Inflate<R> {
                 Compression::Gzip => Decompress::new_gzip(WINDOW_BITS),
                 _ => Decompress::new(true),
             });
-            let (used, made) = (stream.total_in(), stream.total_out());
+            let (used, num_produced) = (stream.total_in(), stream.total_out());
             let status = stream.decompress(&self.block[self.start..self.end], output, FlushDecompress::None);
             let status = status.map_err(|error| damage(&error))?;
             self.start += (stream.total_in() - used) as usize;
-            let made = (stream.total_out() - made) as usize;
+            let num_produced = (stream.total_out() - num_produced) as usize;
             if status == Status::StreamEnd {
                 self.stream = None;
                 self.has_member = true;
                 self.is_over = self.compression != Compression::Gzip && !self.is_whole;
             }
-            if made == 0 && !has_input && self.is_whole && self.stream.is_some() {
+            if num_produced == 0 && !has_input && self.is_whole && self.stream.is_some() {
                 return Err(cut_short());
             }
-            if made > 0 || !has_input {
-                return Ok(made);
+            if num_produced > 0 || !has_input {
+                return Ok(num_produced);
             }
         }
         Ok(0)
@@ -186,7 +186,7 @@ impl<R: Read> Read for Inflate<R> {
 }
 
 fn cut_short() -> io::Error {
-    io::Error::new(ErrorKind::UnexpectedEof, "the compressed data end too soon")
+    io::Error::new(ErrorKind::UnexpectedEof, "the compressed data ends too early")
 }
 
 fn damage(error: &flate2::DecompressError) -> io::Error {
@@ -232,7 +232,7 @@ impl<W: Write> Write for Deflate<W> {
         }
     }
 
-    /// Flushes what was written so far, so that it can be inflated.
+    /// Flushes the data written so far, so that it can be inflated.
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(output) => output.flush(),
@@ -308,7 +308,7 @@ mod tests {
                 assert_eq!(whole(compression, &second).is_ok(), length == 0, "{length}");
             }
             let error = whole(compression, &[&bytes[..], b"more"].concat()).unwrap_err();
-            assert_eq!(error.to_string(), "other bytes follow the end of the compressed data");
+            assert_eq!(error.to_string(), "there are extra bytes after the compressed data");
         }
     }
 

@@ -12,7 +12,7 @@ pub const START_BYTES: usize = 1024;
 pub struct Content {
     /// The class of the type.
     pub kind: Kind,
-    /// Description in words: "a zip archive".
+    /// A description, such as "a zip archive".
     what: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub enum Kind {
     Unread,
     /// Compressed in a way that headrace reads.
     Compressed,
-    /// A stand-in for a file that was not fetched.
+    /// A placeholder for a file that was not fetched.
     Pointer,
     /// A text in an encoding of two or four bytes a letter.
     WideText,
@@ -59,48 +59,48 @@ const SOUND: Kind =
 const ARROW: Kind = Kind::Source("Read it with headrace.arrow.");
 const PARQUET: Kind = Kind::Source("Read it with headrace.parquet.");
 
-const UTF_32: Content = of(Kind::WideText, "text in UTF-32, by its byte order mark");
-const UTF_16: Content = of(Kind::WideText, "text in UTF-16, by its byte order mark");
+const UTF_32: Content = of(Kind::WideText, "UTF-32 text, according to its byte order mark");
+const UTF_16: Content = of(Kind::WideText, "UTF-16 text, according to its byte order mark");
 const PAGE: Content = of(Kind::Page, "an HTML page");
 const XML: Content = of(Kind::Page, "an XML document");
-const POINTER: Content = of(Kind::Pointer, "a pointer of Git LFS, and not the file that it points to");
+const POINTER: Content = of(Kind::Pointer, "a Git LFS pointer, not the file itself");
 /// A file of TFRecords.
 pub const RECORDS: Content = of(Kind::Source("Read it with headrace.tfrecords."), "a TFRecord file");
 const TAR: Content = of(Kind::Source("Read it with headrace.webdataset."), "a tar archive");
 const PICKLE: Content = of(Kind::Binary, "a pickle");
-const LZMA: Content = of(Kind::Unread, "compressed by lzma (.lzma, the format before .xz)");
+const LZMA: Content = of(Kind::Unread, "compressed with lzma (.lzma, the predecessor of .xz)");
 
 /// Magic bytes that texts never contain.
 const MARKS: &[(&[u8], Content)] = &[
-    (b"PK\x03\x04", of(Kind::Unread, "a zip archive, such as an .npz, a .docx or a checkpoint of PyTorch")),
+    (b"PK\x03\x04", of(Kind::Unread, "a zip archive, such as an .npz, a .docx or a PyTorch checkpoint")),
     (b"PK\x05\x06", of(Kind::Unread, "an empty zip archive")),
-    (b"PK\x07\x08", of(Kind::Unread, "a part of a zip archive")),
+    (b"PK\x07\x08", of(Kind::Unread, "part of a zip archive")),
     (b"7z\xbc\xaf\x27\x1c", of(Kind::Unread, "a 7z archive")),
     (b"Rar!\x1a\x07", of(Kind::Unread, "a rar archive")),
-    (b"\xff\x06\0\0sNaPpY", of(Kind::Unread, "compressed by snappy")),
-    (b"\x82SNAPPY\0", of(Kind::Unread, "compressed by snappy, as Java does")),
-    (b"\x1f\x9d", of(Kind::Unread, "compressed by compress (.Z)")),
-    (b"\x1f\xa0", of(Kind::Unread, "compressed by compress (LZH)")),
-    (b"\x1f\x1e", of(Kind::Unread, "compressed by pack (.z)")),
-    (b"LZIP\x01", of(Kind::Unread, "compressed by lzip")),
-    (b"\x89LZO\0\r\n\x1a\n", of(Kind::Unread, "compressed by lzop")),
-    (b"LRZI\0", of(Kind::Unread, "compressed by lrzip")),
+    (b"\xff\x06\0\0sNaPpY", of(Kind::Unread, "compressed with snappy")),
+    (b"\x82SNAPPY\0", of(Kind::Unread, "compressed with snappy (Java's framing)")),
+    (b"\x1f\x9d", of(Kind::Unread, "compressed with compress (.Z)")),
+    (b"\x1f\xa0", of(Kind::Unread, "compressed with compress (LZH)")),
+    (b"\x1f\x1e", of(Kind::Unread, "compressed with pack (.z)")),
+    (b"LZIP\x01", of(Kind::Unread, "compressed with lzip")),
+    (b"\x89LZO\0\r\n\x1a\n", of(Kind::Unread, "compressed with lzop")),
+    (b"LRZI\0", of(Kind::Unread, "compressed with lrzip")),
     (b"MSCF\0\0\0\0", of(Kind::Unread, "a cabinet archive (.cab)")),
-    (b"\x1f\x8b\x08", of(Kind::Compressed, "compressed by gzip")),
-    (b"\x28\xb5\x2f\xfd", of(Kind::Compressed, "compressed by zstd")),
-    (b"\xfd7zXZ\0", of(Kind::Compressed, "compressed by xz")),
-    (b"\x04\x22\x4d\x18", of(Kind::Compressed, "compressed by lz4")),
-    (b"\x02\x21\x4c\x18", of(Kind::Compressed, "compressed by lz4")),
+    (b"\x1f\x8b\x08", of(Kind::Compressed, "compressed with gzip")),
+    (b"\x28\xb5\x2f\xfd", of(Kind::Compressed, "compressed with zstd")),
+    (b"\xfd7zXZ\0", of(Kind::Compressed, "compressed with xz")),
+    (b"\x04\x22\x4d\x18", of(Kind::Compressed, "compressed with lz4")),
+    (b"\x02\x21\x4c\x18", of(Kind::Compressed, "compressed with lz4")),
     (b"\x89PNG\r\n\x1a\n", of(IMAGE, "a PNG image")),
     (b"\xff\xd8\xff", of(IMAGE, "a JPEG image")),
     (b"II*\0", of(IMAGE, "a TIFF image")),
     (b"MM\0*", of(IMAGE, "a TIFF image")),
     (b"II+\0", of(IMAGE, "a TIFF image")),
     (b"MM\0+", of(IMAGE, "a TIFF image")),
-    (b"\x93NUMPY", of(Kind::Source("Pass numpy.load of it to headrace.arrays."), "an array of NumPy")),
+    (b"\x93NUMPY", of(Kind::Source("Load it with numpy.load and pass the array to headrace.arrays."), "a NumPy array")),
     (b"\x89HDF\r\n\x1a\n", of(Kind::Binary, "an HDF5 file")),
     (b"ARROW1\0\0", of(ARROW, "an Arrow file")),
-    (b"\xff\xff\xff\xff", of(ARROW, "a stream of Arrow, or another binary file")),
+    (b"\xff\xff\xff\xff", of(ARROW, "an Arrow stream or another binary file")),
     (b"Obj\x01", of(Kind::Binary, "an Avro file")),
     (b"SQLite format 3\0", of(Kind::Binary, "a SQLite database")),
     (b"\x7fELF", of(Kind::Binary, "a program (ELF)")),
@@ -110,7 +110,7 @@ const MARKS: &[(&[u8], Content)] = &[
     (b"\xfe\xff", UTF_16),
 ];
 
-/// Magic bytes that texts may also begin with.
+/// Magic bytes that text may also begin with.
 const WORDS: &[(&[u8], Content)] = &[
     (b"PAR1", of(PARQUET, "a Parquet file")),
     (b"PARE", of(Kind::Binary, "an encrypted Parquet file")),
@@ -118,46 +118,49 @@ const WORDS: &[(&[u8], Content)] = &[
     (b"GIF87a", of(IMAGE, "a GIF image")),
     (b"GIF89a", of(IMAGE, "a GIF image")),
     (b"BM", of(IMAGE, "a BMP image")),
-    (b"BZh", of(Kind::Compressed, "compressed by bzip2")),
+    (b"BZh", of(Kind::Compressed, "compressed with bzip2")),
     (b"%PDF-", of(Kind::Binary, "a PDF")),
-    (b"fLaC", of(SOUND, "a FLAC sound file")),
+    (b"fLaC", of(SOUND, "a FLAC audio file")),
     (b"OggS", of(SOUND, "an Ogg file")),
-    (b"ID3", of(SOUND, "an MP3 sound file")),
-    (b"SEQ", of(Kind::Binary, "a sequence file of Hadoop")),
+    (b"ID3", of(SOUND, "an MP3 audio file")),
+    (b"SEQ", of(Kind::Binary, "a Hadoop sequence file")),
     (b"fea1", of(Kind::Binary, "a Feather file")),
 ];
 
 /// File name endings of formats without magic bytes.
 const ENDINGS: &[(&str, Content)] = &[
-    (".br", of(Kind::Unread, "compressed by Brotli, as its name says")),
-    (".snappy", of(Kind::Unread, "compressed by snappy, as its name says")),
-    (".sz", of(Kind::Unread, "compressed by snappy, as its name says")),
-    (".lzo_deflate", of(Kind::Unread, "compressed by LZO, as its name says")),
-    (".lzma", of(Kind::Unread, "compressed by lzma, as its name says")),
+    (".br", of(Kind::Unread, "compressed with Brotli, according to its name")),
+    (".snappy", of(Kind::Unread, "compressed with snappy, according to its name")),
+    (".sz", of(Kind::Unread, "compressed with snappy, according to its name")),
+    (".lzo_deflate", of(Kind::Unread, "compressed with LZO, according to its name")),
+    (".lzma", of(Kind::Unread, "compressed with lzma, according to its name")),
 ];
 
 impl Content {
-    /// The type of a file of this name, if the name alone tells.
+    /// The type of a file with this name, if the name is enough.
     pub fn by_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, content)| *content)
     }
 
-    /// Tells the user what to do about it where nothing is decompressed.
+    /// What the user can do about it if files are not decompressed.
     pub fn unpacked_remedy(self) -> &'static str {
         if self.kind == Kind::Compressed { "Decompress it first." } else { self.remedy() }
     }
 
-    /// Tells the user what to do about it.
+    /// What the user can do about it.
     pub fn remedy(self) -> &'static str {
         match self.kind {
-            Kind::Unread => "headrace does not read that. Unpack it, or compress it with gzip, zstd, bzip2, xz or lz4.",
-            Kind::Compressed => "Leave compression as \"auto\", or name it.",
+            Kind::Unread => {
+                "headrace cannot read this format. Unpack the file, or compress it with gzip, zstd, \
+                             bzip2, xz or lz4."
+            }
+            Kind::Compressed => "Set compression=\"auto\", or name the compression.",
             Kind::Pointer => "Fetch the file: git lfs pull.",
-            Kind::WideText => "Convert it to UTF-8, with iconv for example.",
-            Kind::Page => "A server has sent it instead of the data; fetch the file again.",
+            Kind::WideText => "Convert it to UTF-8, for example with iconv.",
+            Kind::Page => "A server sent this page instead of the data; download the file again.",
             Kind::Source(remedy) => remedy,
-            Kind::Binary => "headrace has no source for such files; headrace.files yields them whole.",
+            Kind::Binary => "headrace has no source for this format; headrace.files yields whole files.",
         }
     }
 }
@@ -174,8 +177,8 @@ pub fn content(start: &[u8]) -> Option<Content> {
     if start.starts_with(b"version https://git-lfs.github.com/spec/") {
         return Some(POINTER);
     }
-    if let Some(found) = of_marks(MARKS) {
-        return Some(found);
+    if let Some(detected) = of_marks(MARKS) {
+        return Some(detected);
     }
     match start {
         // The size of the dictionary is a power of two here, and the data's size is unknown or
@@ -187,8 +190,8 @@ pub fn content(start: &[u8]) -> Option<Content> {
         _ if start.get(257..262) == Some(b"ustar") => Some(TAR),
         _ if is_text(start) => page(start),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(of(IMAGE, "a WebP image")),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'A', b'V', b'E', ..] => Some(of(SOUND, "a WAV sound file")),
-        [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(of(Kind::Binary, "an MP4 file, or an image of its kind")),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'A', b'V', b'E', ..] => Some(of(SOUND, "a WAV audio file")),
+        [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(of(Kind::Binary, "an MP4 file or a related image format")),
         _ => of_marks(WORDS),
     }
 }
@@ -230,21 +233,18 @@ mod tests {
     #[test]
     fn file_types_are_detected_by_their_first_bytes() {
         for (start, what) in [
-            (&b"PK\x03\x04abc"[..], "a zip archive, such as an .npz, a .docx or a checkpoint of PyTorch"),
+            (&b"PK\x03\x04abc"[..], "a zip archive, such as an .npz, a .docx or a PyTorch checkpoint"),
             (b"7z\xbc\xaf\x27\x1c\0", "a 7z archive"),
-            (b"\xff\x06\0\0sNaPpY", "compressed by snappy"),
-            (b"\x1f\x9d\x90", "compressed by compress (.Z)"),
-            (b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff", "compressed by lzma (.lzma, the format before .xz)"),
+            (b"\xff\x06\0\0sNaPpY", "compressed with snappy"),
+            (b"\x1f\x9d\x90", "compressed with compress (.Z)"),
+            (b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff", "compressed with lzma (.lzma, the predecessor of .xz)"),
             (b"\x89PNG\r\n\x1a\n", "a PNG image"),
             (b"PAR1\x15\0", "a Parquet file"),
             (b"\x80\x04\x95\0", "a pickle"),
-            (b"\xff\xfea\0", "text in UTF-16, by its byte order mark"),
-            (b"\xff\xfe\0\0a\0\0\0", "text in UTF-32, by its byte order mark"),
+            (b"\xff\xfea\0", "UTF-16 text, according to its byte order mark"),
+            (b"\xff\xfe\0\0a\0\0\0", "UTF-32 text, according to its byte order mark"),
             (b"\xef\xbb\xbf \n<!DOCTYPE HTML>", "an HTML page"),
-            (
-                b"version https://git-lfs.github.com/spec/v1\noid",
-                "a pointer of Git LFS, and not the file that it points to",
-            ),
+            (b"version https://git-lfs.github.com/spec/v1\noid", "a Git LFS pointer, not the file itself"),
             (b"\0\0\0\0\0\0\0\0", ""),
             (b"", ""),
         ] {

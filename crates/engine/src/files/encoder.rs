@@ -9,11 +9,11 @@ use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Status, Strategy};
 
 /// Deflated bytes are written in blocks of this size.
 const OUTPUT_BYTES: usize = 32 * 1024;
-/// The bytes between two flushes, unless the options say another number.
+/// The default number of bytes between two flushes.
 const FLUSH_BYTES: u64 = 256 * 1024;
-/// zlib's number of the one method there is, deflate.
+/// zlib's number for its only method, deflate.
 const METHOD: i64 = 8;
-/// What zlib adds to the bits of a window for a gzip file.
+/// zlib's offset for the window bits of a gzip file.
 const GZIP_BITS: i64 = 16;
 
 /// The way to deflate: the arguments of zlib's `deflateInit2`, and when to flush. `None` is the
@@ -57,7 +57,7 @@ impl DeflateOptions {
         Ok(config)
     }
 
-    /// A window of another format would make a file that nothing reads as what it is called.
+    /// A window of another format would create a file that no program reads under its name.
     fn window_bits(self, is_gzip: bool) -> Result<i32> {
         let (name, least, most) = if is_gzip { ("GZIP", 9 + GZIP_BITS, 15 + GZIP_BITS) } else { ("ZLIB", 8, 15) };
         match self.window_bits {
@@ -65,7 +65,7 @@ impl DeflateOptions {
             Some(bits) if (least..=most).contains(&bits) => Ok(bits as i32),
             Some(bits) => {
                 Err(Error::invalid_argument(format!("window_bits {bits}, expected {least} to {most} for {name}"))
-                    .with_remedy("zlib adds 16 to the bits of the window for a gzip file."))
+                    .with_remedy("zlib adds 16 to window_bits for gzip files."))
             }
         }
     }
@@ -85,7 +85,7 @@ impl DeflateOptions {
                     "flush_mode {mode}, expected 0 to 3 or 5: zlib.Z_NO_FLUSH, Z_PARTIAL_FLUSH, Z_SYNC_FLUSH, \
                      Z_FULL_FLUSH or Z_BLOCK"
                 ))
-                .with_remedy("Other modes end the stream, and lose the records after it."));
+                .with_remedy("Other modes end the stream, so later records would be lost."));
             }
         };
         Ok(Some((mode, if bytes == 0 { FLUSH_BYTES } else { bytes })))
@@ -168,7 +168,7 @@ impl<W: Write> Write for Encoder<W> {
         Ok(part.len())
     }
 
-    /// Flushes what was written so far, so that it can be inflated.
+    /// Flushes the data written so far, so that it can be inflated.
     fn flush(&mut self) -> io::Result<()> {
         self.deflate(&[], DeflateFlush::SyncFlush)?;
         self.output.flush()

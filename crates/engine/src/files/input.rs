@@ -28,8 +28,8 @@ struct LocalFile {
     len: u64,
     /// The number of bytes before the next one to be read.
     position: u64,
-    /// True once the end was reached. It stays there even if the file grows, so that all who read
-    /// it agree where it ends.
+    /// True once the end was reached. It stays fixed even if the file grows, so that all readers
+    /// agree on its end.
     has_ended: bool,
 }
 
@@ -56,7 +56,7 @@ impl Input {
         Ok((Self(Source::Local(file)), status(&metadata)))
     }
 
-    /// A file that is not on this machine. It can be read from any offset if its status says so.
+    /// A file that is not on this machine. It can be read from any offset if it is a regular file.
     pub fn of_stream((stream, status): (Box<dyn Stream>, Status)) -> (Self, Status) {
         (Self(Source::Remote(stream, status.clone())), status)
     }
@@ -110,14 +110,15 @@ fn version(_metadata: &Metadata, modified: SystemTime) -> Version {
 }
 
 impl LocalFile {
-    /// Notes that `count` more bytes of a regular file were read, and, if `is_end`, that there are
-    /// no more. Fails if it ends before the length it had: the end may be in the middle of a record.
+    /// Records that `count` more bytes of a regular file were read, and, if `is_end`, that there
+    /// are no more. Fails if it ends before the length it had: the end may be in the middle of a
+    /// record.
     fn advance(&mut self, count: usize, is_end: bool) -> io::Result<()> {
         self.position += count as u64;
         if is_end && self.position < self.len {
             let len = self.file.metadata()?.len();
             if len < self.len {
-                let text = format_args!("it has {len} bytes and had {}", self.len);
+                let text = format_args!("it has {len} bytes, but had {} before", self.len);
                 return Err(storage::as_io(storage::changed(text)));
             }
         }
@@ -148,11 +149,11 @@ impl LocalFile {
     fn awaited(&self) -> Awaited {
         let what = if self.kind == Kind::Pipe { "a pipe" } else { "a device" };
         let name = name_of_open(&self.file);
-        Awaited::new(move || format!("something to read from {what}{name}"))
+        Awaited::new(move || format!("data from {what}{name}"))
     }
 }
 
-/// The name of an open file, with a space before it; empty where the system does not tell.
+/// The name of an open file, after a space; empty if the system does not report it.
 fn name_of_open(file: &File) -> String {
     #[cfg(target_os = "linux")]
     {
@@ -172,7 +173,7 @@ impl Input {
     #[expect(clippy::disallowed_methods, reason = "the caller has made room")]
     pub fn read_full(&mut self, bytes: &mut Vec<u8>, count: usize) -> io::Result<usize> {
         match &mut self.0 {
-            // A file itself fills the room without writing zeros to it first.
+            // Files fill the buffer without writing zeros to it first.
             Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) => {
                 if local.has_ended {
                     return Ok(0);

@@ -1,5 +1,5 @@
 //! Files as bytes without a copy: memory maps, if the crate that links the engine registers them.
-//! The engine itself has no unsafe code, so without them it reads the file.
+//! The engine itself has no unsafe code, so by default it reads the file.
 
 use crate::tensor::allocate::{self, Unread};
 use bytes::Bytes;
@@ -17,8 +17,8 @@ pub fn register(map: Map) {
     MAP.get_or_init(|| map);
 }
 
-/// The content of a file. If it is mapped, its pages take no memory of this process alone, and the
-/// file must never be written in place or cut short; replacing it by another one is harmless.
+/// The content of a file. If it is mapped, its pages are shared with other processes. The file must
+/// never be written in place or truncated; replacing it is harmless.
 pub fn map(file: &File) -> io::Result<Bytes> {
     if let Some(map) = MAP.get() {
         return map(file);

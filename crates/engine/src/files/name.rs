@@ -78,7 +78,7 @@ impl FileName {
         }
     }
 
-    /// Opens the file for reading. The error has TensorFlow's words and says what the user can do.
+    /// Opens the file for reading. The error has TensorFlow's text and a remedy.
     pub fn open(&self) -> Result<(Input, Status)> {
         let opened = match self.url() {
             None => Input::open(&self.path()),
@@ -121,11 +121,11 @@ fn as_path(bytes: &[u8]) -> Cow<'_, Path> {
 
 fn remedy(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::NotFound => "Check the file names and the directory the program runs in.",
-        ErrorKind::PermissionDenied => "Give the user who runs the program the right to read it.",
-        ErrorKind::IsADirectory => "Name the files in it, with a pattern such as 'DIRECTORY/*' for example.",
-        ErrorKind::NotADirectory => "A part of the path is a file. Check the file names.",
-        ErrorKind::InvalidFilename | ErrorKind::InvalidInput => "Check the file names.",
+        ErrorKind::NotFound => "Check the path and the working directory.",
+        ErrorKind::PermissionDenied => "Grant your user permission to read it.",
+        ErrorKind::IsADirectory => "Name the files in it, for example with the pattern 'DIRECTORY/*'.",
+        ErrorKind::NotADirectory => "Part of the path is a file. Check the path.",
+        ErrorKind::InvalidFilename | ErrorKind::InvalidInput => "Check the path.",
         _ => "Check that the file can be read.",
     }
 }

@@ -90,8 +90,8 @@ impl Write for WrittenFile {
     }
 }
 
-/// An output that signals do not interrupt, unless they stop the run, and that refuses all writes
-/// after the first failure.
+/// An output that signals interrupt only if they stop the run, and that rejects all writes after
+/// the first failure.
 ///
 /// The layers above (buffers, compression) repeat failed writes, at the latest when they are
 /// dropped. Such data would follow a gap.
@@ -113,7 +113,7 @@ impl<W> Output<W> {
 
     fn attempt<T>(&mut self, mut call: impl FnMut(&mut W) -> io::Result<T>) -> io::Result<T> {
         if self.has_failed {
-            return Err(io::Error::other("an earlier write has failed"));
+            return Err(io::Error::other("an earlier write failed"));
         }
         let attempt = loop {
             match call(&mut self.output) {
@@ -161,8 +161,8 @@ mod tests {
         use ErrorKind::{Interrupted, StorageFull};
         let mut output = Output::new(Failing(vec![StorageFull, Interrupted, Interrupted], Vec::new()));
         assert_eq!(output.write(b"a").unwrap_err().kind(), StorageFull);
-        assert_eq!(output.write(b"b").unwrap_err().to_string(), "an earlier write has failed");
-        assert_eq!(output.flush().unwrap_err().to_string(), "an earlier write has failed");
+        assert_eq!(output.write(b"b").unwrap_err().to_string(), "an earlier write failed");
+        assert_eq!(output.flush().unwrap_err().to_string(), "an earlier write failed");
         assert!(output.get_ref().1.is_empty());
         let mut output = Output::new(Failing(vec![Interrupted; 3], Vec::new()));
         output.flush().unwrap();

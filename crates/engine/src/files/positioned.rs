@@ -29,17 +29,17 @@ pub struct OpeningFile<'a> {
 impl<'a> OpeningFile<'a> {
     /// Begins to open a file. Parts of a remote file are kept in `cache`; with its status in
     /// `known`, the storage is not queried for it again.
-    pub fn new(name: &'a FileName, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Result<Self> {
-        let begin = |url| storage::storage().map(|storage| storage.begin_parts(url, cache, known));
+    pub fn new(name: &'a FileName, cache: Option<&Arc<Cache>>, status: Option<&Status>) -> Result<Self> {
+        let begin = |url| storage::storage().map(|storage| storage.begin_parts(url, cache, status));
         Ok(Self { name, remote: name.url().map(begin).transpose()? })
     }
 
-    /// Waits for the open file. It must be a regular file, since others have no offsets.
+    /// Waits for the open file. It must be a regular file, because other files have no offsets.
     pub fn wait(self) -> Result<(Positioned, Status)> {
         let name = self.name;
         let irregular = || {
-            let text = "it has no random access to its records, since it can be read from its beginning alone. \
-                        Copy it to a regular file";
+            let text = "its records cannot be accessed at random, because it can only be read from the start. Copy it \
+                        to a regular file";
             Error::invalid_argument(format!("{}: {text}", name.text()))
         };
         if let Some(remote) = self.remote {

@@ -1,4 +1,4 @@
-//! The bytes of a file from a place on, with one open file for several places.
+//! The bytes of a file from a position on, with one open file for several positions.
 
 use crate::files::positioned::Positioned;
 use crate::files::storage::{self, Coming};
@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The least number of bytes requested at a time.
+/// The minimum number of bytes requested at a time.
 const LEAST_BYTES: u64 = 64 << 10;
 
 /// Bytes that have been requested.
@@ -23,7 +23,7 @@ impl ComingBytes {
         Some(Self { range, coming })
     }
 
-    /// True if they have come.
+    /// True if they have arrived.
     pub fn is_ready(&mut self) -> bool {
         self.coming.is_ready()
     }
@@ -41,7 +41,7 @@ impl ComingBytes {
     }
 }
 
-/// A file that is read from a place on.
+/// A file that is read from a position on.
 pub struct Ranged {
     file: Arc<Positioned>,
     /// The size of the file.
@@ -60,7 +60,7 @@ impl Ranged {
         Self { file: Arc::clone(file), len, at, coming, bytes: Vec::new(), start: 0 }
     }
 
-    /// Goes to a place, or to the end if that is before it. Returns the place.
+    /// Moves to a position, at most to the end. Returns the position.
     pub fn seek(&mut self, at: u64) -> u64 {
         self.at = at.min(self.len);
         self.at
@@ -78,16 +78,17 @@ impl Ranged {
         Ok(count)
     }
 
-    /// The next bytes, at least one unless the file ends. Requests about `wanted` if there are none.
-    fn fill(&mut self, wanted: u64) -> io::Result<&[u8]> {
+    /// The next bytes, at least one unless the file ends. Requests about `num_bytes` if there are
+    /// none.
+    fn fill(&mut self, num_bytes: u64) -> io::Result<&[u8]> {
         let range = self.start..self.start + self.bytes.len() as u64;
         if !range.contains(&self.at) && self.at < self.len {
-            let end = self.at.saturating_add(wanted.max(LEAST_BYTES)).min(self.len);
+            let end = self.at.saturating_add(num_bytes.max(LEAST_BYTES)).min(self.len);
             let coming = match self.coming.take() {
                 Some(coming) => Some(coming),
                 None => ComingBytes::begin(&self.file, self.at..end),
             };
-            let coming = coming.ok_or_else(|| io::Error::other("the file is not a remote one"))?;
+            let coming = coming.ok_or_else(|| io::Error::other("the file is not remote"))?;
             (self.start, self.bytes) = coming.wait()?;
         }
         let first = usize::try_from(self.at.saturating_sub(self.start)).unwrap_or(usize::MAX);

@@ -48,7 +48,7 @@ pub enum Version {
 pub struct Ahead {
     /// Limit on the bytes requested or waiting to be read.
     pub num_bytes: usize,
-    /// True if that many are requested at once; otherwise as many as the reader turns out to need.
+    /// True if that many are requested at once; otherwise requests follow the reader's needs.
     pub is_eager: bool,
     /// The cache that keeps the bytes read, if any.
     pub cache: Option<Arc<Cache>>,
@@ -80,7 +80,7 @@ pub trait Storage: Send + Sync {
         &self,
         url: &str,
         cache: Option<&Arc<Cache>>,
-        known: Option<&Status>,
+        status: Option<&Status>,
     ) -> Box<dyn Opening<Arc<dyn Parts>>>;
 
     /// Fails if files of this name cannot be written at all.
@@ -148,7 +148,8 @@ pub fn changed(text: impl fmt::Display) -> Error {
     Error::new(
         Code::Aborted,
         format!(
-            "the file changed while it was read ({text}). Write files before they are read, each under a name of its own"
+            "the file changed while it was read ({text}). Finish writing each file before you read it, under a new \
+             name"
         ),
     )
 }
@@ -163,13 +164,13 @@ pub fn scheme(name: &[u8]) -> Option<&str> {
     is_scheme.then(|| str::from_utf8(&name[..end]).ok()).flatten()
 }
 
-/// A text for messages: users and passwords of URLs are replaced, and parameters that give access,
-/// as in `https://***@host/name?X-Amz-Signature=***`.
+/// Masks a text for messages: users, passwords and access parameters of URLs are replaced, as in
+/// `https://***@host/name?X-Amz-Signature=***`.
 pub fn without_passwords(text: &str) -> Cow<'_, str> {
     let mut secrets: Vec<Range<usize>> = Vec::new();
     let mut offset = 0;
-    while let Some(found) = text[offset..].find("://") {
-        offset += found + 3;
+    while let Some(distance) = text[offset..].find("://") {
+        offset += distance + 3;
         let rest = &text[offset..];
         let is_end = |letter: char| "/?#\\".contains(letter) || letter.is_whitespace();
         let authority = &rest[..rest.find(is_end).unwrap_or(rest.len())];
@@ -209,7 +210,7 @@ pub fn without_passwords(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// True if a parameter of this name gives access to a file, such as the signature of a link.
+/// True if a parameter with this name grants access to a file, such as the signature of a link.
 fn gives_access(name: &str) -> bool {
     const WORDS: [&str; 9] = ["signature", "token", "key", "secret", "pass", "pwd", "cred", "auth", "policy"];
     let name = name.to_ascii_lowercase();

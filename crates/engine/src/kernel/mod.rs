@@ -11,14 +11,14 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
-/// The inputs of one operation, in order. Room for two, since most have at most two and every move
-/// copies the room.
+/// The inputs of one operation, in order. Room for two, because most have at most two, and every
+/// move copies the room.
 pub type Tensors = SmallVec<[Tensor; 2]>;
 
 /// The outputs of one operation, in order.
 pub type Outputs = SmallVec<[Tensor; 2]>;
 
-/// A function of the host language. The engine does not know its type.
+/// A function of the host language. Its type is opaque to the engine.
 pub type HostFunction = Arc<dyn Any + Send + Sync>;
 
 /// A function of the host language that has to be called now.
@@ -80,7 +80,7 @@ pub trait Kernel: Send + Sync {
 /// Writes the outputs of an operation to `slots`. Fails unless there is one slot for each.
 pub fn store(mut outputs: Outputs, slots: &mut [Option<Tensor>]) -> Result<()> {
     if outputs.len() != slots.len() {
-        return Err(Error::internal(format!("{} outputs given, expected {}", outputs.len(), slots.len())));
+        return Err(Error::internal(format!("got {} outputs, expected {}", outputs.len(), slots.len())));
     }
     slots.iter_mut().rev().for_each(|slot| *slot = outputs.pop());
     Ok(())
@@ -98,10 +98,10 @@ pub trait Pending: Send {
 
     /// Passes on the result of the host function. The operation continues when it is polled.
     fn give(&mut self, _run: &Run, _returned: Result<Outputs>) -> Result<()> {
-        Err(Error::internal("an operation got the result of a host function that it did not call"))
+        Err(Error::internal("an operation received the result of a host function that it did not call"))
     }
 
-    /// Describes the wait in words.
+    /// Describes the wait.
     fn description(&self) -> Option<Description>;
 
     /// Stops waiting, because the run was cancelled or has failed elsewhere. Returns the

@@ -1,6 +1,6 @@
 //! The interface of a kernel to the passes that optimise a program (`program/passes/`).
 //!
-//! A kernel that implements none of it works too, only slower.
+//! A kernel without any of them works too, but slower.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Pending, Step, Tensors};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A kernel that a pass may replace by a faster one.
 pub trait Rewritable: Send + Sync {
-    /// True if a run takes at most a microsecond, not counting waits: it moves tensors and computes
+    /// True if a run takes at most a microsecond without waits: it moves tensors and computes
     /// nothing.
     fn is_brief(&self) -> bool {
         false
@@ -53,7 +53,7 @@ pub trait Fill: Send + Sync {
 /// [`Kernel::run`] for a kernel that is [`InPlace`].
 pub fn run_in_place(kernel: &impl InPlace, mut inputs: Tensors) -> Result<Step> {
     let [value] = inputs.as_mut_slice() else {
-        return Err(Error::internal(format!("{} inputs given, expected 1", inputs.len())));
+        return Err(Error::internal(format!("got {} inputs, expected 1", inputs.len())));
     };
     kernel.change(value)?;
     Ok(Step::Done(inputs))

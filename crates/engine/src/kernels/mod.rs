@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 use attrs::Attrs;
 use std::sync::Arc;
 
-/// The kernel for operations of type `op_type`, or `None` if the engine has none.
+/// The kernel for operations of type `op_type`; `None` if the engine has none.
 ///
 /// These kernels have no state; kernels for a session's resources are in `crates/tf1`.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
@@ -49,7 +49,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
 
 /// The inputs as an array. Fails if there are not `N` of them.
 pub fn expect_inputs<const N: usize>(inputs: &Tensors) -> Result<&[Tensor; N]> {
-    let text = || Error::internal(format!("{} inputs given, expected {N}", inputs.len()));
+    let text = || Error::internal(format!("got {} inputs, expected {N}", inputs.len()));
     inputs.as_slice().try_into().map_err(|_| text())
 }
 
@@ -68,6 +68,6 @@ mod tests {
     #[test]
     fn number_of_inputs_is_checked() {
         let error = expect_inputs::<2>(&Tensors::new()).unwrap_err();
-        assert_eq!(format!("{error:?}"), "Internal: 0 inputs given, expected 2");
+        assert_eq!(format!("{error:?}"), "Internal: got got 0 inputs, expected 2");
     }
 }

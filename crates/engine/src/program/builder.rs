@@ -41,15 +41,14 @@ impl ProgramBuilder {
     }
 
     /// A builder of programs without any pass, and whose kernels defer nothing
-    /// ([`Run::is_unoptimised`]). They give the same results as others, only slower; tests compare
-    /// them.
+    /// ([`Run::is_unoptimised`]). They compute the same results, but slower; tests compare them.
     ///
     /// [`Run::is_unoptimised`]: crate::run::Run::is_unoptimised
     pub fn unoptimised() -> Self {
         Self { is_unoptimised: true, ..Self::default() }
     }
 
-    /// A value given with each run; feeds are given in the order of these calls.
+    /// A value passed to each run; feeds are passed in the order of these calls.
     pub fn feed(&mut self) -> Slot {
         let slot = self.draft.add_slot(None, None);
         self.draft.feeds.push(slot);
@@ -125,7 +124,8 @@ impl ProgramBuilder {
         }
         let producers = &self.draft.producers;
         let input = |slot: &Slot| Input { slot: *slot, producer: producers[*slot], is_last_use: false };
-        let guard = |(slot, wanted): &(Slot, bool)| Guard { slot: *slot, producer: producers[*slot], wanted: *wanted };
+        let guard =
+            |(slot, expected): &(Slot, bool)| Guard { slot: *slot, producer: producers[*slot], expected: *expected };
         let (inputs, guards) = (inputs.iter().map(input).collect(), guards.iter().map(guard).collect());
         let first_output = self.draft.initial.len();
         for _ in 0..num_outputs {

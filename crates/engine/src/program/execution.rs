@@ -2,9 +2,9 @@
 //!
 //! The engine never calls such a function. The run stops there and returns the function and its
 //! inputs; its caller calls the function and resumes the run with the results. So a function of the
-//! host language never has a frame of the engine below it. That matters in Python: when the
-//! interpreter exits it ends daemon threads by unwinding their stacks, which aborts the process if
-//! there is a Rust frame.
+//! host language never has a frame of the engine below it. This matters in Python: when the
+//! interpreter exits, it ends daemon threads by unwinding their stacks, which aborts the process at
+//! a Rust frame.
 
 use super::frame::{Halt, Progress, Values};
 use super::{Frame, Program, StopFlag};
@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 /// The reason why a run has stopped.
 pub enum Stop {
-    /// A function has to be called; [`Execution::resume`] takes its results.
+    /// A function has to be called; [`Execution::resume`] accepts its results.
     Call(HostCall),
-    /// The run is over. Has the fetched values; none after a loop.
+    /// The run is over. Contains the fetched values; none after a loop.
     Done(Vec<Tensor>),
 }
 
@@ -65,7 +65,7 @@ impl Execution {
         }
     }
 
-    /// The parker that every `run` given to this execution must have.
+    /// The parker that every `run` of this execution must have.
     pub fn parker(&self) -> &Arc<Parker> {
         &self.parker
     }

@@ -58,7 +58,7 @@ impl Progress {
 pub(super) enum Halt {
     /// Every node is done.
     Done,
-    /// A function has to be called; [`Frame::take_returned`] takes its results.
+    /// A function has to be called; [`Frame::take_returned`] accepts its results.
     Call(HostCall),
     /// All remaining nodes wait. Only inside another run, which does the waiting.
     Blocked,
@@ -128,7 +128,7 @@ impl<'p> Frame<'p> {
             count += 1;
         }
         if count != self.program.feeds.len() {
-            return Err(Error::internal(format!("{count} feeds given, {} expected", self.program.feeds.len())));
+            return Err(Error::internal(format!("got {count} feeds, expected {}", self.program.feeds.len())));
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl<'p> Frame<'p> {
             return Ok(true);
         }
         for guard in &node.guards {
-            if is_skipped(guard.producer) || self.value(guard.slot)?.bool_scalar("pred")? != guard.wanted {
+            if is_skipped(guard.producer) || self.value(guard.slot)?.bool_scalar("pred")? != guard.expected {
                 return Ok(true);
             }
         }
@@ -202,10 +202,10 @@ impl<'p> Frame<'p> {
         let Node { first_output, num_outputs, .. } = self.program.nodes[progress.called];
         let caller = progress.waiting.iter().position(|waiting| waiting.node == progress.called);
         let taken = match caller {
-            // A node that runs a program of its own, which has stopped there.
+            // A node that runs its own program, which has stopped there.
             Some(caller) => {
-                let given = progress.waiting[caller].pending.give(run, returned);
-                given.inspect_err(|_| drop(progress.waiting.remove(caller)))
+                let result = progress.waiting[caller].pending.give(run, returned);
+                result.inspect_err(|_| drop(progress.waiting.remove(caller)))
             }
             None => {
                 let slots = &mut self.values[first_output..first_output + num_outputs];

@@ -86,7 +86,7 @@ enum Work {
 struct Guard {
     slot: Slot,
     producer: Option<usize>,
-    wanted: bool,
+    expected: bool,
 }
 
 struct Input {
@@ -166,7 +166,7 @@ impl Program {
     /// The values before the first run of a loop.
     fn loop_frame(&self) -> Result<Frame<'_>> {
         if !self.feeds.is_empty() {
-            return Err(Error::internal("a program that is fed cannot run in a loop"));
+            return Err(Error::internal("a program with feeds cannot run in a loop"));
         }
         Ok(Frame::new(self))
     }

@@ -16,7 +16,7 @@ pub trait Watch: Any + fmt::Debug + Send + Sync {
     fn patience(&self) -> Duration;
 
     /// Called while a run still waits, in the operations `names`. Fails if the run has to end. The
-    /// caller is the waiting thread, which holds no lock then.
+    /// caller is the waiting thread, which holds no lock at that time.
     fn look(&self, names: &[Arc<str>]) -> Result<()>;
 }
 

@@ -1,10 +1,10 @@
 //! A lock that a run can wait for without blocking its thread.
 //!
-//! Waiters are woken in the order in which they came, but the lock is not handed to them: the first
-//! to find it free takes it, even if a woken waiter is still on its way. Handing it over would make
-//! everybody wait, each time, for a sleeping thread to wake. The lock is mostly held for less time
-//! than it takes to fall asleep and be woken, so a thread that finds it held tries again a few
-//! times before it waits.
+//! Waiters are woken in order of arrival, but the lock is not handed to them: the first thread that
+//! finds it free gets it, even if a woken waiter is on its way. Handing it over would make
+//! everybody wait for a sleeping thread each time. The lock is mostly held for less time than it
+//! takes to fall asleep and be woken, so a thread that finds it held tries again a few times before
+//! it waits.
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::sync::parker::Parker;
@@ -53,7 +53,7 @@ impl<T: HasFairLock + ?Sized> HasFairLock for Arc<T> {
     }
 }
 
-/// The lock, held or waited for. Dropping it releases the lock or stops waiting.
+/// The lock while it is held or waited for. Dropping it releases the lock or stops waiting.
 pub struct Acquisition<T: HasFairLock> {
     owner: T,
     /// `None` once the lock is held.

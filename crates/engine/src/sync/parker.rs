@@ -7,15 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// The parker of this thread, made when it is first needed.
+    /// The parker of this thread, created when it is first needed.
     static CURRENT: Cell<Option<Arc<Parker>>> = const { Cell::new(None) };
 }
 
 /// Parks one thread until another one unparks it.
 ///
-/// Unparking sets a token, which parking takes. So a wake-up that comes before the thread parks is
-/// not lost. A parker may be unparked without a reason: its owner checks again everything it waits
-/// for.
+/// Unparking sets a token, and parking consumes it. So a wake-up before the thread parks is not
+/// lost. A parker may be unparked without a reason: its owner checks again everything it waits for.
 #[derive(Debug, Default)]
 pub struct Parker {
     state: Mutex<State>,
@@ -24,7 +23,7 @@ pub struct Parker {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Set by [`Parker::unpark`] from any thread, taken only by the owner.
+    /// Set by [`Parker::unpark`] from any thread, consumed only by the owner.
     has_token: bool,
     /// The owner is between the start and the end of a park.
     is_parked: bool,
@@ -46,9 +45,9 @@ impl Parker {
         result
     }
 
-    /// Calls `work`, which may wait, with a parker of its own while this thread waits already. With
-    /// the same parker `work` would take the token that was meant for the outer wait, which would
-    /// then sleep for ever.
+    /// Calls `work`, which may wait, with its own parker while this thread waits already. With the
+    /// same parker, `work` would consume the token of the outer wait, which would then sleep
+    /// forever.
     pub fn nested<T>(work: impl FnOnce() -> T) -> T {
         struct Restore(Option<Arc<Parker>>);
         impl Drop for Restore {
@@ -90,7 +89,7 @@ impl Parker {
         }
     }
 
-    /// Blocks the owner until the token is set, and takes it.
+    /// Blocks the owner until the token is set, and consumes it.
     pub fn park(&self) {
         let mut state = self.state.lock();
         state.is_parked = true;

@@ -1,6 +1,6 @@
-//! Locks with the interface of the standard library's, for ThreadSanitizer. The standard library
-//! comes compiled without instrumentation, so the sanitizer does not see its locks and would report
-//! everything they guard. Only `tools/sanitizers.sh` builds this.
+//! Locks with the interface of the standard library's, for ThreadSanitizer. The standard library is
+//! compiled without instrumentation, so the sanitizer does not see its locks and would report
+//! everything they protect. Only `tools/sanitizers.sh` builds this.
 
 pub use parking_lot::MutexGuard;
 use std::sync::PoisonError;

@@ -3,17 +3,17 @@
 use crate::tensor::allocate;
 use bytes::Bytes;
 
-/// Strings of a batch up to this length may lie in one buffer, of any size.
+/// Strings of a batch up to this length may share one buffer of any size.
 pub const MAX_BUFFERED_BYTES: usize = 1024;
 
 /// True if a part should share the memory of the whole: it has at least four fifths of the bytes. A
-/// part may be taken of a part (a feature of the record, its pixels, a window of them), and even
+/// part may itself have parts (a feature of the record, its pixels, a window of them), and even
 /// then it keeps at most about twice its own size alive.
 pub fn is_worth_aliasing(part_bytes: usize, whole_bytes: usize) -> bool {
     part_bytes >= whole_bytes - whole_bytes / 5
 }
 
-/// Returns `part`, which lies in `record`, as a slice of the record or as a copy; see
+/// Returns `part`, which is inside `record`, as a slice of the record or as a copy; see
 /// [`is_worth_aliasing`].
 pub fn alias_or_copy(part: &[u8], record: &Bytes) -> Bytes {
     match is_worth_aliasing(part.len(), record.len()) {
@@ -23,7 +23,7 @@ pub fn alias_or_copy(part: &[u8], record: &Bytes) -> Bytes {
     }
 }
 
-/// Copies `bytes` if they may lie in the buffer of a batch.
+/// Copies `bytes` if they may be in the buffer of a batch.
 ///
 /// Everything that keeps bytes for long calls this first: queues, variables, sparse tables.
 pub fn unshare(bytes: &mut Bytes) {
@@ -32,12 +32,12 @@ pub fn unshare(bytes: &mut Bytes) {
     }
 }
 
-/// As [`unshare`], for strings that are kept together: all that may lie in a batch's buffer move
-/// into one piece of memory.
+/// Like [`unshare`], for strings that are kept together: all strings that may be in a batch's
+/// buffer move into one piece of memory.
 pub fn unshare_all(strings: &mut [Bytes]) {
     let short = strings.iter_mut().filter(|string| string.len() <= MAX_BUFFERED_BYTES);
     let Ok(mut short) = allocate::gathered(short) else { return };
-    // Without memory for copies, the strings stay where they are.
+    // If there is no memory for copies, the strings stay where they are.
     let Ok(mut buffer) = allocate::room(short.iter().map(|string| string.len()).sum()) else { return };
     short.iter().for_each(|string| buffer.extend_from_slice(string));
     let mut buffer = Bytes::from(buffer);

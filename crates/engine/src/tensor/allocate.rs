@@ -1,13 +1,13 @@
 //! Checked allocation: the only way to get memory whose size is computed from shapes, arguments or
 //! data.
 //!
-//! Products are checked for overflow. A request that this machine (or its control group) can never
-//! serve fails with `ResourceExhausted` in TensorFlow's words, and so does one that the system
-//! refuses; otherwise the process would end. The limit is for one request: memory that is in use
-//! already is not counted.
+//! Products are checked for overflow. A request beyond the memory of this machine (or its control
+//! group) fails with `ResourceExhausted` and TensorFlow's text, and so does a request that the
+//! system rejects. Otherwise the process would end. The limit is for one request: memory that is in
+//! use already is not counted.
 //!
-//! `clippy.toml` disallows other allocations. They are fine for memory as long as something that
-//! exists already, or no longer than a constant; each such place says so.
+//! `clippy.toml` disallows other allocations. They are fine for memory that is as long as existing
+//! data, or bounded by a constant; each such place has a comment.
 
 use crate::error::{Code, Error, Result};
 use crate::tensor::dtype::DType;
@@ -22,11 +22,11 @@ use std::io::Read;
 
 /// Smaller requests are not compared with the limit.
 const SMALL_BYTES: usize = 1 << 20;
-/// The part of memory that an allocator may take from the system for small pieces.
+/// The share of memory that an allocator may request from the system for small pieces.
 const PART_BYTES: usize = 4 << 20;
 
 /// The remedy if there is not enough memory.
-const REMEDY: &str = "Ask for less, or use a machine or a control group with more memory";
+const REMEDY: &str = "Use less memory, or a machine or control group with more of it";
 
 /// The reason why memory was not allocated: the requested size, if it can be computed, and the
 /// limit.
@@ -42,7 +42,7 @@ impl Refusal {
         Self { num_bytes, limit: memory_limit() }
     }
 
-    /// The error for `position`: `PLACE: N bytes were asked for, ...`.
+    /// The error for `position`: `PLACE: N bytes were requested, ...`.
     pub fn at(self, position: impl fmt::Display) -> Error {
         Error::new(Code::ResourceExhausted, format!("{position}: {self}"))
     }
@@ -58,12 +58,12 @@ impl fmt::Display for Refusal {
         let MemoryLimit { num_bytes: limit, owner } = self.limit;
         match self.num_bytes {
             Some(num_bytes) if num_bytes as u64 <= limit => {
-                write!(f, "{num_bytes} bytes were asked for, and the system does not give as many now. {REMEDY}")
+                write!(f, "the system cannot allocate {num_bytes} bytes. {REMEDY}")
             }
             Some(num_bytes) => {
-                write!(f, "{num_bytes} bytes were asked for, expected at most the {limit} of {owner}. {REMEDY}")
+                write!(f, "{num_bytes} bytes were requested, expected at most the {limit} of {owner}. {REMEDY}")
             }
-            None => write!(f, "2**64 bytes or more were asked for, expected at most the {limit} of {owner}. {REMEDY}"),
+            None => write!(f, "2**64 bytes or more were requested, expected at most the {limit} of {owner}. {REMEDY}"),
         }
     }
 }
@@ -125,7 +125,7 @@ pub fn gathered<T>(values: impl Iterator<Item = T>) -> std::result::Result<Vec<T
     Ok(gathered)
 }
 
-/// As [`gathered`], for a vector whose first values need no memory of their own.
+/// Like [`gathered`], for a vector whose first values are stored inline.
 pub fn gathered_small<A: Array>(values: impl Iterator<Item = A::Item>) -> std::result::Result<SmallVec<A>, Refusal> {
     let mut gathered = SmallVec::new();
     grow_small(&mut gathered, values.size_hint().0)?;
@@ -136,7 +136,7 @@ pub fn gathered_small<A: Array>(values: impl Iterator<Item = A::Item>) -> std::r
     Ok(gathered)
 }
 
-/// As [`collected`], for a vector whose first values need no memory of their own.
+/// Like [`collected`], for a vector whose first values are stored inline.
 pub fn collected_small<A: Array>(
     values: impl ExactSizeIterator<Item = A::Item>,
 ) -> std::result::Result<SmallVec<A>, Refusal> {
@@ -182,14 +182,14 @@ pub fn append(bytes: &mut Vec<u8>, more: &[u8]) -> std::result::Result<(), Refus
     Ok(())
 }
 
-/// Fails if the system does not have so much memory now. Called before foreign code asks for it,
-/// which would end the process.
+/// Fails if the system does not have so much memory now. Called before foreign code allocates it,
+/// which would end the process on failure.
 pub fn probe(num_bytes: usize) -> std::result::Result<(), Refusal> {
     room::<u8>(num_bytes).map(drop)
 }
 
-/// As [`probe`], for `count` allocations of about `num_bytes` each. Allocators round such pieces up,
-/// and take memory from the system in larger parts.
+/// As [`probe`], for `count` allocations of about `num_bytes` each. Allocators round such pieces
+/// up, and request memory from the system in larger parts.
 pub fn probe_pieces(count: usize, num_bytes: usize) -> std::result::Result<(), Refusal> {
     let total = count.saturating_mul(num_bytes);
     match total < SMALL_BYTES {
@@ -198,7 +198,7 @@ pub fn probe_pieces(count: usize, num_bytes: usize) -> std::result::Result<(), R
     }
 }
 
-/// Makes room for one more element at the back of a list whose largest length is `most`.
+/// Reserves memory for one more element at the end of a list of at most `most` elements.
 pub fn grow_back<T>(list: &mut VecDeque<T>, most: usize) -> std::result::Result<(), Refusal> {
     if list.len() < list.capacity() {
         return Ok(());
@@ -242,7 +242,7 @@ fn grow_at_least<T>(values: &mut Vec<T>, additional: usize) -> std::result::Resu
     values.try_reserve_exact(doubled - values.len()).map_err(|_| Refusal::new(Some(num_bytes)))
 }
 
-/// As [`grow`], for a vector whose first values need no memory of their own.
+/// Like [`grow`], for a vector whose first values are stored inline.
 pub fn grow_small<A: Array>(values: &mut SmallVec<A>, additional: usize) -> std::result::Result<(), Refusal> {
     if values.capacity() - values.len() >= additional {
         return Ok(());
@@ -267,8 +267,8 @@ pub fn read_to_end(input: &mut impl Read, bytes: &mut Vec<u8>) -> std::result::R
     const STEP_BYTES: u64 = 32 * 1024;
     loop {
         let room = (bytes.capacity() - bytes.len()) as u64;
-        // Trying to read one byte more finds the end of an input of the expected length, without
-        // making more room.
+        // Reading one more byte detects the end of an input of the expected length, without more
+        // memory.
         let limit = room.max(1);
         let mut part = input.by_ref().take(limit);
         if room == 0 {
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(text(collected(PETABYTE, 0..7_u8).unwrap_err()), huge);
         assert_eq!(text(reserve(&mut Vec::<u8>::new(), PETABYTE).unwrap_err()), huge);
         assert_eq!(text(check(PETABYTE).unwrap_err()), huge);
-        let endless = format!("here: 2**64 bytes or more were asked for, {expected}");
+        let endless = format!("here: 2**64 bytes or more were requested, {expected}");
         assert_eq!(text(room::<u64>(usize::MAX / 2).unwrap_err()), endless);
         assert_eq!(text(grow(&mut vec![0_u8], usize::MAX).unwrap_err()), endless);
     }
@@ -399,10 +399,7 @@ mod tests {
     #[test]
     fn allocation_failure_of_the_system_has_its_own_message() {
         let text = Refusal::new(Some(1000)).at("here").message().to_owned();
-        assert_eq!(
-            text,
-            format!("here: 1000 bytes were asked for, and the system does not give as many now. {REMEDY}")
-        );
+        assert_eq!(text, format!("here: the system cannot allocate 1000 bytes. {REMEDY}"));
     }
 
     #[test]

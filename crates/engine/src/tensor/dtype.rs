@@ -65,7 +65,7 @@ impl DType {
         Self::ALL
             .into_iter()
             .find(|dtype| *dtype as u8 == code)
-            .ok_or_else(|| Error::invalid_argument(format!("no element type has the number {code}")))
+            .ok_or_else(|| Error::invalid_argument(format!("unknown element type {code}")))
     }
 
     /// Bytes of one element in memory; 0 for strings.

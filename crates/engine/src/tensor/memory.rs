@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub enum Memory {
     /// A slice of reference-counted bytes.
     Bytes(Bytes),
-    /// Most of a larger buffer, or a short string that may lie in the buffer of a batch. Parts of
-    /// it are copied and do not alias it.
+    /// Most of a larger buffer, or a short string that may be in the buffer of a batch. Parts of it
+    /// are copied and do not alias it.
     Part(Bytes),
     /// A vector of numbers.
     Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
@@ -44,9 +44,10 @@ impl Memory {
         matches!(self, Self::Part(bytes) if bytes.len() <= MAX_BUFFERED_BYTES)
     }
 
-    /// Copies these bytes if they may lie in the buffer of a batch of strings.
+    /// Copies these bytes if they may be in the buffer of a batch of strings.
     pub(crate) fn unshare(&mut self) {
-        // Without memory for a copy of a kilobyte they stay where they are, which is not an error.
+        // If there is no memory for a copy of a kilobyte, they stay where they are, which is not an
+        // error.
         if self.is_to_unshare()
             && let Ok(copy) = Self::aligned_copy(self.as_ref())
         {

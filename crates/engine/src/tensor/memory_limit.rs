@@ -2,7 +2,7 @@
 //! (cgroups) if that is lower.
 //!
 //! Linux overcommits: a request that can never be served succeeds, and the process is killed when
-//! it uses the memory. So each request is compared with this limit before it is made.
+//! it uses the memory. So each request is compared with this limit first.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v1/memory.rst` and `cgroup-v2.rst` of Linux; `proc(5)`
 //! for the files.
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The most memory that this process can have.
+/// The maximum memory that this process can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimit {
     /// The limit in bytes; `u64::MAX` if no limit is known.

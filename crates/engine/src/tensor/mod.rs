@@ -58,8 +58,7 @@ enum Data {
 }
 
 impl Tensor {
-    /// A tensor of `values` in row-major order. Fails if the shape holds another number of
-    /// elements.
+    /// A tensor of `values` in row-major order. Fails if the shape has another number of elements.
     pub fn from_values<T: Numeric>(shape: Shape, values: Vec<T>) -> Result<Self> {
         check_length(&shape, values.len())?;
         let data = inline(bytemuck::cast_slice(&values)).unwrap_or_else(|| Data::Buffer(Memory::numbers(values)));
@@ -90,7 +89,7 @@ impl Tensor {
 
     fn over(dtype: DType, shape: Shape, bytes: Bytes, memory: impl FnOnce(Bytes) -> Memory) -> Result<Self> {
         if dtype == DType::String {
-            return Err(Error::internal("a string tensor is not made from one run of bytes"));
+            return Err(Error::internal("a string tensor cannot be built from one run of bytes"));
         }
         if Some(bytes.len()) != shape.checked_num_elements()?.checked_mul(dtype.size()) {
             return Err(Error::internal(format!("{} bytes for {dtype} of shape {shape}", bytes.len())));
@@ -124,7 +123,7 @@ impl Tensor {
         Self { dtype: DType::String, shape: Shape::scalar(), data: Data::String(value.into()) }
     }
 
-    /// Strings in row-major order. Fails if the shape holds another number of elements.
+    /// Strings in row-major order. Fails if the shape has another number of elements.
     pub fn strings(shape: Shape, values: Vec<Bytes>) -> Result<Self> {
         check_length(&shape, values.len())?;
         let data = match <[Bytes; 1]>::try_from(values) {
@@ -172,7 +171,7 @@ impl Tensor {
         self.shape.num_elements()
     }
 
-    /// The elements of a numeric tensor. Fails if they are of another type than `T`.
+    /// The elements of a numeric tensor. Fails if their type is not `T`.
     pub fn values<T: Numeric>(&self) -> Result<&[T]> {
         if self.dtype != T::DTYPE {
             return Err(Error::internal(format!("{} tensor read as {}", self.dtype, T::DTYPE)));
@@ -187,8 +186,8 @@ impl Tensor {
         Ok(self.bytes())
     }
 
-    /// Bytes of memory that the elements take; for deferred floats, the bytes that they are
-    /// computed from.
+    /// Bytes of memory that the elements use; for deferred floats, the bytes that they are computed
+    /// from.
     pub fn num_bytes(&self) -> usize {
         match &self.data {
             Data::Deferred(deferred) => deferred.source().1.as_ref().len(),
@@ -198,7 +197,7 @@ impl Tensor {
     }
 
     /// As [`Tensor::stored`], for elements that are not deferred or already computed. Otherwise
-    /// they are computed here, and the process ends if there is no memory for them.
+    /// they are computed here, and the process ends if there is not enough memory.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Inline(words) => &bytemuck::bytes_of(words)[..self.num_elements() * self.dtype.size()],
@@ -267,7 +266,7 @@ impl Tensor {
         }
     }
 
-    /// The elements of a float tensor, in a vector of its own.
+    /// The elements of a float tensor, in a new vector.
     pub fn to_floats(&self) -> Result<Vec<f32>> {
         let mut floats = allocate::elements(DType::Float32, &self.shape).room()?;
         self.extend_floats(&mut floats)?;
@@ -312,7 +311,7 @@ impl Tensor {
     /// The same bytes as elements of another type of equal size.
     pub fn with_dtype(self, dtype: DType) -> Result<Self> {
         if dtype.size() != self.dtype.size() || (dtype == DType::String) != (self.dtype == DType::String) {
-            return Err(Error::internal(format!("{} bytes taken for {dtype}", self.dtype)));
+            return Err(Error::internal(format!("{} bytes viewed as {dtype}", self.dtype)));
         }
         Ok(Self { dtype, ..self })
     }

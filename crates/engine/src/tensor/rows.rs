@@ -135,7 +135,7 @@ impl Tensor {
         Self::from_bytes(self.dtype, shape, bytes.into())
     }
 
-    /// The window of shape `shape` at `begin`. Fails unless it lies inside.
+    /// The window of shape `shape` at `begin`. Fails unless it is inside.
     pub fn window(&self, begin: &[usize], shape: Shape) -> Result<Self> {
         let fits = |((begin, size), whole): ((&usize, &usize), &usize)| {
             begin.checked_add(*size).is_some_and(|end| end <= *whole)

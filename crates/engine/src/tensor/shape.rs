@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Deref;
 
-/// The most elements that a shape may have, as in TensorFlow.
+/// The maximum number of elements that a shape may have, as in TensorFlow.
 const MAX_ELEMENTS: usize = i64::MAX as usize;
 
 /// The size of the largest element type. The bytes of a row must be countable even if there are no

@@ -1,11 +1,11 @@
-//! Copies small tensors so that, kept for long, they do not keep larger memory alive.
+//! Copies small tensors, so that long-lived ones do not keep larger memory alive.
 
 use super::{Data, Tensor};
 use crate::tensor::aliasing::{unshare, unshare_all};
 use std::sync::Arc;
 
 impl Tensor {
-    /// Copies small elements that may lie in a larger buffer, so that this tensor keeps at most
+    /// Copies small elements that may be in a larger buffer, so that this tensor keeps at most
     /// about twice its bytes alive.
     pub fn unshare(&mut self) {
         match &mut self.data {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_made_of_short_strings_are_copied() {
+    fn numbers_built_from_short_strings_are_copied() {
         let (string, whole) = part(800);
         let pixels = Tensor::from_string(DType::UInt8, Shape::new(&[800]), string).unwrap();
         let floats = cast(&pixels, DType::Float32).unwrap();

@@ -111,7 +111,7 @@ fn in_blocks(bytes: &[u8]) -> u64 {
         v: (0, 0),
         w: (0, 0),
     };
-    // The last block overlaps the one before it, unless the length is a multiple.
+    // The last block overlaps the previous one, unless the length is a multiple.
     let rest = (bytes.len() - 1) % BLOCK;
     let whole = bytes.len() - 1 - rest;
     bytes[..whole].chunks_exact(BLOCK).for_each(|block| state.absorb(block, K1, 1));

@@ -1,8 +1,8 @@
 //! Parses numbers as TensorFlow's kernels do.
 //!
 //! Spaces around a number are skipped. Integers are decimal, with or without a sign. Floats may
-//! also be hexadecimal, `inf`, `infinity`, `nan` or `nan(...)`, in any case; a number too large to
-//! hold is infinite.
+//! also be hexadecimal, `inf`, `infinity`, `nan` or `nan(...)`, in any case; a number that is too
+//! large is infinite.
 
 use crate::tensor::dtype::Numeric;
 
@@ -107,7 +107,7 @@ fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
         return None;
     }
     let value = mantissa.cast_signed() as f64 / POWERS_OF_TEN[num_decimals];
-    // Without a branch, since the sign of the next number cannot be predicted.
+    // Without a branch, because the sign of the next number cannot be predicted.
     Some((f64::from_bits(value.to_bits() | (start as u64) << 63), end))
 }
 
@@ -162,7 +162,7 @@ fn trimmed(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// Parses the forms that `fast_float2` does not know: hexadecimal floats and `nan(...)`. `round`
+/// Parses the forms that `fast_float2` does not support: hexadecimal floats and `nan(...)`. `round`
 /// rounds a mantissa to the type.
 fn special(text: &[u8], round: impl Fn(u64) -> f64) -> Option<f64> {
     let (sign, text) = match text {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Appends a text to `shown`; hidden characters and those that change how others are shown are
+/// Appends a text to `shown`; hidden characters and characters that change how others are shown are
 /// escaped as in Rust and Python: `\r`, `\x1b`, `\u202e`.
 pub fn push_printable(shown: &mut String, text: &str) {
     for letter in text.chars() {

@@ -1,5 +1,4 @@
-//! Round trips of written numbers: finds out whether a type can give a number back as it was
-//! written.
+//! Checks whether a type can round-trip a number as it was written.
 
 use super::number::FromText;
 
@@ -56,7 +55,7 @@ fn run_of_digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// True if int64 gives the text back.
+/// True if int64 round-trips the text.
 pub fn fits_i64(text: &[u8]) -> bool {
     form(text) == Some(Form::Int) && i64::from_text(text).is_some()
 }
@@ -89,7 +88,7 @@ pub fn is_given_back(narrow: f32, wide: f64) -> bool {
     !is_whole(wide) && narrow.is_finite() && narrow.to_string().parse() == Ok(wide)
 }
 
-/// True if a number is an integer that an integer type holds.
+/// True if a number is an integer that fits an integer type.
 pub fn is_whole(value: f64) -> bool {
     value.fract() == 0.0 && value.abs() < 2_f64.powi(64)
 }
@@ -115,7 +114,7 @@ fn is_zero(text: &[u8]) -> bool {
     !mantissa.iter().any(|byte| (b'1'..=b'9').contains(byte))
 }
 
-/// True if a value read from a text differs from it by rounding alone: by at most `step`, relative
+/// True if a value read from a text differs from it only by rounding: by at most `step`, relative
 /// to the value. Whole numbers must be exact.
 pub fn is_rounded(text: &[u8], value: f64, step: f64) -> bool {
     let Some(wide) = f64::from_text(text) else { return false };
@@ -124,7 +123,7 @@ pub fn is_rounded(text: &[u8], value: f64, step: f64) -> bool {
         return false;
     }
     if !wide.is_finite() {
-        // Infinite because the text says so, or because the number is too large.
+        // Infinite because of the text, or because the number is too large.
         return !matches!(form(text), Some(Form::Int | Form::Decimal));
     }
     if wide == 0.0 {

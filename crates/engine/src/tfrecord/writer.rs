@@ -14,8 +14,8 @@ use std::io::{self, BufWriter, IntoInnerError, Write};
 /// Writes a TFRecord file.
 ///
 /// Until the first flush the records are in a temporary file next to the target, so that a file of
-/// that name holds whole records only and an older file stays until then. Dropping the writer
-/// before that leaves nothing behind. After the first failure, everything else fails in the same
+/// that name contains only complete records, and an older file stays until then. Dropping the
+/// writer before that leaves no file. After the first failure, everything else fails in the same
 /// way: further records would follow a gap.
 ///
 /// ```
@@ -210,7 +210,8 @@ mod tests {
 
     #[test]
     fn every_write_fails_after_a_failure() {
-        let expected = "a; No space left on device. The file is incomplete and takes nothing more. Write it again.";
+        let expected = "a; No space left on device. The file is incomplete and accepts no more writes. Write it \
+                        again.";
         for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
             for is_flushed in [false, true] {
                 let mut bytes = Vec::new();

@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a length and a message of that length. If it claims more bytes than there are, it ends
-    /// with them: TensorFlow reads such a message too.
+    /// with the available ones: TensorFlow reads such a message too.
     pub fn message(&mut self) -> Option<Cursor<'a>> {
         let length = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
         self.take(length.min(self.0.len())).map(Cursor)

@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 const DELIMITERS: [u8; 4] = *b",;\t|";
 
-/// `[compression, options, file...]`: a table with a header, with inferred columns and with given
-/// ones; and its text as a record.
+/// `[compression, options, file...]`: a table with a header, with inferred and with fixed columns;
+/// and its text as a record.
 pub fn csv(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let delimiter = DELIMITERS[usize::from(options >> 2 & 3)];
@@ -35,8 +35,8 @@ pub fn csv(data: &[u8]) -> usize {
     let missing = Words::new(if options & 32 == 0 { Vec::new() } else { vec![b"NA".to_vec()] });
     let inferred =
         infer_csv(&file.file_provenance(), packed.codec, delimiter, &missing).ok().flatten().unwrap_or_default();
-    let given = given();
-    for components in [inferred.into_iter().map(component).collect(), given] {
+    let components = fixed_components();
+    for components in [inferred.into_iter().map(component).collect(), components] {
         let columns = match options & 16 == 0 {
             true => Columns::Named(components.iter().map(|component| component.name.clone()).collect()),
             false => Columns::All(components.len()),
@@ -53,7 +53,7 @@ pub fn csv(data: &[u8]) -> usize {
 /// The operation on each line, and on all lines at once.
 fn decode_csv(data: &[u8], delimiter: u8, use_quote_delim: bool) {
     let dtypes = [DType::Int64, DType::Float32, DType::String];
-    let asked = attrs([
+    let attributes = attrs([
         ("OUT_TYPE", Attr::List(dtypes.map(Attr::DType).to_vec())),
         ("select_cols", Attr::List(if use_quote_delim { Vec::new() } else { [0, 2, 5].map(Attr::Int).to_vec() })),
         ("field_delim", Attr::String(char::from(delimiter).to_string())),
@@ -62,15 +62,15 @@ fn decode_csv(data: &[u8], delimiter: u8, use_quote_delim: bool) {
     ]);
     let Ok(required) = nothing(DType::Float32) else { return };
     let defaults = [Tensor::scalar(7_i64), required, Tensor::string("none")];
-    let decode = |records: Tensor| run("DecodeCSV", &asked, [records].into_iter().chain(defaults.clone()));
+    let decode = |records: Tensor| run("DecodeCSV", &attributes, [records].into_iter().chain(defaults.clone()));
     let lines: Vec<_> = data.split(|byte| *byte == b'\n').collect();
     let each: Vec<_> = lines.iter().map(|line| decode(string(line)).is_ok()).collect();
     let all = strings(lines).and_then(decode).is_ok();
-    assert!(all == each.iter().all(|is_right| *is_right), "lines are decoded differently together than alone");
+    assert!(all == each.iter().all(|is_right| *is_right), "lines decode differently in a batch than alone");
 }
 
-/// `[compression, options, file...]`: a file of JSON objects in lines, with inferred columns and
-/// with given ones.
+/// `[compression, options, file...]`: a file of JSON objects in lines, with inferred and with fixed
+/// columns.
 pub fn json_lines(data: &[u8]) -> usize {
     json(data, |codec| Arc::new(Lines { codec, skips_blank: true }))
 }
@@ -86,7 +86,7 @@ fn json(data: &[u8], format: impl Fn(Codec) -> Arc<dyn Format>) -> usize {
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
     let format = format(packed.codec);
     let inferred = infer_json(&*format, &file.file_provenance(), &[]).ok().flatten().unwrap_or_default();
-    for components in [inferred.into_iter().map(key).collect(), given()] {
+    for components in [inferred.into_iter().map(key).collect(), fixed_components()] {
         if let Ok(fields) = JsonFields::new(components) {
             read(&*format, &file.file_provenance(), Some(&fields));
         }
@@ -112,8 +112,8 @@ fn key(inferred: InferredKey) -> Component {
 }
 
 /// Components of many kinds.
-fn given() -> Vec<Component> {
-    let made = |name: &str, dtype: DType, shape: &[usize], default: Option<Tensor>| Component {
+fn fixed_components() -> Vec<Component> {
+    let component = |name: &str, dtype: DType, shape: &[usize], default: Option<Tensor>| Component {
         num_lists: usize::from(name == "list"),
         shape: Shape::new(shape),
         default,
@@ -124,15 +124,15 @@ fn given() -> Vec<Component> {
     let time = Component { has_mask: true, ..Component::of("time", DType::Int64, Form::Instant(TimeUnit::Nanosecond)) };
     let zeros: Result<Tensor> = Tensor::from_values(Shape::new(&[2, 2]), vec![0_f32; 4]);
     vec![
-        made("a", DType::Int64, &[], Some(Tensor::scalar(3_i64))),
-        made("b", DType::Float32, &[], None),
-        made("c", DType::Bool, &[], Some(Tensor::bool(true))),
-        made("d", DType::UInt8, &[], Some(Tensor::scalar(3_u8))),
-        made("text", DType::String, &[], Some(Tensor::string(""))),
-        made("bytes", DType::String, &[], Some(Tensor::string(""))),
-        made("list", DType::Int32, &[], Tensor::empty(DType::Int32, Shape::new(&[0])).ok()),
-        made("o.p", DType::Float64, &[], Some(Tensor::scalar(0_f64))),
-        made("square", DType::Float32, &[2, 2], zeros.ok()),
+        component("a", DType::Int64, &[], Some(Tensor::scalar(3_i64))),
+        component("b", DType::Float32, &[], None),
+        component("c", DType::Bool, &[], Some(Tensor::bool(true))),
+        component("d", DType::UInt8, &[], Some(Tensor::scalar(3_u8))),
+        component("text", DType::String, &[], Some(Tensor::string(""))),
+        component("bytes", DType::String, &[], Some(Tensor::string(""))),
+        component("list", DType::Int32, &[], Tensor::empty(DType::Int32, Shape::new(&[0])).ok()),
+        component("o.p", DType::Float64, &[], Some(Tensor::scalar(0_f64))),
+        component("square", DType::Float32, &[2, 2], zeros.ok()),
         nested,
         json,
         time,

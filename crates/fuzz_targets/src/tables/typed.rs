@@ -7,7 +7,7 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_pipeline::blocks::block::FileProvenance;
 use headrace_pipeline::formats::component::{Component, Form};
 use headrace_pipeline::formats::{
-    ColumnKind, Condition, Ipc, Op, Parquet, Value, Wanted, arrow_columns, parquet_columns,
+    ColumnKind, Condition, Ipc, Op, Parquet, TableQuery, Value, arrow_columns, parquet_columns,
 };
 use headrace_pipeline::records::Format;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ const MOST_TIMES: usize = 1024;
 pub fn parquet(data: &[u8]) -> usize {
     let Ok(file) = File::new(data) else { return 0 };
     let file = file.file_provenance();
-    let Ok(found) = parquet_columns(&file, None) else { return data.len() };
-    for wanted in wanted(&found) {
-        if let Ok((format, parts)) = Parquet::new(&[Arc::clone(&file)], wanted) {
+    let Ok(columns) = parquet_columns(&file, None) else { return data.len() };
+    for query in queries(&columns) {
+        if let Ok((format, parts)) = Parquet::new(&[Arc::clone(&file)], query) {
             read_all(&format, &parts);
         }
     }
@@ -32,10 +32,10 @@ pub fn parquet(data: &[u8]) -> usize {
 pub fn arrow(data: &[u8]) -> usize {
     let Ok(file) = File::new(data) else { return 0 };
     let file = file.file_provenance();
-    let Ok(found) = arrow_columns(&file, None) else { return data.len() };
-    for wanted in wanted(&found) {
-        let made: Result<_> = Ipc::new(&[Arc::clone(&file)], &wanted);
-        if let Ok((format, parts)) = made {
+    let Ok(columns) = arrow_columns(&file, None) else { return data.len() };
+    for query in queries(&columns) {
+        let format: Result<_> = Ipc::new(&[Arc::clone(&file)], &query);
+        if let Ok((format, parts)) = format {
             read_all(&format, &parts);
         }
     }
@@ -46,18 +46,19 @@ fn read_all(format: &dyn Format, parts: &[Arc<FileProvenance>]) {
     parts.iter().for_each(|part| drop(read(format, part, None)));
 }
 
-fn wanted(found: &[(String, ColumnKind)]) -> Vec<Wanted> {
-    let inferred = found.iter().filter_map(|(_, kind)| kind.component.clone().ok());
+fn queries(columns: &[(String, ColumnKind)]) -> Vec<TableQuery> {
+    let inferred = columns.iter().filter_map(|(_, kind)| kind.component.clone().ok());
     let components: Vec<_> = inferred.map(|component| Component { has_mask: true, ..component }).collect();
-    let json = found.iter().map(|(name, _)| Component::of(name, DType::String, Form::Json)).collect();
-    let single =
-        components.iter().find(|found| found.dtype == DType::Int64 && !found.is_list() && found.shape.is_empty());
+    let json = columns.iter().map(|(name, _)| Component::of(name, DType::String, Form::Json)).collect();
+    let single = components
+        .iter()
+        .find(|component| component.dtype == DType::Int64 && !component.is_list() && component.shape.is_empty());
     let condition = |component: &Component| Condition {
         component: component.clone(),
         op: Op::AtLeast,
         values: vec![Value::Integer(3)],
     };
     let conditions = single.map(condition).into_iter().collect();
-    let of = |components, conditions| Wanted { components, conditions, constants: Vec::new() };
+    let of = |components, conditions| TableQuery { components, conditions, constants: Vec::new() };
     vec![of(components.clone(), Vec::new()), of(json, Vec::new()), of(components, conditions)]
 }

@@ -35,7 +35,7 @@ impl Strings {
         }
     }
 
-    /// The strings of a text. They are not copied if they lie end to end, as the strings of a batch
+    /// The strings of a text. They are not copied if they are contiguous, as the strings of a batch
     /// do.
     fn of_text(text: &Text) -> Result<Self> {
         match text.joined() {

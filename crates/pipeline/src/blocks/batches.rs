@@ -14,7 +14,7 @@ pub struct Batches {
     columns: Vec<Column>,
     num_rows: usize,
     next: usize,
-    /// The charge of the block, held until another block takes its place.
+    /// The charge of the block, kept until another block replaces it.
     _charge: Option<Charge>,
 }
 

@@ -15,7 +15,7 @@ pub struct Block {
     pub columns: Vec<Column>,
     num_rows: usize,
     provenance: Provenance,
-    /// The charge of the block, beside its buffers, which carry their own charges.
+    /// The charge of the block, besides its buffers, which carry their own charges.
     _charge: Option<Charge>,
 }
 
@@ -34,7 +34,7 @@ impl Block {
         self
     }
 
-    /// The components, and the charge of the block beside its buffers.
+    /// The components, and the charge of the block besides its buffers.
     pub fn into_columns(self) -> (Vec<Column>, Option<Charge>) {
         (self.columns, self._charge)
     }
@@ -49,7 +49,7 @@ impl Block {
         self.columns.iter().map(Column::num_bytes).sum()
     }
 
-    /// The memory that it takes and is charged for.
+    /// The memory that it uses and is charged for.
     pub fn held_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(Column::held_bytes).sum();
         size_of::<Self>() + size_of_val(&*self.columns) + columns + self.provenance.held_bytes()
@@ -76,7 +76,7 @@ impl Block {
         self
     }
 
-    /// The block, changed so that it does not keep other rows alive for their provenance.
+    /// The block, without references that keep other rows alive for their provenance.
     pub fn settled(mut self) -> Self {
         self.provenance = self.provenance.settled();
         self

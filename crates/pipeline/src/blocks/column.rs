@@ -79,20 +79,20 @@ impl Text {
         Self { buffer, spans: spans.into(), num_bytes }
     }
 
-    /// Strings that lie end to end and end at `ends` of `buffer`.
+    /// Strings that are contiguous and end at `ends` of `buffer`.
     pub fn joined_of(buffer: Bytes, ends: &[usize]) -> Self {
         let mut start = 0;
         let span = |end: &usize| Span { start, length: end - std::mem::replace(&mut start, *end) };
         Self::new(buffer, ends.iter().map(span).collect())
     }
 
-    /// The same strings, with a reference count of their own, so that threads that take strings of
-    /// one text do not wait for each other.
+    /// The same strings with a separate reference count, so that threads that share a text do not
+    /// contend for it.
     pub fn counted_apart(&self) -> Self {
         Self { buffer: Bytes::from_owner(self.buffer.clone()), ..self.clone() }
     }
 
-    /// The bytes of all strings, if they lie end to end.
+    /// The bytes of all strings, if they are contiguous.
     pub fn joined(&self) -> Option<Bytes> {
         let start = self.spans.first().map_or(0, |span| span.start);
         let end = self.spans.iter().try_fold(start, |end, span| (span.start == end).then_some(end + span.length))?;
@@ -104,7 +104,7 @@ impl Text {
         self.spans.len()
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
@@ -134,8 +134,7 @@ impl Text {
     }
 }
 
-/// Prefetches strings that lie all over memory, so that the processor waits for many of them at the
-/// same time.
+/// Prefetches scattered strings, so that the processor waits for many of them at the same time.
 pub fn look_ahead<'a>(strings: impl Iterator<Item = &'a [u8]>) {
     /// Size of a cache line.
     const LINE_BYTES: usize = 64;
@@ -172,7 +171,7 @@ impl Ragged {
         self.ends.len()
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -218,7 +217,7 @@ impl Column {
         }
     }
 
-    /// The memory that it takes, including the spans of strings and the ends of lists.
+    /// The memory that it uses, including the spans of strings and the ends of lists.
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Dense(tensor) => held_by(tensor),
@@ -250,8 +249,8 @@ impl Column {
         }
     }
 
-    /// As [`Column::batch`], but moves the batch out if it has no other holder. Each row must be
-    /// taken only once.
+    /// As [`Column::batch`], but moves the batch out if it has no other holder. Each row may be
+    /// moved out only once.
     pub fn take_batch(&mut self, row: usize) -> Result<Self> {
         if let Self::Batches(batches) = self
             && let Some(batches) = Arc::get_mut(batches)
@@ -310,8 +309,8 @@ impl Column {
                 Tensor::strings(shape, strings)
             }
             Self::Ragged(_) => Err(Error::invalid_argument(
-                "its lists differ in length, expected rows of one shape. Use padded_batch, \
-                 bucket_by_length or pack in place of batch",
+                "its lists differ in length, expected rows of one shape. Use padded_batch, bucket_by_length or pack \
+                 instead of batch",
             )),
             Self::Lists(_) => Err(not_one_tensor()),
             Self::Each(tensors) => stack(tensors),
@@ -351,27 +350,27 @@ impl Lists {
         self.ends.len()
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The memory that it takes.
+    /// The memory that it uses.
     pub fn held_bytes(&self) -> usize {
         size_of_val(&*self.ends) + self.inner.held_bytes()
     }
 }
 
-/// The error for lists of lists where one tensor is expected.
+/// The error for nested lists where one tensor is expected.
 #[cold]
 fn not_one_tensor() -> Error {
     Error::invalid_argument(
-        "its lists of lists differ in length, expected rows of one shape. Use padded_batch or bucket_by_length in \
-         place of batch",
+        "its nested lists differ in length, expected rows of one shape. Use padded_batch or bucket_by_length instead \
+         of batch",
     )
 }
 
-/// The longest list at each depth, of some rows: first that of the lists in the rows.
+/// The longest list at each depth of some rows, starting with the lists in the rows.
 pub fn longest(column: &Column, rows: impl Iterator<Item = usize>) -> Result<Vec<usize>> {
     match column {
         Column::Ragged(ragged) => Ok(vec![rows.map(|row| ragged.row_length(row)).max().unwrap_or(0)]),
@@ -391,7 +390,7 @@ pub fn longest(column: &Column, rows: impl Iterator<Item = usize>) -> Result<Vec
     }
 }
 
-/// The memory that a tensor takes beside its own size.
+/// The memory that a tensor uses besides its own size.
 fn held_by(tensor: &Tensor) -> usize {
     /// Estimated size of a reference count.
     const COUNT_BYTES: usize = 64;

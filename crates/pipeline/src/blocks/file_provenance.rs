@@ -30,30 +30,30 @@ pub struct FileProvenance {
     pub part: usize,
     /// The pass in which it is read.
     pub pass: Pass,
-    /// True for rows that repeat those of another rank, so that all ranks have equally many.
+    /// True for rows that repeat another rank's rows so that all ranks have the same number.
     pub is_repeated: bool,
     /// For a table: the columns of its records. Set by the task that opens it.
     pub layout: OnceLock<Arc<Layout>>,
     /// Finds the offsets of its records, if they may be needed.
     pub locate: Option<Arc<dyn Locate>>,
-    /// For rows made of several others: the number of those from each part of a mixture.
+    /// For rows built from several others: the number of those from each part of a mixture.
     pub parts: Option<Arc<[u64]>>,
-    /// For rows made of several others: the records of those, if they are remembered.
+    /// For rows built from several others: the records of those, if they are remembered.
     pub made_of: Option<Arc<[Origin]>>,
     /// For a remote file: the cache of its parts, if any.
     pub cache: Option<Arc<Cache>>,
     /// For a remote file: the opening in progress.
     pub begun: Arc<PendingRequests>,
-    /// The size of the largest file of the source that was opened, in bytes; 0 if none was.
+    /// The size in bytes of the largest file of the source that was opened; 0 if none was.
     pub largest_bytes: Arc<AtomicU64>,
-    /// Set if records are counted from a position in the file: counts those before it, if they are
+    /// Set if records are counted from a position in the file. Counts the earlier records when
     /// needed.
     pub before: Option<Arc<dyn Before>>,
 }
 
 /// The number of records before a position in a file.
 pub trait Before: fmt::Debug + Send + Sync {
-    /// Reads the file up to there, once.
+    /// Reads the file up to that position, once.
     fn num_records(&self) -> Result<u64>;
 
     /// A number for the position, another one for each position of a file.
@@ -95,15 +95,15 @@ pub trait Locate: fmt::Debug + Send + Sync {
     fn offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<u64>;
 
     /// The offset of a record, or of one before it, without reading the file.
-    fn known(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset>;
+    fn known_offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset>;
 }
 
-/// The offset of a record that is known without reading its file.
+/// The offset of a record, if it is known without reading the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownOffset {
     /// The offset of the record itself.
     At(u64),
-    /// The record with which a block begins, at or before the one that was asked for.
+    /// The first record of a block, at or before the requested one.
     From {
         /// Its number.
         record: u64,
@@ -112,12 +112,12 @@ pub enum KnownOffset {
     },
 }
 
-/// The positions of the wanted columns among the fields of a record.
+/// The positions of the requested columns among the fields of a record.
 #[derive(Debug)]
 pub struct Layout {
     /// The names of the columns; empty for files without a header.
     pub names: Arc<[String]>,
-    /// The number of each field that is wanted and the number of its column, in the order of the
+    /// The number of each field that is requested and the number of its column, in the order of the
     /// fields.
     pub fields: Vec<(usize, usize)>,
     /// The number of fields of a record.
@@ -214,8 +214,8 @@ impl FileProvenance {
         self.begun.1.lock().take()
     }
 
-    /// Opens the file to read it from its beginning to its end. Continues an opening that
-    /// [`FileProvenance::begin`] has begun.
+    /// Opens the file to read it from its beginning to its end. Continues opening a file after
+    /// [`FileProvenance::begin`].
     pub fn open(&self) -> Result<(Input, Status)> {
         let begun = self.begun.0.lock().take();
         let (input, status) = match begun {
@@ -233,8 +233,8 @@ impl FileProvenance {
 
     /// Begins to open the file to read parts of it. For a remote file with its status in `known`,
     /// the storage is not queried for it.
-    pub fn begin_parts(&self, known: Option<&Status>) -> Result<positioned::OpeningFile<'_>> {
-        positioned::OpeningFile::new(&self.name, self.cache.as_ref(), known)
+    pub fn begin_parts(&self, status: Option<&Status>) -> Result<positioned::OpeningFile<'_>> {
+        positioned::OpeningFile::new(&self.name, self.cache.as_ref(), status)
     }
 
     /// The same file, with this layout of its records.
@@ -264,7 +264,7 @@ impl FileProvenance {
     }
 
     /// The same file in another pass. The branch of the old pass is mixed into the new one, so that
-    /// combined pipelines stay apart.
+    /// combined pipelines stay distinct.
     pub fn in_pass(self: &Arc<Self>, pass: Pass) -> Arc<Self> {
         let branch = match self.pass.branch {
             0 => pass.branch,

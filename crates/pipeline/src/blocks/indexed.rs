@@ -8,7 +8,7 @@ pub trait Indexed: Send + Sync {
     /// The number of rows.
     fn len(&self) -> u64;
 
-    /// True if there are none.
+    /// True if it is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

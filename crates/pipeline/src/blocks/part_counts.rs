@@ -6,7 +6,7 @@ use crate::blocks::file_provenance::{FileProvenance, Origin};
 use crate::blocks::rows::Rows;
 use std::sync::Arc;
 
-/// Adds the rows that row `row` of a block was made of to the counts of their parts.
+/// Adds the rows that row `row` of a block was built from to the counts of their parts.
 pub fn add_part(block: &Block, row: usize, counts: &mut [u64]) {
     let Some(file) = block.provenance().file(row) else { return };
     match &file.parts {
@@ -19,7 +19,7 @@ pub fn add_part(block: &Block, row: usize, counts: &mut [u64]) {
     }
 }
 
-/// The records that row `row` of a block was made of, as far as they are remembered.
+/// The records that row `row` of a block was built from, as far as they are remembered.
 pub fn add_origins(block: &Block, row: usize, origins: &mut Vec<Origin>) {
     let Some(origin) = block.row_provenance(row) else { return };
     match &origin.file.made_of {
@@ -28,7 +28,7 @@ pub fn add_origins(block: &Block, row: usize, origins: &mut Vec<Origin>) {
     }
 }
 
-/// The facts that a row keeps about the rows that it is made of.
+/// Facts about the rows that a row is built from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowAnnotations {
     /// The number of parts of the mixture whose rows are counted.
@@ -38,7 +38,7 @@ pub struct RowAnnotations {
 }
 
 impl RowAnnotations {
-    /// The provenance of a row that is made of others.
+    /// The provenance of a row that is built from others.
     pub fn of(self, file: &Arc<FileProvenance>, rows: &Rows) -> Arc<FileProvenance> {
         if self.num_parts == 0 && !self.keeps_origins {
             return Arc::clone(file);

@@ -45,7 +45,7 @@ impl Deferred {
 pub struct Records {
     /// The index of the file in the list of files, and the number of the record in it.
     records: Vec<(u32, u64)>,
-    /// For each row, its number among the rows made of its record; empty if each is the record
+    /// For each row, its number among the rows built from its record; empty if each is the record
     /// itself.
     subs: Vec<u64>,
 }
@@ -109,8 +109,8 @@ impl Provenance {
         Self::Each(Arc::new([Arc::clone(file)]), Arc::new(Records { records, subs: Vec::new() }))
     }
 
-    /// Rows of these files: for each the index of its file and the number of its record, and, unless
-    /// all are records themselves, its number among the rows made of it.
+    /// Rows of these files: for each the index of its file and the number of its record, and,
+    /// unless all are records themselves, its number among the rows built from it.
     pub fn of_rows(files: Vec<Arc<FileProvenance>>, records: Vec<(u32, u64)>, subs: Vec<u64>) -> Self {
         Self::Each(files.into(), Arc::new(Records { records, subs }))
     }
@@ -121,7 +121,7 @@ impl Provenance {
         Self::Of(Arc::new(Deferred { rows: Box::new(rows), provenance: OnceLock::new() }))
     }
 
-    /// The same provenance, computed now, so that it keeps no other rows alive.
+    /// The same provenance, computed now, so that it does not keep other rows alive.
     pub fn settled(self) -> Self {
         match self {
             Self::Of(deferred) => deferred.provenance().clone(),
@@ -129,7 +129,7 @@ impl Provenance {
         }
     }
 
-    /// The memory that it takes.
+    /// The memory that it uses.
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Unknown | Self::Run(..) => 0,
@@ -141,7 +141,7 @@ impl Provenance {
         }
     }
 
-    /// The provenance of row `row`, if that is known.
+    /// The provenance of row `row`, if it is known.
     pub fn get(&self, row: usize) -> Option<RowProvenance> {
         match self {
             Self::Unknown => None,
@@ -157,8 +157,8 @@ impl Provenance {
         }
     }
 
-    /// The file, the number of the record and the number among the rows made of it of row `row`, if
-    /// they are known.
+    /// The file, the number of the record and the number among the rows built from it of row `row`,
+    /// if they are known.
     pub fn identity(&self, row: usize) -> Option<(&Arc<FileProvenance>, u64, u64)> {
         match self {
             Self::Unknown => None,
@@ -213,17 +213,17 @@ impl Provenance {
         }
     }
 
-    /// The provenance of rows made of these: row `i` is number `subs[i]` of the rows made of row
-    /// `rows[i]`.
+    /// The provenance of rows built from these: row `i` is number `subs[i]` of the rows built from
+    /// row `rows[i]`.
     pub fn made_of(&self, rows: impl Iterator<Item = (usize, u64)>) -> Self {
-        let mut made = ProvenanceBuilder::default();
+        let mut builder = ProvenanceBuilder::default();
         for (row, sub) in rows {
             let Some(row_provenance) = self.get(row) else { return Self::Unknown };
-            let file = made.file(&row_provenance.file);
-            made.rows.records.push((file, row_provenance.record));
-            made.rows.subs.push(mix(row_provenance.sub, sub + 1));
+            let file = builder.file(&row_provenance.file);
+            builder.rows.records.push((file, row_provenance.record));
+            builder.rows.subs.push(mix(row_provenance.sub, sub + 1));
         }
-        made.finish()
+        builder.finish()
     }
 }
 
@@ -337,10 +337,12 @@ mod tests {
     #[test]
     fn rows_derived_from_one_row_have_different_identities() {
         let run = Provenance::Run(file(0), 10);
-        let made = run.made_of([(0, 0), (0, 1), (3, 0)].into_iter());
-        let twice = made.made_of([(0, 0), (1, 0), (1, 1)].into_iter());
+        let expanded = run.made_of([(0, 0), (0, 1), (3, 0)].into_iter());
+        let twice = expanded.made_of([(0, 0), (1, 0), (1, 1)].into_iter());
         let mut each = ProvenanceBuilder::default();
-        assert!(each.push(&run, 0, 2) && each.push(&made, 0, 3) && each.push(&twice, 0, 3) && each.push(&run, 2, 1));
+        assert!(
+            each.push(&run, 0, 2) && each.push(&expanded, 0, 3) && each.push(&twice, 0, 3) && each.push(&run, 2, 1)
+        );
         let all = each.finish();
         let positions: Vec<_> = (0..9).map(|row| all.get(row).unwrap().row_id().unwrap().words()).collect();
         let records: Vec<_> = positions.iter().map(|words| words[1]).collect();

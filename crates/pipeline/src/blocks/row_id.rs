@@ -8,9 +8,9 @@ use std::ops::RangeInclusive;
 pub struct Pass {
     /// The epoch, from 0.
     pub number: u64,
-    /// Tells pipelines apart that were combined, by `concat` for example; 0 if there is only one.
+    /// Distinguishes combined pipelines, for example with `concat`; 0 if there is only one.
     pub branch: u64,
-    /// The parts of combinations that the source stands in.
+    /// The parts of combinations that contain the source.
     pub path: Path,
 }
 
@@ -70,19 +70,19 @@ pub struct RowId {
     pub file: u64,
     /// The number of the record in the file.
     pub record: u64,
-    /// 0 for the record itself; other numbers for rows made of it.
+    /// 0 for the record itself; other numbers for rows built from it.
     pub sub: u64,
 }
 
 impl RowId {
     /// Numbers that are unique to the row: the epoch, the record, the file and the branch (folded
-    /// into one), and the number among the rows made of the record.
+    /// into one), and the number among the rows built from the record.
     pub fn words(&self) -> [u64; 4] {
         [self.pass.number, self.record, self.file_in(self.pass.branch), self.sub]
     }
 
-    /// Two numbers for the record in a pipeline that stands within `depth` parts of combinations: the same as if that pipeline
-    /// stood alone.
+    /// Two numbers for the record in a pipeline nested in `depth` combinations: the same as without
+    /// the combinations.
     pub fn record_within(&self, depth: u32) -> [u64; 2] {
         [self.record, self.file_in(self.pass.path.behind(depth))]
     }
@@ -118,8 +118,8 @@ pub struct RecordKeys {
 }
 
 impl RecordKeys {
-    /// True if the record of a row is in the part, which is the same in all passes, and for all rows
-    /// made of the record.
+    /// True if the record of a row is in the part, which is the same in all passes, and for all
+    /// rows built from the record.
     pub fn contain(&self, row_id: &RowId) -> bool {
         self.kept.contains(&self.key(row_id))
     }

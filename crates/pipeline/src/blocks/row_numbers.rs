@@ -10,7 +10,7 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// The rows of a source by number, each of which is its own number.
+/// The rows of a source by number, where each row is its own number.
 pub struct RowNumbers {
     len: u64,
     file_provenance: Arc<FileProvenance>,

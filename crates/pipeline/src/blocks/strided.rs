@@ -1,5 +1,4 @@
-//! Rows of an array whose elements do not follow each other in memory: a transposed array, windows
-//! that overlap.
+//! Rows of an array that is not contiguous, such as a transposed array or overlapping windows.
 
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
@@ -17,15 +16,14 @@ pub struct Strided {
     memory: Bytes,
     first: usize,
     strides: Vec<isize>,
-    /// The number of axes before those whose elements follow each other.
+    /// The number of axes before the contiguous ones.
     num_outer: usize,
-    /// The number of bytes of a row that follow each other.
+    /// The number of contiguous bytes in a row.
     run_bytes: usize,
 }
 
 impl Strided {
-    /// Fails if the type is that of strings, the array has no axis, or an element is not in the
-    /// memory.
+    /// Fails for strings, an array without axes, or an element outside the memory.
     pub fn new(dtype: DType, shape: Shape, memory: Bytes, first: usize, strides: Vec<isize>) -> Result<Self> {
         if dtype == DType::String || shape.is_empty() || shape.len() != strides.len() {
             return Err(Error::internal(format!("{dtype} of shape {shape} with the strides {strides:?}")));
@@ -100,8 +98,8 @@ fn outside() -> Error {
     Error::internal("a row outside of the memory of its array")
 }
 
-/// The number of axes before those of a row whose elements follow each other, the first axis among
-/// them, and the bytes of these.
+/// The number of axes before the contiguous ones of a row, including the first axis, and the bytes
+/// of the contiguous ones.
 fn run(dims: &[usize], strides: &[isize], element_bytes: usize) -> (usize, usize) {
     let mut bytes = element_bytes;
     for axis in (1..dims.len()).rev() {
@@ -121,9 +119,9 @@ mod tests {
         (0..count).flat_map(u16::to_ne_bytes).collect::<Vec<_>>().into()
     }
 
-    fn rows(shape: &[usize], first: usize, strides: &[isize], wanted: &[u64]) -> Vec<u16> {
+    fn rows(shape: &[usize], first: usize, strides: &[isize], row_numbers: &[u64]) -> Vec<u16> {
         let array = Strided::new(DType::UInt16, Shape::new(shape), numbers(24), first, strides.to_vec()).unwrap();
-        let rows = array.gather(wanted).unwrap();
+        let rows = array.gather(row_numbers).unwrap();
         assert_eq!(rows.shape().row(), Shape::new(&shape[1..]));
         rows.values::<u16>().unwrap().to_vec()
     }

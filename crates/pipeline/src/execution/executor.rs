@@ -41,7 +41,7 @@ pub struct Executor {
 
 struct State {
     nodes: Nodes,
-    /// True if polling the nodes may give something new.
+    /// True if polling the nodes may return something new.
     is_changed: bool,
     tasks: Tasks,
     /// The current work of each worker.
@@ -56,7 +56,7 @@ struct State {
     num_called: usize,
     outputs: VecDeque<ReadyOutput>,
     is_consumer_waiting: bool,
-    /// The number of outputs that the consumer needs at once: one to take, more to look ahead.
+    /// The number of outputs that the consumer needs at once: one to consume, more to look ahead.
     num_awaited: usize,
     /// Returned after the outputs.
     error: Option<Error>,
@@ -87,7 +87,7 @@ enum Nodes {
     Here(Box<dyn Node>),
     /// A thread polls them.
     Asked,
-    /// Gone: they have ended, with or without an error, or the pipeline was closed.
+    /// Gone: they ended, with or without an error, or the pipeline was closed.
     Ended,
 }
 
@@ -196,7 +196,7 @@ impl Executor {
         state.workers[me].begin(Activity::Ended);
     }
 
-    /// The current state, for finding out why no rows come.
+    /// The current state, to find out why no rows come.
     pub fn snapshot(&self) -> Snapshot {
         let state = self.state.lock();
         Snapshot {
@@ -250,7 +250,7 @@ impl Executor {
         }
     }
 
-    /// Marks that the consumer has taken something. No thread is woken for it while enough outputs
+    /// Marks that the consumer has taken an output. No thread is woken for it while enough outputs
     /// are left: a worker that ends a task polls the nodes anyway, and waking a worker for each
     /// batch costs as much as a small batch.
     #[must_use]
@@ -314,13 +314,13 @@ impl Executor {
             state = self.wait_for_outputs(state, 1, since.checked_add(timeout));
             self.meters.consumer_waiting.add(since.elapsed());
         }
-        if let Some(given) = state.outputs.pop_front() {
+        if let Some(output) = state.outputs.pop_front() {
             state.num_awaited = 1;
             // The consumer's rows are not charged, so there is room for the next ones.
             let wake = self.note_taken(&mut state);
             drop(state);
             self.wake(wake);
-            return match given {
+            return match output {
                 ReadyOutput::Rows(rows) => {
                     let checkpoint = rows.checkpoint(0);
                     rows.gather().map(|block| Output::Block(block, checkpoint)).inspect_err(|_| self.close())
@@ -337,7 +337,7 @@ impl Executor {
         }
     }
 
-    /// Adds time for which the consumer could not use finished rows, since it waited for the
+    /// Adds time in which the consumer could not use finished rows because it waited for the
     /// interpreter.
     pub fn waited_behind_next(&self, time: Duration) {
         self.meters.consumer_waiting.add(time);
@@ -374,8 +374,8 @@ impl Executor {
     }
 
     /// Waits until one more output waits than now, for at most `timeout`, longer only while it
-    /// polls the nodes. The one may be made where there is no room in the budget, as if none
-    /// waited. Returns false if no more can come.
+    /// polls the nodes. That output may be computed even without room in the budget, as if no
+    /// output waited. Returns false if no more can come.
     pub fn look_ahead(&self, timeout: Duration) -> bool {
         let mut state = self.state.lock();
         let enough = state.outputs.len() + 1;
@@ -415,12 +415,12 @@ impl Executor {
         drop((nodes, outputs, tasks));
     }
 
-    /// Polls the nodes for all that can be done now, until `enough` outputs wait, and as many as
-    /// the consumer looks ahead for. No other thread polls them meanwhile.
+    /// Polls the nodes for all available work, until `enough` outputs wait, and as many as the
+    /// consumer looks ahead for. No other thread polls them meanwhile.
     fn ask<'a>(&'a self, mut state: Guard<'a>, enough: usize) -> Guard<'a> {
         let Nodes::Here(mut root) = std::mem::replace(&mut state.nodes, Nodes::Asked) else { return state };
         let mut tasks = Tasks::new(self.has_python.len());
-        // As in `must_ask`: a thread that must ask, and did nothing here, would ask for ever.
+        // As in `must_ask`: a thread that must poll, and did nothing here, would poll forever.
         while !state.is_closed && state.is_changed && state.outputs.len() < enough.max(state.num_awaited) {
             state.is_changed = false;
             let is_starving = state.outputs.len() < state.num_awaited;
@@ -492,10 +492,10 @@ impl Executor {
     }
 
     /// Queues an output for the consumer. The nodes may have more.
-    fn give(&self, state: &mut State, given: ReadyOutput) {
+    fn give(&self, state: &mut State, output: ReadyOutput) {
         state.is_changed = true;
         if !state.is_closed {
-            state.outputs.push_back(given);
+            state.outputs.push_back(output);
         }
     }
 

@@ -15,7 +15,7 @@ pub const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Bytes read after the end of a part for its last record, at first.
 const BEHIND_BYTES: usize = 512;
-/// The least size of a chunk if no record of a part was found in a smaller one.
+/// The minimum size of a chunk if a smaller one contained no record of the part.
 const LEAST_BYTES: usize = 4 * 1024;
 
 /// Finds the records of a format in a chunk.
@@ -45,7 +45,7 @@ pub struct ChunkRecords {
 /// A fault of a record.
 pub struct Fault {
     pub error: Error,
-    /// The bytes to skip up to the next record, if it can be found.
+    /// The number of bytes up to the next record, if it can be found.
     pub extent: Option<Extent>,
 }
 
@@ -65,7 +65,7 @@ impl From<Error> for Fault {
     }
 }
 
-/// The numbers of records if some are skipped, or take more than one number.
+/// The numbers of records if some are skipped, or use more than one number.
 pub struct Numbers {
     /// The number of each record.
     pub of_records: Vec<u64>,
@@ -126,10 +126,10 @@ impl<S: Split> Chunks<S> {
         Ok(chunks)
     }
 
-    /// Goes to the first record after a line feed; to the end if there is none before it.
+    /// Moves to the first record after a line feed, or to the end.
     fn search(&mut self) -> Result<()> {
         loop {
-            self.fill(self.wanted())?;
+            self.fill(self.chunk_bytes())?;
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
@@ -145,7 +145,7 @@ impl<S: Split> Chunks<S> {
 
     /// The number of bytes to read for the next chunk: up to the end of the part, and some more
     /// for its last record.
-    fn wanted(&self) -> usize {
+    fn chunk_bytes(&self) -> usize {
         let left = usize::try_from(self.end.saturating_sub(self.at.offset_bytes)).unwrap_or(usize::MAX);
         left.saturating_add(BEHIND_BYTES).min(CHUNK_BYTES)
     }
@@ -156,29 +156,29 @@ impl<S: Split> Chunks<S> {
     }
 
     /// Removes the records that begin after the part that is read.
-    fn cut(&self, found: &mut ChunkRecords) {
+    fn cut(&self, records: &mut ChunkRecords) {
         let begin = |span: &Span| self.at.offset_bytes + (span.start - self.split.header_bytes()) as u64;
-        if self.at.offset_bytes + (found.used as u64) < self.end {
+        if self.at.offset_bytes + (records.used as u64) < self.end {
             return;
         }
-        let num_kept = found.spans.partition_point(|span| begin(span) < self.end);
-        if let Some(span) = found.spans.get(num_kept) {
-            found.used = span.start - self.split.header_bytes();
-            found.fault = None;
-            if let Some(numbers) = &mut found.numbers {
+        let num_kept = records.spans.partition_point(|span| begin(span) < self.end);
+        if let Some(span) = records.spans.get(num_kept) {
+            records.used = span.start - self.split.header_bytes();
+            records.fault = None;
+            if let Some(numbers) = &mut records.numbers {
                 numbers.next = numbers.of_records[num_kept];
                 numbers.of_records.truncate(num_kept);
             }
-            found.spans.truncate(num_kept);
-        } else if found.fault.is_some() {
-            // The fault is after the end, as is what begins there.
-            found.fault = None;
+            records.spans.truncate(num_kept);
+        } else if records.fault.is_some() {
+            // The fault is after the end, and so are the records that begin there.
+            records.fault = None;
         }
     }
 
-    /// Reads until there are `wanted` bytes, or the file ends.
-    fn fill(&mut self, wanted: usize) -> Result<()> {
-        let missing = wanted.saturating_sub(self.rest.len());
+    /// Reads until there are `num_bytes` bytes, or the file ends.
+    fn fill(&mut self, num_bytes: usize) -> Result<()> {
+        let missing = num_bytes.saturating_sub(self.rest.len());
         let position = || format!("{}: {}", self.file.name.text(), self.file.record_name(self.at.record));
         allocate::reserve(&mut self.rest, missing)
             .map_err(|refusal| refusal.at(position()).with_remedy("Split the record"))?;
@@ -204,7 +204,7 @@ impl<S: Split> Chunks<S> {
         };
         self.at.record = numbers.next;
         match &numbers.of_records[..] {
-            // As the numbers increase, none is skipped.
+            // The numbers increase, so none is skipped.
             [first, .., last] if last - first + 1 == num_rows as u64 => Provenance::Run(file, *first),
             each => Provenance::records(&file, each.iter().copied()),
         }
@@ -218,7 +218,7 @@ impl<S: Split> Chunks<S> {
 
     /// The next chunk, and the records found in it: at least one.
     fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, ChunkRecords)>> {
-        let mut wanted = self.wanted();
+        let mut num_bytes = self.chunk_bytes();
         loop {
             if self.stopped_at.is_some() || self.is_behind() {
                 return Ok(None);
@@ -228,16 +228,16 @@ impl<S: Split> Chunks<S> {
                 return Err(error);
             }
             if !self.is_last && self.failure.is_none() {
-                self.fill(wanted)?;
+                self.fill(num_bytes)?;
             }
-            let mut found = self.split.split(&self.rest, self.at, self.is_last);
-            self.cut(&mut found);
-            self.fault = found.fault.take();
-            if found.spans.is_empty() {
+            let mut records = self.split.split(&self.rest, self.at, self.is_last);
+            self.cut(&mut records);
+            self.fault = records.fault.take();
+            if records.spans.is_empty() {
                 if self.fault.is_some() {
                     // There may be something else before it, such as a header.
-                    self.rest.drain(..found.used);
-                    self.at = found.behind(self.at);
+                    self.rest.drain(..records.used);
+                    self.at = records.behind(self.at);
                     continue;
                 }
                 if let Some(failure) = self.failure.take() {
@@ -247,31 +247,31 @@ impl<S: Split> Chunks<S> {
                 if self.is_last {
                     return Ok(None);
                 }
-                let next = found.behind(self.at);
-                if next.offset_bytes >= self.end || (found.used > 0 && self.at.offset_bytes > 0) {
+                let next = records.behind(self.at);
+                if next.offset_bytes >= self.end || (records.used > 0 && self.at.offset_bytes > 0) {
                     // These bytes have no records, such as blank lines.
-                    self.rest.drain(..found.used);
+                    self.rest.drain(..records.used);
                     self.at = next;
                     continue;
                 }
                 // The record is larger than the chunk. A size claimed by a file is never trusted.
                 let least = if self.end == u64::MAX { CHUNK_BYTES } else { LEAST_BYTES };
-                wanted = self.rest.len().saturating_mul(2).max(least);
+                num_bytes = self.rest.len().saturating_mul(2).max(least);
                 continue;
             }
-            let left = self.end.saturating_sub(self.at.offset_bytes + found.used as u64);
+            let left = self.end.saturating_sub(self.at.offset_bytes + records.used as u64);
             let rest = match usize::try_from(left).unwrap_or(usize::MAX) {
                 0 => Vec::new(),
                 left => {
                     let room = left.saturating_add(BEHIND_BYTES).min(CHUNK_BYTES);
                     let mut rest = allocate::room::<u8>(room).map_err(|refusal| refusal.at(self.file.name.text()))?;
-                    allocate::grow(&mut rest, self.rest.len() - found.used)
+                    allocate::grow(&mut rest, self.rest.len() - records.used)
                         .map_err(|refusal| refusal.at(self.file.name.text()))?;
-                    rest.extend_from_slice(&self.rest[found.used..]);
+                    rest.extend_from_slice(&self.rest[records.used..]);
                     rest
                 }
             };
-            return Ok(Some((std::mem::replace(&mut self.rest, rest), found)));
+            return Ok(Some((std::mem::replace(&mut self.rest, rest), records)));
         }
     }
 }
@@ -297,29 +297,29 @@ impl<S: Split> Scan for Chunks<S> {
 
     fn locate(&mut self) -> Result<Vec<(u64, u64)>> {
         loop {
-            let found = match self.next_chunk() {
-                Ok(Some((_, found))) => found,
+            let records = match self.next_chunk() {
+                Ok(Some((_, records))) => records,
                 Ok(None) => return Ok(Vec::new()),
                 Err(_) if self.go_on() => continue,
                 Err(error) => return Err(error),
             };
             let at = self.at;
-            self.at = found.behind(at);
+            self.at = records.behind(at);
             let header_bytes = self.split.header_bytes();
             let record = |(index, span): (usize, &Span)| {
-                (found.number(index, at), at.offset_bytes + (span.start - header_bytes) as u64)
+                (records.number(index, at), at.offset_bytes + (span.start - header_bytes) as u64)
             };
-            return Ok(found.spans.iter().enumerate().map(record).collect());
+            return Ok(records.spans.iter().enumerate().map(record).collect());
         }
     }
 
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
-        let Some((chunk, found)) = self.next_chunk()? else { return Ok(None) };
-        let num_rows = found.spans.len();
-        let provenance = self.provenance(num_rows, found.numbers);
-        self.at.offset_bytes += found.used as u64;
-        let beside = size_of_val(&*found.spans) + provenance.held_bytes();
-        let column = Column::Text(Text::new(charge.over(chunk, beside), found.spans));
+        let Some((chunk, records)) = self.next_chunk()? else { return Ok(None) };
+        let num_rows = records.spans.len();
+        let provenance = self.provenance(num_rows, records.numbers);
+        self.at.offset_bytes += records.used as u64;
+        let beside = size_of_val(&*records.spans) + provenance.held_bytes();
+        let column = Column::Text(Text::new(charge.over(chunk, beside), records.spans));
         Block::new(vec![column], num_rows, provenance).map(Some)
     }
 }
@@ -331,8 +331,8 @@ pub fn scan(file: &Arc<FileProvenance>, split: impl Split, len: u64) -> Result<S
     let mut scanned = ScanResult::default();
     let mut last = len;
     loop {
-        let (at, found) = match chunks.next_chunk() {
-            Ok(Some((_, found))) => (chunks.at, found),
+        let (at, records) = match chunks.next_chunk() {
+            Ok(Some((_, records))) => (chunks.at, records),
             Ok(None) => break,
             Err(error) => {
                 let at = chunks.at;
@@ -345,10 +345,10 @@ pub fn scan(file: &Arc<FileProvenance>, split: impl Split, len: u64) -> Result<S
                 break;
             }
         };
-        for (index, span) in found.spans.iter().enumerate() {
-            scanned.push(at.offset_bytes + span.start as u64, found.number(index, at))?;
+        for (index, span) in records.spans.iter().enumerate() {
+            scanned.push(at.offset_bytes + span.start as u64, records.number(index, at))?;
         }
-        chunks.at = found.behind(at);
+        chunks.at = records.behind(at);
     }
     scanned.offsets.push(last)?;
     Ok(scanned)

@@ -96,30 +96,30 @@ struct Splitter {
 
 impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
-        let mut found = ChunkRecords::default();
+        let mut records = ChunkRecords::default();
         if at.offset_bytes == 0
             && let Some(error) = self.compressed(chunk)
         {
-            found.fault = Some(error.into());
-            return found;
+            records.fault = Some(error.into());
+            return records;
         }
         // The header may be longer than a chunk.
         let mut start = self.header_bytes.saturating_sub(usize::try_from(at.offset_bytes).unwrap_or(usize::MAX));
         if is_last && chunk.len() < start {
-            found.fault = Some(self.short(at.offset_bytes + chunk.len() as u64).into());
-            return found;
+            records.fault = Some(self.short(at.offset_bytes + chunk.len() as u64).into());
+            return records;
         }
         // The footer may be in this chunk: that is known only at the end of the file.
         while chunk.len().saturating_sub(start) >= self.record_bytes.saturating_add(self.footer_bytes) {
-            found.spans.push(Span { start, length: self.record_bytes });
+            records.spans.push(Span { start, length: self.record_bytes });
             start += self.record_bytes;
         }
-        found.used = start.min(chunk.len());
-        let rest = chunk.len() - found.used;
+        records.used = start.min(chunk.len());
+        let rest = chunk.len() - records.used;
         if is_last && rest != self.footer_bytes {
-            found.fault = Some(self.uneven(at, found.spans.len(), rest).into());
+            records.fault = Some(self.uneven(at, records.spans.len(), rest).into());
         }
-        found
+        records
     }
 }
 
@@ -130,8 +130,8 @@ impl Splitter {
         let is_compressed = self.codec == Codec::Known(Compression::None) && is_named_compressed(start, name);
         is_compressed.then(|| {
             Error::invalid_argument(format!(
-                "{name}: it is compressed, as its name and its first bytes say, expected records, since compression is \
-                 None. Leave compression out."
+                "{name}: its name and first bytes are those of a compressed file, expected records, because \
+                 compression is None. Omit compression."
             ))
         })
     }

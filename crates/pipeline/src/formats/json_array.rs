@@ -1,8 +1,9 @@
 //! Files with one JSON array, whose elements are the records.
 //!
 //! Elements are only found here, by their brackets and strings;
-//! [`JsonFields`](crate::stages::json::JsonFields) parses them, in parallel. So a file is never in memory as
-//! a whole. Every position after the beginning is that of an element, or of the bracket that ends the array.
+//! [`JsonFields`](crate::stages::json::JsonFields) parses them, in parallel. So a file is never in
+//! memory as a whole. Every position after the beginning is the position of an element, or of the
+//! closing bracket.
 //!
 //! Source: RFC 8259. White space and a byte order mark may precede the array.
 
@@ -74,7 +75,7 @@ impl RandomAccess for JsonArray {
     fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
         match element(frame, 0, true) {
             Ok(Some(length)) => Ok(Span { start: 0, length }),
-            _ => Err(Error::internal("an element of a JSON array that was found before is not there")),
+            _ => Err(Error::internal("an element of a JSON array from an earlier scan is missing")),
         }
     }
 }
@@ -83,17 +84,17 @@ struct Splitter(Arc<FileProvenance>);
 
 impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
-        let mut found = ChunkRecords::default();
+        let mut records = ChunkRecords::default();
         if at.offset_bytes == 0
             && let Some(error) = other_content(&self.0, chunk, true, "a JSON array")
         {
-            found.fault = Some(error.into());
-            return found;
+            records.fault = Some(error.into());
+            return records;
         }
-        if let Err(wrong) = split(chunk, at.offset_bytes == 0, is_last, &mut found) {
-            found.fault = Some(self.error(&wrong, at, found.spans.len()).into());
+        if let Err(wrong) = split(chunk, at.offset_bytes == 0, is_last, &mut records) {
+            records.fault = Some(self.error(&wrong, at, records.spans.len()).into());
         }
-        found
+        records
     }
 }
 
@@ -138,9 +139,10 @@ impl Wrong {
     }
 }
 
-/// Finds the elements of the array in `chunk`. What follows an element belongs to it: without a comma and a value, or the
-/// end of the array, it is not a record, so that reading from any position on finds the same fault.
-fn split(chunk: &[u8], is_first: bool, is_last: bool, found: &mut ChunkRecords) -> std::result::Result<(), Wrong> {
+/// Finds the elements of the array in `chunk`. The text after an element belongs to it: without a
+/// comma and a value, or the end of the array, it is not a record. So reading from any position
+/// finds the same fault.
+fn split(chunk: &[u8], is_first: bool, is_last: bool, records: &mut ChunkRecords) -> std::result::Result<(), Wrong> {
     let mut start = 0;
     if is_first {
         match begin(chunk, is_last)? {
@@ -163,8 +165,8 @@ fn split(chunk: &[u8], is_first: bool, is_last: bool, found: &mut ChunkRecords) 
             None if is_last => return Err(Wrong::cut(chunk, "',' and a value, or ']'")),
             None => return Ok(()),
         }
-        found.spans.push(Span { start, length: end - start });
-        (found.used, start) = (next, next);
+        records.spans.push(Span { start, length: end - start });
+        (records.used, start) = (next, next);
     }
     if start == chunk.len() {
         return if is_last { Err(Wrong::cut(chunk, "a value or ']'")) } else { Ok(()) };
@@ -182,7 +184,7 @@ fn begin(chunk: &[u8], is_last: bool) -> std::result::Result<Option<usize>, Wron
     let first = match chunk.get(start) {
         Some(b'[') => skip_space(chunk, start + 1),
         Some(_) => {
-            let expected = "'[' of a JSON array. Read a file with an object in each line with headrace.json_lines";
+            let expected = "'[' of a JSON array. Read JSON Lines files with headrace.json_lines";
             return Err(Wrong::other(chunk, start, expected));
         }
         None if is_last => return Err(Wrong::cut(chunk, "'[' of a JSON array")),
@@ -207,7 +209,7 @@ fn element(chunk: &[u8], start: usize, is_last: bool) -> std::result::Result<Opt
                 None => break,
             },
             b'{' | b'[' if depth == MOST_BRACKETS => {
-                return Err(Wrong::other(chunk, at, "at most 128 brackets inside each other"));
+                return Err(Wrong::other(chunk, at, "at most 128 nested brackets"));
             }
             b'{' | b'[' => {
                 brackets = brackets << 1 | u128::from(*byte == b'{');
@@ -262,7 +264,7 @@ fn string(chunk: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The first byte from `start` on that is no white space; the end if there is none.
+/// The first byte from `start` on that is not white space; the end if there is none.
 fn skip_space(chunk: &[u8], start: usize) -> usize {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     chunk[start..].iter().position(|byte| !is_space(byte)).map_or(chunk.len(), |position| start + position)
@@ -284,16 +286,16 @@ mod tests {
         let (mut start, mut end) = (0, step.min(text.len()));
         let mut elements = Vec::new();
         loop {
-            let (mut found, is_last) = (ChunkRecords::default(), end == text.len());
-            let wrong = split(&text[start..end], start == 0, is_last, &mut found).err();
+            let (mut records, is_last) = (ChunkRecords::default(), end == text.len());
+            let wrong = split(&text[start..end], start == 0, is_last, &mut records).err();
             elements.extend(
-                found.spans.iter().map(|span| (start + span.start, &text[start..][span.start..][..span.length])),
+                records.spans.iter().map(|span| (start + span.start, &text[start..][span.start..][..span.length])),
             );
-            start += found.used;
+            start += records.used;
             if let Some(Wrong { at, what, is_cut }) = wrong {
-                return (elements, Some(format!("{} {} {what}", start - found.used + at, is_cut)));
+                return (elements, Some(format!("{} {} {what}", start - records.used + at, is_cut)));
             }
-            if is_last && found.spans.is_empty() {
+            if is_last && records.spans.is_empty() {
                 return (elements, None);
             }
             end = end.saturating_add(step).min(text.len());
@@ -325,7 +327,7 @@ mod tests {
         let deep = format!("[{}{}]", "[".repeat(129), "]".repeat(129));
         for (text, num_elements, expected) in [
             ("", 0, "0 true expected '[' of a JSON array"),
-            ("{\"a\": 1}", 0, "0 false '{\"a\": 1}', expected '[' of a JSON array. Read a file"),
+            ("{\"a\": 1}", 0, "0 false '{\"a\": 1}', expected '[' of a JSON array. Read JSON"),
             ("[", 0, "1 true expected a value or ']'"),
             ("[{}", 0, "3 true expected ',' and a value, or ']'"),
             ("[{},", 0, "4 true expected ',' and a value, or ']'"),
@@ -364,9 +366,9 @@ mod tests {
             let text = format!("[{{}},{{}},{text}");
             let (all, wrong) = elements(text.as_bytes(), usize::MAX);
             for (number, (start, _)) in all.iter().enumerate() {
-                let mut found = ChunkRecords::default();
-                let fault = split(&text.as_bytes()[*start..], false, true, &mut found).err();
-                prop_assert_eq!(found.spans.len(), all.len() - number);
+                let mut records = ChunkRecords::default();
+                let fault = split(&text.as_bytes()[*start..], false, true, &mut records).err();
+                prop_assert_eq!(records.spans.len(), all.len() - number);
                 prop_assert_eq!(fault.is_some(), wrong.is_some());
             }
         }

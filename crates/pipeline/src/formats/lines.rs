@@ -106,7 +106,7 @@ impl RandomAccess for Lines {
     }
 }
 
-/// True if bytes with these before them are whole lines.
+/// True if bytes after these are complete lines.
 pub fn is_of_lines(lead: &[u8], frame: &[u8], is_last: bool) -> bool {
     let is_begin = lead.is_empty() || lead.ends_with(b"\n") || begin_of_text(lead) == lead.len();
     is_begin && (is_last || frame.last() == Some(&b'\n'))
@@ -125,28 +125,28 @@ impl Splitter {
 
 impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
-        let mut found = ChunkRecords::default();
+        let mut records = ChunkRecords::default();
         let mut start = 0;
         if at.offset_bytes == 0 {
             if let Some(error) = not_a_text(&self.file, chunk, is_last, self.skips_blank) {
-                found.fault = Some(error.into());
-                return found;
+                records.fault = Some(error.into());
+                return records;
             }
             start = begin_of_text(chunk);
         }
         for end in memchr_iter(b'\n', chunk) {
-            found.spans.push(line(chunk, start, end));
+            records.spans.push(line(chunk, start, end));
             start = end + 1;
         }
         if is_last && start < chunk.len() {
-            found.spans.push(line(chunk, start, chunk.len()));
+            records.spans.push(line(chunk, start, chunk.len()));
             start = chunk.len();
         }
-        found.used = start;
+        records.used = start;
         if self.skips_blank {
-            leave_out_blank(chunk, at, &mut found);
+            leave_out_blank(chunk, at, &mut records);
         }
-        found
+        records
     }
 }
 
@@ -155,15 +155,15 @@ fn is_blank(chunk: &[u8], span: Span) -> bool {
     chunk[span.start..][..span.length].trim_ascii_start().is_empty()
 }
 
-fn leave_out_blank(chunk: &[u8], at: RecordPosition, found: &mut ChunkRecords) {
-    if !found.spans.iter().any(|span| is_blank(chunk, *span)) {
+fn leave_out_blank(chunk: &[u8], at: RecordPosition, records: &mut ChunkRecords) {
+    if !records.spans.iter().any(|span| is_blank(chunk, *span)) {
         return;
     }
-    let next = at.record + found.spans.len() as u64;
-    let kept = (at.record..).zip(found.spans.drain(..)).filter(|(_, span)| !is_blank(chunk, *span));
+    let next = at.record + records.spans.len() as u64;
+    let kept = (at.record..).zip(records.spans.drain(..)).filter(|(_, span)| !is_blank(chunk, *span));
     let (of_records, spans) = kept.unzip();
-    found.spans = spans;
-    found.numbers = Some(Numbers { of_records, next });
+    records.spans = spans;
+    records.numbers = Some(Numbers { of_records, next });
 }
 
 /// The line in `start..end`, without the carriage return at its end.

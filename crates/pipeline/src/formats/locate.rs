@@ -21,10 +21,10 @@ static SEARCHES: std::sync::Mutex<VecDeque<(u64, Search)>> = std::sync::Mutex::n
 
 static NUM_LOCATORS: AtomicU64 = AtomicU64::new(0);
 
-/// Remembers the positions of some blocks of a file, and reads on from there.
+/// Remembers the positions of some blocks of a file, and continues reading from there.
 pub struct RecordLocator {
     format: Arc<dyn Format>,
-    known: Mutex<Known>,
+    positions: Mutex<Positions>,
     /// Its number among the locators of the process.
     id: u64,
     /// True once the file is known to be compressed: it can only be read from its beginning.
@@ -33,13 +33,13 @@ pub struct RecordLocator {
     searching: Mutex<()>,
 }
 
-/// Positions in ascending order, each at least `step` records after the one before.
-struct Known {
+/// Positions in ascending order, at least `step` records apart.
+struct Positions {
     positions: Vec<RecordPosition>,
     step: u64,
 }
 
-/// The records found in a file. Those near the ones found last cost no new read.
+/// The records found in a file. Records near the last ones found need no new read.
 #[derive(Default)]
 struct Search {
     /// Continues after the run found last.
@@ -51,30 +51,30 @@ struct Search {
 impl RecordLocator {
     /// No positions are remembered yet.
     pub fn new(format: Arc<dyn Format>) -> Self {
-        let known = Mutex::new(Known { positions: Vec::new(), step: 1 });
+        let positions = Mutex::new(Positions { positions: Vec::new(), step: 1 });
         let (id, is_compressed) = (NUM_LOCATORS.fetch_add(1, Relaxed), AtomicBool::new(false));
-        Self { format, known, id, is_compressed, searching: Mutex::new(()) }
+        Self { format, positions, id, is_compressed, searching: Mutex::new(()) }
     }
 
     /// Remembers the position of a block.
     pub fn remember(&self, position: RecordPosition) {
-        self.known.lock().remember(position);
+        self.positions.lock().remember(position);
     }
 
-    /// Removes the search of this locator from those that are kept.
+    /// Removes this locator's search from the kept searches.
     fn take_search(&self) -> Option<Search> {
         let mut searches = SEARCHES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let index = searches.iter().position(|(id, _)| *id == self.id)?;
         searches.remove(index).map(|(_, search)| search)
     }
 
-    /// Reads on until a record is found; from a remembered position on if that is nearer.
+    /// Reads until a record is found; from a remembered position if that is nearer.
     fn find(&self, search: &mut Search, file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
         let is_compressed = self.is_compressed.load(Relaxed);
         let before = match is_compressed {
-            // The records on the way are found with it.
-            true => self.known.lock().first(record),
-            false => self.known.lock().before(record),
+            // Records on the way are found too.
+            true => self.positions.lock().first(record),
+            false => self.positions.lock().before(record),
         };
         let near = before.record..=record;
         let mut scan = match search.scan.take().filter(|scan| near.contains(&scan.position().record)) {
@@ -110,7 +110,7 @@ impl Drop for RecordLocator {
     }
 }
 
-impl Known {
+impl Positions {
     fn remember(&mut self, position: RecordPosition) {
         if self.positions.len() == MOST_PLACES {
             let mut number = 0;
@@ -167,13 +167,13 @@ impl Locate for RecordLocator {
         }
         let _searching = self.searching.lock();
         let mut search = self.take_search().unwrap_or_default();
-        let found = search.get(record).or_else(|| self.find(&mut search, file, record));
+        let offset = search.get(record).or_else(|| self.find(&mut search, file, record));
         self.keep_search(search);
-        found
+        offset
     }
 
-    fn known(&self, _file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset> {
-        let RecordPosition { offset_bytes, record } = self.known.lock().before(record);
+    fn known_offset(&self, _file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset> {
+        let RecordPosition { offset_bytes, record } = self.positions.lock().before(record);
         Some(KnownOffset::From { record, offset_bytes })
     }
 }
@@ -197,16 +197,19 @@ mod tests {
 
     #[test]
     fn nearest_position_before_a_record_is_found_even_if_some_were_dropped() {
-        let mut known = Known { positions: Vec::new(), step: 1 };
-        let positions = 3 * MOST_PLACES as u64;
+        let mut positions = Positions { positions: Vec::new(), step: 1 };
+        let num_records = 3 * MOST_PLACES as u64;
         // Blocks may be remembered in any order.
         let order =
-            (0..positions).filter(|record| record % 2 == 0).chain((0..positions).filter(|record| record % 2 == 1));
-        order.for_each(|record| known.remember(RecordPosition { offset_bytes: 10 * record, record }));
-        assert!(known.positions.len() <= MOST_PLACES && known.positions.is_sorted_by_key(|position| position.record));
-        assert_eq!(known.before(0).record, 0);
-        for record in [1, 77, positions / 2, positions - 1] {
-            let before = known.before(record);
+            (0..num_records).filter(|record| record % 2 == 0).chain((0..num_records).filter(|record| record % 2 == 1));
+        order.for_each(|record| positions.remember(RecordPosition { offset_bytes: 10 * record, record }));
+        assert!(
+            positions.positions.len() <= MOST_PLACES
+                && positions.positions.is_sorted_by_key(|position| position.record)
+        );
+        assert_eq!(positions.before(0).record, 0);
+        for record in [1, 77, num_records / 2, num_records - 1] {
+            let before = positions.before(record);
             assert!(before.record <= record && record - before.record < 16, "{before:?}");
             assert_eq!(before.offset_bytes, 10 * before.record);
         }

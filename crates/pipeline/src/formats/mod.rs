@@ -16,7 +16,7 @@ mod tfrecord;
 mod tokens;
 mod whole;
 
-pub use arrow::reader::{ColumnKind, Constant, Wanted};
+pub use arrow::reader::{ColumnKind, Constant, TableQuery};
 pub use arrow::selection::{Condition, Op, Value};
 pub use csv::{Columns, Csv};
 pub(crate) use csv::{first_records, header_names};

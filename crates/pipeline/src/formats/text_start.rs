@@ -17,9 +17,9 @@ pub fn begin_of_text(start: &[u8]) -> usize {
 /// The error for a file with this beginning that is of another type than `expected`; `is_table` if an HTML page is an
 /// error too.
 pub fn other_content(file: &FileProvenance, start: &[u8], is_table: bool, expected: &str) -> Option<Error> {
-    let found = content(start).filter(|found| found.kind != Kind::Page || is_table)?;
-    let (name, remedy) = (file.name.text(), found.remedy());
-    Some(Error::invalid_argument(format!("{name}: it is {found}, expected {expected}. {remedy}")))
+    let detected = content(start).filter(|detected| detected.kind != Kind::Page || is_table)?;
+    let (name, remedy) = (file.name.text(), detected.remedy());
+    Some(Error::invalid_argument(format!("{name}: it is {detected}, expected {expected}. {remedy}")))
 }
 
 /// The error for a file with this beginning that cannot be read as lines of text; `is_table` if an
@@ -34,7 +34,8 @@ pub fn not_a_text(file: &FileProvenance, start: &[u8], is_whole: bool, is_table:
     let has_returns = memchr(b'\r', start).is_some_and(|position| position + 1 < start.len());
     (is_known && has_returns && memchr(b'\n', start).is_none()).then(|| {
         Error::invalid_argument(format!(
-            "{name}: its lines end with only \\r, expected \\n or \\r\\n. Convert it, with tr '\\r' '\\n' for example."
+            "{name}: its lines end with only \\r, expected \\n or \\r\\n. Convert it, for example with tr '\\r' \
+             '\\n'."
         ))
     })
 }

@@ -101,21 +101,21 @@ struct Splitter {
 
 impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
-        let mut found = ChunkRecords::default();
+        let mut records = ChunkRecords::default();
         loop {
             let position = RecordPosition {
-                offset_bytes: at.offset_bytes + found.used as u64,
-                record: at.record + found.spans.len() as u64,
+                offset_bytes: at.offset_bytes + records.used as u64,
+                record: at.record + records.spans.len() as u64,
             };
-            let rest = &chunk[found.used..];
+            let rest = &chunk[records.used..];
             match record(rest) {
                 Ok(Some(length)) => {
-                    found.spans.push(Span { start: found.used + HEADER_BYTES, length });
-                    found.used += HEADER_BYTES + length + FOOTER_BYTES;
+                    records.spans.push(Span { start: records.used + HEADER_BYTES, length });
+                    records.used += HEADER_BYTES + length + FOOTER_BYTES;
                 }
                 Ok(None) => {
-                    found.fault = (is_last && !rest.is_empty()).then(|| self.truncated(rest, position).into());
-                    return found;
+                    records.fault = (is_last && !rest.is_empty()).then(|| self.truncated(rest, position).into());
+                    return records;
                 }
                 Err(part) => {
                     let extent = match part {
@@ -125,8 +125,8 @@ impl Split for Splitter {
                             Some(Extent { num_bytes, num_records: 1 })
                         }
                     };
-                    found.fault = Some(Fault { error: self.corrupted(part, rest, position), extent });
-                    return found;
+                    records.fault = Some(Fault { error: self.corrupted(part, rest, position), extent });
+                    return records;
                 }
             }
         }
@@ -165,7 +165,7 @@ fn length(header: &[u8]) -> std::result::Result<Option<u64>, Part> {
 }
 
 /// The length of the record at the beginning of `bytes`, `None` if it is incomplete. Fails with the
-/// part whose checksum is wrong.
+/// part that has a wrong checksum.
 fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
     let Some(length) = length(bytes)? else { return Ok(None) };
     let Ok(length) = usize::try_from(length) else { return Ok(None) };
@@ -180,8 +180,8 @@ fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
 /// The type of a file that begins with these bytes, if not TFRecord. Compressed files are
 /// recognised elsewhere.
 fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
-    let found = content(rest).filter(|found| position.offset_bytes == 0 && *found != RECORDS)?;
-    Some(format!("It is {found}. {}", found.remedy()))
+    let detected = content(rest).filter(|detected| position.offset_bytes == 0 && *detected != RECORDS)?;
+    Some(format!("It is {detected}. {}", detected.remedy()))
 }
 
 impl Splitter {

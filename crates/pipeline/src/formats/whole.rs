@@ -12,7 +12,7 @@ use headrace_engine::tensor::shape::Shape;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The size that a file is estimated to have before it is read.
+/// The estimated size of a file before it is read.
 const EXPECTED_BYTES: usize = 128 * 1024;
 
 /// Whole files, as a path and their bytes.
@@ -91,7 +91,7 @@ impl Labelled {
 
 /// The file of each of `num_rows` rows.
 fn files(provenance: &Provenance, num_rows: usize) -> Result<Vec<Arc<FileProvenance>>> {
-    let unknown = || Error::internal("the path of a file is not known");
+    let unknown = || Error::internal("the path of a file is unknown");
     (0..num_rows).map(|row| provenance.get(row).map(|row_provenance| row_provenance.file).ok_or_else(unknown)).collect()
 }
 

@@ -1,9 +1,9 @@
 //! The borders of pieces of files: runs of whole records of about one size.
 //!
-//! Piece `k` has the records that begin from byte `k * block_bytes` up to byte
-//! `(k + 1) * block_bytes`, so pieces depend on the size of the file and of a block alone. Where
-//! lines end is searched for when a piece is read. Records of other formats are found by an index of
-//! the file, which is made when its first piece is read.
+//! Piece `k` has the records that begin from byte `k * block_bytes` up to byte `(k + 1) *
+//! block_bytes`, so pieces depend only on the size of the file and of a block. Where lines end is
+//! searched for when a piece is read. Records of other formats need an index of the file, which is
+//! created when its first piece is read.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::file_provenance::Layout;
@@ -28,7 +28,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const CHUNK_BYTES: u64 = 256 << 10;
 /// Bytes read after the end of a piece of a remote file for its last record, at first.
 const REMOTE_BEHIND_BYTES: u64 = 64 << 10;
-/// The least size of a block: a byte order mark and a byte more, so that it begins in piece 0.
+/// The minimum size of a block: a byte order mark and one more byte, so that the first record
+/// begins in piece 0.
 const LEAST_BYTES: u64 = 4;
 /// The first line of a text may begin after that.
 const BYTE_ORDER_MARK_BYTES: u64 = 3;
@@ -43,11 +44,11 @@ pub struct Borders {
     file: Arc<FileProvenance>,
     status: Status,
     block_bytes: u64,
-    /// The lock is held while the file is looked at, which happens once.
-    found: Mutex<Option<BorderSource>>,
+    /// The lock is held while the file is examined, which happens once.
+    source: Mutex<Option<BorderSource>>,
     /// For lines: the number of lines before each piece. Counted when it is needed.
     counts: Mutex<Option<Arc<[u64]>>>,
-    /// The memory that the borders of all files take.
+    /// The memory that the borders of all files use.
     held_bytes: Arc<AtomicUsize>,
     /// The file, if it is remote.
     remote: Option<Arc<Positioned>>,
@@ -95,8 +96,8 @@ impl Borders {
         held_bytes: &Arc<AtomicUsize>,
     ) -> Self {
         let (format, file, block_bytes) = (Arc::clone(format), Arc::clone(file), block_bytes.max(LEAST_BYTES));
-        let (found, counts, held_bytes) = (Mutex::default(), Mutex::default(), Arc::clone(held_bytes));
-        Self { format, file, status, block_bytes, found, counts, held_bytes, remote }
+        let (source, counts, held_bytes) = (Mutex::default(), Mutex::default(), Arc::clone(held_bytes));
+        Self { format, file, status, block_bytes, source, counts, held_bytes, remote }
     }
 
     /// The number of pieces, at least 1.
@@ -124,8 +125,8 @@ impl Borders {
         self.status.len == status.len && self.status.version == status.version
     }
 
-    /// Opens the file at a place, and checks that it is the same file. Small pieces share one open
-    /// file.
+    /// Opens the file at a position and checks that the file is unchanged. Small pieces share one
+    /// open file.
     fn open_at(&self, offset_bytes: u64, coming: Option<ComingBytes>, shared: &SharedHandle) -> Result<Source> {
         let ranged = |file, coming| Source::of_range(Ranged::new(file, self.status.len, offset_bytes, coming));
         if let Some(remote) = &self.remote {
@@ -163,31 +164,31 @@ impl Borders {
         Error::new(error.code(), format!("{}: {}", self.file.name.text(), error.message()))
     }
 
-    fn found(&self, files: &Arc<IndexFiles>) -> Result<BorderSource> {
-        let mut known = self.found.lock();
-        if let Some(found) = &*known {
-            return match found {
+    fn source(&self, files: &Arc<IndexFiles>) -> Result<BorderSource> {
+        let mut kept = self.source.lock();
+        if let Some(source) = &*kept {
+            return match source {
                 BorderSource::Indexed(_) if files.mode() == Mode::Off => Err(refused(&self.file)),
-                found => Ok(found.clone()),
+                source => Ok(source.clone()),
             };
         }
-        let found = self.look(files)?;
-        self.held_bytes.fetch_add(found.held_bytes(), Ordering::Relaxed);
-        Ok(known.insert(found).clone())
+        let source = self.look(files)?;
+        self.held_bytes.fetch_add(source.held_bytes(), Ordering::Relaxed);
+        Ok(kept.insert(source).clone())
     }
 
     /// Makes the next iteration look again.
     fn forget(&self) {
-        let num_bytes = self.found.lock().take().map_or(0, |found| found.held_bytes());
+        let num_bytes = self.source.lock().take().map_or(0, |source| source.held_bytes());
         self.held_bytes.fetch_sub(num_bytes, Ordering::Relaxed);
     }
 
-    /// True if an earlier iteration has found the borders by an index.
+    /// True if an earlier iteration found the borders through an index.
     pub(super) fn are_marked(&self) -> bool {
-        matches!(&*self.found.lock(), Some(BorderSource::Indexed(_)))
+        matches!(&*self.source.lock(), Some(BorderSource::Indexed(_)))
     }
 
-    /// True if this is of the same file as another status says.
+    /// True if the file still has this status.
     pub(super) fn is_of(&self, status: &Status) -> bool {
         self.is_same(status) && self.status.version.is_some()
     }
@@ -197,8 +198,8 @@ impl Borders {
         if self.num_pieces() == 1 {
             return Ok(BorderSource::Whole);
         }
-        let wanted = if self.format.is_of_lines() { CHUNK_BYTES } else { MARK_BYTES as u64 };
-        let mut start = self.room(wanted.min(self.status.len))?;
+        let num_bytes = if self.format.is_of_lines() { CHUNK_BYTES } else { MARK_BYTES as u64 };
+        let mut start = self.room(num_bytes.min(self.status.len))?;
         let file = self.open()?;
         self.read(&file, &mut start, 0)?;
         let is_plain = match access.codec() {
@@ -242,10 +243,10 @@ impl Borders {
         Ok(BorderSource::Indexed(IndexedBorders { starts: marks.into(), layout, index }))
     }
 
-    /// Fails if an index file has told the beginning of a piece, and no record is there.
+    /// Fails if no record begins where an index file claims that a piece begins.
     fn check(&self, index: &FileIndex, start: RecordPosition) -> Result<()> {
         let Some(access) = Arc::clone(&self.format).random_access() else { return Ok(()) };
-        // Reading tells damage of records that have a frame; a request would take as long.
+        // Reading reveals damage of framed records; checking would cost another request.
         if self.remote.is_some() && !access.has_lead() {
             return Ok(());
         }
@@ -277,7 +278,7 @@ impl Borders {
         file.read(buffer, offset_bytes).map_err(|error| Error::io(self.file.name.text(), &error))
     }
 
-    /// Opens piece `number` of `file`, at a position that a scan of it has had, if there is one.
+    /// Opens piece `number` of `file`, at an earlier position of a scan, if any.
     pub fn open_piece(
         &self,
         file: &Arc<FileProvenance>,
@@ -286,7 +287,7 @@ impl Borders {
         (files, shared): (&Arc<IndexFiles>, &SharedHandle),
     ) -> Result<Box<dyn Scan>> {
         let start = number * self.block_bytes;
-        let (at, end, layout) = match self.found(files)? {
+        let (at, end, layout) = match self.source(files)? {
             BorderSource::Whole if number == 0 => return self.format.open(file, from.unwrap_or_default()),
             BorderSource::Whole => (NO_RECORD, 0, None),
             BorderSource::Lines => {
@@ -323,7 +324,7 @@ impl Borders {
 
     /// The number of records before piece `number`, if they are counted from its beginning.
     pub(super) fn num_records_before(&self, number: u64, files: &Arc<IndexFiles>) -> Result<u64> {
-        match self.found(files)? {
+        match self.source(files)? {
             BorderSource::Lines => Ok(self.counts()?.get(number as usize).copied().unwrap_or(0)),
             BorderSource::Whole | BorderSource::Indexed(_) => Ok(0),
         }
@@ -331,8 +332,8 @@ impl Borders {
 
     /// The number of lines before each piece.
     fn counts(&self) -> Result<Arc<[u64]>> {
-        let mut known = self.counts.lock();
-        if let Some(counts) = &*known {
+        let mut kept = self.counts.lock();
+        if let Some(counts) = &*kept {
             return Ok(Arc::clone(counts));
         }
         let refused = |refusal: allocate::Refusal| refusal.at("the numbers of lines");
@@ -341,7 +342,7 @@ impl Borders {
         let (mut at, mut num_lines) = (0, 0);
         counts.push(0);
         for piece in 1..self.num_pieces() {
-            // The line feed from there on ends the line before the piece.
+            // The first line feed from there ends the line before the piece.
             let end = piece * self.block_bytes - 1;
             while at < end {
                 check_current()?;
@@ -353,7 +354,7 @@ impl Borders {
             counts.push(num_lines + 1);
         }
         self.held_bytes.fetch_add(size_of_val(&*counts), Ordering::Relaxed);
-        Ok(Arc::clone(known.insert(counts.into())))
+        Ok(Arc::clone(kept.insert(counts.into())))
     }
 }
 
@@ -365,8 +366,8 @@ impl Drop for Borders {
     }
 }
 
-/// The first number from `first` on for which a condition holds that then holds for all; `end` if
-/// there is none before it.
+/// The first number from `first` on that meets a condition, which then all later numbers meet;
+/// `end` if there is none before it.
 fn first_from(first: u64, end: u64, holds: impl Fn(u64) -> Result<bool>) -> Result<u64> {
     let (mut first, mut end) = (first, end);
     while first < end {
@@ -395,8 +396,8 @@ impl Scan for Nothing {
 #[cold]
 fn refused(file: &FileProvenance) -> Error {
     Error::invalid_argument(format!(
-        "shuffle: {}: the borders of its blocks are found through an index, but the pipeline has \
-         options(index=\"off\"). Remove that option, or use a window over whole files, without block_bytes",
+        "shuffle: {}: splitting it into blocks needs an index, but the pipeline has options(index=\"off\"). Remove \
+         that option, or use a window without block_bytes",
         file.name.text()
     ))
 }

@@ -1,4 +1,4 @@
-//! The places of the records of one file: from an index file, or found by a scan.
+//! The positions of the records of one file, from an index file or a scan.
 
 use super::index_files::{FoundIndex, IndexFiles, Mode, is_unchanged};
 use super::sidecar::{Identity, RecordSpan};
@@ -15,13 +15,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The places of the records of one file.
+/// The positions of the records of one file.
 #[derive(Debug)]
 pub struct FileIndex {
     file: Arc<FileProvenance>,
     status: Status,
     layout: Option<Arc<Layout>>,
-    found: PositionSource,
+    source: PositionSource,
 }
 
 #[derive(Debug)]
@@ -45,13 +45,14 @@ struct Indexed {
 }
 
 impl FileIndex {
-    /// Finds the places, unless `known` has those of the file's current content: in an index file,
-    /// or by a scan, after which an index file is written. Records after damage are skipped.
+    /// Returns `known` if it matches the file's current content. Otherwise finds the positions in
+    /// an index file, or by a scan, after which an index file is written. Records after damage are
+    /// skipped.
     pub fn of(
         access: &dyn RandomAccess,
         file: &Arc<FileProvenance>,
         begun: OpeningFile,
-        known: Option<Arc<Self>>,
+        kept: Option<Arc<Self>>,
         files: &Arc<IndexFiles>,
     ) -> Result<Arc<Self>> {
         let kind = access.kind();
@@ -59,42 +60,43 @@ impl FileIndex {
             return Err(refused(file));
         }
         let (input, status) = begun.wait()?;
-        if let Some(known) = known.as_ref().filter(|known| known.is_of(&status) && known.fits(access)) {
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.is_of(&status) && kept.fits(access)) {
             files.update(|report| report.num_kept += u64::from(kind.is_some()));
-            return Ok(Arc::clone(known));
+            return Ok(Arc::clone(kept));
         }
-        // Its time may have been set back. An index does not tell, but the earlier status does.
+        // Its time may have been set back. An index does not record this, but the earlier status
+        // does.
         let is_other =
-            known.is_some_and(|known| !known.is_of(&status) && Identity::of(&known.status) == Identity::of(&status));
+            kept.is_some_and(|kept| !kept.is_of(&status) && Identity::of(&kept.status) == Identity::of(&status));
         if !is_other && let Some(index) = Self::opened(access, file, &status, files)? {
             files.update(|report| report.num_opened += 1);
             return Ok(Arc::new(index));
         }
         let mut header_scan = HeaderScan::new(input, file, status.len)?;
         check_uncompressed(access.codec(), file, &mut header_scan)?;
-        // Another pipeline may take the compression from the content.
+        // Another pipeline may detect the compression from the content.
         let kind = kind.filter(|_| check_uncompressed(Codec::ByContent, file, &mut header_scan).is_ok());
         let identity = kind.as_ref().and_then(|_| files.begin(&status));
-        let found = access.scan(file, &mut header_scan)?;
+        let scan = access.scan(file, &mut header_scan)?;
         if let Some(kind) = kind {
             files.update(|report| {
                 report.num_scanned += 1;
                 report.scanned_bytes += status.len;
             });
-            let is_whole = found.faults.is_empty() && status.len > 0;
+            let is_whole = scan.faults.is_empty() && status.len > 0;
             if let Some(identity) = identity.filter(|_| is_whole)
                 && is_unchanged(&file.name, &status)?
             {
-                files.write(&file.name, &kind, &identity, &found);
+                files.write(&file.name, &kind, &identity, &scan);
             }
         }
-        let layout = found.layout.clone();
-        Ok(Arc::new(Self { file: Arc::clone(file), status, layout, found: PositionSource::Scanned(found) }))
+        let layout = scan.layout.clone();
+        Ok(Arc::new(Self { file: Arc::clone(file), status, layout, source: PositionSource::Scanned(scan) }))
     }
 
-    /// The places in the index file of a file, without a scan; `None` if there is none, or it is
-    /// not of the file's current content.
-    pub fn known(
+    /// The positions in the index file of a file, without a scan; `None` if there is no index, or
+    /// it does not match the file's current content.
+    pub fn from_index_file(
         access: &dyn RandomAccess,
         file: &Arc<FileProvenance>,
         files: &Arc<IndexFiles>,
@@ -102,8 +104,8 @@ impl FileIndex {
         let status = file.name.status()?;
         if status.is_regular && status.len == 0 && access.kind().is_some() {
             // An empty file has no records, and needs no index.
-            let found = PositionSource::Scanned(ScanResult::default());
-            return Ok(Some(Self { file: Arc::clone(file), status, layout: None, found }));
+            let source = PositionSource::Scanned(ScanResult::default());
+            return Ok(Some(Self { file: Arc::clone(file), status, layout: None, source }));
         }
         Self::opened(access, file, &status, files)
     }
@@ -124,7 +126,7 @@ impl FileIndex {
             return Ok(None);
         }
         let num_fields = index.sidecar.header().num_fields;
-        // If the header of a table is at fault, a scan says so.
+        // If the header of a table is invalid, a scan reports it.
         let Ok(layout) = access.layout(file) else { return Ok(None) };
         if layout.as_ref().is_some_and(|layout| layout.num_fields as u64 != num_fields) {
             return Ok(None);
@@ -138,7 +140,7 @@ impl FileIndex {
             is_replaced: AtomicBool::new(false),
         };
         let (file, status) = (Arc::clone(file), status.clone());
-        Ok(Some(Self { file, status, layout, found: PositionSource::Indexed(Box::new(indexed)) }))
+        Ok(Some(Self { file, status, layout, source: PositionSource::Indexed(Box::new(indexed)) }))
     }
 
     fn is_of(&self, status: &Status) -> bool {
@@ -152,21 +154,21 @@ impl FileIndex {
 
     /// The parts of the file that cannot be read. A file with an index has none.
     pub fn faults(&self) -> &[ScanFault] {
-        match &self.found {
-            PositionSource::Scanned(found) => &found.faults,
+        match &self.source {
+            PositionSource::Scanned(scan) => &scan.faults,
             PositionSource::Indexed(_) => &[],
         }
     }
 
     /// The number of records found.
     pub fn len(&self) -> u64 {
-        match &self.found {
-            PositionSource::Scanned(found) => found.offsets.len(),
+        match &self.source {
+            PositionSource::Scanned(scan) => scan.offsets.len(),
             PositionSource::Indexed(indexed) => indexed.index.sidecar.header().count,
         }
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -176,7 +178,7 @@ impl FileIndex {
         &self.file.name
     }
 
-    /// The status of the file when the places were found.
+    /// The status of the file when the positions were found.
     pub fn status(&self) -> &Status {
         &self.status
     }
@@ -188,36 +190,36 @@ impl FileIndex {
 
     /// The total number of bytes of all records.
     pub fn total_bytes(&self) -> u64 {
-        match &self.found {
-            PositionSource::Scanned(found) => found.offsets.total_bytes(),
+        match &self.source {
+            PositionSource::Scanned(scan) => scan.offsets.total_bytes(),
             PositionSource::Indexed(indexed) => indexed.index.sidecar.total_bytes(),
         }
     }
 
-    /// The memory that it takes, in bytes. Mapped pages do not count.
+    /// The memory that it uses, in bytes. Mapped pages do not count.
     pub fn memory_bytes(&self) -> usize {
-        match &self.found {
-            PositionSource::Scanned(found) => found.memory_bytes(),
+        match &self.source {
+            PositionSource::Scanned(scan) => scan.memory_bytes(),
             PositionSource::Indexed(indexed) => indexed.index.sidecar.memory_bytes(),
         }
     }
 
-    /// The path of the index file, if the places are from one.
+    /// The path of the index file, if the positions are from one.
     pub fn path(&self) -> Option<&Path> {
-        match &self.found {
+        match &self.source {
             PositionSource::Scanned(_) => None,
             PositionSource::Indexed(indexed) => Some(&indexed.index.path),
         }
     }
 
-    /// The place of record `index`, below [`FileIndex::len`]. If a part of the index file is
+    /// The position of record `index`, below [`FileIndex::len`]. If a part of the index file is
     /// damaged, the file is scanned.
     pub fn span(&self, access: &dyn RandomAccess, index: u64) -> Result<RecordSpan> {
-        match &self.found {
-            PositionSource::Scanned(found) => Ok(span_of(found, index)),
+        match &self.source {
+            PositionSource::Scanned(scan) => Ok(span_of(scan, index)),
             PositionSource::Indexed(indexed) => match indexed.span(index) {
                 Some(span) => Ok(span),
-                None => self.rescan(access, indexed).map(|found| span_of(found, index)),
+                None => self.rescan(access, indexed).map(|scan| span_of(scan, index)),
             },
         }
     }
@@ -228,10 +230,10 @@ impl FileIndex {
         Ok(RecordPosition { offset_bytes: range.start, record: number })
     }
 
-    /// Fails if record `index` is not at this place, which an index file has given: the index is
-    /// not of this file, though it says so.
+    /// Fails if record `index` is not at this position from an index file: then the index belongs
+    /// to another file, although its header matches.
     pub fn check(&self, access: &dyn RandomAccess, index: u64, span: &RecordSpan) -> Result<()> {
-        let PositionSource::Indexed(indexed) = &self.found else { return Ok(()) };
+        let PositionSource::Indexed(indexed) = &self.source else { return Ok(()) };
         match span_of(self.rescan(access, indexed)?, index) == *span {
             true => Ok(()),
             false => Err(self.foreign(indexed, &format!("record {index} is not at byte {}", span.range.start))),
@@ -241,39 +243,39 @@ impl FileIndex {
     /// Scans a file whose index is damaged, once.
     fn rescan<'a>(&self, access: &dyn RandomAccess, indexed: &'a Indexed) -> Result<&'a ScanResult> {
         let _scanning = indexed.scanning.lock();
-        if let Some(found) = indexed.rescanned.get() {
-            return Ok(found);
+        if let Some(scan) = indexed.rescanned.get() {
+            return Ok(scan);
         }
         let (input, status) = self.file.begin_parts(Some(&self.status))?.wait()?;
         if !self.is_of(&status) {
             let text = format!("{}: the file changed while it was read", self.file.name.text());
-            return Err(Error::failed_precondition(format!("{text}. Write the files before they are read")));
+            return Err(Error::failed_precondition(format!("{text}. Finish writing the files before you read them")));
         }
-        let found = access.scan(&self.file, &mut HeaderScan::new(input, &self.file, status.len)?)?;
+        let scan = access.scan(&self.file, &mut HeaderScan::new(input, &self.file, status.len)?)?;
         indexed.files.update(|report| {
             report.num_scanned += 1;
             report.scanned_bytes += status.len;
         });
-        // What is damaged is not found again, and what is foreign is not believed again.
+        // A damaged index is not found again, and a foreign one is not trusted again.
         indexed.index.remove();
-        if let Some(fault) = found.faults.first() {
+        if let Some(fault) = scan.faults.first() {
             return Err(fault.error.clone());
         }
         let header = indexed.index.sidecar.header();
-        let written = indexed.files.write(&self.file.name, &header.kind, &header.identity, &found);
+        let written = indexed.files.write(&self.file.name, &header.kind, &header.identity, &scan);
         indexed.is_replaced.store(written.is_some(), Ordering::Relaxed);
-        if found.offsets.len() != header.count {
-            let text = format!("the file has {} records, not {}", found.offsets.len(), header.count);
+        if scan.offsets.len() != header.count {
+            let text = format!("the file has {} records, not {}", scan.offsets.len(), header.count);
             return Err(self.foreign(indexed, &text));
         }
-        Ok(indexed.rescanned.get_or_init(|| found))
+        Ok(indexed.rescanned.get_or_init(|| scan))
     }
 
     #[cold]
     fn foreign(&self, indexed: &Indexed, text: &str) -> Error {
         let remedy = match indexed.is_replaced.load(Ordering::Relaxed) {
-            true => "A new one was written; start again.",
-            false => "Remove it, and start again.",
+            true => "A new index was written; start again.",
+            false => "Delete it, and start again.",
         };
         Error::failed_precondition(format!(
             "{}: the index does not belong to {}: {text}. {remedy}",
@@ -284,8 +286,8 @@ impl FileIndex {
 
     /// The number of record `index` of the file, if it is known without a scan.
     pub fn number(&self, index: u64) -> Option<u64> {
-        match &self.found {
-            PositionSource::Scanned(found) => Some(found.numbers.get(index)),
+        match &self.source {
+            PositionSource::Scanned(scan) => Some(scan.numbers.get(index)),
             PositionSource::Indexed(indexed) => indexed.span(index).map(|span| span.number),
         }
     }
@@ -294,32 +296,32 @@ impl FileIndex {
 impl Indexed {
     fn span(&self, index: u64) -> Option<RecordSpan> {
         match self.rescanned.get() {
-            Some(found) => Some(span_of(found, index)),
+            Some(scan) => Some(span_of(scan, index)),
             None => self.index.sidecar.span(index),
         }
     }
 }
 
-fn span_of(found: &ScanResult, index: u64) -> RecordSpan {
-    RecordSpan { range: found.offsets.range(index), number: found.numbers.get(index) }
+fn span_of(scan: &ScanResult, index: u64) -> RecordSpan {
+    RecordSpan { range: scan.offsets.range(index), number: scan.numbers.get(index) }
 }
 
 impl Locate for FileIndex {
     fn offset(&self, _file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
-        let found = match &self.found {
-            PositionSource::Scanned(found) => found,
+        let scan = match &self.source {
+            PositionSource::Scanned(scan) => scan,
             PositionSource::Indexed(indexed) => match indexed.rescanned.get() {
-                Some(found) => found,
+                Some(scan) => scan,
                 None => {
                     let sidecar = &indexed.index.sidecar;
                     return sidecar.span(sidecar.find(record)?).map(|span| span.range.start);
                 }
             },
         };
-        found.numbers.find(record, found.offsets.len()).map(|index| found.offsets.range(index).start)
+        scan.numbers.find(record, scan.offsets.len()).map(|index| scan.offsets.range(index).start)
     }
 
-    fn known(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset> {
+    fn known_offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset> {
         self.offset(file, record).map(KnownOffset::At)
     }
 }
@@ -327,7 +329,7 @@ impl Locate for FileIndex {
 #[cold]
 fn refused(file: &FileProvenance) -> Error {
     Error::invalid_argument(format!(
-        "shuffle: {}: its records are found through an index, but the pipeline has options(index=\"off\"). Remove that \
+        "shuffle: {}: finding its records needs an index, but the pipeline has options(index=\"off\"). Remove that \
          option, or use a window, such as shuffle(window=10_000)",
         file.name.text()
     ))
@@ -345,7 +347,7 @@ pub(super) fn check_uncompressed(codec: Codec, file: &FileProvenance, header_sca
     match codec {
         Codec::Known(Compression::None) => Ok(()),
         _ => Err(Error::invalid_argument(format!(
-            "shuffle: {}: the file is compressed, so its records cannot be reached one by one. Use a window, such as \
+            "shuffle: {}: the file is compressed, so its records cannot be accessed at random. Use a window, such as \
              shuffle(window=10_000), or decompress the files",
             file.name.text()
         ))),

@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number of remote files that are asked for their sizes at the same time.
+/// The number of remote files whose sizes are requested at the same time.
 const NUM_ASKED: usize = 64;
 
 /// A piece of a file.
@@ -25,7 +25,7 @@ pub struct FilePiece {
     pub borders: Arc<Borders>,
     /// Its number in the file.
     pub number: u64,
-    /// The index files that tell borders.
+    /// The index files that contain borders.
     pub index_files: Arc<IndexFiles>,
     /// The file, which its pieces share.
     pub shared: SharedHandle,
@@ -37,7 +37,7 @@ impl FilePiece {
         self.borders.num_pieces() > 1
     }
 
-    /// Opens it, at a position that a scan of it has had, if there is one.
+    /// Opens it, at an earlier position of a scan, if any.
     pub fn open(
         &self,
         file: &Arc<FileProvenance>,
@@ -91,7 +91,7 @@ impl FilePieces {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -137,11 +137,11 @@ impl KeptBorders {
             let mut kept = self.files.lock();
             for (file, (remote, status)) in files.iter().zip(statuses) {
                 let key = (source, file.name.bytes().clone());
-                let known = kept.get(&key).filter(|known| known.is_of(&status));
-                borders.push(match known {
-                    Some(known) => {
-                        index_files.update(|report| report.num_kept += u64::from(known.are_marked()));
-                        Arc::clone(known)
+                let kept_file = kept.get(&key).filter(|kept_file| kept_file.is_of(&status));
+                borders.push(match kept_file {
+                    Some(kept_file) => {
+                        index_files.update(|report| report.num_kept += u64::from(kept_file.are_marked()));
+                        Arc::clone(kept_file)
                     }
                     None => {
                         let new = Arc::new(Borders::new(format, file, (remote, status), block_bytes, &self.held_bytes));
@@ -162,7 +162,7 @@ impl KeptBorders {
         Ok(FilePieces { files: borders, ends, index_files: Arc::clone(index_files) })
     }
 
-    /// The memory that the borders take.
+    /// The memory that the borders use.
     pub fn held_bytes(&self) -> usize {
         self.held_bytes.load(Ordering::Relaxed)
     }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 /// The size of a block of a tar archive.
 const BLOCK_BYTES: u64 = 512;
 
-/// The index that another program has made of a file, if it is not older than the file and its
-/// places can be those of all records.
+/// The index that another program created for a file, if it is not older than the file and its
+/// positions are plausible.
 pub fn find(name: &FileName, identity: &Identity, kind: &str) -> Option<(PathBuf, Sidecar)> {
     let read = match kind {
         "tfrecords" => records,
@@ -26,7 +26,7 @@ pub fn find(name: &FileName, identity: &Identity, kind: &str) -> Option<(PathBuf
             (Some(Stamp::Modified { seconds, nanos }), Stamp::Modified { seconds: of, nanos: also }) => {
                 (seconds, nanos) < (*of, *also)
             }
-            // Times are not known of all remote files. What cannot be right is found all the same.
+            // Not all remote files have known times. Implausible indexes are detected anyway.
             _ => name.url().is_none(),
         };
         if is_older {
@@ -34,9 +34,9 @@ pub fn find(name: &FileName, identity: &Identity, kind: &str) -> Option<(PathBuf
         }
         let mut text = Vec::new();
         allocate::read_to_end(&mut input, &mut text).ok()?;
-        let found = read(str::from_utf8(&text).ok()?, identity.len)?;
+        let scan = read(str::from_utf8(&text).ok()?, identity.len)?;
         let mut bytes = Vec::new();
-        sidecar::write(&mut bytes, kind, identity, &found).ok()?;
+        sidecar::write(&mut bytes, kind, identity, &scan).ok()?;
         let path = index.url().map_or_else(|| index.path().into_owned(), PathBuf::from);
         Some((path, Sidecar::open(&bytes.into()).ok()?))
     })
@@ -57,18 +57,18 @@ fn names(name: &FileName) -> Vec<FileName> {
 
 /// A line "OFFSET SIZE" for each record of a file of `len` bytes, without gaps.
 fn records(text: &str, len: u64) -> Option<ScanResult> {
-    let mut found = ScanResult::default();
+    let mut scan = ScanResult::default();
     let mut at = 0_u64;
     for (line, number) in text.lines().zip(0..) {
         let (offset, size) = line.trim().split_once(' ')?;
         if offset.parse::<u64>().ok()? != at {
             return None;
         }
-        found.push(at, number).ok()?;
+        scan.push(at, number).ok()?;
         at = at.checked_add(size.trim().parse().ok()?)?;
     }
-    found.offsets.push(at).ok()?;
-    (at == len).then_some(found)
+    scan.offsets.push(at).ok()?;
+    (at == len).then_some(scan)
 }
 
 /// A line `v1.2 COUNT`, and for each sample a line with the extension, the offset, the size and,
@@ -81,15 +81,15 @@ fn samples(text: &str, len: u64) -> Option<ScanResult> {
         "v1.1" => 3,
         _ => return None,
     };
-    let mut found = ScanResult::default();
+    let mut scan = ScanResult::default();
     let mut end = 0_u64;
     for (line, number) in lines.zip(0..) {
         let words: Vec<_> = line.split_whitespace().collect();
         if words.is_empty() || !words.len().is_multiple_of(width) {
             return None;
         }
-        // The headers of a sample follow the data of the one before it.
-        found.push(end, number).ok()?;
+        // The headers of a sample follow the data of the previous sample.
+        scan.push(end, number).ok()?;
         for file in words.chunks_exact(width) {
             let (offset, size): (u64, u64) = (file[1].parse().ok()?, file[2].parse().ok()?);
             if offset < end.checked_add(BLOCK_BYTES)? || !offset.is_multiple_of(BLOCK_BYTES) {
@@ -98,16 +98,16 @@ fn samples(text: &str, len: u64) -> Option<ScanResult> {
             end = offset.checked_add(size)?.checked_next_multiple_of(BLOCK_BYTES)?;
         }
     }
-    found.offsets.push(end).ok()?;
-    (end <= len && found.offsets.len() == count.trim().parse::<u64>().ok()?).then_some(found)
+    scan.offsets.push(end).ok()?;
+    (end <= len && scan.offsets.len() == count.trim().parse::<u64>().ok()?).then_some(scan)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn offsets(found: Option<ScanResult>) -> Option<Vec<u64>> {
-        let offsets = found?.offsets;
+    fn offsets(scan: Option<ScanResult>) -> Option<Vec<u64>> {
+        let offsets = scan?.offsets;
         Some((0..=offsets.len()).map(|index| offsets.get(index)).collect())
     }
 
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn index_name_is_the_file_name_with_or_without_its_extension() {
-        let found = |name: &'static str| -> Vec<_> {
+        let names_of = |name: &'static str| -> Vec<_> {
             names(&FileName::new(name)).iter().map(|name| String::from_utf8_lossy(name.bytes()).into_owned()).collect()
         };
-        assert_eq!(found("d.x/a.tar"), ["d.x/a.tar.idx", "d.x/a.idx"]);
-        assert_eq!(found("d.x/a"), ["d.x/a.idx"]);
-        assert_eq!(found("d/.a"), ["d/.a.idx"]);
-        assert_eq!(found("a.idx"), ["a.idx.idx"]);
-        assert_eq!(found("s3://b/a.tar"), ["s3://b/a.tar.idx", "s3://b/a.idx"]);
-        assert!(found("http://h/a?b=c.tar").is_empty());
+        assert_eq!(names_of("d.x/a.tar"), ["d.x/a.tar.idx", "d.x/a.idx"]);
+        assert_eq!(names_of("d.x/a"), ["d.x/a.idx"]);
+        assert_eq!(names_of("d/.a"), ["d/.a.idx"]);
+        assert_eq!(names_of("a.idx"), ["a.idx.idx"]);
+        assert_eq!(names_of("s3://b/a.tar"), ["s3://b/a.tar.idx", "s3://b/a.idx"]);
+        assert!(names_of("http://h/a?b=c.tar").is_empty());
     }
 }

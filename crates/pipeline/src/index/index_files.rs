@@ -23,12 +23,12 @@ use std::time::{Duration, SystemTime};
 const MOST_NAME_BYTES: usize = 100;
 /// Two writes within this time may give a file the same time of change.
 const TICK: Duration = Duration::from_millis(20);
-/// The same where times are whole seconds.
+/// The same for times in whole seconds.
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
 /// Bytes written at once.
 const BUFFER_BYTES: usize = 1 << 18;
-/// Bytes of a remote index that are read before it is known to be of the file.
+/// The bytes of a remote index that are read to check that it belongs to the file.
 const START_BYTES: u64 = 64 << 10;
 
 /// The use of index files.
@@ -36,9 +36,9 @@ const START_BYTES: u64 = 64 << 10;
 pub enum Mode {
     /// They are read, and written after a scan.
     Auto,
-    /// Places are kept in memory alone.
+    /// Positions are kept only in memory.
     Memory,
-    /// There are no places: nothing is scanned.
+    /// There are no positions: nothing is scanned.
     Off,
 }
 
@@ -46,15 +46,15 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct IndexFiles {
     mode: Mode,
-    /// The directories for indexes that cannot be beside their files, the preferred one first.
+    /// The directories for indexes that cannot be next to their files, the preferred one first.
     directories: Vec<PathBuf>,
     report: Mutex<Report>,
 }
 
-/// Counts of the ways in which places of records were found.
+/// Counts how positions of records were found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The number of files whose places were known from an earlier iteration.
+    /// The number of files with positions from an earlier iteration.
     pub num_kept: u64,
     /// The number of files whose index was opened.
     pub num_opened: u64,
@@ -80,7 +80,7 @@ pub struct FoundIndex {
 }
 
 impl IndexFiles {
-    /// Indexes that cannot be beside their files are in the first of these directories that can be
+    /// Indexes that cannot be next to their files are in the first of these directories that can be
     /// written.
     pub fn new(mode: Mode, directories: Vec<PathBuf>) -> Self {
         Self { mode, directories, report: Mutex::default() }
@@ -129,16 +129,16 @@ impl IndexFiles {
             let sidecar = open(&path).ok().filter(|sidecar| is_wanted(sidecar.header()))?;
             Some(FoundIndex { path, sidecar })
         });
-        let found = here.or_else(|| self.find_remote(name, kind, is_wanted));
-        let found = found.or_else(|| {
+        let indexed = here.or_else(|| self.find_remote(name, kind, is_wanted));
+        let indexed = indexed.or_else(|| {
             let (path, sidecar) = idx_files::find(name, &identity, kind)?;
             Some(FoundIndex { path, sidecar })
         })?;
-        self.add_directory(&found.path);
-        Some(found)
+        self.add_directory(&indexed.path);
+        Some(indexed)
     }
 
-    /// The index beside a remote file, copied to a directory of this machine.
+    /// The index next to a remote file, copied to a directory of this machine.
     fn find_remote(&self, name: &FileName, kind: &str, is_wanted: impl Fn(&Header) -> bool) -> Option<FoundIndex> {
         let beside = remote_beside(name)?;
         let (mut input, _) = FileName::new(beside.clone()).open().ok()?;
@@ -158,8 +158,8 @@ impl IndexFiles {
         Sidecar::open(&start.into()).ok().map(|sidecar| FoundIndex { path: beside.into(), sidecar })
     }
 
-    /// Waits until a change of a file would change its time, so that what is read from now on is
-    /// the content at that time. `None` if that cannot be told of a file of this status.
+    /// Waits until a change of a file would change its modification time, so that later reads
+    /// return the content at that time. `None` if that is impossible for a file with this status.
     pub fn begin(&self, status: &Status) -> Option<Identity> {
         let identity = Identity::of(status).filter(|_| self.mode == Mode::Auto)?;
         let rest = rest_of_tick(&identity);
@@ -169,14 +169,14 @@ impl IndexFiles {
     }
 
     /// Writes the index of a file after a scan without faults, where it can be written. A failure
-    /// stands in the report.
-    pub fn write(&self, name: &FileName, kind: &str, identity: &Identity, found: &ScanResult) -> Option<PathBuf> {
+    /// is recorded in the report.
+    pub fn write(&self, name: &FileName, kind: &str, identity: &Identity, scan: &ScanResult) -> Option<PathBuf> {
         let mut failure = None;
         for path in self.paths(name, kind) {
             if is_of_another_kind(&path, kind, identity) {
                 continue;
             }
-            match write(&path, kind, identity, found) {
+            match write(&path, kind, identity, scan) {
                 Ok(()) => {
                     self.add_directory(&path);
                     self.update(|report| report.num_written += 1);
@@ -191,7 +191,7 @@ impl IndexFiles {
 }
 
 impl FoundIndex {
-    /// Removes it. A failure is ignored: what is damaged or foreign is not believed then either.
+    /// Removes it. A failure is ignored: a damaged or foreign index is not trusted then either.
     pub fn remove(&self) {
         if self.path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes()) {
             fs::remove_file(&self.path).unwrap_or_default();
@@ -209,31 +209,31 @@ pub fn open(path: &Path) -> io::Result<Sidecar> {
     Sidecar::open(&bytes).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
 }
 
-/// The time until a change of a file would give it another time of change than it has.
+/// The time until a change of a file would change its modification time.
 pub fn rest_of_tick(identity: &Identity) -> Duration {
     let Stamp::Modified { seconds, nanos } = identity.stamp else { return Duration::ZERO };
     let since = Duration::new(u64::try_from(seconds).unwrap_or_default(), nanos);
     let modified = SystemTime::UNIX_EPOCH.checked_add(since);
-    // A time in the future was set by somebody, or by another clock.
+    // A time in the future was set by a user or by another clock.
     let age = modified.and_then(|modified| SystemTime::now().duration_since(modified).ok());
     let tick = if nanos == 0 { COARSE_TICK } else { TICK };
     age.map_or(Duration::ZERO, |age| tick.saturating_sub(age))
 }
 
-/// Writes an index beside and renames it, so that others find the old one or the new one. It need
-/// not be on the disk at once: after a crash, its checksums tell.
-pub fn write(path: &Path, kind: &str, identity: &Identity, found: &ScanResult) -> io::Result<()> {
+/// Writes a temporary index and renames it, so that other programs see either the old or the new
+/// one. It need not reach the disk at once: after a crash, its checksums reveal damage.
+pub fn write(path: &Path, kind: &str, identity: &Identity, scan: &ScanResult) -> io::Result<()> {
     let (file, output) = replacement(path)?;
-    finish(file, output, kind, identity, found)
+    finish(file, output, kind, identity, scan)
 }
 
 /// As [`write`], for a name that may be a URL.
-pub fn write_named(name: &FileName, kind: &str, identity: &Identity, found: &ScanResult) -> io::Result<()> {
+pub fn write_named(name: &FileName, kind: &str, identity: &Identity, scan: &ScanResult) -> io::Result<()> {
     if name.url().is_none() {
-        return write(&name.path(), kind, identity, found);
+        return write(&name.path(), kind, identity, scan);
     }
     let (file, output) = AtomicFile::create(name)?;
-    finish(file, BufWriter::with_capacity(BUFFER_BYTES, output), kind, identity, found)
+    finish(file, BufWriter::with_capacity(BUFFER_BYTES, output), kind, identity, scan)
 }
 
 fn replacement(path: &Path) -> io::Result<(AtomicFile, BufWriter<Output<WrittenFile>>)> {
@@ -250,15 +250,15 @@ fn finish(
     mut output: BufWriter<Output<WrittenFile>>,
     kind: &str,
     identity: &Identity,
-    found: &ScanResult,
+    scan: &ScanResult,
 ) -> io::Result<()> {
-    sidecar::write(&mut output, kind, identity, found)?;
+    sidecar::write(&mut output, kind, identity, scan)?;
     output.flush()?;
     file.publish()
 }
 
-/// The name of the index to be made of a file, in a directory or beside it; `None` if there is no
-/// name beside it.
+/// The name for the index of a file, in a directory or next to the file; `None` if no name is
+/// possible next to it.
 pub fn target(name: &FileName, kind: &str, directory: Option<&Path>) -> Option<Vec<u8>> {
     if let Some(directory) = directory {
         return Some(directory.join(name_elsewhere(name, kind)).into_os_string().into_encoded_bytes());
@@ -269,19 +269,19 @@ pub fn target(name: &FileName, kind: &str, directory: Option<&Path>) -> Option<V
     }
 }
 
-/// The URL of an index beside a remote file, unless the URL is a query.
+/// The URL of an index next to a remote file, unless the URL is a query.
 fn remote_beside(name: &FileName) -> Option<String> {
     name.url().filter(|url| !url.contains(['?', '#'])).map(|url| format!("{url}{SUFFIX}"))
 }
 
-/// The path of an index beside its file.
+/// The path of an index next to its file.
 pub fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(SUFFIX);
     beside.into()
 }
 
-/// True if there is an index of this file for records of another kind, which somebody may use.
+/// True if there is an index of this file for another kind of records, which may be in use.
 fn is_of_another_kind(path: &Path, kind: &str, identity: &Identity) -> bool {
     open(path).is_ok_and(|sidecar| sidecar.header().kind != kind && sidecar.header().identity == *identity)
 }

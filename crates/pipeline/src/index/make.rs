@@ -22,7 +22,7 @@ pub fn make_index(access: &dyn RandomAccess, file: &Arc<FileProvenance>, target:
     let (input, status) = file.begin_parts(None)?.wait()?;
     let identity = Identity::of(&status).ok_or_else(|| {
         Error::failed_precondition(format!(
-            "{name}: the storage gives neither an ETag nor a modification time, so an outdated index could not be \
+            "{name}: the storage reports neither an ETag nor a modification time, so an outdated index could not be \
              detected. Copy the file to this machine"
         ))
     })?;
@@ -32,23 +32,23 @@ pub fn make_index(access: &dyn RandomAccess, file: &Arc<FileProvenance>, target:
     if let Some(count) = there(target, &kind, &identity) {
         return Ok((count, false));
     }
-    // What is read from now on is the content at that time of change.
+    // Data that is read from now on is the content at that modification time.
     std::thread::sleep(rest_of_tick(&identity));
     let mut input = HeaderScan::new(input, file, status.len)?;
     check_uncompressed(access.codec(), file, &mut input)?;
-    let found = access.scan(file, &mut input)?;
-    if let Some(fault) = found.faults.first() {
+    let scan = access.scan(file, &mut input)?;
+    if let Some(fault) = scan.faults.first() {
         return Err(fault.error.clone());
     }
     if !is_unchanged(&file.name, &status)? {
-        let text = "the file changed while it was read. Write the files before they are indexed";
+        let text = "the file changed while it was read. Finish writing the files before you index them";
         return Err(Error::failed_precondition(format!("{name}: {text}")));
     }
-    write_named(target, &kind, &identity, &found).map_err(|error| Error::io(target.text(), &error))?;
-    Ok((found.offsets.len(), true))
+    write_named(target, &kind, &identity, &scan).map_err(|error| Error::io(target.text(), &error))?;
+    Ok((scan.offsets.len(), true))
 }
 
-/// The number of records of an index that is of a file already.
+/// The number of records in an existing index of a file.
 fn there(target: &FileName, kind: &str, identity: &Identity) -> Option<u64> {
     let header = match target.url() {
         None => {

@@ -46,7 +46,7 @@ struct IndexedFile {
 
 /// A requested record.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct RecordRequest {
     /// Its position among the requested records.
     row: usize,
     file: usize,
@@ -83,8 +83,8 @@ impl RecordLookup {
     }
 
     /// The records of these numbers, in the order of their positions in the files.
-    fn wanted(&self, numbers: &[u64]) -> Result<Vec<Wanted>> {
-        let wanted = |(row, number): (usize, &u64)| {
+    fn requests(&self, numbers: &[u64]) -> Result<Vec<RecordRequest>> {
+        let request = |(row, number): (usize, &u64)| {
             let file = self.files.partition_point(|file| file.first <= *number) - 1;
             let IndexedFile { index, first, .. } = &self.files[file];
             let RecordSpan { range, number: record } = index.span(&*self.access, number - first)?;
@@ -93,28 +93,37 @@ impl RecordLookup {
                 true if range.start <= BYTE_ORDER_MARK_BYTES => range.start,
                 has_lead => u64::from(has_lead),
             };
-            Ok(Wanted { row, file, index: number - first, record, lead, start: range.start, end: range.end, at: 0 })
+            Ok(RecordRequest {
+                row,
+                file,
+                index: number - first,
+                record,
+                lead,
+                start: range.start,
+                end: range.end,
+                at: 0,
+            })
         };
-        let unsorted: Vec<_> = numbers.iter().enumerate().map(wanted).collect::<Result<_>>()?;
+        let unsorted: Vec<_> = numbers.iter().enumerate().map(request).collect::<Result<_>>()?;
         let order = order::by_key(unsorted.len(), |index| (unsorted[index].file, unsorted[index].start));
         Ok(order.into_iter().map(|index| unsorted[index]).collect())
     }
 
     /// Reads the requested records into one buffer.
-    fn fetch(&self, wanted: &mut [Wanted]) -> Result<Vec<u8>> {
-        let is_near = |one: &Wanted, other: &Wanted| self.is_near(one, other);
+    fn fetch(&self, requests: &mut [RecordRequest]) -> Result<Vec<u8>> {
+        let is_near = |one: &RecordRequest, other: &RecordRequest| self.is_near(one, other);
         let mut num_bytes = 0;
-        for run in wanted.chunk_by_mut(is_near) {
+        for run in requests.chunk_by_mut(is_near) {
             let start = run[0].start - run[0].lead;
-            run.iter_mut().for_each(|wanted| wanted.at = num_bytes + (wanted.start - start) as usize);
+            run.iter_mut().for_each(|request| request.at = num_bytes + (request.start - start) as usize);
             num_bytes += (run[run.len() - 1].end - start) as usize;
         }
         let mut buffer = allocate::zeros(num_bytes).map_err(|refusal| refusal.at("records of files"))?;
         let mut coming = Vec::new();
         let mut rest = &mut buffer[..];
-        for of_file in wanted.chunk_by(|one, other| one.file == other.file) {
+        for of_file in requests.chunk_by(|one, other| one.file == other.file) {
             let (first, indexed_file) = (&of_file[0], &self.files[of_file[0].file]);
-            let range = |run: &[Wanted]| run[0].start - run[0].lead..run[run.len() - 1].end;
+            let range = |run: &[RecordRequest]| run[0].start - run[0].lead..run[run.len() - 1].end;
             let ranges = || of_file.chunk_by(is_near).map(range);
             let mut parts = SmallVec::<[&mut [u8]; 8]>::new();
             for range in ranges() {
@@ -139,54 +148,54 @@ impl RecordLookup {
     }
 
     /// Fails if an index file is not of its file, which is why a record cannot be read.
-    fn check_indexes(&self, wanted: &[Wanted]) -> Result<()> {
-        wanted.iter().try_for_each(|wanted| self.check_span(wanted))
+    fn check_indexes(&self, requests: &[RecordRequest]) -> Result<()> {
+        requests.iter().try_for_each(|request| self.check_span(request))
     }
 
-    fn check_span(&self, wanted: &Wanted) -> Result<()> {
-        let span = RecordSpan { range: wanted.start..wanted.end, number: wanted.record };
-        self.files[wanted.file].index.check(&*self.access, wanted.index, &span)
+    fn check_span(&self, request: &RecordRequest) -> Result<()> {
+        let span = RecordSpan { range: request.start..request.end, number: request.record };
+        self.files[request.file].index.check(&*self.access, request.index, &span)
     }
 
     /// The records in a buffer.
-    fn block(&self, wanted: &[Wanted], buffer: Vec<u8>) -> Result<Block> {
-        let mut indices: Vec<_> = wanted.iter().map(|_| 0).collect();
-        wanted.iter().enumerate().for_each(|(index, wanted)| indices[wanted.row] = index);
-        let wanted = || indices.iter().map(|index| &wanted[*index]);
+    fn block(&self, requests: &[RecordRequest], buffer: Vec<u8>) -> Result<Block> {
+        let mut indices: Vec<_> = requests.iter().map(|_| 0).collect();
+        requests.iter().enumerate().for_each(|(index, request)| indices[request.row] = index);
+        let ordered = || indices.iter().map(|index| &requests[*index]);
         let mut spans = allocate::room(indices.len()).map_err(|refusal| refusal.at("records of files"))?;
         let mut provenance = ProvenanceBuilder::default();
-        for wanted in wanted() {
-            let file = &self.files[wanted.file].file;
-            let frame = &buffer[wanted.at..][..(wanted.end - wanted.start) as usize];
-            let at = RecordPosition { offset_bytes: wanted.start, record: wanted.record };
-            self.check(wanted, &buffer[..wanted.at], frame)?;
+        for request in ordered() {
+            let file = &self.files[request.file].file;
+            let frame = &buffer[request.at..][..(request.end - request.start) as usize];
+            let at = RecordPosition { offset_bytes: request.start, record: request.record };
+            self.check(request, &buffer[..request.at], frame)?;
             let Span { start, length } = self.access.unframe(file, frame, at)?;
-            spans.push(Span { start: wanted.at + start, length });
-            provenance.push_record(file, wanted.record);
+            spans.push(Span { start: request.at + start, length });
+            provenance.push_record(file, request.record);
         }
         let provenance = provenance.finish();
-        let offsets: Vec<_> = wanted().map(|wanted| wanted.start).collect();
+        let offsets: Vec<_> = ordered().map(|request| request.start).collect();
         let columns = self.access.columns(Text::new(buffer.into(), spans), &offsets, &provenance)?;
         Block::new(columns, indices.len(), provenance)
     }
 
-    /// Fails if an index file has given the place of something else than this record. `before` ends
-    /// where the record begins.
-    fn check(&self, wanted: &Wanted, before: &[u8], frame: &[u8]) -> Result<()> {
-        let index = &self.files[wanted.file].index;
+    /// Fails if an index file has a wrong position for this record. `before` ends where the record
+    /// begins.
+    fn check(&self, request: &RecordRequest, before: &[u8], frame: &[u8]) -> Result<()> {
+        let index = &self.files[request.file].index;
         if index.path().is_none() {
             return Ok(());
         }
-        let lead = &before[before.len() - (wanted.lead as usize).min(before.len())..];
-        let is_last = wanted.end == index.status().len;
+        let lead = &before[before.len() - (request.lead as usize).min(before.len())..];
+        let is_last = request.end == index.status().len;
         if self.access.is_record(lead, frame, is_last) {
             return Ok(());
         }
-        self.check_span(wanted)
+        self.check_span(request)
     }
 
-    /// True if two records are read at once; the first must not come after the second.
-    fn is_near(&self, one: &Wanted, other: &Wanted) -> bool {
+    /// True if two records are read in one request; the first must not be after the second.
+    fn is_near(&self, one: &RecordRequest, other: &RecordRequest) -> bool {
         if one.file != other.file {
             return false;
         }
@@ -209,12 +218,12 @@ impl RecordLookup {
     }
 }
 
-fn failed(file: &FileProvenance, first: &Wanted, error: &io::Error) -> Error {
+fn failed(file: &FileProvenance, first: &RecordRequest, error: &io::Error) -> Error {
     let name = file.name.text();
     match error.kind() {
         ErrorKind::UnexpectedEof => Error::data_loss(format!(
-            "{name}: {}, at {}, or a later one ends past the end of the file, which became shorter while it was \
-             read. Write the files before they are read",
+            "{name}: {}, at {}, or a later one extends past the end of the file, which became shorter while it was \
+             read. Finish writing the files before you read them",
             file.record_name(first.record),
             first.start
         )),
@@ -228,9 +237,9 @@ impl Indexed for RecordLookup {
     }
 
     fn read(&self, numbers: &[u64]) -> Result<Block> {
-        let mut wanted = self.wanted(numbers)?;
-        let buffer = self.fetch(&mut wanted)?;
-        self.block(&wanted, buffer).map_err(|error| match self.check_indexes(&wanted) {
+        let mut requests = self.requests(numbers)?;
+        let buffer = self.fetch(&mut requests)?;
+        self.block(&requests, buffer).map_err(|error| match self.check_indexes(&requests) {
             Ok(()) => error,
             Err(foreign) => foreign,
         })

@@ -1,4 +1,4 @@
-//! Index files, `NAME.hrindex`: the places of the records of one file, to be mapped into memory.
+//! Index files, `NAME.hrindex`: the positions of the records of one file, to be mapped into memory.
 //!
 //! A header, the offset of each record and the end of the last one, the numbers of the records if
 //! some are skipped, and a checksum for each 4 KiB of those tables, all little-endian. The header
@@ -23,7 +23,7 @@ const MAGIC: [u8; 8] = *b"\x89HRINDEX";
 const VERSION: u32 = 1;
 /// The length of the header without its texts.
 const FIXED_BYTES: usize = 96;
-/// The place of the header's checksum.
+/// The position of the header's checksum.
 const SUM: Range<usize> = 16..20;
 /// The longest header; a longer one is not an index.
 const MOST_HEADER_BYTES: usize = 64 << 10;
@@ -54,7 +54,7 @@ pub enum Stamp {
 }
 
 impl Identity {
-    /// The identity of a file with this status; `None` if changes of it cannot be told.
+    /// The identity of a file with this status; `None` if changes of the file cannot be detected.
     pub fn of(status: &Status) -> Option<Self> {
         let stamp = match status.version.as_ref()? {
             Version::Modified(modified) | Version::Local { modified, .. } => Stamp::modified(*modified),
@@ -82,10 +82,10 @@ impl Stamp {
     }
 }
 
-/// The description of a file in its index, apart from the places.
+/// The description of a file in its index, without the positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The format of the records, with all that their places depend on.
+    /// The format of the records, with everything that their positions depend on.
     pub kind: String,
     /// The file.
     pub identity: Identity,
@@ -106,7 +106,7 @@ pub struct Sidecar {
     /// The tables, and the checksums after them.
     tables: Bytes,
     sums: Bytes,
-    /// The place of the numbers in the tables.
+    /// The position of the numbers in the tables.
     numbers: usize,
     /// A bit for each run that was checked, and one for each that is damaged.
     checked: Box<[AtomicU64]>,
@@ -138,7 +138,7 @@ impl Sizes {
     }
 }
 
-/// The header of an index, and what it says of its tables.
+/// The header of an index, and the layout of its tables.
 struct Begin {
     header: Header,
     bytes: usize,
@@ -150,7 +150,7 @@ impl Begin {
     fn of(bytes: &[u8]) -> Result<Self, &'static str> {
         let fixed = bytes.get(..FIXED_BYTES).ok_or("it is cut short")?;
         if fixed[..8] != MAGIC {
-            return Err("it does not begin as an index does");
+            return Err("it does not start like an index");
         }
         if word(fixed, 8) != VERSION {
             return Err("it is of another version of headrace");
@@ -212,8 +212,8 @@ impl Sidecar {
         };
         match this.offset(0).zip(this.offset(count)) {
             Some((first, end)) if first <= end && end <= this.header.identity.len => Ok(this),
-            Some(_) => Err("its offsets are not in the file"),
-            None => Err("its places are damaged"),
+            Some(_) => Err("its offsets are outside the file"),
+            None => Err("its positions are damaged"),
         }
     }
 
@@ -222,7 +222,7 @@ impl Sidecar {
         &self.header
     }
 
-    /// The place of record `index`; `None` if that part of the index is damaged.
+    /// The position of record `index`; `None` if that part of the index is damaged.
     pub fn span(&self, index: u64) -> Option<RecordSpan> {
         let range = self.offset(index)?..self.offset(index.checked_add(1)?)?;
         let number = match self.widths.1 {
@@ -242,8 +242,8 @@ impl Sidecar {
         let (mut first, mut end) = (0, self.header.count);
         while first < end {
             let middle = first + (end - first) / 2;
-            let found = self.span(middle)?.number;
-            match found.cmp(&number) {
+            let span_number = self.span(middle)?.number;
+            match span_number.cmp(&number) {
                 std::cmp::Ordering::Less => first = middle + 1,
                 std::cmp::Ordering::Equal => return Some(middle),
                 std::cmp::Ordering::Greater => end = middle,
@@ -252,7 +252,8 @@ impl Sidecar {
         None
     }
 
-    /// True if records are numbered from 0 and begin at one of these places, if there are any.
+    /// True if records are numbered from 0 and the first begins at one of these positions, if there
+    /// are any.
     pub fn is_dense(&self, first: &[u64]) -> bool {
         let begin = self.offset(0);
         let is_first = self.header.count == 0 || begin.is_some_and(|begin| first.contains(&begin));
@@ -304,7 +305,7 @@ impl Sidecar {
         if self.sums.get(4 * run..4 * run + 4).map(|sum| word(sum, 0)) != Some(crc32c(bytes)) {
             return false;
         }
-        // Only a rising table has places of records.
+        // Only an ascending table contains positions of records.
         let width = self.widths.0;
         let end = (self.header.count as usize + 1) * width;
         let offsets = &bytes[..bytes.len().min(end.saturating_sub(begin))];
@@ -336,31 +337,31 @@ fn header_sum(header: &[u8]) -> u32 {
     crc32c_append(crc32c(&header[..SUM.start]), &header[SUM.end..])
 }
 
-/// Writes the index of a file in which a scan has found no fault.
-pub fn write(to: &mut impl Write, kind: &str, identity: &Identity, found: &ScanResult) -> io::Result<()> {
+/// Writes the index of a file that a scan found undamaged.
+pub fn write(to: &mut impl Write, kind: &str, identity: &Identity, scan: &ScanResult) -> io::Result<()> {
     let unwritable = || io::Error::from(ErrorKind::InvalidInput);
-    let count = found.offsets.len();
-    if found.offsets.num_pushed() != count + 1 {
+    let count = scan.offsets.len();
+    if scan.offsets.num_pushed() != count + 1 {
         return Err(unwritable());
     }
-    let end = found.offsets.get(count);
+    let end = scan.offsets.get(count);
     let width = |most: u64| if u32::try_from(most).is_ok() { 4 } else { 8 };
-    let (first_number, number_width) = match &found.numbers {
+    let (first_number, number_width) = match &scan.numbers {
         Numbers::From(first) => (*first, 0),
         numbers => (0, width(count.checked_sub(1).map_or(0, |last| numbers.get(last)))),
     };
     let widths = (width(end), number_width);
     let sizes = Sizes::of(count, widths).ok_or_else(unwritable)?;
-    let num_fields = found.layout.as_ref().map_or(0, |layout| layout.num_fields as u64);
+    let num_fields = scan.layout.as_ref().map_or(0, |layout| layout.num_fields as u64);
     to.write_all(&header(kind, identity, count, widths, first_number, num_fields).ok_or_else(unwritable)?)?;
     let mut runs = Runs { to, run: Vec::new(), sums: Vec::new() };
-    (0..count).try_for_each(|index| runs.push(found.offsets.range(index).start, widths.0))?;
+    (0..count).try_for_each(|index| runs.push(scan.offsets.range(index).start, widths.0))?;
     runs.push(end, widths.0)?;
     if !(count as usize + 1).saturating_mul(widths.0).is_multiple_of(8) {
         runs.push(0, 4)?;
     }
     if number_width > 0 {
-        (0..count).try_for_each(|index| runs.push(found.numbers.get(index), number_width))?;
+        (0..count).try_for_each(|index| runs.push(scan.numbers.get(index), number_width))?;
     }
     runs.end()?;
     let sums = std::mem::take(&mut runs.sums);
@@ -437,11 +438,11 @@ mod tests {
     }
 
     fn written(offsets: &[u64], numbers: &[u64], identity: &Identity) -> Vec<u8> {
-        let mut found = ScanResult::default();
-        offsets.iter().zip(numbers).for_each(|(offset, number)| found.push(*offset, *number).unwrap());
-        found.offsets.push(offsets[offsets.len() - 1]).unwrap();
+        let mut scan = ScanResult::default();
+        offsets.iter().zip(numbers).for_each(|(offset, number)| scan.push(*offset, *number).unwrap());
+        scan.offsets.push(offsets[offsets.len() - 1]).unwrap();
         let mut bytes = Vec::new();
-        write(&mut bytes, "lines", identity, &found).unwrap();
+        write(&mut bytes, "lines", identity, &scan).unwrap();
         bytes
     }
 
@@ -494,7 +495,7 @@ mod tests {
     #[test]
     fn invalid_positions_are_rejected_despite_valid_checksums() {
         let beyond = written(&[0, 5, 90], &[0, 1], &identity(89));
-        assert_eq!(Sidecar::open(&beyond.into()).unwrap_err(), "its offsets are not in the file");
+        assert_eq!(Sidecar::open(&beyond.into()).unwrap_err(), "its offsets are outside the file");
         for offsets in [[0, 9, 5, 20], [0, 5, 5, 20], [0, 40, 5, 20]] {
             let sidecar = Sidecar::open(&written(&offsets, &[0, 1, 2], &identity(50)).into());
             assert!(sidecar.is_err() || !sidecar.unwrap().is_whole());

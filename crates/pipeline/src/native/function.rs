@@ -19,8 +19,8 @@ pub struct Function {
     pub inputs: Vec<usize>,
     /// The program for one row; it is fed the arguments.
     pub program: Arc<Program>,
-    /// Programs that compute the same for all rows of a block in fewer calls, if the rows have one
-    /// shape; empty if there are none.
+    /// Programs that compute all rows of a block in fewer calls, if the rows have one shape; empty
+    /// if there are none.
     pub segments: Vec<Segment>,
     /// For each fetch of the program, the number of the value that equals it after the last
     /// segment.
@@ -68,8 +68,8 @@ impl Function {
 
     /// The results, row by row.
     fn call_each(&self, rows: &Rows) -> Result<Vec<Column>> {
-        let given: Vec<_> = self.inputs.iter().map(|column| Value::Input(*column)).collect();
-        let inputs: Vec<_> = given.iter().collect();
+        let arguments: Vec<_> = self.inputs.iter().map(|column| Value::Input(*column)).collect();
+        let inputs: Vec<_> = arguments.iter().collect();
         if self.is_batched {
             let mut batches: Vec<Vec<Column>> = self.results.iter().map(|_| Vec::new()).collect();
             looped(&self.program, &inputs, rows, self.is_random, |result, batch| {
@@ -86,8 +86,8 @@ impl Function {
     fn call_segments(&self, rows: &Rows) -> Result<Vec<Column>> {
         let mut values: Vec<_> = self.inputs.iter().map(|column| Value::Input(*column)).collect();
         for segment in &self.segments {
-            let made = segment.run(&mut values, rows, self.is_random)?;
-            values.extend(made.into_iter().map(Value::Computed));
+            let outputs = segment.run(&mut values, rows, self.is_random)?;
+            values.extend(outputs.into_iter().map(Value::Computed));
         }
         let result = |value: &usize| match values.get(*value) {
             Some(Value::Computed(column)) => Ok(column.clone()),
@@ -115,7 +115,11 @@ impl Segment {
         let fetched = self.program.run(feeds, &Run::new(&cancellation))?;
         let column = |value: Tensor| match value.shape().first() {
             Some(length) if *length == rows.len() => value.into_materialised().map(Column::Dense),
-            _ => Err(Error::internal(format!("{} rows gave a value of shape {}", rows.len(), value.shape()))),
+            _ => Err(Error::internal(format!(
+                "a function of {} rows returned a value of shape {}",
+                rows.len(),
+                value.shape()
+            ))),
         };
         fetched.into_iter().map(column).collect()
     }

@@ -11,7 +11,7 @@ use headrace_engine::tensor::shape::Shape;
 /// A column under construction. As long as all rows have one type and one shape they are stored end
 /// to end, so that a row is copied once, and deferred floats are computed straight into the column.
 pub struct Stacking {
-    /// The number of rows to come.
+    /// The number of remaining rows.
     num_rows: usize,
     rows: Rows,
 }
@@ -19,8 +19,8 @@ pub struct Stacking {
 enum Rows {
     /// Rows of one type and shape, and their number.
     Alike { dtype: DType, shape: Shape, values: Values, count: usize },
-    /// Rows whose shapes or types differ, or for which there is no memory all at once. Also used
-    /// for no rows.
+    /// Rows with different shapes or types, or too large to allocate at once. Also used for no
+    /// rows.
     Each(Vec<Tensor>),
 }
 
@@ -84,7 +84,7 @@ impl Rows {
 }
 
 impl Values {
-    /// Room for `num_rows` rows like this one; `None` if memory for so many is impossible.
+    /// Room for `num_rows` rows like this one; `None` if they can never fit into memory.
     fn room(row: &Tensor, num_rows: usize) -> Option<Self> {
         let shape = row.shape().batched(num_rows);
         let room = allocate::elements(row.dtype(), &shape);

@@ -1,4 +1,4 @@
-//! Caches rows in memory, so that the stages before are computed once.
+//! Caches rows in memory, so that the earlier stages run only once.
 
 use crate::blocks::block::{Block, Pass, RowProvenance};
 use crate::blocks::indexed::Indexed;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The content of one `cache()`. Lives as long as the description.
 #[derive(Default)]
 pub struct Store {
-    found: Mutex<StoredPasses>,
+    passes: Mutex<StoredPasses>,
     /// True if a shuffle of all rows keeps them, and not a `cache()`.
     is_of_shuffle: bool,
 }
@@ -48,23 +48,23 @@ impl Store {
 
     /// The rows of a whole pass, if a pass has finished.
     pub fn get(&self) -> Option<Arc<Cached>> {
-        self.found.lock().whole.clone()
+        self.passes.lock().whole.clone()
     }
 
     fn begun(&self) -> Option<Arc<Cached>> {
-        self.found.lock().begun.clone()
+        self.passes.lock().begun.clone()
     }
 
     fn keep_whole(&self, kept: StoredBlocks, budget: &Arc<Budget>) {
         let whole = Arc::new(Cached { kept, budget: Arc::clone(budget) });
-        *self.found.lock() = StoredPasses { whole: Some(whole), begun: None };
+        *self.passes.lock() = StoredPasses { whole: Some(whole), begun: None };
     }
 
     fn keep_begun(&self, kept: StoredBlocks, budget: Arc<Budget>) {
-        let mut found = self.found.lock();
+        let mut passes = self.passes.lock();
         let num_rows = |cached: &Arc<Cached>| cached.kept.num_rows();
-        if found.whole.is_none() && found.begun.as_ref().map_or(0, num_rows) < kept.num_rows() {
-            found.begun = Some(Arc::new(Cached { kept, budget }));
+        if passes.whole.is_none() && passes.begun.as_ref().map_or(0, num_rows) < kept.num_rows() {
+            passes.begun = Some(Arc::new(Cached { kept, budget }));
         }
     }
 }
@@ -106,13 +106,13 @@ impl StoredBlocks {
         let limit = budget.limit_bytes();
         let text = match self.is_of_shuffle {
             true => format!(
-                "shuffle: all rows of the Parquet files are kept, which takes {needed}, expected at most the {limit} of \
-                 memory_bytes. Read fewer columns, raise options(memory_bytes=...), or give a window, such as \
-                 shuffle(window=10_000)"
+                "shuffle: keeping all rows of the Parquet files in memory needs {needed}, expected at most the \
+                 {limit} of memory_bytes. Read fewer columns, raise options(memory_bytes=...), or use a window, such \
+                 as shuffle(window=10_000)"
             ),
             false => format!(
-                "cache needs {needed}, expected at most the {limit} of memory_bytes. Raise options(memory_bytes=...), keep \
-                 less (select components, cache before the examples are decoded), or remove cache"
+                "cache needs {needed}, expected at most the {limit} of memory_bytes. Raise options(memory_bytes=...), \
+                 cache less (select components, or cache before decoding), or remove cache"
             ),
         };
         Error::new(Code::ResourceExhausted, text)
@@ -150,14 +150,14 @@ pub struct CacheWriter {
     /// Rows cached in another iteration, charged once to the budget of this one.
     begun: Option<Arc<Cached>>,
     _charge: Option<Charge>,
-    /// True if other passes can continue where this one is left.
+    /// True if other passes can continue where this pass stops.
     is_ordered: bool,
 }
 
 impl CacheWriter {
     /// The rows of a whole pass, which is cached in `store`. They are returned as rows of `pass`.
-    /// `start` makes the input node, which begins at a checkpoint. With `in_any_order`, the rows
-    /// may come in any order.
+    /// `start` creates the input node at a checkpoint. With `in_any_order`, the rows may come in
+    /// any order.
     pub fn new(
         start: impl FnOnce(&Checkpoint) -> Result<Box<dyn Node>>,
         store: Arc<Store>,
@@ -197,11 +197,11 @@ impl CacheWriter {
     /// The next cached output that was not returned yet.
     fn kept(&mut self) -> Option<Poll> {
         let (block, skip_event) = &mut self.next;
-        if let Some((num_blocks, found)) = self.kept.skip_events.get(*skip_event)
+        if let Some((num_blocks, event)) = self.kept.skip_events.get(*skip_event)
             && num_blocks == block
         {
             *skip_event += 1;
-            return Some(Poll::SkipEvent(found.clone()));
+            return Some(Poll::SkipEvent(event.clone()));
         }
         (*block < self.kept.blocks.len()).then(|| {
             *block += 1;
@@ -242,7 +242,7 @@ impl Drop for CacheWriter {
         if kept.num_bytes > budget.limit_bytes() {
             return;
         }
-        // Skip events after the last row come again when the rows after it are made.
+        // Skip events after the last row come again when later rows are computed.
         let num_blocks = kept.blocks.len();
         kept.skip_events.retain(|(blocks_before, _)| *blocks_before < num_blocks);
         self.store.keep_begun(kept, budget);

@@ -1,4 +1,4 @@
-//! Lets a digest see the rows of the global order.
+//! Adds the rows of the global order to a digest.
 
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll};
@@ -7,10 +7,10 @@ use crate::order_digest::OrderDigest;
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
-/// Passes its input through. Its checkpoints say how many rows, or batches, were before.
+/// Passes its input through. Its checkpoints count the earlier rows, or batches.
 pub struct DigestOrder {
     input: Box<dyn Node>,
-    /// `None` where rows are made again that were seen before.
+    /// `None` while earlier rows are computed again.
     digest: Option<Arc<OrderDigest>>,
     pass: u64,
     /// The number of rows, or batches, before the next one in the pass.
@@ -30,7 +30,7 @@ impl DigestOrder {
         batches: BatchesOfInput::OfOutput,
     };
 
-    /// The rows of `input`, the first of which is at this place of a pass.
+    /// The rows of `input`, starting at this position of a pass.
     pub fn new(input: Box<dyn Node>, digest: Option<Arc<OrderDigest>>, pass: u64, position: u64) -> Self {
         Self { input, digest, pass, position }
     }

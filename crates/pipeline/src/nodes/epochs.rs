@@ -8,21 +8,21 @@ use headrace_engine::error::{Error, Result};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// Makes the node of pass number `n` from a checkpoint on, or `None` if there are no more passes.
-/// With `true`, its rows were returned before: it works synchronously, so that it polls for rows, and
+/// Creates the node of pass number `n` at a checkpoint, or `None` if there are no more passes. With
+/// `true`, its rows were returned before: it works synchronously, so that it polls for rows, and
 /// begins tasks, only when their results are requested.
 pub type NextPass = Box<dyn FnMut(u64, &Checkpoint, bool) -> Option<Result<Box<dyn Node>>> + Send>;
 
-/// The number of passes in a row without rows after which endless passes end: over nothing, they
-/// would never end. Random draws may leave a few passes empty.
+/// Endless passes end after this many passes without rows: over no data, they would never end.
+/// Random draws may leave a few passes empty.
 const MAX_EMPTY: u64 = 100;
 
-/// The number of passes in a row without rows after which other threads get their turn: the pipeline
-/// may have been closed meanwhile.
+/// Other threads get a turn after this many passes without rows, because the pipeline may have been
+/// closed.
 const PASSES_IN_A_ROW: u64 = 1000;
 
-/// Returns the rows of one pass after the other. The next pass begins as soon as the last row of
-/// one is requested.
+/// Returns the rows of one pass after the other. The next pass begins as soon as the last row of a
+/// pass is requested.
 pub struct Passes {
     next: NextPass,
     /// The number of the next pass.
@@ -34,7 +34,7 @@ pub struct Passes {
     has_rows: bool,
     /// The number of passes without rows that have ended since the last row.
     num_empty: u64,
-    /// The number of these after which no more passes begin.
+    /// No more passes begin after this many of these.
     max_empty: u64,
     /// The number of steps between the node and the consumer.
     distance: usize,
@@ -51,7 +51,7 @@ pub struct Passes {
 struct Shards {
     /// The number of shards.
     count: u64,
-    /// The number of shards when the checkpoint was made.
+    /// The number of shards when the checkpoint was created.
     old_count: u64,
     /// True if, in an earlier pass, another shard would have had a different number of rows, so
     /// that shards are at different positions.
@@ -71,7 +71,7 @@ pub struct StatefulFunctions {
     /// The workers whose last row may have been requested in vain, because an input zipped with it
     /// has ended.
     pub zipped: Vec<usize>,
-    /// True if a pass may end before all rows that they made are used, so that their states are
+    /// True if a pass may end before all rows of the functions are used, so that their states are
     /// ahead of the used rows.
     pub are_cut_short: bool,
     /// The number of passes after which their states are needed.
@@ -206,7 +206,7 @@ impl Passes {
         }
     }
 
-    /// The number of shards when a checkpoint of passes over one shard was made.
+    /// The number of shards when a checkpoint of passes over one shard was created.
     pub fn old_shards(checkpoint: &Checkpoint) -> Result<Option<u64>> {
         Ok(checkpoint.numbers()?.map(|[_, old_count, _]| old_count))
     }
@@ -217,8 +217,8 @@ impl Passes {
         self
     }
 
-    /// True if it skips the rows after the checkpoint's state by itself: rows of another number of
-    /// shards.
+    /// True if it skips the rows after the checkpoint's state itself, because they are counted in
+    /// another number of shards.
     pub fn skips(&self) -> bool {
         self.shards.as_ref().is_some_and(|shards| shards.old_count != shards.count)
     }
@@ -264,7 +264,7 @@ impl Passes {
         self
     }
 
-    /// Continues from a checkpoint, without the rows to be skipped after its state.
+    /// Continues from a checkpoint, without skipping the rows after its state.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         let number = match (&mut self.shards, checkpoint.state()) {
             (_, None) => return Ok(self),
@@ -300,9 +300,9 @@ impl Shards {
     fn uneven(&self, number: u64) -> Error {
         let Self { count, old_count, .. } = self;
         Error::invalid_argument(format!(
-            "it was taken after {number} epochs of one of {old_count} shards of different lengths, so the shards are at different \
-             positions, and the state of one cannot be used for shard(..., {count}). Continue with shard(..., {old_count}); or \
-             write epochs(...) before shard(...), or give all shards equally many with shard(..., even='drop')"
+            "it was saved after {number} epochs of one of {old_count} shards of different lengths. The shards are at \
+             different positions, so it cannot be used for shard(..., {count}). Continue with shard(..., \
+             {old_count}), call epochs(...) before shard(...), or make the shards equal with shard(..., even='drop')"
         ))
     }
 }

@@ -30,12 +30,13 @@ pub trait Choose: Send {
         None
     }
 
-    /// Notes that a row of this size was taken. Returns true if sizes are counted from zero there.
+    /// Records that a row of this size was taken. Returns true if sizes are counted from zero
+    /// again.
     fn took(&mut self, _input: usize, _size: u64) -> bool {
         false
     }
 
-    /// More numbers of the state, beside those of the inputs.
+    /// More numbers of the state, besides the inputs' numbers.
     fn shares(&self) -> Option<Shares> {
         None
     }
@@ -46,14 +47,14 @@ pub trait Choose: Send {
     }
 }
 
-/// The rows that a mixture has taken of its parts.
+/// The rows that a mixture has taken from its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares {
     /// The number of rows taken.
     pub position: u64,
-    /// A number for each part that tells it from others.
+    /// A distinct number for each part.
     pub ids: Vec<u64>,
-    /// The sizes taken of each since they are counted.
+    /// The total size of the rows taken from each since counting began.
     pub taken: Vec<u64>,
 }
 
@@ -103,7 +104,7 @@ impl<'a> Numbers<'a> {
 }
 
 /// For each part of a mixture, the number of the input that it was at a checkpoint: the same one
-/// unless parts have names. `None` for one that was not there.
+/// unless parts have names. `None` for a part that did not exist.
 pub fn old_inputs(checkpoint: &Checkpoint, num_inputs: usize, ids: Option<&[u64]>) -> Result<Vec<Option<usize>>> {
     let same = || Ok((0..num_inputs).map(Some).collect());
     let (Some(state), Some(ids)) = (checkpoint.state(), ids) else { return same() };
@@ -113,7 +114,7 @@ pub fn old_inputs(checkpoint: &Checkpoint, num_inputs: usize, ids: Option<&[u64]
     }
 }
 
-/// The checkpoint of a mixture that is directly at a row, where the rows between are remembered.
+/// The checkpoint of a mixture directly at a row, if the rows in between are remembered.
 pub fn exact(from: &Checkpoint) -> Option<Checkpoint> {
     let (mut base, mut skip) = (from.clone(), from.skip());
     loop {
@@ -183,8 +184,8 @@ impl Interleave {
         self
     }
 
-    /// Continues from a checkpoint, which has the checkpoints of the inputs; without the rows to be
-    /// skipped after its state.
+    /// Continues from a checkpoint, which contains the inputs' checkpoints, without skipping the
+    /// rows after its state.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         let Some(state) = checkpoint.state() else { return Ok(self) };
         let ids = self.choose.shares().map(|shares| shares.ids);
@@ -229,7 +230,7 @@ impl Interleave {
                 self.is_over = true;
                 return Ok(());
             };
-            let missing = || Error::internal(format!("there is no input {chosen}"));
+            let missing = || Error::internal(format!("input {chosen} does not exist"));
             let input = self.inputs.get_mut(chosen).ok_or_else(missing)?;
             if input.is_empty() {
                 input.fill(context);
@@ -253,7 +254,7 @@ impl Interleave {
             input.is_left_out = true;
             self.is_over = !self.choose.leave_out(chosen)?;
             if !rows.is_empty() {
-                // The next checkpoint says that it has ended.
+                // The next checkpoint records that it has ended.
                 return Ok(());
             }
         }

@@ -204,7 +204,7 @@ impl Map {
     fn enough_rows(&self, limit_bytes: usize) -> usize {
         match self.worker {
             Worker::Python { in_processes: true, .. } if !self.position.synchronous => {
-                self.size_estimate.rows_of_message(&self.waiting, SizeEstimate::wanted_bytes_of_call(limit_bytes))
+                self.size_estimate.rows_of_message(&self.waiting, SizeEstimate::target_bytes_of_call(limit_bytes))
             }
             _ => 1,
         }
@@ -244,11 +244,11 @@ impl Map {
                 let num_rows = match self.worker {
                     Worker::Python { in_processes: true, .. } => self.enough_rows(limit_bytes).min(self.waiting.len()),
                     Worker::Python { num_callers, .. } => {
-                        let wanted_bytes = SizeEstimate::wanted_bytes_of_call(limit_bytes);
-                        self.size_estimate.part_for(num_callers, &self.waiting, wanted_bytes)
+                        let target_bytes = SizeEstimate::target_bytes_of_call(limit_bytes);
+                        self.size_estimate.part_for(num_callers, &self.waiting, target_bytes)
                     }
                     Worker::Pool(_) => {
-                        self.size_estimate.part_of(&self.waiting, SizeEstimate::wanted_bytes(limit_bytes))
+                        self.size_estimate.part_of(&self.waiting, SizeEstimate::target_bytes(limit_bytes))
                     }
                 };
                 (num_rows, self.size_estimate.bytes_of(num_rows, &self.waiting))
@@ -265,7 +265,7 @@ impl Map {
         let stages = match &self.worker {
             Worker::Pool(stages) => Arc::clone(stages),
             Worker::Python { python_worker, .. } => {
-                let wanted_bytes = SizeEstimate::wanted_bytes(context.budget.room_bytes());
+                let target_bytes = SizeEstimate::target_bytes(context.budget.room_bytes());
                 let Position { stage, skipper, .. } = self.position;
                 let state = self.state.clone();
                 let task = PythonTask {
@@ -275,7 +275,7 @@ impl Map {
                     state,
                     stage,
                     charge,
-                    wanted_bytes,
+                    target_bytes,
                     size_estimate,
                     skipper,
                     slot,

@@ -1,4 +1,4 @@
-//! The choice of the part of a mixture that the next row comes from.
+//! Chooses the part of a mixture for the next row.
 
 use crate::checkpoint::damaged;
 use crate::nodes::interleave::{Choose, Shares};
@@ -9,8 +9,7 @@ use std::sync::Arc;
 /// The weights of a mixture.
 #[derive(Clone, Debug)]
 pub struct Weights {
-    /// The places from which weights apply, in ascending order from 0 on, each with a weight for
-    /// each part.
+    /// The positions from which weights apply, ascending from 0, each with a weight for each part.
     pub schedule: Arc<[(u64, Vec<f64>)]>,
     /// A number for the name of each part; `None` for parts without names.
     pub ids: Option<Arc<[u64]>>,
@@ -27,7 +26,7 @@ pub enum StopWhen {
     All,
 }
 
-/// Draws the input of the next row by weights, or takes the one that is furthest behind its share.
+/// Draws the input of the next row by weight, or chooses the one furthest below its share.
 pub struct Mixture {
     random: Philox,
     weights: Weights,
@@ -35,11 +34,11 @@ pub struct Mixture {
     stop_when: StopWhen,
     /// The number of rows taken.
     position: u64,
-    /// The sizes of the rows of each input taken with the weights of now.
+    /// The total size of the rows taken from each input with the current weights.
     taken: Vec<u64>,
-    /// The weights of now, 0 for inputs that have ended; `None` if none is above 0.
+    /// The weights of now, 0 for inputs that have ended; `None` if no weight is above 0.
     current: Option<Vec<f64>>,
-    /// The place from which other weights apply.
+    /// The position from which other weights apply.
     border: Option<u64>,
 }
 
@@ -55,8 +54,8 @@ impl Mixture {
         mixture
     }
 
-    /// Finds the weights of inputs that have not ended: those of now, or the next of which one is
-    /// above 0.
+    /// Finds the weights of inputs that have not ended: the current ones, or the next ones with a
+    /// weight above 0.
     fn look(&mut self) {
         let schedule = &self.weights.schedule;
         let behind = schedule.partition_point(|(position, _)| *position <= self.position);
@@ -75,7 +74,7 @@ impl Mixture {
         (bits >> 11) as f64 * (0.5_f64).powi(53)
     }
 
-    /// The number of the input that is furthest behind its share.
+    /// The number of the input that is furthest below its share.
     fn furthest_behind(&self, weights: &[f64]) -> Option<usize> {
         let share = |input: usize| self.taken[input] as f64 / weights[input];
         let inputs = (0..weights.len()).filter(|input| weights[*input] > 0.0);
@@ -182,8 +181,8 @@ mod tests {
     #[test]
     fn inputs_are_drawn_in_proportion_to_their_weights() {
         let mut drawn = mixture(&[(0, &[0.5, 0.25, 0.25])], None);
-        let found = counts(&mut drawn, 10_000, &[1, 1, 1]);
-        assert!((4800..5200).contains(&found[0]) && (2300..2700).contains(&found[1]), "{found:?}");
+        let totals = counts(&mut drawn, 10_000, &[1, 1, 1]);
+        assert!((4800..5200).contains(&totals[0]) && (2300..2700).contains(&totals[1]), "{totals:?}");
         assert!(drawn.leave_out(0).unwrap());
         assert_eq!(counts(&mut drawn, 100, &[1, 1, 1])[0], 0);
         assert!(drawn.leave_out(2).unwrap());
@@ -207,7 +206,7 @@ mod tests {
     #[test]
     fn sizes_are_divided_by_weight() {
         let mut measured = mixture(&[(0, &[3.0, 1.0])], Some(0));
-        let found = counts(&mut measured, 1000, &[10, 1]);
-        assert!((found[0] as f64 / found[1] as f64 - 3.0).abs() < 0.1, "{found:?}");
+        let totals = counts(&mut measured, 1000, &[10, 1]);
+        assert!((totals[0] as f64 / totals[1] as f64 - 3.0).abs() < 0.1, "{totals:?}");
     }
 }

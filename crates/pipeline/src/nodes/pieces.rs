@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// Number of rows returned at a time.
 const GROUP_ROWS: usize = 1024;
 
-/// The number of pieces that follow which are polled each time. Others are when they begin.
+/// The number of pieces that follow which are polled each time. Other pieces are counted when they
+/// begin.
 const MOST_POLLED: usize = 4;
 
 /// Makes the node of a piece, by its number, from a checkpoint on.
@@ -29,7 +30,7 @@ pub type NumUpcoming = Box<dyn Fn(usize) -> usize + Send>;
 
 /// The order of pieces.
 pub enum PieceOrder {
-    /// By their numbers; holds how many there are.
+    /// By number, with how many there are.
     Natural(u64),
     /// Another one.
     Permuted(Permutation),
@@ -55,22 +56,22 @@ impl PieceOrder {
     }
 }
 
-/// A node that reads pieces. Up to so many are open; each gives a row in turn, and where one ends,
-/// the next in the order takes its turn.
+/// A node that reads pieces. Up to this many are open; they return a row each in turn, and when one
+/// ends, the next piece takes its turn.
 pub struct Pieces {
     start: StartPiece,
     order: PieceOrder,
     /// The checkpoint at which pieces begin.
     beginning: Checkpoint,
-    /// The number of pieces in `slots` and before: the place in the order of the next one.
+    /// The number of pieces in `slots` and before: the position of the next one in the order.
     num_begun: u64,
-    /// The number of pieces that ended since this node was made.
+    /// The number of pieces that ended since this node was created.
     num_ended: u64,
     slots: Vec<Option<Piece>>,
-    /// Pieces that ended and whose functions keep states: checkpoints say where they are.
+    /// Ended pieces whose functions keep states, which checkpoints contain.
     ended: Vec<Piece>,
     keeps_states: KeepsStates,
-    /// The slot that gives the next row.
+    /// The slot that returns the next row.
     turn: usize,
     /// Pieces that follow, which are read ahead; each with true once its first task was started.
     upcoming: VecDeque<(Input, bool)>,
@@ -88,8 +89,8 @@ struct Piece {
 }
 
 impl Pieces {
-    /// Up to `num_open` pieces at once, and as many more as `num_upcoming` says are read ahead. Continues
-    /// from a checkpoint, without the rows to be skipped after its state.
+    /// Up to `num_open` pieces at once; `num_upcoming` more are read ahead. Continues from a
+    /// checkpoint, without the rows to be skipped after its state.
     pub fn new(
         start: StartPiece,
         keeps_states: KeepsStates,
@@ -210,8 +211,8 @@ impl Pieces {
         Checkpoint::new(numbers, pieces.map(|piece| piece.input.checkpoint()))
     }
 
-    /// Lets all open pieces and those that follow read, the one of the next row first. Only that
-    /// one may go beyond the budget.
+    /// Lets all open and upcoming pieces read, starting with the piece of the next row. Only that
+    /// piece may exceed the budget.
     fn read_ahead(&mut self, context: &mut Context) -> Result<()> {
         let (later, first) = self.slots.split_at_mut(self.turn);
         let mut open = first.iter_mut().chain(later).flatten().map(|piece| &mut piece.input);
@@ -220,7 +221,7 @@ impl Pieces {
         }
         let is_stuck = std::mem::take(&mut context.is_stuck);
         open.filter(|input| input.is_empty()).for_each(|input| input.fill(context));
-        // As long as no piece has ended, more than the least would only delay the first rows.
+        // While no piece has ended, reading more than the minimum would only delay the first rows.
         let limit_bytes = if self.num_ended == 0 { 0 } else { context.budget.limit_bytes() };
         let num_upcoming = (self.num_upcoming)(limit_bytes);
         while self.upcoming.len() < num_upcoming {
@@ -246,7 +247,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Takes rows as long as they are available; returns whether none are left. Sets `checkpoint` to
+    /// Collects rows while they are available; returns whether none are left. Sets `checkpoint` to
     /// the checkpoint of the first.
     fn take(&mut self, rows: &mut Rows, checkpoint: &mut Checkpoint, context: &mut Context) -> Result<bool> {
         let most = if self.synchronous { 1 } else { GROUP_ROWS };
@@ -292,8 +293,8 @@ impl Pieces {
 }
 
 impl Pieces {
-    /// Takes as many rows of each open piece as all of them have, at most `most` in all; or one row
-    /// of the piece whose turn it is.
+    /// Collects as many rows from each open piece as all of them have, at most `most` in total; or
+    /// one row from the piece whose turn it is.
     fn take_rounds(&mut self, rows: &mut Rows, most: usize) {
         let num_slots = self.slots.len();
         let (later, first) = self.slots.split_at_mut(self.turn);

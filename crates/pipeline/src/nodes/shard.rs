@@ -9,7 +9,7 @@ use crate::nodes::take::few;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
-/// The treatment of the last rows if there are fewer than shards.
+/// What happens to the last rows if there are fewer than shards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Even {
     /// Some shards get one row more.
@@ -22,8 +22,8 @@ pub enum Even {
 }
 
 impl Even {
-    /// The rows of the shard with the fewest, and the rows of the shard with the most, where
-    /// `whole` times as many as there are shards have come, and `rest` more.
+    /// The number of rows of the shards with the fewest and with the most rows, after `whole` rows
+    /// per shard, and `rest` more, have arrived.
     fn fewest_and_most(self, whole: u64, rest: u64) -> (u64, u64) {
         let most = whole + u64::from(rest > 0);
         match self {
@@ -41,15 +41,15 @@ pub struct Shard {
     count: u64,
     even: Even,
     /// The number of rows returned.
-    given: u64,
-    /// The number of rows that have come of the next `count` rows of the input.
+    num_returned: u64,
+    /// The number of rows that have arrived of the next `count` rows of the input.
     position: u64,
-    /// The checkpoint of the first of these, if it has come.
+    /// The checkpoint of the first of these, if it has arrived.
     group: Checkpoint,
     /// The rows of these that may be needed: the own row if it is returned together with the last
     /// of them, or the rows that may be repeated in its place.
     kept: Rows,
-    /// The number of whole groups of `count` rows that have come since it was started.
+    /// The number of complete groups of `count` rows that have arrived since it was started.
     num_groups: u64,
     is_over: bool,
     reshard: Option<Reshard>,
@@ -60,7 +60,7 @@ struct Reshard {
     /// The number of old shards.
     count: u64,
     /// The number of rows that a shard had returned when they began.
-    given: u64,
+    num_returned: u64,
     num_skipped: u64,
     num_rows: u64,
 }
@@ -81,13 +81,13 @@ impl Shard {
     }
 
     /// Row `index` of each `count` rows of `input`, with `given` rows returned before.
-    pub fn new(input: Box<dyn Node>, index: u64, count: u64, given: u64) -> Self {
+    pub fn new(input: Box<dyn Node>, index: u64, count: u64, num_returned: u64) -> Self {
         Self {
             input,
             index,
             count,
             even: Even::Uneven,
-            given,
+            num_returned,
             position: 0,
             group: Checkpoint::default(),
             kept: Rows::new(),
@@ -103,11 +103,11 @@ impl Shard {
         self
     }
 
-    /// The same after `skip` more rows of each of `old_count` shards, whose rows are skipped one by
-    /// one, since the end may be among them.
+    /// The same after `skip` more rows of each of `old_count` shards. They are skipped one by one,
+    /// because the end may be among them.
     pub fn advanced_by(mut self, skip: u64, old_count: u64) -> Result<Self> {
         let num_rows = skip.checked_mul(old_count).filter(|_| old_count > 0).ok_or_else(damaged)?;
-        self.reshard = Some(Reshard { count: old_count, given: self.given, num_skipped: 0, num_rows });
+        self.reshard = Some(Reshard { count: old_count, num_returned: self.num_returned, num_skipped: 0, num_rows });
         Ok(self)
     }
 
@@ -119,8 +119,8 @@ impl Shard {
         if rows.is_empty() {
             return Ok(rows);
         }
-        let Reshard { count, given, num_rows, .. } = *reshard;
-        self.given = resharded(given.saturating_add(num_rows / count), count, self.count)?;
+        let Reshard { count, num_returned, num_rows, .. } = *reshard;
+        self.num_returned = resharded(num_returned.saturating_add(num_rows / count), count, self.count)?;
         self.reshard = None;
         Ok(rows)
     }
@@ -131,7 +131,7 @@ impl Shard {
     }
 
     /// The checkpoint of the next row to return, for any shard: at the first of the `count` rows to
-    /// which it belongs. `rows` have come.
+    /// which it belongs. Adds `rows`.
     fn checkpoint(&self, rows: &Rows) -> Checkpoint {
         let group = match self.position {
             0 => rows.checkpoint(0),
@@ -142,13 +142,13 @@ impl Shard {
     }
 
     fn checkpoint_at(&self, group: Checkpoint) -> Checkpoint {
-        Checkpoint::new([self.given, self.count], [group])
+        Checkpoint::new([self.num_returned, self.count], [group])
     }
 
     /// The rows of this shard among these.
     fn take(&mut self, rows: &Rows) -> Rows {
         let mut taken = Rows::new();
-        // The own row of a group whose end has not come.
+        // This shard's row of a group that is not complete.
         let mut own = None;
         for (number, (block, row)) in rows.iter().enumerate() {
             if self.position == self.index {
@@ -181,7 +181,7 @@ impl Shard {
         taken
     }
 
-    /// The row that is repeated at the end, if the last group has none for this shard.
+    /// The row that is repeated at the end, if the last group has no row for this shard.
     fn repeated(&mut self, budget: &Arc<Budget>) -> Result<Option<Rows>> {
         if self.even != Even::Pad || self.position == 0 || self.position > self.index {
             return Ok(None);
@@ -221,7 +221,7 @@ impl Node for Shard {
                 self.kept = few(std::mem::take(&mut self.kept), context.budget)?;
             }
             if !taken.is_empty() {
-                self.given += taken.len() as u64;
+                self.num_returned += taken.len() as u64;
                 return Ok(Poll::Ready(few(taken, context.budget)?.with_checkpoint(checkpoint)));
             }
         }
@@ -248,13 +248,13 @@ impl Node for Shard {
 
 /// The number of rows that a shard of `count` has returned where a shard of `old_count` has
 /// returned `given`.
-pub fn resharded(given: u64, old_count: u64, count: u64) -> Result<u64> {
-    let position = given.checked_mul(old_count).ok_or_else(damaged)?;
+pub fn resharded(num_returned: u64, old_count: u64, count: u64) -> Result<u64> {
+    let position = num_returned.checked_mul(old_count).ok_or_else(damaged)?;
     match position % count {
         0 => Ok(position / count),
         _ => Err(Error::invalid_argument(format!(
-            "it was taken after {position} examples of the global order, in {old_count} shards, which shard(..., {count}) does not \
-             divide. Use a number of shards that divides {position}"
+            "it was saved with {old_count} shards after {position} examples in all, which is not a multiple of the \
+             {count} in shard(..., {count}). Use a number of shards that divides {position}"
         ))),
     }
 }

@@ -12,19 +12,19 @@ pub struct StepFacts {
     pub is_row_wise: bool,
     /// The Python worker whose function may keep a state.
     pub python_worker: Option<usize>,
-    /// True if the pieces of files before it may come in another order.
+    /// True if the pieces of files before it may be reordered.
     pub keeps_pieces: bool,
     /// True if it returns rows that it has kept, and then needs no input.
     pub is_cache: bool,
     /// True if it may end before its input does.
     pub may_end_early: bool,
-    /// The shards that its rows are of.
+    /// The shards that its rows belong to.
     pub shards: RowShards,
-    /// The batches that are made, one for one, of the rows of its input.
+    /// The batches that are made, one for one, from the rows of its input.
     pub batches: BatchesOfInput,
 }
 
-/// The shards that the rows of a step are of.
+/// The shards that the rows of a step belong to.
 #[derive(Clone, Copy, Debug)]
 pub enum RowShards {
     /// None.
@@ -35,7 +35,7 @@ pub enum RowShards {
     Selects(u64),
 }
 
-/// The batches that are made of the rows of a step's input.
+/// The batches that are built from the rows of a step's input.
 #[derive(Clone, Copy, Debug)]
 pub enum BatchesOfInput {
     /// None.
@@ -44,7 +44,7 @@ pub enum BatchesOfInput {
     OfOutput,
     /// The same, across the ends of passes.
     AcrossPasses,
-    /// Batches of this size, which it makes.
+    /// The batches of this size that it makes.
     Makes(usize),
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The first rows.
 pub struct Take {
     input: Box<dyn Node>,
-    given: u64,
+    num_returned: u64,
     rest: u64,
 }
 
@@ -28,9 +28,9 @@ impl Take {
         batches: BatchesOfInput::None,
     };
 
-    /// The first `count` rows, `given` of which come before the rows of `input`.
-    pub fn new(input: Box<dyn Node>, count: u64, given: u64) -> Self {
-        Self { input, given, rest: count.saturating_sub(given) }
+    /// The first `count` rows, of which `num_returned` precede the rows of `input`.
+    pub fn new(input: Box<dyn Node>, count: u64, num_returned: u64) -> Self {
+        Self { input, num_returned, rest: count.saturating_sub(num_returned) }
     }
 }
 
@@ -42,8 +42,8 @@ impl Node for Take {
         let poll = self.input.pull(context)?;
         let Poll::Ready(mut rows) = poll else { return Ok(poll) };
         let rows = rows.take_front(usize::try_from(self.rest).unwrap_or(usize::MAX));
-        let checkpoint = Checkpoint::new([self.given], [rows.checkpoint(0)]);
-        self.given += rows.len() as u64;
+        let checkpoint = Checkpoint::new([self.num_returned], [rows.checkpoint(0)]);
+        self.num_returned += rows.len() as u64;
         self.rest -= rows.len() as u64;
         Ok(Poll::Ready(rows.with_checkpoint(checkpoint)))
     }
@@ -53,9 +53,9 @@ impl Node for Take {
     }
 }
 
-/// All but the first rows.
+/// Skips the first rows.
 pub struct Skip {
-    input: Behind,
+    input: SkipFirst,
     /// The number of first rows to skip.
     count: u64,
     /// True if it has returned rows before these.
@@ -78,14 +78,14 @@ impl Skip {
     /// The rows of `input` after the first `rest`, where `count` rows are skipped from the
     /// beginning.
     pub fn new(input: Box<dyn Node>, count: u64, rest: u64) -> Self {
-        Self { input: Behind::new(input, rest), count, is_resumed: rest == 0 || rest > count }
+        Self { input: SkipFirst::new(input, rest), count, is_resumed: rest == 0 || rest > count }
     }
 }
 
 impl Node for Skip {
-    /// Its checkpoints have a state of their own, even though they only need the input's: a
-    /// checkpoint without a state is the beginning, where rows are skipped, and some inputs count
-    /// their rows from their beginning.
+    /// Its checkpoints have their own state, although the input's would suffice: a checkpoint
+    /// without a state is the beginning, where rows are skipped, and some inputs count rows from
+    /// there.
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         Ok(match self.input.pull(context)? {
             Poll::Ready(rows) => {
@@ -104,7 +104,7 @@ impl Node for Skip {
 
 /// The rows of a resumed node after the first: the checkpoints are the node's. A group of rows counts
 /// as one, as in its checkpoint.
-pub struct Behind {
+pub struct SkipFirst {
     input: Box<dyn Node>,
     rest: u64,
     /// Rows to be returned that came with skipped ones.
@@ -112,7 +112,7 @@ pub struct Behind {
     has_ended: bool,
 }
 
-impl Behind {
+impl SkipFirst {
     /// The rows of `input` after the first `count`.
     pub fn new(input: Box<dyn Node>, count: u64) -> Self {
         Self { input, rest: count, ready: Rows::new(), has_ended: false }
@@ -130,7 +130,7 @@ impl Behind {
     }
 }
 
-impl Node for Behind {
+impl Node for SkipFirst {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         if !self.ready.is_empty() {
             return Ok(Poll::Ready(std::mem::take(&mut self.ready)));
@@ -173,11 +173,11 @@ impl Node for Behind {
 }
 
 /// The rows of a node after the first `skip`.
-pub fn behind(node: Box<dyn Node>, skip: u64) -> Box<dyn Node> {
-    if skip == 0 { node } else { Box::new(Behind::new(node, skip)) }
+pub fn skip_first(node: Box<dyn Node>, skip: u64) -> Box<dyn Node> {
+    if skip == 0 { node } else { Box::new(SkipFirst::new(node, skip)) }
 }
 
-/// The rows, copied if they are few of their blocks, so that the other rows are freed.
+/// The rows, copied if they are a small part of their blocks, so that the other rows are freed.
 pub(super) fn few(rows: Rows, budget: &Arc<Budget>) -> Result<Rows> {
     if !rows.are_few() {
         return Ok(rows);
@@ -194,7 +194,7 @@ pub struct Share {
     index: u64,
     count: u64,
     run: u64,
-    /// The number of rows that have come of the next `count` runs of the input.
+    /// The number of rows that have arrived of the next `count` runs of the input.
     position: u64,
     /// The checkpoint of the first of these.
     group: Checkpoint,

@@ -1,11 +1,11 @@
-//! Zips the rows of several inputs side by side. A row that is skipped in one input takes its partners
-//! in the others with it.
+//! Zips the rows of several inputs side by side. If a row is skipped in one input, its partners in
+//! the others are skipped too.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll, Position};
-use crate::nodes::take::behind;
+use crate::nodes::take::skip_first;
 use crate::skip_event::{Places, SkipEvent};
 use crate::tasks::meters::{Stopwatch, enter_stage};
 use crate::tasks::task::{Outcome, Ring};
@@ -14,9 +14,9 @@ use headrace_engine::run::catch_panic;
 use std::sync::Arc;
 
 /// The remedy for an example that `skip_errors` cannot skip together with its partners.
-const REMEDY: &str = "skip_errors does not skip it: after zip, it covers the functions of a pipeline that follow all \
-                      stages that read, drop, repeat or reorder its examples, since others could lose their partners. \
-                      Call the function after those stages or after zip, or add skip_errors to the pipeline itself.";
+const REMEDY: &str = "skip_errors after zip does not cover this function, because a later stage of its pipeline \
+                      reads, drops, repeats or reorders examples, and skipping one could mismatch the others. Call \
+                      the function after those stages or after zip, or add skip_errors to the pipeline itself.";
 
 /// A node whose row `n` has the columns of row `n` of each input.
 pub struct Zip {
@@ -38,7 +38,7 @@ enum Ending {
 struct Input {
     node: Box<dyn Node>,
     rows: Rows,
-    /// The place of the first of these rows.
+    /// The position of the first of these rows.
     places: Places,
     state: State,
     /// Reports of rows skipped before its next row.
@@ -74,7 +74,7 @@ impl Zip {
         let inputs = (0..num_inputs).map(input).collect::<Result<_>>()?;
         let ahead = if position.synchronous { 1 } else { ahead };
         let zip = Self { inputs, is_strict, ahead, position, ring: Ring::new(), end: None };
-        Ok(behind(Box::new(zip), from.skip() - skip))
+        Ok(skip_first(Box::new(zip), from.skip() - skip))
     }
 
     fn start_tasks(&mut self, context: &mut Context) {
@@ -129,8 +129,8 @@ impl Zip {
         has_dropped
     }
 
-    /// Passes on the reports of rows skipped before the next rows. At the end, those of unwanted rows
-    /// are not reported, since these are not always polled for.
+    /// Passes on the reports of rows skipped before the next rows. At the end, those of unneeded
+    /// rows are not reported, since these are not always polled for.
     fn report_skipped(&mut self, has_rows: bool) {
         let ended = self.inputs.iter().filter(|input| input.rows.is_empty()).map(|input| input.places.next);
         let end = ended.min().unwrap_or(u64::MAX);
@@ -172,7 +172,7 @@ impl Zip {
 }
 
 impl Input {
-    /// Polls for rows if there are none. Rows that `skipper` skips count.
+    /// Polls for rows if it has none. Rows that `skipper` skips count.
     fn fill(&mut self, skipper: Option<usize>, context: &mut Context) {
         while self.rows.is_empty() && matches!(self.state, State::Open | State::Waits) {
             self.state = match self.node.pull(context) {
@@ -222,7 +222,7 @@ impl Node for Zip {
             if !self.position.synchronous {
                 self.start_tasks(context);
             }
-            // A task has rows; otherwise there is a skip event.
+            // A task has rows or a skip event.
             return Ok(match skip_events.into_iter().next() {
                 Some((_, skip_event)) => Poll::SkipEvent(skip_event),
                 None => Poll::Ready(rows.with_checkpoint(checkpoint)),

@@ -1,4 +1,4 @@
-//! The place of a checkpoint in the rows of a mixture.
+//! The position of a checkpoint in the rows of a mixture.
 
 use crate::checkpoint::Checkpoint;
 use crate::nodes::interleave::exact;
@@ -6,12 +6,12 @@ use crate::plan::Plan;
 use headrace_engine::error::Result;
 
 impl Plan {
-    /// The checkpoint of the mixture that the rows come from, directly at the row where a checkpoint
-    /// of all steps is. `None` if rows wait in a step after it, or the mixture does not remember
-    /// its choices since.
+    /// The checkpoint of the mixture that the rows come from, directly at the row where a
+    /// checkpoint of all steps is. `None` if rows wait in a later step, or the mixture does not
+    /// remember its choices since then.
     pub fn mix_checkpoint(&self, from: &Checkpoint) -> Result<Option<Checkpoint>> {
         let (input, step) = match self {
-            Self::Metered { plan, .. } => return plan.mix_checkpoint(from),
+            Self::Meter { plan, .. } => return plan.mix_checkpoint(from),
             Self::Mix(..) => return Ok(exact(from)),
             Self::Then(input, step) => (input, step),
             _ => return Ok(None),

@@ -1,4 +1,4 @@
-//! Plans: a pipeline's description in the engine, as a tree from which each pass makes its nodes.
+//! Plans: a pipeline's description in the engine, a tree from which each pass creates its nodes.
 
 mod mix_checkpoint;
 mod order_position;
@@ -40,7 +40,7 @@ pub enum Plan {
     File(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>, usize, Option<FilePiece>),
     /// Rows that can be read by number.
     Indexed(Arc<dyn Indexed>),
-    /// Rows made by the thread of a Python worker.
+    /// Rows from the thread of a Python worker.
     PythonSource(usize),
     /// Plans one after the other.
     Concat(Arc<[Arc<Plan>]>),
@@ -48,7 +48,7 @@ pub enum Plan {
     Mix(Arc<[Arc<Plan>]>, Mix),
     /// The rows of plans side by side; if strict, all plans must have the same number of rows.
     Zip(Arc<[Arc<Plan>]>, bool),
-    /// All rows, in another order, of a plan whose steps make one row of each.
+    /// All rows, in another order, of a plan whose steps make one row from each.
     Shuffled(Arc<Plan>, Shuffle),
     /// The pieces of a source, several of them at once: one row of each in turn.
     Pieces(Arc<Plan>, PieceOptions),
@@ -56,7 +56,7 @@ pub enum Plan {
     Then(Arc<Plan>, Step),
     /// A plan that is measured as the stage of this number, and whose rows are counted if
     /// `counts_rows`.
-    Metered {
+    Meter {
         /// The plan.
         plan: Arc<Plan>,
         /// The number of the stage.
@@ -75,7 +75,7 @@ pub struct Mix {
     pub stop_when: StopWhen,
     /// The seed of the draws.
     pub seed: u64,
-    /// The checkpoint at which it continues, in place of the first that is not its beginning: one
+    /// The checkpoint at which it continues, instead of the first that is not its beginning: one
     /// directly at a row, which does not depend on the weights and parts that there were.
     pub resumed: Arc<Mutex<Option<Checkpoint>>>,
 }
@@ -119,8 +119,8 @@ pub enum Step {
     MapPython {
         /// The number of the Python worker.
         python_worker: usize,
-        /// True if it makes one row of each, and keeps no state. Then rows to be skipped are
-        /// skipped before it.
+        /// True if it makes one row from each and is stateless. Then rows to be skipped are skipped
+        /// before it.
         is_one_to_one: bool,
         /// The number of its threads.
         num_callers: usize,
@@ -180,7 +180,7 @@ pub enum Step {
     CacheOnDisk(Arc<DiskStore>),
     /// The passes `0..count`, or without end.
     Epochs(Option<u64>),
-    /// Lets a digest see the rows of the global order.
+    /// Adds the rows of the global order to a digest.
     Digest(Arc<OrderDigest>),
     /// Skips rows that failed before. Holds the number of the stage.
     SkipErrors(usize),
@@ -188,7 +188,7 @@ pub enum Step {
 
 impl Plan {
     /// Adds the Python workers whose functions keep a state. Stages before a cache always begin
-    /// with the states of the iteration's beginning.
+    /// with the states from the beginning of the iteration.
     pub(super) fn find_stateful_functions(
         &self,
         states: Option<&Arc<FunctionStates>>,
@@ -210,7 +210,7 @@ impl Plan {
                 }
             }
             Self::Shuffled(input, _) | Self::Pieces(input, _) => input.find_stateful_functions(states, functions),
-            Self::Metered { plan, .. } => plan.find_stateful_functions(states, functions),
+            Self::Meter { plan, .. } => plan.find_stateful_functions(states, functions),
             Self::Then(input, step) => {
                 let facts = step.facts();
                 if facts.is_cache {
@@ -225,20 +225,20 @@ impl Plan {
         }
     }
 
-    /// The number of parts of the mixture that the rows come from, if they come from one.
+    /// The number of parts of the mixture that the rows come from, if any.
     pub fn num_parts(&self) -> usize {
         match self {
-            Self::Metered { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) => plan.num_parts(),
+            Self::Meter { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) => plan.num_parts(),
             Self::Mix(inputs, _) => inputs.len(),
             _ => 0,
         }
     }
 
-    /// The memory that the formats of its files take as long as it lives, in bytes.
+    /// The memory that the formats of its files use during its lifetime, in bytes.
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Files(format, _) | Self::File(format, ..) => format.held_bytes(),
-            Self::Metered { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) | Self::Shuffled(plan, _) => {
+            Self::Meter { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) | Self::Shuffled(plan, _) => {
                 plan.held_bytes()
             }
             Self::Concat(inputs) | Self::Mix(inputs, _) | Self::Zip(inputs, _) => {
@@ -248,10 +248,10 @@ impl Plan {
         }
     }
 
-    /// The number of shards, if these are the rows of one, or rows or batches made of them.
+    /// The number of shards, if these are the rows of one, or rows or batches built from them.
     pub(super) fn num_shards(&self) -> Option<u64> {
         match self {
-            Self::Metered { plan, .. } => plan.num_shards(),
+            Self::Meter { plan, .. } => plan.num_shards(),
             Self::Then(input, step) => step.facts().shards.count(|| input.num_shards()),
             _ => None,
         }

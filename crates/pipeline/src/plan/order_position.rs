@@ -1,4 +1,4 @@
-//! The place of a checkpoint in the global order, as a digest counts it.
+//! The position of a checkpoint in the global order, as a digest counts it.
 
 use crate::checkpoint::Checkpoint;
 use crate::plan::step::first_pass;
@@ -7,11 +7,11 @@ use headrace_engine::error::Result;
 
 impl Plan {
     /// The pass, and the number of rows before it in that pass where a digest sees them, of a
-    /// checkpoint of pass number `pass`. The number may lie beyond the end of the pass. `None` if no
+    /// checkpoint of pass number `pass`. The number may be beyond the end of the pass. `None` if no
     /// digest sees the rows, or a step after it may make more or fewer of them.
     pub fn order_position(&self, pass: u64, from: &Checkpoint) -> Result<Option<(u64, u64)>> {
         let (input, step) = match self {
-            Self::Metered { plan, .. } => return plan.order_position(pass, from),
+            Self::Meter { plan, .. } => return plan.order_position(pass, from),
             Self::Then(input, step) => (input, step),
             _ => return Ok(None),
         };

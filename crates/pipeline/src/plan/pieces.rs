@@ -42,7 +42,7 @@ pub struct Blocks {
     block_bytes: u64,
     /// The borders, kept for later iterations.
     kept: Arc<KeptBorders>,
-    /// The index files that tell the borders of formats that need an index.
+    /// The index files with the borders of formats that need an index.
     index_files: Arc<IndexFiles>,
     /// The pieces of the files of each source, by its number, since this iteration began.
     sources: Mutex<HashMap<u64, Arc<FilePieces>>>,
@@ -87,15 +87,15 @@ struct Part {
 }
 
 impl Plan {
-    /// The same plan, with the pieces of its sources in another order. What comes after a step that
-    /// depends on the order, such as `take`, keeps it.
+    /// The same plan, with the pieces of its sources in another order. Steps after a step that
+    /// depends on the order, such as `take`, keep the order.
     pub fn in_pieces(self: &Arc<Self>, options: &PieceOptions) -> Arc<Self> {
         if !self.has_pieces() {
             return Arc::clone(self);
         }
         Arc::new(match &**self {
-            Self::Metered { plan, stage, counts_rows } => {
-                Self::Metered { plan: plan.in_pieces(options), stage: *stage, counts_rows: *counts_rows }
+            Self::Meter { plan, stage, counts_rows } => {
+                Self::Meter { plan: plan.in_pieces(options), stage: *stage, counts_rows: *counts_rows }
             }
             Self::Then(input, step) => Self::Then(input.in_pieces(options), step.clone()),
             Self::Mix(inputs, mix) => {
@@ -109,17 +109,17 @@ impl Plan {
     pub fn has_pieces(&self) -> bool {
         match self {
             Self::Files(..) => true,
-            Self::Metered { plan, .. } => plan.has_pieces(),
+            Self::Meter { plan, .. } => plan.has_pieces(),
             Self::Then(input, step) => step.facts().keeps_pieces && input.has_pieces(),
             Self::Concat(inputs) | Self::Mix(inputs, _) => inputs.iter().any(|input| input.has_pieces()),
             _ => false,
         }
     }
 
-    /// The most blocks whose rows are returned in turn.
+    /// The maximum number of blocks whose rows are returned in turn.
     pub(super) fn num_open(&self) -> usize {
         match self {
-            Self::Metered { plan, .. } => plan.num_open(),
+            Self::Meter { plan, .. } => plan.num_open(),
             Self::Pieces(_, options) => options.num_open,
             Self::Mix(inputs, _) => {
                 inputs.iter().fold(0, |count: usize, input| count.saturating_add(input.num_open())).max(1)
@@ -132,16 +132,16 @@ impl Plan {
     fn piece(self: &Arc<Self>, index: usize, piece: Option<&FilePiece>) -> Arc<Self> {
         Arc::new(match &**self {
             Self::Files(format, files) => Self::File(Arc::clone(format), Arc::clone(files), index, piece.cloned()),
-            Self::Metered { plan, stage, counts_rows } => {
-                Self::Metered { plan: plan.piece(index, piece), stage: *stage, counts_rows: *counts_rows }
+            Self::Meter { plan, stage, counts_rows } => {
+                Self::Meter { plan: plan.piece(index, piece), stage: *stage, counts_rows: *counts_rows }
             }
             Self::Then(input, step) if step.facts().is_row_wise => Self::Then(input.piece(index, piece), step.clone()),
             _ => return Arc::clone(self),
         })
     }
 
-    /// Adds the parts of a source. A part with a function that keeps a state is one piece, since
-    /// its calls have one order.
+    /// Adds the parts of a source. A part with a stateful function is one piece, because its calls
+    /// must stay in order.
     fn add_parts(
         self: &Arc<Self>,
         path: &[usize],
@@ -174,11 +174,11 @@ impl Plan {
                     input.add_parts(&[path, &[index]].concat(), options, settings, states, parts)?;
                 }
             }
-            Self::Metered { plan, stage, counts_rows } => {
+            Self::Meter { plan, stage, counts_rows } => {
                 plan.add_parts(path, options, settings, states, parts)?;
                 for part in &mut parts[first..] {
                     let plan = Arc::clone(&part.plan);
-                    part.plan = Arc::new(Self::Metered { plan, stage: *stage, counts_rows: *counts_rows });
+                    part.plan = Arc::new(Self::Meter { plan, stage: *stage, counts_rows: *counts_rows });
                 }
             }
             Self::Then(input, step) if step.is_of_rows(states) => {
@@ -188,7 +188,7 @@ impl Plan {
                 }
             }
             _ => {
-                // It is one piece, all of which is read by one shard.
+                // It is one piece, read completely by one shard.
                 let plan = self.in_pieces(&PieceOptions { shard: PieceOptions::ALL, ..options.clone() });
                 let mut functions = StatefulFunctions::default();
                 plan.find_stateful_functions(states, &mut functions);
@@ -203,7 +203,7 @@ impl Plan {
     fn files(&self) -> Option<Source> {
         match self {
             Self::Files(format, files) => Some((Arc::clone(format), Arc::clone(files))),
-            Self::Metered { plan, .. } | Self::Then(plan, _) => plan.files(),
+            Self::Meter { plan, .. } | Self::Then(plan, _) => plan.files(),
             _ => None,
         }
     }
@@ -262,8 +262,8 @@ pub(super) fn pieces(
     let order = match options.seed {
         None => PieceOrder::Natural(num_pieces),
         Some(seed) => {
-            // The same in each part of `mix` and `zip`, as the draws of windows are: equal seeds keep
-            // pairs together. A seed as users give them.
+            // The same in each part of `mix` and `zip`, as the draws of windows are: equal seeds
+            // keep pairs together. A seed from a user.
             let seed = mix(seed, ORDER_OF_PIECES) >> 1;
             PieceOrder::Permuted(Permutation::new(num_pieces, seed, pass))
         }
@@ -272,8 +272,8 @@ pub(super) fn pieces(
         PieceOptions::ALL => order,
         (_, count) if count > num_pieces => {
             return Err(Error::invalid_argument(format!(
-                "shard: by='piece' gives each rank pieces of its own: there are {num_pieces} for {count} ranks, expected at least \
-                 as many. Write more files, give the window smaller block_bytes, or omit by"
+                "shard: by='piece' needs at least one piece per rank, got {num_pieces} pieces for {count} ranks. \
+                 Write more files, set smaller block_bytes in the window, or omit by"
             )));
         }
         (index, count) => PieceOrder::Shard(Box::new(order), index, count.max(1)),

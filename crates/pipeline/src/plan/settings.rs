@@ -19,7 +19,7 @@ pub struct Settings {
     pub(super) branch: u64,
     /// The same path, part by part.
     pub(super) path: Path,
-    /// The number of the stage whose nodes are made.
+    /// The number of the stage whose nodes are created.
     pub(super) stage: usize,
     /// The number of the later `skip_errors` stage that handles failures, if there is one.
     pub(super) skipper: Option<usize>,
@@ -32,19 +32,19 @@ pub struct Settings {
     pub(super) is_uncounted: bool,
     /// True if there are more passes over the same input.
     pub(super) is_repeated: bool,
-    /// Set in passes over a shard: the number of shards when the checkpoint was made. Their rows
+    /// Set in passes over a shard: the number of shards when the checkpoint was created. Their rows
     /// are counted while they are skipped.
     pub(super) old_shards: Option<u64>,
-    /// The number of files that are open at once beside a single one; 1 if that is alone.
+    /// The number of files that are open at the same time as a single file, including it.
     pub(super) num_files: usize,
-    /// True if batches remember the records that they are made of.
+    /// True if batches remember the records that they are built from.
     pub(super) keeps_origins: bool,
-    /// The batches that are made of the rows, one for one.
+    /// The batches that are built from the rows, one for one.
     pub(super) batches: Option<Batches>,
 }
 
 impl Settings {
-    /// Settings for `num_threads` workers, in order. Nothing is measured outside `Plan::Metered`.
+    /// Settings for `num_threads` workers, in order. Nothing is measured outside `Plan::Meter`.
     pub fn new(num_threads: usize) -> Self {
         Self {
             num_threads,
@@ -70,8 +70,7 @@ impl Settings {
         Self { synchronous: self.synchronous || is_synchronous, ..self }
     }
 
-    /// With `is_replay`, rows are made again that were returned before: synchronously, and without
-    /// measurements.
+    /// With `is_replay`, earlier rows are computed again: synchronously, and without measurements.
     pub(super) fn replaying(self, is_replay: bool) -> Self {
         Self { is_uncounted: self.is_uncounted || is_replay, ..self.with_synchronous(is_replay) }
     }
@@ -85,7 +84,7 @@ impl Settings {
         self.synchronous
     }
 
-    /// With `keeps_origins`, batches remember the records that they are made of.
+    /// With `keeps_origins`, batches remember the records that they are built from.
     pub fn with_origins(self, keeps_origins: bool) -> Self {
         Self { keeps_origins, ..self }
     }
@@ -105,8 +104,8 @@ impl Settings {
         if step.facts().is_one_to_one { self } else { self.unaligned() }
     }
 
-    /// Settings for rows that have no place among those of the other parts of a zip. None of them is
-    /// skipped on its own: those after it would get other partners.
+    /// Settings for rows that have no place among those of the other parts of a zip. None of them
+    /// may be skipped separately: later rows would get other partners.
     pub(super) fn unaligned(self) -> Self {
         Self { skipper: self.skipper.filter(|_| !self.is_aligned), is_aligned: false, ..self }
     }
@@ -126,7 +125,7 @@ impl Settings {
         Self { old_shards, ..self }
     }
 
-    /// Settings for single files, of which so many are open at once.
+    /// Settings for single files, with this many open at once.
     pub(super) fn among_files(self, num_files: usize) -> Self {
         Self { num_files, ..self }
     }
@@ -142,12 +141,12 @@ impl Settings {
         self.part_called(index, index as u64)
     }
 
-    /// Settings for part `index` of a zip. Its rows have the same place in all parts.
+    /// Settings for part `index` of a zip. Its rows have the same position in all parts.
     pub(super) fn part_of_zip(self, index: usize) -> Self {
         Self { is_aligned: true, in_any_order: false, ..self.part(index) }
     }
 
-    /// Settings for part `index` of combined pipelines, which another number tells from others.
+    /// Settings for part `index` of combined pipelines, which have distinct numbers.
     pub(super) fn part_called(self, index: usize, id: u64) -> Self {
         Self { branch: mix(self.branch, id.wrapping_add(1)), path: self.path.part(index), batches: None, ..self }
     }

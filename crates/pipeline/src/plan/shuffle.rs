@@ -11,7 +11,7 @@ use crate::nodes::interleave::{Interleave, Permuted};
 use crate::nodes::sources::indexed::{IndexedRows, Order};
 use crate::nodes::sources::part_rows::{Reached, Selection};
 use crate::nodes::sources::shuffled::{RowAccess, Scans, Shuffled};
-use crate::nodes::take::behind;
+use crate::nodes::take::skip_first;
 use crate::nodes::zip::Zip;
 use crate::permutation::Permutation;
 use crate::plan::settings::Settings;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 struct Leaf {
     rows: LeafRows,
     settings: Settings,
-    behind: Vec<Behind>,
+    later: Vec<LaterStep>,
     /// The records whose rows are kept, by each split after the rows.
     splits: Vec<RecordKeys>,
 }
@@ -35,10 +35,10 @@ enum LeafRows {
     Zip(Vec<Vec<Leaf>>, bool),
 }
 
-enum Behind {
+enum LaterStep {
     Step(Step, Settings),
     /// Counts the rows as the rows of a stage.
-    Counted(usize),
+    CountRows(usize),
 }
 
 /// A part of the numbers of a permutation, from this one on.
@@ -48,7 +48,7 @@ struct Numbers {
     first: u64,
 }
 
-/// The nodes for pass number `pass` over all rows of `input`, whose steps must make one row of
+/// The nodes for pass number `pass` over all rows of `input`, whose steps must make one row from
 /// each, from a state on.
 pub(super) fn shuffled(
     input: &Arc<Plan>,
@@ -61,7 +61,7 @@ pub(super) fn shuffled(
     let mut leaves = leaves(input, settings);
     if shuffle.lookup.is_some() {
         // Rows are counted where they are read.
-        leaves.iter_mut().for_each(|leaf| leaf.behind.clear());
+        leaves.iter_mut().for_each(|leaf| leaf.later.clear());
     }
     let mut access = Vec::new();
     leaves.iter().for_each(|leaf| leaf.add_access(shuffle, pass, distance + 1, &from, &mut access));
@@ -88,12 +88,12 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
         Plan::Zip(inputs, is_strict) => {
             let parts = inputs.iter().enumerate().map(|(index, input)| leaves(input, settings.part_of_zip(index)));
             let rows = LeafRows::Zip(parts.collect(), *is_strict);
-            vec![Leaf { rows, settings, behind: Vec::new(), splits: Vec::new() }]
+            vec![Leaf { rows, settings, later: Vec::new(), splits: Vec::new() }]
         }
-        Plan::Metered { plan, stage, counts_rows } => {
+        Plan::Meter { plan, stage, counts_rows } => {
             let mut leaves = leaves(plan, settings.of_stage(*stage));
             if *counts_rows {
-                leaves.iter_mut().for_each(|leaf| leaf.behind.push(Behind::Counted(*stage)));
+                leaves.iter_mut().for_each(|leaf| leaf.later.push(LaterStep::CountRows(*stage)));
             }
             leaves
         }
@@ -106,9 +106,9 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
         }
         _ => {
             let rows = LeafRows::Source(Arc::clone(plan));
-            // Cached rows know their places.
+            // Cached rows have known positions.
             let settings = if matches!(**plan, Plan::Then(..)) { settings } else { settings.unaligned() };
-            vec![Leaf { rows, settings, behind: Vec::new(), splits: Vec::new() }]
+            vec![Leaf { rows, settings, later: Vec::new(), splits: Vec::new() }]
         }
     }
 }
@@ -117,12 +117,12 @@ impl Leaf {
     /// Adds a step after the rows. Splits keep rows by their numbers, before any is read.
     fn push(&mut self, step: &Step, settings: Settings) {
         let Step::Map(stages, size_estimate) = step else {
-            return self.behind.push(Behind::Step(step.clone(), settings));
+            return self.later.push(LaterStep::Step(step.clone(), settings));
         };
         self.splits.extend(stages.iter().filter_map(|stage| stage.kept_records().cloned()));
         let others: Arc<[_]> = stages.iter().filter(|stage| stage.kept_records().is_none()).cloned().collect();
         if !others.is_empty() {
-            self.behind.push(Behind::Step(Step::Map(others, size_estimate.clone()), settings));
+            self.later.push(LaterStep::Step(Step::Map(others, size_estimate.clone()), settings));
         }
     }
 
@@ -164,7 +164,7 @@ impl Leaf {
             Plan::Then(input, Step::CacheOnDisk(store)) => {
                 let (used, from) = (settings.cached(), from.beginning());
                 let formats = formats_of(input);
-                // A file does not keep the records that batches are made of.
+                // Files do not store the records that batches are built from.
                 let is_kept = !settings.keeps_origins && store.open(used, &formats).is_some();
                 let is_filled = !settings.keeps_origins && !settings.is_uncounted;
                 let access = if is_kept {
@@ -199,7 +199,7 @@ impl Leaf {
         }
     }
 
-    /// The rows by number, without those that splits drop. `rows` has those of each source.
+    /// The rows by number, without those that splits drop. `rows` has the rows of each source.
     fn reached(&self, rows: &mut dyn Iterator<Item = Arc<dyn Indexed>>, pass: u64) -> Result<Reached> {
         let mut reached = match &self.rows {
             LeafRows::Source(_) => Reached::Rows(rows.next().ok_or_else(|| Error::internal("a source has no rows"))?),
@@ -221,7 +221,7 @@ impl Leaf {
         Ok(reached)
     }
 
-    /// The identities of the rows, in order. Those of rows side by side are those of the first ones.
+    /// The identities of the rows, in order. Zipped rows have the identity of the first row.
     fn row_ids<'a>(&'a self, reached: &'a Reached, pass: u64) -> Box<dyn Iterator<Item = Result<RowId>> + 'a> {
         match (&self.rows, reached) {
             (LeafRows::Zip(leaves, _), Reached::Zip(parts)) => {
@@ -242,18 +242,18 @@ impl Leaf {
         distance: usize,
         from: &Checkpoint,
     ) -> Result<Box<dyn Node>> {
-        let (settings, num_behind) = (self.settings, self.behind.len());
+        let (settings, num_later) = (self.settings, self.later.len());
         // The checkpoint of each step's output, the last step first; then the source's.
         let mut checkpoints = vec![from.clone()];
-        for behind in self.behind.iter().rev() {
+        for later in self.later.iter().rev() {
             let checkpoint = &checkpoints[checkpoints.len() - 1];
-            checkpoints.push(match behind {
-                Behind::Step(step, settings) => step.before(checkpoint, *settings)?,
-                Behind::Counted(_) => checkpoint.clone(),
+            checkpoints.push(match later {
+                LaterStep::Step(step, settings) => step.before(checkpoint, *settings)?,
+                LaterStep::CountRows(_) => checkpoint.clone(),
             });
         }
-        let checkpoint = &checkpoints[num_behind];
-        let (distance_of_rows, position) = (distance + num_behind, settings.position(pass, distance + num_behind));
+        let checkpoint = &checkpoints[num_later];
+        let (distance_of_rows, position) = (distance + num_later, settings.position(pass, distance + num_later));
         let source: Box<dyn Node> = match (&self.rows, reached) {
             (LeafRows::Zip(leaves, is_strict), Reached::Zip(parts)) => {
                 let start = |(index, first): (usize, &Checkpoint)| {
@@ -269,22 +269,22 @@ impl Leaf {
                 let indexed_rows = IndexedRows::new(Arc::clone(rows), order, settings.ahead(), position)
                     .in_any_order(settings.in_any_order)
                     .in_batches(settings.batches, pass);
-                behind(Box::new(indexed_rows.from_checkpoint(checkpoint)?), checkpoint.skip())
+                skip_first(Box::new(indexed_rows.from_checkpoint(checkpoint)?), checkpoint.skip())
             }
             _ => return Err(Error::internal("rows side by side have one source")),
         };
-        let start = |node, (index, behind): (usize, &Behind)| -> Result<Box<dyn Node>> {
-            let last = num_behind - 1 - index;
-            match behind {
-                Behind::Step(step, settings) => step.map(node, pass, *settings, distance + last, &checkpoints[last]),
-                Behind::Counted(stage) => Ok(Box::new(CountRows::new(node, *stage))),
+        let start = |node, (index, later): (usize, &LaterStep)| -> Result<Box<dyn Node>> {
+            let last = num_later - 1 - index;
+            match later {
+                LaterStep::Step(step, settings) => step.map(node, pass, *settings, distance + last, &checkpoints[last]),
+                LaterStep::CountRows(stage) => Ok(Box::new(CountRows::new(node, *stage))),
             }
         };
-        self.behind.iter().enumerate().try_fold(source, start)
+        self.later.iter().enumerate().try_fold(source, start)
     }
 }
 
-/// The nodes of rows one after the other, once there is random access to them, from a checkpoint on.
+/// The nodes of concatenated rows, once there is random access to them, from a checkpoint on.
 fn begin(
     leaves: &[Leaf],
     reached: &[Reached],
@@ -306,17 +306,17 @@ fn begin(
     }
     let interleave = Interleave::new(nodes, Box::new(Permuted::new(Arc::clone(order), *first, ends)));
     let synchronous = leaves.iter().any(|leaf| leaf.settings.synchronous());
-    Ok(behind(Box::new(interleave.synchronous(synchronous).from_checkpoint(from)?), from.skip()))
+    Ok(skip_first(Box::new(interleave.synchronous(synchronous).from_checkpoint(from)?), from.skip()))
 }
 
 /// The identities of rows with random access, in order.
 fn row_ids(rows: &dyn Indexed, pass: Pass) -> impl Iterator<Item = Result<RowId>> {
     /// Number of rows that are read for their identities at a time.
     const ROWS_READ: u64 = 1024;
-    let unknown = || Error::internal("split: the record of a row is not known");
+    let unknown = || Error::internal("split: the record of a row is unknown");
     let mut file: Option<(Arc<FileProvenance>, Arc<FileProvenance>)> = None;
     let mut row_id = move |row: RowProvenance| {
-        // Most rows are of the file of the row before.
+        // Most rows are from the same file as the previous row.
         let passed = match &file {
             Some((before, passed)) if Arc::ptr_eq(before, &row.file) => Arc::clone(passed),
             _ => row.file.in_pass(pass),
@@ -326,14 +326,14 @@ fn row_ids(rows: &dyn Indexed, pass: Pass) -> impl Iterator<Item = Result<RowId>
     };
     let provenances = (0..rows.len()).step_by(ROWS_READ as usize).flat_map(move |first| {
         let numbers: Vec<_> = (first..rows.len().min(first + ROWS_READ)).collect();
-        let found: Vec<_> = match rows.row_provenance(first) {
+        let ids: Vec<_> = match rows.row_provenance(first) {
             Some(_) => numbers.iter().map(|number| rows.row_provenance(*number).ok_or_else(unknown)).collect(),
             None => match rows.read(&numbers) {
                 Ok(block) => (0..numbers.len()).map(|row| block.row_provenance(row).ok_or_else(unknown)).collect(),
                 Err(error) => vec![Err(error)],
             },
         };
-        found
+        ids
     });
     provenances.map(move |row| row.and_then(&mut row_id))
 }

@@ -9,7 +9,7 @@ use crate::nodes::mixture::Mixture;
 use crate::nodes::sources::files::Files;
 use crate::nodes::sources::indexed::{IndexedRows, Order};
 use crate::nodes::sources::python_source::PythonSource;
-use crate::nodes::take::behind;
+use crate::nodes::take::skip_first;
 use crate::nodes::zip::Zip;
 use crate::plan::pieces::pieces;
 use crate::plan::settings::Settings;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 impl Plan {
     /// The nodes for pass number `pass` from a checkpoint on; they are `distance` steps away from
-    /// the consumer. Fails if this plan cannot have made the checkpoint.
+    /// the consumer. Fails if the checkpoint cannot be from this plan.
     pub fn start(
         self: &Arc<Self>,
         pass: u64,
@@ -29,7 +29,7 @@ impl Plan {
         from: &Checkpoint,
     ) -> Result<Box<dyn Node>> {
         let settings = match &**self {
-            Self::Zip(..) | Self::Metered { .. } | Self::Then(..) => settings,
+            Self::Zip(..) | Self::Meter { .. } | Self::Then(..) => settings,
             _ => settings.unaligned(),
         };
         let node: Box<dyn Node> = match &**self {
@@ -78,7 +78,7 @@ impl Plan {
                 let resumed = if is_beginning { None } else { mix.resumed.lock().take() };
                 let resumed = resumed.map(|resumed| resumed.with_states(from.states().cloned()));
                 let node = mixed(inputs, mix, pass, settings, distance, resumed.as_ref().unwrap_or(from))?;
-                return Ok(behind(node, if resumed.is_some() { 0 } else { from.skip() }));
+                return Ok(skip_first(node, if resumed.is_some() { 0 } else { from.skip() }));
             }
             Self::Zip(inputs, is_strict) => {
                 let start = |(index, first): (usize, &Checkpoint)| {
@@ -87,7 +87,7 @@ impl Plan {
                 let position = settings.position(pass, distance);
                 return Zip::from_checkpoint(from, inputs.len(), start, *is_strict, settings.ahead(), position);
             }
-            Self::Metered { plan, stage, counts_rows } => {
+            Self::Meter { plan, stage, counts_rows } => {
                 let node = plan.start(pass, settings.of_stage(*stage), distance, from)?;
                 return Ok(if *counts_rows && !settings.is_uncounted {
                     Box::new(CountRows::new(node, *stage))
@@ -99,7 +99,7 @@ impl Plan {
             Self::Shuffled(input, shuffle) => shuffled(input, shuffle, pass, settings, distance, from.base()),
             Self::Then(input, step) => return step.start(input, pass, settings, distance, from),
         };
-        Ok(behind(node, from.skip()))
+        Ok(skip_first(node, from.skip()))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::nodes::map::{Map, Worker};
 use crate::nodes::shard::{Shard, resharded};
 use crate::nodes::skip_errors::SkipErrors;
 use crate::nodes::step_facts::StepFacts;
-use crate::nodes::take::{Share, Skip, Take, behind};
+use crate::nodes::take::{Share, Skip, Take, skip_first};
 use crate::nodes::window::Window;
 use crate::plan::settings::Settings;
 use crate::plan::{Plan, Step};
@@ -54,8 +54,12 @@ impl Step {
                 return self.map(node, pass, settings, distance, from);
             }
             Self::Take(count) => {
-                let [given] = from.numbers()?.unwrap_or_default();
-                Box::new(Take::new(restart(&from.input(0)?.advanced_by(skip))?, *count, given.saturating_add(skip)))
+                let [num_returned] = from.numbers()?.unwrap_or_default();
+                Box::new(Take::new(
+                    restart(&from.input(0)?.advanced_by(skip))?,
+                    *count,
+                    num_returned.saturating_add(skip),
+                ))
             }
             Self::Skip(count) => match from.numbers::<1>()? {
                 None => Box::new(Skip::new(restart(&from.beginning())?, *count, count.saturating_add(skip))),
@@ -63,19 +67,19 @@ impl Step {
                 Some(_) => Box::new(Skip::new(restart(&from.input(0)?.advanced_by(skip))?, *count, 0)),
             },
             Self::Shard { index, count, even } => {
-                let [given, old_count] = from.numbers()?.unwrap_or([0, settings.old_shards.unwrap_or(*count)]);
+                let [num_returned, old_count] = from.numbers()?.unwrap_or([0, settings.old_shards.unwrap_or(*count)]);
                 let first = from.input(0)?;
                 let restart = |from: &Checkpoint| input.start(pass, settings.over_shards(None), distance + 1, from);
                 if settings.old_shards.is_some() {
-                    let shard = Shard::new(restart(&first)?, *index, *count, given).evenly(*even);
+                    let shard = Shard::new(restart(&first)?, *index, *count, num_returned).evenly(*even);
                     Box::new(shard.advanced_by(skip, old_count)?)
                 } else {
-                    // Functions are called for the rows up to its last one, and for none behind it.
+                    // Functions are called for the rows up to its last one, and for none after it.
                     let again = if keeps_states && old_count == *count { skip.min(1) } else { 0 };
                     let skip = skip - again;
-                    let given = resharded(given.saturating_add(skip), old_count, *count)?;
+                    let num_returned = resharded(num_returned.saturating_add(skip), old_count, *count)?;
                     let input = restart(&first.advanced_by(skip.saturating_mul(old_count)))?;
-                    behind(Box::new(Shard::new(input, *index, *count, given).evenly(*even)), again)
+                    skip_first(Box::new(Shard::new(input, *index, *count, num_returned).evenly(*even)), again)
                 }
             }
             Self::Share { index, count, run } => {
@@ -83,11 +87,11 @@ impl Step {
                 let is_behind_run = keeps_states && old_count == *count && skip > 0 && skip.is_multiple_of(*run);
                 let num_whole = (skip / run - u64::from(is_behind_run)).saturating_mul(*run);
                 let input = restart(&from.input(0)?.advanced_by(num_whole.saturating_mul(old_count)))?;
-                behind(Box::new(Share::new(input, *index, *count, *run)), skip - num_whole)
+                skip_first(Box::new(Share::new(input, *index, *count, *run)), skip - num_whole)
             }
             Self::Window { size, seed } => {
                 let window = Window::from_checkpoint(from, restart, *size, *seed, pass)?.over(input.num_open());
-                behind(Box::new(window.synchronous(settings.synchronous)), skip)
+                skip_first(Box::new(window.synchronous(settings.synchronous)), skip)
             }
             Self::Batch { size, drops_remainder, share } => {
                 // After a shard, the batches may have had another size.
@@ -111,11 +115,11 @@ impl Step {
             }
             Self::Digest(digest) => {
                 let [first] = from.numbers()?.unwrap_or_default();
-                let (number, wanted) = (settings.pass(pass).number, first.saturating_add(skip));
-                let begin = digest.position_to_begin(number, first, wanted);
+                let (number, position) = (settings.pass(pass).number, first.saturating_add(skip));
+                let begin = digest.position_to_begin(number, first, position);
                 let input = restart(&from.input(0)?.advanced_by(begin - first))?;
                 let digest = (!settings.is_uncounted).then(|| Arc::clone(digest));
-                behind(Box::new(DigestOrder::new(input, digest, number, begin)), wanted - begin)
+                skip_first(Box::new(DigestOrder::new(input, digest, number, begin)), position - begin)
             }
             Self::SkipErrors(stage) => {
                 let [count] = from.numbers()?.unwrap_or_default();
@@ -134,7 +138,7 @@ impl Step {
         })
     }
 
-    /// What the node of the step states about it.
+    /// The facts of the step's node about it.
     pub(super) fn facts(&self) -> StepFacts {
         match self {
             Self::Map(stages, _) => Map::facts(stages.iter().all(|stage| stage.is_one_to_one()), None),
@@ -163,7 +167,7 @@ impl Step {
         let mut input = from.input(0)?;
         if let (Self::MapPython { num_functions, .. }, Some(_)) = (self, settings.skipper) {
             for _ in 1..*num_functions {
-                // Its rows have gone through some of the functions, which no call begins after.
+                // Its rows have passed some of the functions, and no call begins after those.
                 if input.skip() > 0 {
                     return Err(damaged());
                 }
@@ -173,7 +177,7 @@ impl Step {
         Ok(input)
     }
 
-    /// True if its checkpoints are those of its input.
+    /// True if its checkpoints are its input's checkpoints.
     fn shares_checkpoints(&self, settings: Settings) -> bool {
         let facts = self.facts();
         facts.is_row_wise && facts.is_one_to_one && settings.skipper.is_none()
@@ -251,7 +255,7 @@ impl Step {
             }
             _ => map,
         };
-        Ok(behind(Box::new(map), if self.shares_checkpoints(settings) { 0 } else { from.skip() }))
+        Ok(skip_first(Box::new(map), if self.shares_checkpoints(settings) { 0 } else { from.skip() }))
     }
 }
 
@@ -289,8 +293,8 @@ fn cached(
     })
 }
 
-/// The rows that a file keeps, or those of the input, which are written to a file if they begin a
-/// pass. With `is_alone`, another process may be writing them too.
+/// The rows in a file, or the input's rows, which are written to a file if they begin a pass. With
+/// `is_alone`, another process may be writing them too.
 pub(super) fn cached_on_disk(
     input: &Arc<Plan>,
     store: &Arc<DiskStore>,
@@ -310,7 +314,7 @@ pub(super) fn cached_on_disk(
             input.start(0, Settings { branch: 0, path, batches: None, ..settings }, distance + 1, &checkpoint)
         }
     };
-    // Rows do not keep the records that batches are made of.
+    // Rows do not store the records that batches are built from.
     let entry = if settings.keeps_origins { None } else { store.open(settings.cached(), &formats_of(input)) };
     if let Some(entry) = entry {
         let read = Read::new(entry, Arc::clone(store), Box::new(start), next, settings.ahead(), position);
@@ -343,10 +347,7 @@ fn add_formats(plan: &Plan, path: Path, sources: &mut Vec<FormatOfFiles>) {
         Plan::Concat(inputs) | Plan::Mix(inputs, _) | Plan::Zip(inputs, _) => {
             inputs.iter().enumerate().for_each(|(index, input)| add_formats(input, path.part(index), sources));
         }
-        Plan::Shuffled(input, _)
-        | Plan::Pieces(input, _)
-        | Plan::Then(input, _)
-        | Plan::Metered { plan: input, .. } => {
+        Plan::Shuffled(input, _) | Plan::Pieces(input, _) | Plan::Then(input, _) | Plan::Meter { plan: input, .. } => {
             add_formats(input, path, sources);
         }
         Plan::Indexed(_) | Plan::PythonSource(_) => {}
@@ -396,5 +397,5 @@ fn epochs(
         .over_shards(num_shards);
     let passes = passes.from_checkpoint(from)?;
     let skip = if passes.skips() { 0 } else { from.skip() };
-    Ok(behind(Box::new(passes), skip))
+    Ok(skip_first(Box::new(passes), skip))
 }

@@ -37,7 +37,7 @@ const BZIP2: [&[u8]; 2] = [b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x
 /// Endings of names, and the first bytes of files with such names.
 const ENDINGS: [(&str, &[u8]); 5] =
     [(".gz", GZIP), (".bz2", b"BZh"), (".zst", ZSTD), (".xz", XZ), (".lz4", &lz4::MAGIC_BYTES)];
-/// The least size of a bzip2 file.
+/// The minimum size of a bzip2 file.
 const BZIP2_BYTES: usize = 14;
 
 impl Codec {
@@ -76,8 +76,8 @@ impl Codec {
     /// zlib has no reliable magic bytes, so a file is a zlib stream if these bytes can be inflated.
     pub fn of(start: &[u8]) -> Self {
         let is_whole = start.len() < MARK_BYTES;
-        // A text cannot be the beginning of magic bytes, since these have bytes that texts do not
-        // have, except for bzip2's.
+        // Text cannot start like magic bytes, which contain bytes that never occur in text, except
+        // for bzip2's.
         let begins = |mark: &[u8]| start.starts_with(mark) || (is_whole && start.len() > 1 && mark.starts_with(start));
         if content(start).is_some_and(|content| content == RECORDS) {
             return Self::Known(Compression::None);
@@ -121,8 +121,8 @@ impl Codec {
     /// As [`Codec::of`], for a file of this name. Fails if it is compressed in an unsupported way,
     /// or ends within the magic bytes of the compression in its name.
     pub fn of_file(start: &[u8], name: &str) -> Result<Self> {
-        if let Some(found) = content(start).filter(|content| content.kind.is_never_data()) {
-            return Err(unreadable(name, found));
+        if let Some(detected) = content(start).filter(|content| content.kind.is_never_data()) {
+            return Err(unreadable(name, detected));
         }
         let codec = Self::of(start);
         if codec != Self::Known(Compression::None) {
@@ -133,12 +133,13 @@ impl Codec {
         };
         if ENDINGS.iter().any(|(ending, mark)| name.ends_with(ending) && is_cut(mark)) {
             return Err(Error::data_loss(format!(
-                "{name}: the file has {} bytes, expected compressed data, as its name says. It is cut short; copy it again.",
+                "{name}: the file has {} bytes, expected compressed data, according to its name. It is cut short; \
+                 copy it again.",
                 start.len()
             )));
         }
         match Content::by_name(name).filter(|_| !headrace_engine::files::content::is_text(start)) {
-            Some(found) if !start.is_empty() => Err(unreadable(name, found)),
+            Some(detected) if !start.is_empty() => Err(unreadable(name, detected)),
             _ => Ok(codec),
         }
     }
@@ -149,8 +150,8 @@ pub fn is_named_compressed(start: &[u8], name: &str) -> bool {
     ENDINGS.iter().any(|(ending, mark)| name.ends_with(ending) && start.starts_with(mark))
 }
 
-fn unreadable(name: &str, found: Content) -> Error {
-    Error::invalid_argument(format!("{name}: it is {found}. {}", found.remedy()))
+fn unreadable(name: &str, detected: Content) -> Error {
+    Error::invalid_argument(format!("{name}: it is {detected}. {}", detected.remedy()))
 }
 
 fn begins_bzip2(rest: &[u8], mark: &[u8], is_whole: bool) -> bool {

@@ -19,17 +19,17 @@ pub trait Format: Send + Sync {
     /// The largest size of a block in bytes, unless a single record is larger.
     fn block_bytes(&self) -> usize;
 
-    /// The memory of an open file beside its blocks, in bytes.
+    /// The memory of an open file in bytes, besides its blocks.
     fn open_bytes(&self, _file: &FileProvenance) -> usize {
         self.block_bytes()
     }
 
-    /// The memory that opening a file takes for a while beside [`Format::open_bytes`], in bytes.
+    /// The memory that opening a file takes for a while besides [`Format::open_bytes`], in bytes.
     fn opening_bytes(&self, _file: &FileProvenance) -> usize {
         0
     }
 
-    /// The memory that the format takes for all files as long as the plan lives, in bytes.
+    /// The memory that the format uses for all files during the lifetime of the plan, in bytes.
     fn held_bytes(&self) -> usize {
         0
     }
@@ -55,7 +55,7 @@ pub trait Format: Send + Sync {
         Err(Error::internal("this format has no parts"))
     }
 
-    /// True if a record begins after each line feed, whatever is before it.
+    /// True if a record begins after each line feed, whatever comes before it.
     fn is_of_lines(&self) -> bool {
         false
     }
@@ -77,8 +77,8 @@ pub trait Scan: Send {
     /// The position of the next block; after an error, the position of the faulty record.
     fn position(&self) -> RecordPosition;
 
-    /// The next records, `None` after the last one. Records before a damaged one come first; the
-    /// error comes with the next call, and nothing after it, unless [`Scan::go_on`] is called.
+    /// The next records, `None` after the last one. Records before a damaged one come first. The
+    /// next call returns the error, and later calls nothing, unless [`Scan::go_on`] is called.
     fn next(&mut self, charge: Charge) -> Result<Option<Block>>;
 
     /// After an error: continues after the faulty record. False if the next record cannot be found.
@@ -91,17 +91,17 @@ pub trait Scan: Send {
         None
     }
 
-    /// The memory of the open file beside its blocks, in bytes; `None` if it is as
+    /// The memory of the open file besides its blocks, in bytes; `None` if it is as
     /// [`Format::open_bytes`] says.
     fn held_bytes(&self) -> Option<usize> {
         None
     }
 
-    /// Sets the wanted size of blocks, for formats whose files are read in parts.
+    /// Sets the target size of blocks, for formats whose files are read in parts.
     fn set_block_bytes(&mut self, _num_bytes: usize) {}
 
-    /// Reads on: the numbers and the offsets of the next records, none at the end. For formats
-    /// without [`Format::offset`].
+    /// Continues reading: returns the numbers and the offsets of the next records, none at the end.
+    /// For formats without [`Format::offset`].
     fn locate(&mut self) -> Result<Vec<(u64, u64)>> {
         Ok(Vec::new())
     }

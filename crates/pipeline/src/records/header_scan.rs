@@ -8,9 +8,9 @@ use headrace_engine::tensor::allocate;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-/// Bytes read at a time where the positions are close together.
+/// Bytes read at a time if the positions are close together.
 const WINDOW_BYTES: usize = 256 * 1024;
-/// Bytes read at a time where the positions are far apart.
+/// Bytes read at a time if the positions are far apart.
 const SMALL_WINDOW_BYTES: usize = 4 * 1024;
 /// Places at least this far apart are read one by one.
 const FAR_BYTES: u64 = 64 * 1024;
@@ -55,8 +55,8 @@ impl HeaderScan {
         let is_far = offset.saturating_sub(self.last) > far_bytes;
         self.last = offset;
         let end = self.start + self.filled as u64;
-        let wanted = self.len.min(offset.saturating_add(least as u64));
-        if offset < self.start || wanted > end {
+        let needed_end = self.len.min(offset.saturating_add(least as u64));
+        if offset < self.start || needed_end > end {
             check_current()?;
             let length = if is_far { SMALL_WINDOW_BYTES } else { self.window.len() };
             let length = length.min(usize::try_from(self.len - offset).unwrap_or(usize::MAX));
@@ -72,7 +72,7 @@ impl HeaderScan {
         let name = self.name.name.text();
         match error.kind() {
             ErrorKind::UnexpectedEof => Error::data_loss(format!(
-                "{name}: the file became shorter while it was read. Write the files before they are read"
+                "{name}: the file became shorter while it was read. Finish writing the files before you read them"
             )),
             _ => Error::io(name, error),
         }

@@ -1,7 +1,7 @@
 //! LZ4 frames, read one after the other.
 //!
 //! Source: LZ4 Frame Format Description 1.6.4, with its legacy and skippable frames. Dictionaries
-//! are refused.
+//! are not supported.
 
 use headrace_engine::files::output::retried;
 use headrace_engine::tensor::allocate;
@@ -37,9 +37,9 @@ pub struct Lz4<R> {
     frame: Option<Frame>,
     has_begun: bool,
     compressed: Vec<u8>,
-    /// The bytes of a block; `given` of them have been returned.
+    /// The bytes of a block; `num_read` of them have been returned.
     block: Vec<u8>,
-    given: usize,
+    num_read: usize,
     /// The last bytes of the blocks before, if blocks may refer to them.
     window: Vec<u8>,
 }
@@ -58,7 +58,7 @@ impl<R: Read> Lz4<R> {
     /// Reads from `input`.
     pub fn new(input: R) -> Self {
         let (compressed, block, window) = (Vec::new(), Vec::new(), Vec::new());
-        Self { input, frame: None, has_begun: false, compressed, block, given: 0, window }
+        Self { input, frame: None, has_begun: false, compressed, block, num_read: 0, window }
     }
 
     fn exact<const N: usize>(&mut self) -> io::Result<[u8; N]> {
@@ -197,7 +197,7 @@ impl<R: Read> Lz4<R> {
     /// Decompresses a block.
     fn decompress(&mut self, is_stored: bool) -> io::Result<()> {
         let Some(frame) = &mut self.frame else { return Ok(()) };
-        self.given = 0;
+        self.num_read = 0;
         if is_stored {
             std::mem::swap(&mut self.block, &mut self.compressed);
         } else {
@@ -205,9 +205,9 @@ impl<R: Read> Lz4<R> {
             self.block.clear();
             let refused = |refusal: allocate::Refusal| io::Error::other(refusal.at("a block of LZ4"));
             self.block = allocate::zeros(most).map_err(refused)?;
-            let made = decompress_into_with_dict(&self.compressed, &mut self.block, &self.window);
-            let made = made.map_err(|_| damage("a block is damaged"))?;
-            self.block.truncate(made);
+            let length = decompress_into_with_dict(&self.compressed, &mut self.block, &self.window);
+            let length = length.map_err(|_| damage("a block is damaged"))?;
+            self.block.truncate(length);
         }
         frame.num_bytes += self.block.len() as u64;
         if let Some(checksum) = &mut frame.checksum {
@@ -231,7 +231,7 @@ impl<R: Read> Lz4<R> {
         }
         match frame.content_bytes {
             Some(expected) if expected != frame.num_bytes => {
-                Err(damage(&format!("a frame has {} bytes, and its header says {expected}", frame.num_bytes)))
+                Err(damage(&format!("a frame has {} bytes, but its header claims {expected}", frame.num_bytes)))
             }
             _ => Ok(()),
         }
@@ -246,11 +246,11 @@ fn damage(text: &str) -> io::Error {
 impl<R: Read> Read for Lz4<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let rest = &self.block[self.given..];
+            let rest = &self.block[self.num_read..];
             if !rest.is_empty() || buffer.is_empty() {
                 let count = rest.len().min(buffer.len());
                 buffer[..count].copy_from_slice(&rest[..count]);
-                self.given += count;
+                self.num_read += count;
                 return Ok(count);
             }
             if !self.advance()? {

@@ -1,4 +1,5 @@
-//! The interface between formats and indexes: files are cut into blocks of records, or single records are found.
+//! The interface between formats and indexes: files are split into blocks of records, or single
+//! records are located.
 
 mod codec;
 mod format;

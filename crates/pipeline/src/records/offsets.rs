@@ -6,12 +6,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Records of one length that need not follow each other.
+/// Records of equal length that may have gaps.
 pub trait EqualRecords: fmt::Debug + Send + Sync {
     /// The number of records.
     fn len(&self) -> u64;
 
-    /// True if there are none.
+    /// True if it is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -22,14 +22,14 @@ pub trait EqualRecords: fmt::Debug + Send + Sync {
     /// The length of each record in bytes.
     fn record_bytes(&self) -> u64;
 
-    /// The memory that this takes, in bytes.
+    /// The memory that this uses, in bytes.
     fn memory_bytes(&self) -> usize;
 }
 
 /// The offset of each record of a file, and the end of the last one.
 #[derive(Debug)]
 pub enum Offsets {
-    /// Records of equal length, which take no memory for each.
+    /// Records of equal length, which need no memory per record.
     Even {
         /// The offset of the first record.
         first: u64,
@@ -87,7 +87,7 @@ impl Offsets {
         }
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -129,7 +129,7 @@ impl Offsets {
         }
     }
 
-    /// The memory that this takes, in bytes.
+    /// The memory that this uses, in bytes.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Self::Even { .. } => 0,
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_equal_length_take_no_memory() {
+    fn records_of_equal_length_use_no_memory() {
         let offsets = Offsets::Even { first: 3, length: 10, count: 1 << 40 };
         assert_eq!((offsets.len(), offsets.range(2), offsets.memory_bytes()), (1 << 40, 23..33, 0));
         assert!(Offsets::new().is_empty());

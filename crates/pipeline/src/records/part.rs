@@ -1,4 +1,4 @@
-//! Parts of a file: the records that begin in a range of its bytes.
+//! Parts of a file: the records that begin in a byte range.
 
 use crate::blocks::file_provenance::Layout;
 use crate::records::{RecordPosition, Source};

@@ -20,8 +20,8 @@ pub trait RandomAccess: Send + Sync {
         true
     }
 
-    /// The format, with all that the places of records depend on, as an index file says it. `None`
-    /// if places follow from the size of a file.
+    /// The format, with everything that the positions of records depend on, as recorded in an index
+    /// file. `None` if positions follow from the size of a file.
     fn kind(&self) -> Option<String> {
         None
     }
@@ -36,19 +36,19 @@ pub trait RandomAccess: Send + Sync {
         true
     }
 
-    /// The places at which the first record may begin, if all bytes from there on are of records
-    /// that are numbered from 0.
+    /// The positions where the first record may begin, if all bytes from there belong to records
+    /// numbered from 0.
     fn first_offsets(&self) -> Option<&'static [u64]> {
         None
     }
 
-    /// True if the byte before a record tells whether one begins there.
+    /// True if the byte before a record decides whether a record begins there.
     fn has_lead(&self) -> bool {
         false
     }
 
     /// False if these bytes, found through an index file, cannot be the frame of one record. `lead`
-    /// is what precedes it, if that tells; `is_last` says that it ends with the file.
+    /// is the preceding byte, if it decides; `is_last` is true if it ends with the file.
     fn is_record(&self, _lead: &[u8], _frame: &[u8], _is_last: bool) -> bool {
         true
     }

@@ -1,9 +1,9 @@
-//! What is left of a file after damage.
+//! The rest of a file after damage.
 
 use crate::records::RecordPosition;
 use headrace_engine::error::Lost;
 
-/// The rest of a file after damage, none of which can be read.
+/// The rest of a file after damage, which cannot be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
     /// The number of its bytes, if known.

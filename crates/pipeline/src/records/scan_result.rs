@@ -26,7 +26,7 @@ pub struct ScanFault {
     pub at: RecordPosition,
     /// The error.
     pub error: Error,
-    /// The rest of the file, if that cannot be read either.
+    /// The rest of the file, if it cannot be read either.
     pub rest: Option<Rest>,
 }
 
@@ -48,13 +48,13 @@ impl ScanResult {
     /// Adds a record. At the end of the scan, the end of the last record is added to the offsets
     /// only.
     pub fn push(&mut self, offset: u64, number: u64) -> Result<()> {
-        // So far there is one offset for each number, so none of them is an end.
+        // So far there is one offset for each number, so no offset is an end.
         let index = self.offsets.num_pushed();
         self.numbers.push(index, number)?;
         self.offsets.push(offset)
     }
 
-    /// The memory that this takes, in bytes.
+    /// The memory that this uses, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let numbers = match &self.numbers {
             Numbers::From(_) => 0,
@@ -67,7 +67,7 @@ impl ScanResult {
 /// The numbers of records, in ascending order: lines may be skipped, and a record may span several.
 #[derive(Debug)]
 pub enum Numbers {
-    /// Consecutive numbers from this one on, which take no memory for each record.
+    /// Consecutive numbers from this one on, which need no memory per record.
     From(u64),
     /// One number for each record.
     Each(Offsets),
@@ -127,15 +127,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_take_memory_only_if_some_are_skipped() {
+    fn numbers_use_memory_only_if_some_are_skipped() {
         for (numbers, takes_memory) in [(&[4, 5, 6][..], false), (&[4, 5, 7, 8], true), (&[], false), (&[9, 8], true)] {
             let mut result = ScanResult::default();
             numbers.iter().for_each(|number| result.push(number * 10, *number).unwrap());
-            let found: Vec<_> = (0..numbers.len() as u64).map(|index| result.numbers.get(index)).collect();
-            assert_eq!(found, numbers);
+            let listed: Vec<_> = (0..numbers.len() as u64).map(|index| result.numbers.get(index)).collect();
+            assert_eq!(listed, numbers);
             if numbers.is_sorted() {
                 let len = numbers.len() as u64;
-                assert!((0..len).all(|index| result.numbers.find(found[index as usize], len) == Some(index)));
+                assert!((0..len).all(|index| result.numbers.find(listed[index as usize], len) == Some(index)));
                 assert_eq!(result.numbers.find(99, len), None);
             }
             assert_eq!(matches!(result.numbers, Numbers::Each(_)), takes_memory);

@@ -30,7 +30,7 @@ type File = Chain<Cursor<Vec<u8>>, Input>;
 
 enum Kind {
     Plain(File),
-    /// Uncompressed, from a place on.
+    /// Uncompressed, from a position on.
     Ranged(Ranged),
     Decoded(Box<Decoded<File>>),
 }
@@ -67,7 +67,7 @@ impl<R: Read> Decoded<R> {
             _ if error.to_string().contains("memory") => {
                 "It was compressed with a window of more than 128 MiB; compress it again with a smaller one."
             }
-            _ => "It is damaged, or compressed in another way; copy it again, or correct its compression.",
+            _ => "It is damaged, or has another compression; copy it again, or correct compression.",
         }
     }
 }
@@ -89,8 +89,8 @@ pub fn is_compressed(file: &FileProvenance, codec: Codec) -> Result<bool> {
     Source::open(file, codec).map(|source| source.is_compressed())
 }
 
-/// The uncompressed bytes of an input, which is read to its end or fails. If the codec is by
-/// content, `input` must be given from its beginning.
+/// The uncompressed bytes of an input, which is read to its end or fails. If the codec is detected
+/// from the content, `input` must be at its beginning.
 pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut input = input;
     let mut start = Vec::new();
@@ -119,9 +119,9 @@ fn begin(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<Codec> {
             return Ok(Codec::of(start));
         }
         let length = u64::from(u32::from_le_bytes(length));
-        let known = rest.len() as u64;
-        if length > known {
-            let missing = length - known;
+        let available = rest.len() as u64;
+        if length > available {
+            let missing = length - available;
             if io::copy(&mut input.take(missing), &mut io::sink())? < missing {
                 return Err(io::Error::new(ErrorKind::UnexpectedEof, "a skippable frame ends too soon"));
             }
@@ -159,7 +159,7 @@ impl Source {
         }))
     }
 
-    /// Opens an uncompressed local file at a place.
+    /// Opens an uncompressed local file at a position.
     pub fn at(file: &FileProvenance, offset: u64) -> Result<(Self, Status)> {
         let (mut input, status) = file.open()?;
         if status.is_regular {
@@ -168,7 +168,7 @@ impl Source {
         Ok((Self(Kind::Plain(Cursor::default().chain(input))), status))
     }
 
-    /// An uncompressed file from a place on.
+    /// An uncompressed file from a position on.
     pub fn of_range(ranged: Ranged) -> Self {
         Self(Kind::Ranged(ranged))
     }
@@ -212,7 +212,7 @@ impl Source {
         match skipped.map_err(|error| self.error(file, &error, &position))? == offset {
             true => Ok(()),
             false => Err(Error::data_loss(format!(
-                "{}: it ends before {position}, where it was read before. Resume with the files as they were.",
+                "{}: it ends before {position}, which was already read. Resume with the original files.",
                 file.name.text()
             ))),
         }

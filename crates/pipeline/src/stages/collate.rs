@@ -23,7 +23,7 @@ pub struct Collate {
     pub is_of_batches: bool,
     /// Pads batches to this many rows, and adds a column that marks the rows that are examples.
     pub pad_to: Option<usize>,
-    /// The padding of rows to the largest one; without it rows of different shapes are refused.
+    /// The padding of rows to the largest one. Without it, rows of different shapes are rejected.
     pub padding: Option<Padding>,
     /// How a batch holds the rows of each column; empty if all are stacked.
     pub layouts: Vec<Layout>,
@@ -36,8 +36,8 @@ pub enum Layout {
     Stacked,
     /// As one tensor, joined end to end; a column with the offset of each row follows.
     Joined,
-    /// As a tensor each, of any shape. Rows that are added to fill a batch have no elements if
-    /// `adds_empty`, else zeros; the shape is otherwise that of the first row.
+    /// As a tensor each, of any shape. Rows that are added to fill a batch are empty if
+    /// `adds_empty`, otherwise zeros in the shape of the first row.
     Apart {
         /// Whether the first dimension of added rows is 0.
         adds_empty: bool,
@@ -48,10 +48,10 @@ pub enum Layout {
 pub struct Padding {
     /// The padding value of each column, a scalar.
     pub values: Vec<Tensor>,
-    /// For each column whose rows may differ in shape, the number that the padded size of each
-    /// dimension is a multiple of; 0 for a dimension of one size. Dimensions after these have any
-    /// size. The rows are padded however a block stores them, and whether or not they differ within
-    /// a batch. `None` for a column whose rows have one shape.
+    /// For each column whose rows may differ in shape: padded sizes of each dimension are a
+    /// multiple of this; 0 for a dimension of fixed size. Dimensions after these have any size. The
+    /// rows are padded however a block stores them, and whether or not they differ within a batch.
+    /// `None` for a column whose rows have one shape.
     pub multiples: Vec<Option<Vec<usize>>>,
     /// If not empty, the padded size of the first dimension is one of these, ascending, unless the
     /// largest exceeds the last.
@@ -83,7 +83,7 @@ impl Padding {
     fn value(&self, index: usize, dtype: DType) -> Result<&Tensor> {
         match self.values.get(index) {
             Some(value) if value.dtype() == dtype => Ok(value),
-            Some(value) => Err(Error::internal(format!("lists of {dtype} are padded with {}", value.dtype()))),
+            Some(value) => Err(Error::internal(format!("cannot pad lists of {dtype} with {}", value.dtype()))),
             None => Err(Error::internal("no value to pad a list with")),
         }
     }
@@ -164,8 +164,8 @@ impl Collate {
         let Some(first) = rows.first() else { return Err(Error::internal("no rows to stack")) };
         let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape() == first.shape();
         match rows.iter().find(|row| !is_alike(row)) {
-            Some(other) if self.is_of_batches => Err(unlike(first, other, "the same in all batches of a batch", self)),
-            // This gives the error for examples.
+            Some(other) if self.is_of_batches => Err(unlike(first, other, "the same in all batches", self)),
+            // This returns the error for examples.
             _ => Column::Each(rows.into()).to_tensor().map(Column::Dense),
         }
     }
@@ -216,8 +216,8 @@ fn unlike(one: &Tensor, other: &Tensor, expected: &str, collate: &Collate) -> Er
     let (word, remedy) = match collate.is_of_batches {
         true => (
             "batch",
-            "Write unbatch() before, to batch their examples again, or make them equal: remainder='drop' or 'pad', and lists of \
-             one length",
+            "Call unbatch() first to batch their examples again, or make them equal with remainder='drop' or 'pad' \
+             and lists of one length",
         ),
         false => ("example", "Resize or pad them"),
     };
@@ -230,13 +230,13 @@ fn unlike(one: &Tensor, other: &Tensor, expected: &str, collate: &Collate) -> Er
     ))
 }
 
-/// The rows as a tensor each, and added rows up to `pad_to`; see [`Layout::Apart`].
+/// Each row as its own tensor, and added rows up to `pad_to`; see [`Layout::Apart`].
 fn apart(column: &Column, pad_to: Option<usize>, adds_empty: bool) -> Result<Column> {
     let mut rows = tensors_of(column)?;
     let Some(first) = rows.first() else { return Err(Error::internal("no rows to keep apart")) };
     if let Some(other) = rows.iter().find(|row| row.dtype() != first.dtype()) {
         return Err(Error::invalid_argument(format!(
-            "one example has {}, another {}, expected one type",
+            "one example has {}, another {}, expected the same type",
             first.dtype(),
             other.dtype()
         )));
@@ -358,7 +358,7 @@ impl Stage for Unbatch {
 fn unstacked(column: &Column, row: usize) -> Result<Column> {
     match column.batch(row)? {
         Column::Dense(tensor) if tensor.shape().is_empty() => Err(Error::invalid_argument(
-            "unbatch: a component is a scalar, expected a leading axis in all. Use it after batch",
+            "unbatch: a component is a scalar, expected a leading axis in every component. Call unbatch after batch",
         )),
         rows => Ok(rows),
     }
@@ -415,8 +415,8 @@ mod tests {
         {
             let expected: Vec<_> = [[0, 1, 2], [3, 4, 5]].map(|row| [&row[..], &vec![-1; width - 3]].concat()).concat();
             for rows in held(3) {
-                let made = collate(false, Some(self::padding(padding.0, padding.1))).apply(rows).unwrap();
-                let batch = made.gather().unwrap().columns[0].row(0).unwrap();
+                let padded = collate(false, Some(self::padding(padding.0, padding.1))).apply(rows).unwrap();
+                let batch = padded.gather().unwrap().columns[0].row(0).unwrap();
                 assert_eq!((&batch.shape()[..], batch.values::<i32>().unwrap()), (&[2, width][..], &expected[..]));
             }
         }
@@ -428,9 +428,9 @@ mod tests {
         let error = collate(true, None).apply(batches()).unwrap_err();
         assert_eq!(
             error.message(),
-            "component 'x': one batch has int32 of shape [2], another int32 of shape [1], expected the same in all batches \
-             of a batch. Write unbatch() before, to batch their examples again, or make them equal: remainder='drop' or \
-             'pad', and lists of one length"
+            "component 'x': one batch has int32 of shape [2], another int32 of shape [1], expected the same in all \
+             batches. Call unbatch() first to batch their examples again, or make them equal with remainder='drop' or \
+             'pad' and lists of one length"
         );
         let padded = collate(true, Some(padding(1, &[]))).apply(batches()).unwrap().gather().unwrap();
         assert_eq!(padded.columns[0].row(0).unwrap().values::<i32>().unwrap(), [1, 2, 3, -1]);

@@ -1,5 +1,4 @@
-//! Rows that go through a pipeline as numbers, and are read once it is known which of them are
-//! wanted.
+//! Rows that pass through a pipeline as numbers, and are read once it is known which are needed.
 
 use crate::blocks::block::{Block, FileProvenance, Pass, Provenance};
 use crate::blocks::column::Column;
@@ -26,11 +25,11 @@ impl SharedLookup {
     }
 
     fn get(&self) -> Result<Arc<dyn Indexed>> {
-        self.0.lock().clone().ok_or_else(|| Error::internal("rows are read before their index is ready"))
+        self.0.lock().clone().ok_or_else(|| Error::internal("rows were read before their index was ready"))
     }
 }
 
-/// Numbers of rows, in place of the rows.
+/// Row numbers instead of rows.
 pub struct Numbers {
     rows: Arc<dyn Indexed>,
     /// The provenance of numbers of rows whose records are not known.
@@ -79,7 +78,7 @@ impl Stage for Fetch {
         let lookup = self.0.get()?;
         let numbers = rows.gather_column(0)?.to_tensor()?;
         let mut numbers: &[u64] = numbers.values()?;
-        let lost = || Error::internal("the pass of a row is not known");
+        let lost = || Error::internal("the pass of a row is unknown");
         let passes = rows.iter().map(|(block, row)| {
             block.provenance().file(row).map(|file| (file.pass, file.is_repeated)).ok_or_else(lost)
         });

@@ -21,7 +21,7 @@ pub fn joined_with_offsets(column: &Column, pad_to: Option<usize>) -> Result<[Co
             let shape: Vec<_> = std::iter::once(num_values).chain(inner.iter().copied()).collect();
             rows.clone().reshaped(Shape::new(&shape))?
         }
-        Column::Lists(_) => return Err(Error::internal("lists of lists are joined")),
+        Column::Lists(_) => return Err(Error::internal("cannot join lists of lists")),
         _ => joined(&(0..column.len()).map(|row| column.row(row)).collect::<Result<Vec<_>>>()?)?,
     };
     let ends = (0..column.len()).scan(0, |end, row| {
@@ -36,7 +36,7 @@ pub fn joined_with_offsets(column: &Column, pad_to: Option<usize>) -> Result<[Co
     Ok([Column::Dense(values), Column::Dense(offsets)])
 }
 
-/// Tensors that differ in their first dimension alone, end to end.
+/// Concatenates tensors that differ only in their first dimension.
 fn joined(rows: &[Tensor]) -> Result<Tensor> {
     let Some(first) = rows.first() else { return Err(Error::internal("no rows to join")) };
     let Some((_, inner)) = first.shape().split_first() else { return Err(unlike(first, first)) };
@@ -60,11 +60,11 @@ fn joined(rows: &[Tensor]) -> Result<Tensor> {
 fn unlike(one: &Tensor, other: &Tensor) -> Error {
     let shapes = match one.shape().is_empty() || other.shape().is_empty() {
         true => "at least one axis in all examples",
-        false => "shapes that differ in the first dimension alone",
+        false => "shapes that differ only in the first dimension",
     };
     Error::invalid_argument(format!(
         "one example has {} of shape {}, another {} of shape {}, expected {shapes}. Resize or reshape them, or use \
-         padded_batch in place of batch(ragged='offsets')",
+         padded_batch instead of batch(ragged='offsets')",
         one.dtype(),
         one.shape(),
         other.dtype(),
@@ -102,7 +102,7 @@ mod tests {
         let each = |one, other| joined_with_offsets(&Column::Each([one, other].into()), None).unwrap_err();
         let error = each(numbers(&[1, 2], vec![1, 2]), numbers(&[1, 1], vec![1]));
         assert!(error.message().contains("[1,2], another int32 of shape [1,1]"), "{error}");
-        assert!(error.message().contains("use padded_batch in place"), "{error}");
+        assert!(error.message().contains("use padded_batch instead"), "{error}");
         let error = each(numbers(&[1], vec![1]), Tensor::scalar(1));
         assert!(error.message().contains("expected at least one axis"), "{error}");
         let scalars = joined_with_offsets(&Column::Dense(numbers(&[2], vec![1, 2])), None).unwrap_err();

@@ -40,7 +40,7 @@ impl Stage for MapNative {
     }
 }
 
-/// Replaces each row by the rows that a function makes of it.
+/// Replaces each row by the rows that a function returns for it.
 pub struct FlatMapNative(pub MapNative);
 
 impl Stage for FlatMapNative {

@@ -1,4 +1,4 @@
-//! Packs lists into rows of one length, and cuts long lists into pieces before that.
+//! Packs lists into rows of equal length, and cuts long lists into pieces before that.
 
 use crate::blocks::block::{Block, Provenance, RowProvenance};
 use crate::blocks::column::{Column, Ragged};
@@ -11,8 +11,9 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// Makes one row of a group of rows: their lists end to end, padded, and two more columns: the number of the list that each element belongs to, from 1 (0 for padding), and its
-/// position in the list. Values that come along follow, and the ends of the lists.
+/// Makes one row of a group of rows: their lists end to end, padded, and two more columns: the
+/// number of the list that each element belongs to, from 1 (0 for padding), and its position in the
+/// list. Other values follow, and then the ends of the lists.
 pub struct PackRows {
     /// The names of the columns with lists. With `has_starts` there is one more column, with the
     /// start of each list.
@@ -92,7 +93,7 @@ impl PackRows {
         let values = lists.values();
         if values.dtype() != filler.dtype() {
             let (one, other) = (values.dtype(), filler.dtype());
-            return Err(Error::internal(format!("pack: lists of {one} are padded with {other}")));
+            return Err(Error::internal(format!("pack: cannot pad lists of {one} with {other}")));
         }
         let shape = Shape::new(&[1, self.length]);
         let mut bytes: Vec<u8> = allocate::elements(values.dtype(), &shape).room()?;
@@ -102,12 +103,12 @@ impl PackRows {
     }
 }
 
-/// The rows of all columns as lists that lie end to end.
+/// The rows of all columns as contiguous lists.
 fn all_lists(rows: &Rows, names: &[String]) -> Result<Vec<Ragged>> {
     names.iter().enumerate().map(|(column, name)| lists(rows, column, name)).collect()
 }
 
-/// The rows of a column as lists that lie end to end.
+/// The rows of a column as contiguous lists.
 fn lists(rows: &Rows, column: usize, name: &str) -> Result<Ragged> {
     match rows.gather_column(column)? {
         Column::Ragged(ragged) => Ok(ragged),
@@ -126,7 +127,7 @@ fn lists(rows: &Rows, column: usize, name: &str) -> Result<Ragged> {
                 if tensor.dtype() != tensors[0].dtype() {
                     let (one, other) = (tensors[0].dtype(), tensor.dtype());
                     return Err(Error::internal(format!(
-                        "pack: lists of {one} and of {other} in the component '{name}'"
+                        "pack: the component '{name}' has lists of {one} and of {other}, expected one type"
                     )));
                 }
                 num_values += tensor.num_elements();
@@ -159,8 +160,8 @@ pub fn vector_length(column: &Column, row: usize, name: &str, block: &Block) -> 
 /// The error for an example whose component has no axis, or several.
 fn no_vector(name: &str, shape: &Shape, row_provenance: Option<RowProvenance>) -> Error {
     let text = format!(
-        "pack: the component '{name}' of an example has shape {shape}, expected a vector. Make it one in map, with reshape(-1), \
-         or filter the example out"
+        "pack: the component '{name}' of an example has shape {shape}, expected a vector. Flatten it in map with \
+         reshape(-1), or filter the example out"
     );
     misfit(text, row_provenance)
 }
@@ -221,8 +222,8 @@ fn check_lengths(all: &[Ragged], rows: &Rows) -> Result<()> {
 /// The error for components of an example that are packed together and differ in length.
 pub fn unequal(length: usize, other: usize, row_provenance: Option<RowProvenance>) -> Error {
     let text = format!(
-        "pack: one component of an example has {length} elements, another {other}, expected equal lengths. Pack them apart, \
-         or make them equal in map"
+        "pack: one component of an example has {length} elements, another {other}, expected equal lengths. Pack them \
+         separately, or make them equal in map"
     );
     misfit(text, row_provenance)
 }

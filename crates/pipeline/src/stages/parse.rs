@@ -3,7 +3,7 @@
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, Ragged, Text, look_ahead};
 use crate::blocks::rows::Rows;
-use crate::stages::sightings::{MOST_NAMES, Sightings};
+use crate::stages::seen_components::{MOST_NAMES, SeenComponents};
 use crate::stages::{Stage, text};
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
@@ -18,11 +18,11 @@ use std::sync::Arc;
 /// The remedy for strings that are not text.
 const REMEDY: &str = "Correct the record, or read the feature as bytes.";
 
-/// Number of records prefetched before the first is parsed; as many as a near cache holds.
+/// The number of records prefetched before the first is parsed; they fit into a near cache.
 const LOOKED_AHEAD: usize = 16;
 
 /// Strings are copied out of records up to this average size. Strings of larger records keep them
-/// alive, since counting references costs less than the copy then.
+/// alive, because counting references is cheaper than copying.
 const MAX_COPIED_BYTES: usize = 4096;
 
 /// Replaces the column of records by one for each feature: first the lists, then the features of
@@ -37,7 +37,7 @@ pub struct Parse {
     may_join: bool,
     /// The number of each new column whose strings must be UTF-8, with its name.
     texts: Vec<(usize, String)>,
-    sightings: Arc<Sightings>,
+    seen_components: Arc<SeenComponents>,
 }
 
 /// The features of the Examples so far: lists, and those of one shape.
@@ -55,8 +55,8 @@ impl Parse {
         let is_one = |feature: &DenseFeature| matches!(&feature.extent, Extent::Fixed(shape) if shape.is_empty());
         let may_join = features.sparse.iter().all(|feature| feature.dtype != DType::String)
             && features.dense.iter().all(|feature| feature.dtype != DType::String || is_one(feature));
-        let (texts, sightings) = (Vec::new(), Sightings::new());
-        Ok(Self { features, defaults, record, kept, may_join, texts, sightings })
+        let (texts, seen_components) = (Vec::new(), SeenComponents::new());
+        Ok(Self { features, defaults, record, kept, may_join, texts, seen_components })
     }
 
     /// Sets the names of features whose strings must be UTF-8.
@@ -68,8 +68,8 @@ impl Parse {
     }
 
     /// Records which lists occur.
-    pub fn seen_by(mut self, sightings: Arc<Sightings>) -> Self {
-        self.sightings = sightings;
+    pub fn seen_by(mut self, seen_components: Arc<SeenComponents>) -> Self {
+        self.seen_components = seen_components;
         self
     }
 
@@ -80,20 +80,20 @@ impl Parse {
     }
 
     fn parse(&self, example: &Example, parsed: &mut Parsed) -> Result<()> {
-        let found = self.features.find(example.record.bytes()).map_err(|error| example.named(error))?;
-        let lists = self.features.with_sparse(&found).zip(&mut parsed.sparse).zip(&mut parsed.seen);
-        for (((feature, found), column), is_seen) in lists {
-            *is_seen |= found.is_some();
-            column.push_sparse(feature, Feature::parse(found.unwrap_or_default())?, example)?;
+        let feature_bytes = self.features.find(example.record.bytes()).map_err(|error| example.named(error))?;
+        let lists = self.features.with_sparse(&feature_bytes).zip(&mut parsed.sparse).zip(&mut parsed.seen);
+        for (((feature, bytes), column), is_seen) in lists {
+            *is_seen |= bytes.is_some();
+            column.push_sparse(feature, Feature::parse(bytes.unwrap_or_default())?, example)?;
         }
-        let dense = self.features.with_dense(&found).zip(&self.defaults).zip(&mut parsed.dense);
-        for (((feature, found), default), column) in dense {
-            column.push_dense(feature, Feature::parse(found.unwrap_or_default())?, default, example)?;
+        let dense = self.features.with_dense(&feature_bytes).zip(&self.defaults).zip(&mut parsed.dense);
+        for (((feature, bytes), default), column) in dense {
+            column.push_dense(feature, Feature::parse(bytes.unwrap_or_default())?, default, example)?;
         }
         Ok(())
     }
 
-    /// Parses all records; `bytes_of` and `record_of` give the record of an item.
+    /// Parses all records; `bytes_of` and `record_of` return the record of an item.
     fn parse_all<'r, T>(
         &self,
         rows: &Rows,
@@ -113,11 +113,11 @@ impl Parse {
             }
         }
         if let Some(first) = records.first()
-            && !self.sightings.is_done()
+            && !self.seen_components.is_done()
         {
             let names = self.features.sparse.iter().map(|feature| &feature.key[..]);
             let seen = names.zip(parsed.seen.iter().copied());
-            self.sightings.add(records.len(), seen, || feature_names(bytes_of(first)));
+            self.seen_components.add(records.len(), seen, || feature_names(bytes_of(first)));
         }
         Ok(parsed)
     }
@@ -196,13 +196,14 @@ impl Stage for Parse {
             }
         };
         let mut columns = rows.gather_columns(self.kept.iter().copied())?;
-        let made = self.columns(parsed)?;
+        let columns_of_features = self.columns(parsed)?;
         for (number, name) in &self.texts {
             for row in 0..rows.len() {
-                text::check(&made[*number], row, name, REMEDY).map_err(|error| text::at(&rows, row, &error))?;
+                text::check(&columns_of_features[*number], row, name, REMEDY)
+                    .map_err(|error| text::at(&rows, row, &error))?;
             }
         }
-        columns.extend(made);
+        columns.extend(columns_of_features);
         Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 

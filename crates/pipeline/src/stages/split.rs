@@ -12,7 +12,7 @@ impl Stage for Split {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let mut kept = Rows::new();
         for (block, row) in rows.iter() {
-            let unknown = || Error::internal("split: the record of a row is not known");
+            let unknown = || Error::internal("split: the record of a row is unknown");
             if self.0.contain(&block.row_id(row)?.ok_or_else(unknown)?) {
                 kept.push(block, row, 1);
             }

@@ -19,7 +19,7 @@ pub trait Stage: Send + Sync {
         true
     }
 
-    /// True if it makes one row of each, or, if not row-wise, one row of all.
+    /// True if it returns one row for each row, or, if not row-wise, one row for all.
     fn is_one_to_one(&self) -> bool {
         false
     }

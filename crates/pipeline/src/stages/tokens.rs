@@ -17,11 +17,11 @@ const MOST_TOKENS: u64 = 1 << 28;
 
 /// Makes arrays of the bytes of windows.
 pub struct TokenColumns {
-    /// The places of the windows.
+    /// The positions of the windows.
     pub tokens: Arc<Tokens>,
     /// True if a column with the number of each token's document in its window follows, from 1.
     pub has_segments: bool,
-    /// True if the files do not say their type, so that the numbers are checked.
+    /// True if the files do not contain their type, so that the numbers are checked.
     pub is_checked: bool,
 }
 
@@ -36,12 +36,12 @@ impl Stage for TokenColumns {
                 _ => return Err(Error::internal("a window of tokens is not bytes")),
             };
             if self.is_checked
-                && let Some(found) = misread(window, dtype)
+                && let Some(token) = misread(window, dtype)
             {
                 let at = block.row_provenance(row).map_or(String::new(), |origin| format!("{origin}: "));
                 return Err(Error::invalid_argument(format!(
-                    "{at}read as {dtype}, it has the token {found}, expected numbers from 0 to {}. Give the dtype that the \
-                     file was written with.",
+                    "{at}the token {token} (read as {dtype}) is out of range, expected 0 to {}. Set the dtype that \
+                     the file was written with.",
                     MOST_TOKENS - 1
                 )));
             }
@@ -51,7 +51,7 @@ impl Stage for TokenColumns {
         if self.has_segments {
             let mut segments = allocate::elements(DType::Int32, &shape).room()?;
             for (block, row) in rows.iter() {
-                let unknown = || Error::internal("the place of a window is not known");
+                let unknown = || Error::internal("the position of a window is unknown");
                 let origin = block.row_provenance(row).ok_or_else(unknown)?;
                 let (start, documents) = self.tokens.position(&origin.file, origin.record)?;
                 push_segments(start, length, documents.ok_or_else(unknown)?, &mut segments);
@@ -82,7 +82,7 @@ fn misread(window: &[u8], dtype: DType) -> Option<String> {
 fn first<const SIZE: usize>(window: &[u8], number: impl Fn([u8; SIZE]) -> i64) -> Option<String> {
     let (tokens, _) = window.as_chunks::<SIZE>();
     let is_misread = |token: &[u8; SIZE]| number(*token).cast_unsigned() >= MOST_TOKENS;
-    // One look at all of them takes fewer steps than a search.
+    // Checking all of them takes fewer steps than a search.
     let are_misread = tokens.iter().fold(false, |any, token| any | is_misread(token));
     are_misread.then(|| tokens.iter().find(|token| is_misread(token)).map(|token| number(*token).to_string()))?
 }

@@ -18,7 +18,7 @@ impl Stage for WithOrigin {
         let mut names = Names::default();
         let mut records = Vec::new();
         for (block, row) in rows.iter() {
-            let unknown = || Error::internal("with_origin: the record of a row is not known");
+            let unknown = || Error::internal("with_origin: the record of a row is unknown");
             let row_provenance = block.row_provenance(row).ok_or_else(unknown)?;
             names.push(&row_provenance.file)?;
             records.push(row_provenance.record_number()?.cast_signed());
@@ -40,7 +40,7 @@ impl Stage for OriginFiles {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let mut names = Names::default();
         for (block, row) in rows.iter() {
-            let unknown = || Error::internal("the file of a row is not known");
+            let unknown = || Error::internal("the file of a row is unknown");
             names.push(block.provenance().file(row).ok_or_else(unknown)?)?;
         }
         let column = Column::Text(Text::new(names.text.into(), names.spans));
@@ -70,7 +70,7 @@ impl Names {
                 let name = file.name.bytes();
                 if std::str::from_utf8(name).is_err() {
                     return Err(Error::invalid_argument(format!(
-                        "{}: with_origin: the name of the file is not UTF-8, expected str. Rename the file.",
+                        "{}: with_origin: the file name is not UTF-8. Rename the file.",
                         file.name.text()
                     )));
                 }

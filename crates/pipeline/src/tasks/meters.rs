@@ -65,7 +65,7 @@ pub struct Meter {
     pub busy: Time,
     /// The processor time that they used.
     pub computing: Time,
-    /// The time that it had nothing to do, since the stages before had nothing for it.
+    /// The time in which it was idle because earlier stages had no rows for it.
     pub starving: Time,
     fill_sum: AtomicU64,
     num_fills: AtomicU64,
@@ -216,7 +216,7 @@ impl Drop for Stopwatch<'_> {
     }
 }
 
-/// The processor time of the calling thread; zero where the system does not tell.
+/// The processor time of the calling thread; zero where the system does not report it.
 pub fn thread_time() -> Duration {
     #[cfg(target_os = "linux")]
     {
@@ -237,7 +237,7 @@ mod tests {
         let (begin, computed) = (Instant::now(), thread_time());
         {
             let watch = Stopwatch::start_with_processor(meters.stage(0));
-            // Both clocks may stand still for a moment.
+            // Both clocks may pause for a moment.
             while (thread_time() == computed || watch.begin.elapsed().is_zero())
                 && begin.elapsed() < Duration::from_secs(9)
             {}

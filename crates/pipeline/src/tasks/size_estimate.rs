@@ -11,7 +11,7 @@ const GROWTH: usize = 8;
 /// Until results are known, they are estimated as this many times the size of their rows, as for an
 /// image that is decoded.
 const FIRST_TIMES: usize = 16;
-/// The wanted size of a task's results, unless a single row takes more.
+/// The target size of a task's results, unless a single row takes more.
 const TASK_BYTES: usize = 1 << 20;
 const LEAST_TASK_BYTES: usize = 64 << 10;
 /// The same for a task of a Python function. A crossing into Python, or a message to a worker
@@ -46,13 +46,13 @@ struct Sizes {
 }
 
 impl SizeEstimate {
-    /// The wanted size of a task's results, for a budget of `limit_bytes`.
-    pub fn wanted_bytes(limit_bytes: usize) -> usize {
+    /// The target size of a task's results, for a budget of `limit_bytes`.
+    pub fn target_bytes(limit_bytes: usize) -> usize {
         (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, TASK_BYTES)
     }
 
-    /// The wanted size of the results of a task of a Python function.
-    pub fn wanted_bytes_of_call(limit_bytes: usize) -> usize {
+    /// The target size of the results of a task of a Python function.
+    pub fn target_bytes_of_call(limit_bytes: usize) -> usize {
         (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, CALL_BYTES)
     }
 
@@ -76,17 +76,17 @@ impl SizeEstimate {
 
     /// The number of rows for a task of a Python function with `num_threads` threads: at most
     /// `part_of`, few enough that each thread has some, and for no longer than a few milliseconds.
-    pub fn part_for(&self, num_threads: usize, rows: &Rows, wanted_bytes: usize) -> usize {
-        let most = self.part_of(rows, wanted_bytes);
+    pub fn part_for(&self, num_threads: usize, rows: &Rows, target_bytes: usize) -> usize {
+        let most = self.part_of(rows, target_bytes);
         let share = rows.len().div_ceil(num_threads.max(1));
         most.min(self.rows_within(TASK_TIME)).min(share.max(self.rows_within(LEAST_TASK_TIME))).max(1)
     }
 
     /// The number of rows for a message to a worker process: work for some time, unless the rows
-    /// or their results have more than `wanted_bytes`. More may be wanted than there are rows.
-    pub fn rows_of_message(&self, rows: &Rows, wanted_bytes: usize) -> usize {
+    /// or their results have more than `target_bytes`. The result may exceed the number of rows.
+    pub fn rows_of_message(&self, rows: &Rows, target_bytes: usize) -> usize {
         let row_bytes = rows.num_bytes() / rows.len().max(1);
-        self.most_rows(wanted_bytes, row_bytes).min(self.rows_within(MESSAGE_TIME)).max(1)
+        self.most_rows(target_bytes, row_bytes).min(self.rows_within(MESSAGE_TIME)).max(1)
     }
 
     /// The number of rows for a task of at most this time.
@@ -96,11 +96,11 @@ impl SizeEstimate {
     }
 
     /// The number of rows for a task whose results, and whose rows of `row_bytes` each, take at
-    /// most `wanted_bytes`.
-    fn most_rows(&self, wanted_bytes: usize, row_bytes: usize) -> usize {
+    /// most `target_bytes`.
+    fn most_rows(&self, target_bytes: usize, row_bytes: usize) -> usize {
         match self.0.row_bytes.load(Ordering::Relaxed) {
             0 => 1,
-            of_result => (wanted_bytes / of_result.max(row_bytes))
+            of_result => (target_bytes / of_result.max(row_bytes))
                 .clamp(1, GROWTH * self.0.most_rows.load(Ordering::Relaxed).max(1)),
         }
     }
@@ -110,10 +110,10 @@ impl SizeEstimate {
         Some(self.0.task_bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
     }
 
-    /// The number of these rows for a task whose results should take `wanted_bytes`: such that
+    /// The number of these rows for a task whose results should take `target_bytes`: such that
     /// tasks are about equally large.
-    pub fn part_of(&self, rows: &Rows, wanted_bytes: usize) -> usize {
-        let most = self.most_rows(wanted_bytes, 0);
+    pub fn part_of(&self, rows: &Rows, target_bytes: usize) -> usize {
+        let most = self.most_rows(target_bytes, 0);
         rows.len().div_ceil(rows.len().div_ceil(most).max(1))
     }
 
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn target_size_is_a_fraction_of_the_budget() {
         let limits = [0, 16 << 20, usize::MAX];
-        assert_eq!(limits.map(SizeEstimate::wanted_bytes), [64 << 10, 256 << 10, 1 << 20]);
-        assert_eq!(limits.map(SizeEstimate::wanted_bytes_of_call), [64 << 10, 256 << 10, 4 << 20]);
+        assert_eq!(limits.map(SizeEstimate::target_bytes), [64 << 10, 256 << 10, 1 << 20]);
+        assert_eq!(limits.map(SizeEstimate::target_bytes_of_call), [64 << 10, 256 << 10, 4 << 20]);
     }
 }

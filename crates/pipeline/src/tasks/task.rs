@@ -28,8 +28,8 @@ pub struct PythonTask {
     pub stage: usize,
     /// The estimated size of the result.
     pub charge: Charge,
-    /// The wanted size of the result in bytes, for sources.
-    pub wanted_bytes: usize,
+    /// The target size of the result in bytes, for sources.
+    pub target_bytes: usize,
     /// Records the actual size of the result.
     pub size_estimate: SizeEstimate,
     /// The number of the `skip_errors` stage that handles its failures, if there is one.
@@ -40,9 +40,9 @@ pub struct PythonTask {
 
 /// The outcome of work on rows.
 pub struct Outcome {
-    /// The rows that were made.
+    /// The computed rows.
     pub rows: Rows,
-    /// The error at the row after those.
+    /// The error at the row after these.
     pub error: Option<Error>,
     /// The state of a Python function before the task.
     pub state: Option<Arc<str>>,
@@ -68,7 +68,7 @@ impl From<Rows> for Outcome {
     }
 }
 
-/// A result that is still to come.
+/// A pending result.
 pub struct Slot<T>(Arc<Mutex<Option<Result<T>>>>);
 
 impl<T> Clone for Slot<T> {
@@ -97,8 +97,8 @@ impl<T> Slot<T> {
     }
 }
 
-/// Results in the order in which their tasks were started, whichever ended first, each with the
-/// checkpoint of its first row.
+/// Results in the order in which their tasks were started, regardless of which ended first. Each
+/// has the checkpoint of its first row.
 pub struct Ring<T> {
     slots: VecDeque<(Slot<T>, Checkpoint)>,
     /// True if results come in the order in which tasks end.
@@ -132,7 +132,7 @@ impl<T> Ring<T> {
         self.slots.len()
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

@@ -171,20 +171,20 @@ fn origin_of_a_row_is_a_component() {
     let plan = map(directory.lines(&[2, 3]), vec![Arc::new(WithOrigin(1))]);
     let budget = Budget::new(usize::MAX);
     let executor = Executor::new(plan.start(0, Settings::new(1), 0, &Checkpoint::default()).unwrap(), 0, budget, 3);
-    let mut found = Vec::new();
+    let mut origins = Vec::new();
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| executor.work());
         executor.start();
         while let Ok(Output::Block(block, _)) = executor.next(PATIENCE) {
             let records = block.columns[2].to_tensor().unwrap();
-            found.extend(strings(&block.columns[1]).into_iter().zip(records.values::<i64>().unwrap().to_vec()));
+            origins.extend(strings(&block.columns[1]).into_iter().zip(records.values::<i64>().unwrap().to_vec()));
         }
         executor.close();
         worker.join().unwrap();
     });
-    let names: Vec<_> = found.iter().map(|(name, _)| name.rsplit('/').next().unwrap()).collect();
+    let names: Vec<_> = origins.iter().map(|(name, _)| name.rsplit('/').next().unwrap()).collect();
     assert_eq!(names, ["0.txt", "0.txt", "1.txt", "1.txt", "1.txt"]);
-    assert_eq!(found.iter().map(|(_, record)| *record).collect::<Vec<_>>(), [0, 1, 0, 1, 2]);
+    assert_eq!(origins.iter().map(|(_, record)| *record).collect::<Vec<_>>(), [0, 1, 0, 1, 2]);
 }
 
 /// Counts the tasks that ran.
@@ -209,7 +209,7 @@ fn pending_tasks_do_not_run_after_an_error() {
         Step::Batch { size: 10, drops_remainder: false, share: ShareIndex::ALL },
     ));
     let plan = map(batch, vec![Arc::new(Count(Arc::clone(&count)))]);
-    // With one worker, the tasks before the failing one wait behind it.
+    // With one worker, the tasks before the failing one wait after it.
     let (rows, error) = run(&plan, 0, 1, usize::MAX);
     assert!(rows.is_empty() && error.is_some());
     // The task itself, and its rows one by one up to the damaged one.

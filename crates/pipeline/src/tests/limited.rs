@@ -37,8 +37,8 @@ impl Limited {
         self.root.pull(&mut context).unwrap()
     }
 
-    /// All rows. Nodes are polled as if outputs waited for the consumer, and once more as if none
-    /// did when they have nothing.
+    /// All rows. Polls nodes as if outputs waited for the consumer, and once more as if none did if
+    /// they return nothing.
     fn drain(mut self) -> Vec<String> {
         let mut rows = Vec::new();
         loop {
@@ -48,7 +48,7 @@ impl Limited {
                 poll = self.pull(true);
             }
             match poll {
-                Poll::Ready(given) => rows.extend(strings(&given.gather().unwrap().columns[0])),
+                Poll::Ready(batch) => rows.extend(strings(&batch.gather().unwrap().columns[0])),
                 Poll::Pending => {
                     assert!(!self.tasks.is_empty(), "nothing can continue");
                     while let Some(work) = self.tasks.pop() {

@@ -80,9 +80,9 @@ fn run(plan: &Arc<Plan>, pass: u64, num_threads: usize, limit_bytes: usize) -> (
 
 fn run_with(plan: &Arc<Plan>, pass: u64, settings: Settings, limit_bytes: usize) -> (Vec<String>, Option<Error>) {
     let budget = Budget::new(limit_bytes);
-    let given = consume(plan, pass, settings, &budget);
+    let consumed = consume(plan, pass, settings, &budget);
     assert_eq!(budget.used_bytes(), 0, "something is still charged");
-    given
+    consumed
 }
 
 fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>) -> (Vec<String>, Option<Error>) {
@@ -142,13 +142,13 @@ fn task_starts_while_nodes_are_still_polled() {
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..2).map(|_| scope.spawn(|| executor.work())).collect();
         executor.start();
-        let given = executor.next(PATIENCE).map(|output| match output {
+        let first = executor.next(PATIENCE).map(|output| match output {
             Output::Block(block, _) => block.num_rows(),
             _ => 0,
         });
         executor.close();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
-        assert_eq!(given.unwrap(), 3);
+        assert_eq!(first.unwrap(), 3);
     });
 }
 
@@ -194,8 +194,8 @@ fn row_identities_are_unique_over_all_files() {
     let taken = Arc::new(Plan::Then(Arc::clone(&lines), Step::Take(30_003)));
     assert_eq!(result(&map(taken, vec![]), 0), all[..30_003]);
     let shard = Arc::new(Plan::Then(lines, Step::Shard { index: 2, count: 7, even: Even::Uneven }));
-    let wanted: Vec<_> = all.iter().skip(2).step_by(7).cloned().collect();
-    assert_eq!(result(&map(shard, vec![]), 0), wanted);
+    let expected: Vec<_> = all.iter().skip(2).step_by(7).cloned().collect();
+    assert_eq!(result(&map(shard, vec![]), 0), expected);
 }
 
 #[test]
@@ -215,8 +215,8 @@ fn batches_span_files_and_epochs() {
     let lines = directory.lines(&[5, 6]);
     let epochs = Arc::new(Plan::Then(Arc::clone(&lines), Step::Epochs(Some(2))));
     let twice = [expected(&[5, 6]), expected(&[5, 6])].concat();
-    let wanted: Vec<_> = twice.chunks(4).map(|rows| rows.join(" ")).collect();
-    assert_eq!(result(&batches(epochs, 4), 0), wanted);
+    let batched: Vec<_> = twice.chunks(4).map(|rows| rows.join(" ")).collect();
+    assert_eq!(result(&batches(epochs, 4), 0), batched);
     let whole: Vec<_> = expected(&[5, 6]).chunks(4).map(|rows| rows.join(" ")).collect();
     let epochs = Arc::new(Plan::Then(batches(lines, 4), Step::Epochs(Some(2))));
     assert_eq!(result(&epochs, 0), [whole.clone(), whole].concat());

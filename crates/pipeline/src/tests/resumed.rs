@@ -11,7 +11,7 @@ use crate::plan::{Blocks, Mix, PieceOptions, Shuffle};
 /// The rows from a checkpoint on, each with its own checkpoint.
 fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Checkpoint) -> Vec<(String, Checkpoint)> {
     let executor = Executor::new(plan.start(0, settings, 0, from).unwrap(), 0, Budget::new(limit_bytes), 3);
-    let mut given = Vec::new();
+    let mut numbered = Vec::new();
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..settings.num_threads).map(|_| scope.spawn(|| executor.work())).collect();
         executor.start();
@@ -19,7 +19,7 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ch
             match executor.next(PATIENCE).unwrap() {
                 Output::Block(block, checkpoint) => {
                     let rows = strings(&block.columns[0]).into_iter().enumerate();
-                    given.extend(rows.map(|(number, row)| (row, checkpoint.advanced_by(number as u64))));
+                    numbered.extend(rows.map(|(number, row)| (row, checkpoint.advanced_by(number as u64))));
                 }
                 Output::End => break,
                 Output::SkipEvent(skip_event) => panic!("{skip_event:?}"),
@@ -29,13 +29,13 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ch
         executor.close();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
-    given
+    numbered
 }
 
 /// Resumes the plan at some of its rows, and again at some of the rows that follow.
 fn check(plan: &dyn Fn() -> Arc<Plan>) {
     let whole = rows_from(&plan(), Settings::new(2), usize::MAX, &Checkpoint::default());
-    let rows = |given: &[(String, Checkpoint)]| given.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>();
+    let rows = |steps: &[(String, Checkpoint)]| steps.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>();
     let step = (whole.len() / 23).max(1);
     for number in (0..whole.len()).step_by(step).chain(whole.len().checked_sub(1)) {
         let again = rows_from(&plan(), Settings::new(1), 3_000_000, &whole[number].1);
@@ -213,12 +213,12 @@ fn different_number_of_shards_continues_in_the_same_order() {
                 rows.push(row);
             }
         }
-        let wanted: Vec<_> = one[4 * taken..].iter().map(|(row, _)| row.clone()).collect();
-        assert_eq!(rows, wanted, "{count} shards after {taken} rows");
+        let expected: Vec<_> = one[4 * taken..].iter().map(|(row, _)| row.clone()).collect();
+        assert_eq!(rows, expected, "{count} shards after {taken} rows");
     }
     let (_, checkpoint) = &all(1, 4, &Checkpoint::default())[12];
     let error = plan(0, 5).start(0, Settings::new(1), 0, checkpoint).err().unwrap();
-    assert!(error.message().contains("it was taken after 48 examples of the global order, in 4 shards"), "{error}");
+    assert!(error.message().contains("it was saved with 4 shards after 48 examples"), "{error}");
 }
 
 #[test]
@@ -233,6 +233,6 @@ fn checkpoints_of_other_plans_never_panic() {
         Checkpoint::new([1, 10], [Checkpoint::new([0, 0, 0, 0, 0], [Checkpoint::new([7, 0, 0], [])])]),
     ] {
         let error = plan.start(0, Settings::new(1), 0, &checkpoint).err().unwrap();
-        assert!(error.message().starts_with("it is not a state of a pipeline"), "{error}");
+        assert!(error.message().starts_with("it belongs to a pipeline with another"), "{error}");
     }
 }

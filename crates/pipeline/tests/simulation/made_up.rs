@@ -77,14 +77,14 @@ impl MadeUp {
         let directory = directory.0.clone();
         let mut draws = Draws(seed);
         let plan = Arc::new(Plan::Concat(Arc::new([])));
-        let mut made = Self { plan, num_python_workers: 0, is_kept: false, directory, words: String::new() };
-        made.plan = made.source(&mut draws);
+        let mut made_up = Self { plan, num_python_workers: 0, is_kept: false, directory, words: String::new() };
+        made_up.plan = made_up.source(&mut draws);
         for _ in 0..draws.below(6) {
-            made.add_step(&mut draws);
+            made_up.add_step(&mut draws);
         }
         // The rows of whole blocks, as batches leave a pipeline.
-        made.plan = map(&made.plan, vec![]);
-        made
+        made_up.plan = map(&made_up.plan, vec![]);
+        made_up
     }
 
     fn source(&mut self, draws: &mut Draws) -> Arc<Plan> {
@@ -213,7 +213,7 @@ fn map(input: &Arc<Plan>, stages: Vec<Arc<dyn Stage>>) -> Arc<Plan> {
     Arc::new(Plan::Then(Arc::clone(input), Step::Map(stages.into(), SizeEstimate::default())))
 }
 
-/// Rows in groups, each made into a batch and split again.
+/// Groups of rows, each batched and split again.
 fn unbatched(groups: &Arc<Plan>) -> Arc<Plan> {
     let collate =
         Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None, layouts: vec![] };

@@ -68,29 +68,29 @@ struct RunResult {
 
 /// Runs one pass from a checkpoint on, with its own threads. Also returns the checkpoint of each
 /// row.
-fn run(made: &MadeUp, way: Way, from: &Checkpoint) -> (RunResult, Vec<Checkpoint>) {
+fn run(made_up: &MadeUp, way: Way, from: &Checkpoint) -> (RunResult, Vec<Checkpoint>) {
     let budget = Budget::new(way.limit_bytes);
-    let root = made.plan.start(0, Settings::new(way.num_workers), 0, from).unwrap();
-    let executor = Arc::new(Executor::new(root, made.num_python_workers, Arc::clone(&budget), way.max_outputs));
+    let root = made_up.plan.start(0, Settings::new(way.num_workers), 0, from).unwrap();
+    let executor = Arc::new(Executor::new(root, made_up.num_python_workers, Arc::clone(&budget), way.max_outputs));
     let spawn = |work: Box<dyn FnOnce(&Executor) + Send>| {
         let executor = Arc::clone(&executor);
         thread::spawn(move || work(&executor))
     };
     let mut threads: Vec<_> = (0..way.num_workers).map(|_| spawn(Box::new(Executor::work))).collect();
     threads.extend(
-        (0..made.num_python_workers)
+        (0..made_up.num_python_workers)
             .map(|python_worker| spawn(Box::new(move |executor| work_as_python_worker(executor, python_worker)))),
     );
     if way.is_closed {
         threads.push(spawn(Box::new(Executor::close)));
     }
     executor.start();
-    let given = consume(&executor);
+    let result = consume(&executor);
     executor.close();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     drop(executor);
-    assert!(made.is_kept || budget.used_bytes() == 0, "some memory is still charged");
-    given
+    assert!(made_up.is_kept || budget.used_bytes() == 0, "some memory is still charged");
+    result
 }
 
 fn work_as_python_worker(executor: &Executor, python_worker: usize) {
@@ -104,21 +104,21 @@ fn work_as_python_worker(executor: &Executor, python_worker: usize) {
 }
 
 fn consume(executor: &Executor) -> (RunResult, Vec<Checkpoint>) {
-    let (mut given, mut checkpoints) = (RunResult::default(), Vec::new());
+    let (mut result, mut checkpoints) = (RunResult::default(), Vec::new());
     loop {
         match executor.next(Duration::MAX) {
             Ok(Output::Block(block, checkpoint)) => {
                 checkpoints.extend((0..block.num_rows() as u64).map(|number| checkpoint.advanced_by(number)));
-                given.rows.extend(strings(&block.columns[0]));
+                result.rows.extend(strings(&block.columns[0]));
             }
             Ok(Output::SkipEvent(SkipEvent::Skipped(skipped))) => {
-                given.skip_events.push((given.rows.len(), skipped.error.message().to_owned()));
+                result.skip_events.push((result.rows.len(), skipped.error.message().to_owned()));
             }
             Ok(Output::Timeout | Output::SkipEvent(_)) => (),
-            Ok(Output::End) => return (given, checkpoints),
+            Ok(Output::End) => return (result, checkpoints),
             Err(error) => {
-                given.error = Some(error.to_string());
-                return (given, checkpoints);
+                result.error = Some(error.to_string());
+                return (result, checkpoints);
             }
         }
     }
@@ -136,15 +136,15 @@ fn under(scheduler: impl Scheduler + 'static, work: impl Fn() + Send + Sync + 's
 
 /// The rows of a pipeline with one consumer and one worker in turn; and its steps, in words.
 fn reference(seed: u64, directory: &Arc<Directory>) -> (RunResult, String) {
-    let found = Arc::new(Mutex::new(None));
-    let (directory, kept) = (Arc::clone(directory), Arc::clone(&found));
+    let result = Arc::new(Mutex::new(None));
+    let (directory, kept) = (Arc::clone(directory), Arc::clone(&result));
     let run = move || {
-        let made = MadeUp::new(seed, &directory);
-        *kept.lock().unwrap() = Some((run(&made, ALONE, &Checkpoint::default()).0, made.words));
+        let made_up = MadeUp::new(seed, &directory);
+        *kept.lock().unwrap() = Some((run(&made_up, ALONE, &Checkpoint::default()).0, made_up.words));
     };
     under(RoundRobinScheduler::new(1), run);
-    let found = found.lock().unwrap().take();
-    found.unwrap()
+    let result = result.lock().unwrap().take();
+    result.unwrap()
 }
 
 fn from_environment(name: &str, otherwise: usize) -> usize {
@@ -185,9 +185,9 @@ fn rows_do_not_depend_on_the_schedule() {
     );
 }
 
-fn run_and_check(made: &MadeUp, way: Way, expected: &RunResult) {
-    let (given, checkpoints) = run(made, way, &Checkpoint::default());
-    check(&given, expected, way);
+fn run_and_check(made_up: &MadeUp, way: Way, expected: &RunResult) {
+    let (result, checkpoints) = run(made_up, way, &Checkpoint::default());
+    check(&result, expected, way);
     if let Some(number) = way.resumed_at.and_then(|number| number.checked_rem(checkpoints.len())) {
         let rest = RunResult {
             rows: expected.rows[number..].to_vec(),
@@ -195,18 +195,18 @@ fn run_and_check(made: &MadeUp, way: Way, expected: &RunResult) {
             skip_events: Vec::new(),
         };
         // Some earlier reports are repeated.
-        let again = RunResult { skip_events: Vec::new(), ..run(made, way, &checkpoints[number]).0 };
+        let again = RunResult { skip_events: Vec::new(), ..run(made_up, way, &checkpoints[number]).0 };
         check(&again, &rest, way);
     }
 }
 
-fn check(given: &RunResult, expected: &RunResult, way: Way) {
+fn check(result: &RunResult, expected: &RunResult, way: Way) {
     // A window may need more memory than there is: that is a separate error, as soon as it is
     // known.
-    let is_refused = given.error.as_ref().is_some_and(|error| error.contains("expected at most the"));
-    if given == expected || !(way.is_closed || is_refused) {
-        return assert_eq!(given, expected, "{way:?}");
+    let is_refused = result.error.as_ref().is_some_and(|error| error.contains("expected at most the"));
+    if result == expected || !(way.is_closed || is_refused) {
+        return assert_eq!(result, expected, "{way:?}");
     }
-    assert!(expected.rows.starts_with(&given.rows), "{given:?} is not a beginning of {expected:?}");
-    assert!(is_refused || given.error.is_none(), "a close is not an error: {given:?}");
+    assert!(expected.rows.starts_with(&result.rows), "{result:?} is not a beginning of {expected:?}");
+    assert!(is_refused || result.error.is_none(), "a close is not an error: {result:?}");
 }

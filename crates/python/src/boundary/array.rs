@@ -1,8 +1,8 @@
-//! Tensors as NumPy arrays, and files as bytes. The only file of this crate with unsafe code beside
-//! its allocator: arrays view the engine's memory without a copy, and files are mapped.
+//! Tensors as NumPy arrays, and files as bytes. The only file of this crate with unsafe code,
+//! besides its allocator: arrays view the engine's memory without a copy, and files are mapped.
 #![allow(unsafe_code)]
 
-use crate::boundary::given::given;
+use crate::boundary::bytes::python_bytes;
 use crate::error::{IntoPython, to_python as to_exception};
 use bytes::Bytes;
 use headrace_engine::dispatch_numeric;
@@ -51,7 +51,8 @@ pub fn array_bytes<'a>(array: &'a Bound<'_, PyUntypedArray>, dtype: DType) -> Op
     // SAFETY: the array has `length` bytes in a row (it is contiguous and of that element type),
     // which are initialised numbers and stay where they are as long as `array` is borrowed: NumPy
     // does not move memory that has two references. The caller copies them. If another thread
-    // writes to the array meanwhile, the copy has some old and some new elements, as with NumPy.
+    // writes to the array at the same time, the copy has some old and some new elements, as with
+    // NumPy.
     Some(unsafe { std::slice::from_raw_parts((*array.as_array_ptr()).fields.data.cast::<u8>(), length) })
 }
 
@@ -67,8 +68,8 @@ impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
         // SAFETY: as in `array_bytes`: `length` initialised bytes, which stay where they are as
         // long as `_array` is referenced here, since NumPy does not move memory that has two
-        // references. Holders of the bytes only read. If Python writes to the array meanwhile, they
-        // see some old and some new elements, as with NumPy.
+        // references. Holders of the bytes only read. If Python writes to the array at the same
+        // time, they see some old and some new elements, as with NumPy.
         unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) }
     }
 }
@@ -84,9 +85,8 @@ pub fn lent_bytes(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Sh
     Some((Shape::new(array.shape()), Bytes::from_owner(lent)))
 }
 
-/// The memory of an array whose elements do not follow each other, not copied: from its first byte
-/// to its last, and the byte at which the array begins there. Not for strings, nor for an array
-/// without elements.
+/// The memory of an array that is not contiguous, without a copy: from its first byte to its last,
+/// and the position where the array begins. Not for strings, nor for an array without elements.
 pub fn lent_span(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Bytes, usize)> {
     if !is_exactly(&array.dtype(), dtype) || array.is_empty() {
         return None;
@@ -113,8 +113,8 @@ pub fn lent_span(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Byt
 /// processes. An index file is only ever replaced by another one.
 pub fn mapped(file: &File) -> std::io::Result<Bytes> {
     // SAFETY: the map is only read, as bytes, of which each value is valid. Everything read from it
-    // is checked, so another writer would cost a scan; one that cuts the file short meanwhile would
-    // end the process (SIGBUS), as with each map of a file.
+    // is checked, so another writer would cost a scan. Truncating the file would end the process
+    // (SIGBUS), as with any mapped file.
     let map = unsafe { memmap2::Mmap::map(file) }?;
     Ok(Bytes::from_owner(map))
 }
@@ -156,7 +156,7 @@ fn is_exactly(descr: &Bound<'_, PyArrayDescr>, dtype: DType) -> bool {
 
 /// Converts a tensor to an array, a scalar to a NumPy scalar, a scalar string to `bytes`.
 ///
-/// An array is writable and belongs to the caller alone.
+/// The array is writable and belongs only to the caller.
 pub fn to_python(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     convert(py, tensor, false)
 }
@@ -174,8 +174,7 @@ fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_
     let shape = tensor.shape().clone();
     if shape.is_empty() {
         let data = tensor.bytes().as_ptr().cast_mut().cast();
-        // SAFETY: `data` points to one element of that type, of which NumPy makes a scalar of its
-        // own.
+        // SAFETY: `data` points to one element of that type, which NumPy copies into a scalar.
         return unsafe {
             let scalar = PY_ARRAY_API.PyArray_Scalar(py, data, descr.as_dtype_ptr(), std::ptr::null_mut());
             Bound::from_owned_ptr_or_err(py, scalar)
@@ -207,7 +206,7 @@ fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_
 /// An array with a copy of the elements.
 fn copied_array<'py>(descr: Bound<'py, PyArrayDescr>, shape: &Shape, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: without given memory, NumPy allocates as much as the shape needs, and `bytes` are the
-    // bytes of a tensor of that type and shape. Nobody has seen the array yet.
+    // bytes of a tensor of that type and shape. No other code has a reference to the array yet.
     unsafe {
         let array = new_array(descr, shape, std::ptr::null_mut(), 0)?;
         let data = (*array.as_ptr().cast::<PyArrayObject>()).fields.data.cast::<u8>();
@@ -262,9 +261,9 @@ fn descr(py: Python<'_>, dtype: DType) -> Bound<'_, PyArrayDescr> {
 fn strings_to_python<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let strings = tensor.string_values();
     if tensor.shape().is_empty() {
-        return given(py, strings.first().map_or(&[], |value| &value[..])).map(Bound::into_any);
+        return python_bytes(py, strings.first().map_or(&[], |value| &value[..])).map(Bound::into_any);
     }
-    let objects = strings.iter().map(|value| given(py, value).map(|value| value.into_any().unbind()));
+    let objects = strings.iter().map(|value| python_bytes(py, value).map(|value| value.into_any().unbind()));
     PyArray1::from_vec(py, collected(py, objects)?).reshape(tensor.shape().to_vec()).map(Bound::into_any)
 }
 

@@ -18,8 +18,8 @@ pub fn shape(dims: Option<Vec<Option<usize>>>) -> Option<PartialShape> {
     dims.map(PartialShape::new)
 }
 
-/// Attributes from `{name: value}`. Types are given as `("dtype", code)`, shapes as `("shape", dims
-/// or None)`; the rest are bools, numbers, strings and lists.
+/// Attributes from `{name: value}`. Types are passed as `("dtype", code)`, shapes as `("shape",
+/// dims or None)`; the rest are bools, numbers, strings and lists.
 pub fn attrs(dict: &Bound<'_, PyDict>) -> PyResult<Attrs> {
     let mut attrs = Attrs::default();
     for (name, value) in dict {

@@ -2,5 +2,5 @@
 
 pub mod array;
 pub mod attrs;
-pub mod given;
+pub mod bytes;
 pub mod view;

@@ -20,7 +20,7 @@ pub fn to_tensor(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
     to_view(value, dtype)?.into_tensor().into_python(value.py())
 }
 
-/// As [`to_tensor`], but without the copy.
+/// Like [`to_tensor`], but without the copy.
 pub fn to_view<'a>(value: &'a Bound<'_, PyAny>, dtype: DType) -> PyResult<View<'a>> {
     let view = value.cast::<PyUntypedArray>().ok().and_then(|array| View::of_array(array, dtype));
     match view {
@@ -51,8 +51,8 @@ pub enum View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Component `index` of an element, or of a batch, if it has exactly the type and shape that
-    /// the queue takes.
+    /// Component `index` of an element, or of a batch, if it has exactly the type and shape of the
+    /// queue.
     pub fn of_component(value: &'a Bound<'_, PyAny>, spec: &QueueSpec, index: usize, is_batch: bool) -> Option<Self> {
         let view = Self::of(value, spec.dtypes[index])?;
         let shape = view.shape();
@@ -96,7 +96,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The shape and the bytes of elements that lie in the memory of an array.
+    /// The shape and the bytes of elements in the memory of an array.
     pub fn elements(&self) -> Option<(&Shape, &'a [u8])> {
         match self {
             Self::Array { shape, bytes, .. } => Some((shape, bytes)),
@@ -134,8 +134,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The strings of an array; `None` if it holds anything else, an error if there is no memory for
-/// them.
+/// The strings of an array; `None` if it contains anything else, an error if there is no memory.
 fn strings(array: &Bound<'_, PyUntypedArray>) -> Option<std::result::Result<Vec<Bytes>, Refusal>> {
     let array = array.cast::<PyArrayDyn<Py<PyAny>>>().ok()?.readonly();
     let items = array.as_slice().ok()?;

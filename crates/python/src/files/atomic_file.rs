@@ -55,7 +55,7 @@ impl AtomicFile {
         py.detach(|| self.with_open(sync)).into_python(py)
     }
 
-    /// Uploads what was written so far to a remote file. A local file cannot be written after this.
+    /// Uploads the data written so far to a remote file. A local file cannot be written after this.
     fn upload(&self, py: Python<'_>) -> PyResult<()> {
         let upload = || self.with_open(|open| open.output.flush().and_then(|()| open.file.publish()));
         waiting(py, upload)

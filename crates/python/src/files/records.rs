@@ -1,6 +1,6 @@
 //! TFRecord files without a graph: writing, iterating, checksums.
 
-use crate::boundary::given::given;
+use crate::boundary::bytes::python_bytes;
 use crate::error::IntoPython;
 use crate::waiting::detach::waiting;
 use bytes::Bytes;
@@ -118,7 +118,7 @@ struct Iteration {
     ready: VecDeque<Bytes>,
 }
 
-/// Limit on the records read ahead; there is another on their bytes.
+/// The limit on the number of records read ahead; their bytes have another limit.
 const AHEAD_RECORDS: usize = 64;
 const AHEAD_BYTES: usize = 256 * 1024;
 
@@ -146,7 +146,7 @@ impl RecordIterator {
             Some(record) => Some(record),
             None => waiting(py, || self.0.lock().unwrap_or_else(PoisonError::into_inner).next())?,
         };
-        record.map(|record| given(py, &record)).transpose()
+        record.map(|record| python_bytes(py, &record)).transpose()
     }
 }
 
@@ -156,7 +156,7 @@ impl Iteration {
         while self.ready.len() < AHEAD_RECORDS && length < AHEAD_BYTES {
             let mut records = Records::default();
             match self.file.read(1, false, &mut records) {
-                // The error is raised again once the records before it are taken; but an interrupt
+                // The error is raised again once the earlier records are consumed; but an interrupt
                 // is raised once.
                 Err(error) if error.wait().is_none() && !self.ready.is_empty() => break,
                 Err(error) => return Err(error),
@@ -172,5 +172,5 @@ impl Iteration {
 }
 
 fn compression(name: &str) -> Result<Compression> {
-    Compression::from_name(name).ok_or_else(|| Error::internal(format!("there is no compression {name}")))
+    Compression::from_name(name).ok_or_else(|| Error::internal(format!("unknown compression {name}")))
 }

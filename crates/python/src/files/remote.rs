@@ -1,6 +1,6 @@
 //! Local and remote files for Python, and listings of remote storages.
 
-use crate::boundary::given::given;
+use crate::boundary::bytes::python_bytes;
 use crate::waiting::detach::waiting;
 use headrace_engine::error::Error;
 use headrace_engine::files::input::Input;
@@ -19,7 +19,7 @@ const PART_BYTES: usize = 1 << 20;
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct RemoteEntry {
     url: String,
-    /// The size in bytes, or -1 if the server does not tell.
+    /// The size in bytes, or -1 if the server does not report it.
     num_bytes: i64,
     /// The time of its last write in nanoseconds since 1970.
     modified_ns: u64,
@@ -33,7 +33,7 @@ impl From<Entry> for RemoteEntry {
     }
 }
 
-/// The entries of these URLs in their storages; None where there is no file.
+/// The entries of these URLs in their storages; None if there is no file.
 #[pyfunction]
 pub fn remote_statuses(py: Python<'_>, urls: Vec<String>) -> PyResult<Vec<Option<RemoteEntry>>> {
     let entries = waiting(py, || headrace_remote::statuses(urls))?;
@@ -52,7 +52,7 @@ pub fn remote_list(py: Python<'_>, url: String, is_deep: bool) -> PyResult<Vec<R
     Ok(waiting(py, || headrace_remote::list(url, is_deep))?.into_iter().map(RemoteEntry::from).collect())
 }
 
-/// The commit that the revision in a URL of the hub means now; None where there are no revisions.
+/// The commit that the revision in a URL of the hub means now; None if there are no revisions.
 #[pyfunction]
 pub fn remote_revision(py: Python<'_>, url: String) -> PyResult<Option<String>> {
     waiting(py, || headrace_remote::revision(url))
@@ -74,7 +74,7 @@ pub fn remote_copy(py: Python<'_>, source: String, target: String) -> PyResult<(
 #[pyclass(frozen, module = "headrace._native")]
 pub struct RemoteFile {
     name: FileName,
-    /// The size in bytes; 0 if the server does not tell.
+    /// The size in bytes; 0 if the server does not report it.
     #[pyo3(get)]
     size: u64,
     /// True if it can be read from any offset.
@@ -104,7 +104,7 @@ impl RemoteFile {
             read.map_err(|error| Error::io(self.name.text(), &error))?;
             Ok(bytes)
         };
-        waiting(py, read).and_then(|bytes: Vec<u8>| given(py, &bytes))
+        waiting(py, read).and_then(|bytes: Vec<u8>| python_bytes(py, &bytes))
     }
 
     /// Sets the offset of the next read.

@@ -113,7 +113,7 @@ fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Collects the operations of a program, each after those it needs.
+/// Collects the operations of a program, each after its inputs.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct ProgramBuilder {
     building: Mutex<Building>,
@@ -164,7 +164,7 @@ impl ProgramBuilder {
         Self { building: Mutex::new(Building { builder, feeds: Vec::new() }), trace }
     }
 
-    /// A value of the type with number `code`, given with each run; returns its slot.
+    /// A value of the type with number `code`, passed to each run; returns its slot.
     fn feed(&self, py: Python<'_>, code: u8) -> PyResult<usize> {
         let dtype = dtype(py, code)?;
         let mut building = self.lock();
@@ -203,7 +203,7 @@ impl ProgramBuilder {
             [Resource::Reader(reader), Resource::Queue(queue)] => {
                 readers::reader::build(op_type, &reader.get().0, Some(&queue.get().0))
             }
-            _ => Err(Error::internal(format!("{op_type} does not work on these resources"))),
+            _ => Err(Error::internal(format!("{op_type} does not support these resources"))),
         };
         Ok(kernel.into_python(py)?.map(|kernel| KernelHandle(Callee::Native(kernel))))
     }
@@ -229,10 +229,10 @@ impl ProgramBuilder {
     /// A kernel that repeats `body`: as long as `condition` returns true, or once for each row.
     ///
     /// Its inputs are `num_carried` values that each iteration passes to the next one,
-    /// `num_sequences` tensors that give each iteration a row, and values that are the same in
-    /// each. Its outputs are the last carried values, and the other results of the body, stacked:
-    /// `collected` has their types and, as far as known, their shapes. A loop over rows may be
-    /// reversed, and may begin with the second row.
+    /// `num_sequences` tensors with a row for each iteration, and values that are the same in all
+    /// iterations. Its outputs are the last carried values, and the other results of the body,
+    /// stacked: `collected` has their types and, as far as known, their shapes. A loop over rows
+    /// may be reversed, and may begin with the second row.
     #[staticmethod]
     #[pyo3(signature = (
         name, condition, body, *, num_carried, num_sequences, collected, is_reversed, begins_with_carried, is_pure,
@@ -301,7 +301,7 @@ impl ProgramBuilder {
     }
 
     /// An operation that returns one of `branches`, the first one if `predicate` is false;
-    /// otherwise as `node`.
+    /// otherwise like `node`.
     fn merge(
         &self,
         py: Python<'_>,

@@ -44,7 +44,7 @@ impl Variable {
     }
 }
 
-/// The most bytes of memory that this process can have, and the owner of that limit.
+/// The maximum number of bytes of memory that this process can have, and the owner of that limit.
 #[pyfunction]
 pub fn memory_limit() -> (u64, &'static str) {
     let limit = limit_of_process();
@@ -91,7 +91,7 @@ pub struct MutableTable(pub Arc<lookup::mutable::MutableTable>);
 impl MutableTable {
     /// With keys and values of the types with these numbers, each value of the shape `row`.
     #[new]
-    #[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+    #[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
     fn new(py: Python<'_>, key_code: u8, value_code: u8, row: Vec<usize>) -> PyResult<Self> {
         let (key, value) = (dtype(py, key_code)?, dtype(py, value_code)?);
         let table = lookup::mutable::MutableTable::new(key, value, Shape::new(&row)).into_python(py)?;

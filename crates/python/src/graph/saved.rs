@@ -1,6 +1,6 @@
 //! Saves the contents of a session's resources as bytes, and restores them.
 
-use crate::boundary::given::given;
+use crate::boundary::bytes::python_bytes;
 use crate::error::IntoPython;
 use crate::graph::resource::{
     Barrier, LookupTable, MutableTable, RandomGenerator, Reader, RecordInput, SparseTable, StagingArea, Variable,
@@ -29,19 +29,19 @@ impl SavedChunks {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).next();
         let chunk = next.transpose().into_python(py)?;
-        chunk.map(|chunk| given(py, &chunk)).transpose()
+        chunk.map(|chunk| python_bytes(py, &chunk)).transpose()
     }
 }
 
-/// The state read for a resource, which it has not taken over yet.
+/// The state that was read for a resource but is not active yet.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Prepared(Mutex<Option<Restore>>);
 
 #[pymethods]
 impl Prepared {
-    /// Makes each resource take over its state. Cannot fail, and nothing happens in between.
+    /// Activates the state of each resource. Cannot fail, and nothing happens in between.
     #[staticmethod]
-    #[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+    #[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
     fn apply_all(all: Vec<Bound<'_, Self>>) {
         let take = |one: &Bound<'_, Self>| one.get().0.lock().unwrap_or_else(PoisonError::into_inner).take();
         all.iter().filter_map(take).for_each(|restore| restore());
@@ -65,11 +65,11 @@ pub enum Resource<'py> {
 
 /// Saves the content of a resource.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedChunks> {
     let chunks = match &resource {
         Resource::Queue(queue) => queue.get().0.save(),
-        // This may ask a storage for the length of the reader's file.
+        // This may request the length of the reader's file from a storage.
         Resource::Reader(reader) => {
             let reader = &reader.get().0;
             Ok(waiting(py, || reader.save())?)
@@ -89,11 +89,11 @@ pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedCh
 /// Reads the new content of a resource from chunks. `code` is the number of the type of a variable.
 /// An exception of the iterator is raised unchanged.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code: u8) -> PyResult<Prepared> {
     let py = chunks.py();
     let (mut raised, mut iterator) = (None, chunks.try_iter()?);
-    let mut given = std::iter::from_fn(|| {
+    let mut chunks = std::iter::from_fn(|| {
         let chunk = iterator.next()?.and_then(|chunk| Ok(chunk.cast_into::<PyBytes>()?.as_bytes().to_vec()));
         Some(chunk.map_err(|error| {
             raised = Some(error);
@@ -101,24 +101,24 @@ pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code:
         }))
     });
     let prepared = match &resource {
-        Resource::Queue(queue) => queue.get().0.prepare(&mut given),
+        Resource::Queue(queue) => queue.get().0.prepare(&mut chunks),
         Resource::Reader(reader) => {
             let reader = &reader.get().0;
-            match given.by_ref().collect::<Result<Vec<_>, _>>() {
+            match chunks.by_ref().collect::<Result<Vec<_>, _>>() {
                 Ok(chunks) => Ok(waiting(py, || reader.prepare(&mut chunks.into_iter().map(Ok)))?),
                 Err(error) => Err(error),
             }
         }
         Resource::Variable(variable) => {
-            DType::from_code(code).and_then(|dtype| variable.get().0.prepare(&mut given, dtype))
+            DType::from_code(code).and_then(|dtype| variable.get().0.prepare(&mut chunks, dtype))
         }
-        Resource::SparseTable(table) => table.get().0.prepare(&mut given),
-        Resource::LookupTable(table) => table.get().0.prepare(&mut given),
-        Resource::MutableTable(table) => table.get().0.prepare(&mut given),
-        Resource::RecordInput(input) => input.get().0.prepare(&mut given),
-        Resource::StagingArea(area) => area.get().0.prepare(&mut given),
-        Resource::Barrier(barrier) => barrier.get().0.prepare(&mut given),
-        Resource::RandomGenerator(generator) => generator.get().0.prepare(&mut given),
+        Resource::SparseTable(table) => table.get().0.prepare(&mut chunks),
+        Resource::LookupTable(table) => table.get().0.prepare(&mut chunks),
+        Resource::MutableTable(table) => table.get().0.prepare(&mut chunks),
+        Resource::RecordInput(input) => input.get().0.prepare(&mut chunks),
+        Resource::StagingArea(area) => area.get().0.prepare(&mut chunks),
+        Resource::Barrier(barrier) => barrier.get().0.prepare(&mut chunks),
+        Resource::RandomGenerator(generator) => generator.get().0.prepare(&mut chunks),
     };
     match raised {
         Some(error) => Err(error),

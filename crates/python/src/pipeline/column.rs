@@ -1,8 +1,8 @@
-//! Columns of rows, as Python functions take and return them, and the components of batches.
+//! Columns of rows for Python functions, and the components of batches.
 
 use crate::boundary::array::{collected, to_python as array_of, to_python_shared};
 use crate::boundary::attrs::dtype;
-use crate::boundary::given::given;
+use crate::boundary::bytes::python_bytes;
 use crate::boundary::view::{to_tensor, to_view};
 use crate::error::IntoPython;
 use headrace_engine::error::{Error, Result};
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
 use std::sync::Arc;
 
-/// Arrays of so many bytes are copied without the GIL.
+/// Arrays with at least this many bytes are copied without the GIL.
 pub(crate) const LARGE_BYTES: usize = 256 << 10;
 
 /// One component of some rows.
@@ -93,7 +93,7 @@ impl Column {
     }
 }
 
-/// As [`to_tensor`], but many bytes are copied without the GIL.
+/// Like [`to_tensor`], but large arrays are copied without the GIL.
 fn copied(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
     let py = array.py();
     let view = to_view(array, dtype)?;
@@ -154,12 +154,11 @@ fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, 
 
 /// Strings as an array of `bytes` objects.
 fn objects<'py>(py: Python<'py>, text: &column::Text) -> PyResult<Bound<'py, PyAny>> {
-    let objects = text.rows().map(|row| given(py, row).map(|row| row.into_any().unbind()));
+    let objects = text.rows().map(|row| python_bytes(py, row).map(|row| row.into_any().unbind()));
     Ok(PyArray1::<Py<PyAny>>::from_vec(py, collected(py, objects)?).into_any())
 }
 
-/// The component of a batch, or of some examples, for the user: it belongs to the user alone and is
-/// writable.
+/// The component of a batch, or of some examples, for the user, who owns it and may write to it.
 pub(crate) fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
     match column {
         column::Column::Dense(tensor) => array_of(py, tensor),

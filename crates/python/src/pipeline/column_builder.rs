@@ -1,4 +1,4 @@
-//! Columns that are made of the results of a Python function, row by row.
+//! Builds columns from the results of a Python function, row by row.
 
 use crate::boundary::array::numpy_scalar;
 use crate::boundary::attrs::dtype;
@@ -15,10 +15,10 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-/// A component of rows that come one by one. Each is copied once, to where it stays.
+/// A component of rows that arrive one by one. Each is copied once, to its final position.
 ///
-/// Rows of one shape lie in one piece of memory. Once a row has another shape, each row has memory
-/// of its own.
+/// Rows of one shape share one piece of memory. Once a row has another shape, each row gets its own
+/// memory.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct ColumnBuilder {
     dtype: DType,
@@ -113,7 +113,7 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// Memory for the expected rows, each of so many bytes.
+    /// Memory for the expected rows, each of this many bytes.
     fn room(&self, shape: &Shape, row_bytes: usize) -> Result<Vec<u8>> {
         let num_bytes = self.num_rows.saturating_mul(row_bytes);
         allocate::room(num_bytes).map_err(|refusal| refusal.of_tensor(self.dtype, shape))
@@ -126,7 +126,7 @@ fn stacked(dtype: DType, shape: &Shape, bytes: Vec<u8>, num_rows: usize) -> Resu
     Tensor::from_bytes(dtype, Shape::new(&dims), bytes.into()).map(column::Column::Dense)
 }
 
-/// Rows of one shape, each with memory of its own.
+/// Rows of one shape, each with its own memory.
 fn split_rows(dtype: DType, shape: &Shape, bytes: &[u8], num_rows: usize) -> Result<Vec<Tensor>> {
     let length = shape.num_elements() * dtype.size();
     let row = |number: usize| Tensor::copied(dtype, shape.clone(), &bytes[number * length..(number + 1) * length]);

@@ -48,17 +48,17 @@ pub struct Execution {
     is_batched: bool,
     /// The stages, in words.
     name: Arc<str>,
-    /// The memory that Python functions hold for the whole iteration.
+    /// The memory that Python functions use during the whole iteration.
     held: Mutex<Option<Charge>>,
-    /// The memory that the plan takes as long as it lives, such as the ends of documents.
+    /// The memory that the plan uses during its lifetime, such as the ends of documents.
     _of_plan: Charge,
-    /// The process whose threads they are: a forked child has none of them.
+    /// The process that owns the threads: a forked child has none of them.
     process: u32,
-    /// True if rows remember the records that they are made of.
+    /// True if rows remember the records that they are built from.
     keeps_origins: bool,
 }
 
-/// A record that a row was made of.
+/// A record that a row was built from.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct Origin {
     file: Vec<u8>,
@@ -72,7 +72,7 @@ pub struct Origin {
 struct Workers {
     threads: Vec<JoinHandle<()>>,
     /// Each thread has a sender and never sends: the channel disconnects once all threads have
-    /// ended. The first to wait for that takes it.
+    /// ended. The first caller that waits for it gets it.
     have_ended: Option<Receiver<()>>,
     /// Ctrl-C has ended the wait for the threads, so nobody waits for them again.
     are_abandoned: bool,
@@ -90,9 +90,9 @@ struct Last {
     parts: Vec<u64>,
     /// The same, for all rows that were returned before.
     before: Vec<u64>,
-    /// For each row, the records that it was made of, if they are remembered.
+    /// For each row, the records that it was built from, if they are remembered.
     origins: Vec<Vec<(Arc<FileProvenance>, u64)>>,
-    /// Held until the next rows are returned: the program still has these when it asks for more.
+    /// Kept until the next rows are returned: the program still has these when it requests more.
     _charge: Option<Charge>,
 }
 
@@ -103,7 +103,7 @@ impl Execution {
     /// the number of the engine's own threads, `num_callers` that of the threads that call Python
     /// functions. At most `max_outputs` finished blocks wait; a row is a batch if `is_batched`. If
     /// `is_synchronous`, nothing is computed before its result is requested. `name` describes the
-    /// pipeline in words. With `keeps_origins`, rows remember the records that they are made of.
+    /// pipeline in words. With `keeps_origins`, rows remember the records that they are built from.
     #[new]
     #[pyo3(signature = (
         plan, *, name, epoch, checkpoint, function_states, num_threads, num_callers, num_python_workers, num_stages,
@@ -133,7 +133,7 @@ impl Execution {
         let states = FunctionStates::new(function_states.into_iter().map(|state| state.map(Arc::from)).collect());
         let first = checkpoint.map(|checkpoint| checkpoint::from_python(&checkpoint)).transpose()?.unwrap_or_default();
         let beginning = first.clone().with_states(Some(states));
-        // Sizes of remote files may be asked for.
+        // May request the sizes of remote files.
         let root = waiting(py, || Ok(plan.0.start(epoch, settings, 0, &beginning)))?;
         let root = root.map_err(|error| match error.code() {
             Code::InvalidArgument => PyValueError::new_err(error.message().to_owned()),
@@ -201,8 +201,8 @@ impl Execution {
             }
         };
         let (output, since) = detached(py, &self.cancellation, None, wait)?;
-        // A Python function may hold the GIL by now; waiting for it does not count as the
-        // consumer's work.
+        // A Python function may hold the GIL now; waiting for it does not count as the consumer's
+        // work.
         self.executor.waited_behind_next(since.elapsed());
         let (block, checkpoint) = match output {
             Output::Block(block, checkpoint) => (block, checkpoint),
@@ -235,7 +235,7 @@ impl Execution {
         self.last().parts(num_left)
     }
 
-    /// The records that the row returned last but `num_left` was made of.
+    /// The records that the last row, except for `num_left` rows, was built from.
     fn origins(&self, py: Python<'_>, num_left: u64) -> PyResult<Vec<Origin>> {
         let records = {
             let last = self.last();
@@ -252,15 +252,15 @@ impl Execution {
     }
 
     /// The checkpoint of the mixture that the rows come from, directly after the rows that were
-    /// returned, without the last `num_left` of them; None if it is not known.
+    /// returned, without the last `num_left` of them; None if it is unknown.
     fn mix_checkpoint<'py>(&self, py: Python<'py>, plan: &Plan, num_left: u64) -> PyResult<Option<Bound<'py, PyList>>> {
         let behind = {
             let last = self.last();
             last.checkpoint.advanced_by(last.num_rows.saturating_sub(num_left))
         };
-        let found =
+        let mixed =
             plan.0.mix_checkpoint(&behind).map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
-        found.map(|found| checkpoint::to_python(py, &found)).transpose()
+        mixed.map(|mixed| checkpoint::to_python(py, &mixed)).transpose()
     }
 
     /// The point of a digest after the rows that were returned, without the last `num_left` of them,
@@ -277,21 +277,21 @@ impl Execution {
             let last = self.last();
             last.checkpoint.advanced_by(last.num_rows.saturating_sub(num_left))
         };
-        let found = plan.0.order_position(pass_number, &behind);
-        let found = found.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
-        let (pass, position) = found.ok_or_else(|| PyValueError::new_err("no digest sees the rows"))?;
+        let position = plan.0.order_position(pass_number, &behind);
+        let position = position.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
+        let (pass, position) = position.ok_or_else(|| PyValueError::new_err("no digest sees the rows"))?;
         let (point, is_known) = digest.0.advance(pass, position);
         Ok((point.into(), is_known))
     }
 
-    /// Lets the threads go on to one more output, even if as many wait as may. Returns after some
-    /// time at the latest; False once nothing more can come.
+    /// Lets the threads compute one more output, even if the maximum number waits. Returns after
+    /// some time at the latest; False once there is nothing more.
     fn look_ahead(&self, py: Python<'_>) -> PyResult<bool> {
         let wait = |run: &Run| {
             run.check()?;
             Ok(self.executor.look_ahead(INTERVAL))
         };
-        // After a close, there is nothing to wait for.
+        // After a close, it does not wait.
         detached(py, &Cancellation::new(), None, wait)
     }
 
@@ -339,8 +339,8 @@ impl Execution {
         held.get_or_insert_with(|| self.executor.budget().charge(0)).correct(sum);
     }
 
-    /// Waits for so many seconds without the GIL, and returns the time in seconds that it then takes
-    /// to get it: much where another thread holds it. None once the iteration is closed.
+    /// Waits for this many seconds without the GIL, and returns how many seconds it then takes to
+    /// get it: long if another thread holds it. None once the iteration is closed.
     fn wait_for_gil(&self, py: Python<'_>, seconds: f64) -> Option<f64> {
         let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let executor = Arc::clone(&self.executor);
@@ -359,7 +359,7 @@ impl Execution {
         let wait = |run: &Run| {
             self.ask_to_end();
             let (mut registered, mut waited) = (None, Ok(()));
-            // The lock is not held meanwhile, since a signal handler may close this, too.
+            // The lock is not held in the meantime, because a signal handler may close this, too.
             let Some(have_ended) = self.workers().have_ended.take() else { return Ok(()) };
             while let (Ok(()), Err(RecvTimeoutError::Timeout)) = (&waited, have_ended.recv_timeout(INTERVAL)) {
                 let name = Arc::clone(&self.name);
@@ -402,8 +402,8 @@ fn rows<'py>(
     columns: Vec<Column>,
     strings_as_arrow: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let given = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
-    let columns = columns.into_iter().map(given).collect::<PyResult<Vec<_>>>()?;
+    let convert = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
+    let columns = columns.into_iter().map(convert).collect::<PyResult<Vec<_>>>()?;
     (num_rows, PyList::new(py, columns)?).into_bound_py_any(py)
 }
 
@@ -467,7 +467,7 @@ impl Execution {
 }
 
 impl Drop for Execution {
-    /// Waits for the workers without the GIL, which another thread may need before they can end.
+    /// Waits for the workers without the GIL, which they may need before they can end.
     fn drop(&mut self) {
         if self.process != std::process::id() {
             // In a forked child there are no threads to wait for, and locks may be held by threads

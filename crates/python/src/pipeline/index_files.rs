@@ -1,4 +1,4 @@
-//! Index files: the places of records that stay between programs.
+//! Index files: positions of records that are stored between programs.
 
 use crate::pipeline::kept::IndexFiles;
 use crate::pipeline::plan::Plan;
@@ -48,7 +48,7 @@ pub fn index_counts(py: Python<'_>, index_files: &IndexFiles, source: &Plan) -> 
         let access = access(&format)?;
         let mut counts = Vec::new();
         for file in &*files {
-            let index = FileIndex::known(&*access, file, &index_files)?;
+            let index = FileIndex::from_index_file(&*access, file, &index_files)?;
             counts.push(index.as_ref().map(FileIndex::len));
             if index.is_none() {
                 break;
@@ -82,7 +82,7 @@ pub fn make_index(py: Python<'_>, source: &Plan, number: usize, directory: Optio
         let access = access(&format)?;
         let kind = access.kind().unwrap_or_default();
         let target = index_files::target(&file.name, &kind, directory.as_deref()).ok_or_else(|| {
-            let text = "an index cannot be beside a query. Give a directory for it";
+            let text = "an index cannot be stored beside a URL with a query. Set a directory for it";
             Error::invalid_argument(format!("{}: {text}", file.name.text()))
         })?;
         let target = FileName::new(target);

@@ -32,7 +32,7 @@ pub struct Job {
     states: FunctionState,
     stage: usize,
     skipper: Option<usize>,
-    wanted_bytes: usize,
+    target_bytes: usize,
     begin: Instant,
     /// The time that its rows took, if that is not the time since the beginning.
     taken: Mutex<Option<Duration>>,
@@ -56,7 +56,7 @@ pub struct FailedRow {
 
 #[pymethods]
 impl FailedRow {
-    // The frames of the exception may hold the list that this is in.
+    // The frames of the exception may refer to the list that contains this.
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         visit.call(&self.error)
     }
@@ -87,7 +87,7 @@ impl Job {
         self.state.as_deref()
     }
 
-    /// Stores the state of the function after this task. Must come before the result.
+    /// Stores the state of the function after this task. Must be called before the result.
     fn leave(&self, state: &str) {
         self.states.set(Some(Arc::from(state)));
     }
@@ -107,7 +107,7 @@ impl Job {
     /// sources.
     #[getter]
     fn wanted_bytes(&self) -> usize {
-        self.wanted_bytes
+        self.target_bytes
     }
 
     fn column(&self, index: usize) -> PyResult<Column> {
@@ -121,9 +121,9 @@ impl Job {
     }
 
     /// The unique identities of the rows over all passes, as an array of four columns: the epoch,
-    /// the record, the file, and the number among the rows made of the record.
+    /// the record, the file, and the number among the rows built from the record.
     fn row_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
-        let unknown = || Error::internal("the identity of a row is not known");
+        let unknown = || Error::internal("the identity of a row is unknown");
         let num_rows = self.block.num_rows();
         let words = |row| self.block.row_id(row)?.map(|row_id| row_id.words()).ok_or_else(unknown);
         let words = (0..num_rows).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
@@ -176,8 +176,8 @@ impl Job {
                 let before = |row: usize| counts.iter().take(row).sum::<u64>() as usize;
                 let skip_events = self.skip_events(py, &failed, before);
                 let numbers = counts.iter().enumerate();
-                let made = numbers.flat_map(|(row, count)| (0..*count).map(move |sub| (row, sub)));
-                (self.block.provenance().made_of(made), skip_events)
+                let pairs = numbers.flat_map(|(row, count)| (0..*count).map(move |sub| (row, sub)));
+                (self.block.provenance().made_of(pairs), skip_events)
             }
             (None, None) => {
                 let mut rows = Rows::new();
@@ -212,12 +212,12 @@ impl Job {
         let skip_events = self.skip_events(py, &failed, |row| rows.partition_point(|kept| *kept < row));
         let mut kept = Rows::new();
         rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
-        let made = match kept.are_few() && !kept.is_empty() {
+        let rows = match kept.are_few() && !kept.is_empty() {
             // The other rows are dropped with the block once these are copied.
             true => kept.copy().map(TaskOutput::Block),
             false => Ok(TaskOutput::Rows(kept)),
         };
-        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))), skip_events, state);
+        self.end(rows.map(|rows| (rows, error.map(|error| failure(py, &error)))), skip_events, state);
     }
 }
 
@@ -227,7 +227,7 @@ impl Job {
         match gathered(&task) {
             Ok(block) => {
                 // While the function runs, its results are in memory twice.
-                let (charge, wanted_bytes) = (2 * task.charge.num_bytes(), task.wanted_bytes);
+                let (charge, target_bytes) = (2 * task.charge.num_bytes(), task.target_bytes);
                 task.charge.correct(charge);
                 let (pass, first, stage, begin) = (task.pass, task.first, task.stage, Instant::now());
                 let skipper = task.skipper;
@@ -243,7 +243,7 @@ impl Job {
                     states,
                     stage,
                     skipper,
-                    wanted_bytes,
+                    target_bytes,
                     begin,
                     taken: Mutex::new(None),
                     computed: thread_time(),
@@ -271,7 +271,7 @@ impl Job {
         let failed = failed.iter().map(Bound::get);
         let positions: Vec<_> = failed.clone().map(|failed| before(failed.row)).collect();
         let failed: Vec<_> = failed.map(|failed| (failed.row, raised(&failed.error), failed.stage)).collect();
-        // This may read the files again, to find where the records begin.
+        // This may read the files again, to find the positions of the records.
         let skipped = py.detach(|| {
             let skipped = |(row, error, stage): (usize, Error, Option<usize>)| {
                 Skipped::row(skipper, stage.unwrap_or(self.stage), self.block.row_provenance(row), error)
@@ -284,9 +284,9 @@ impl Job {
     fn end(&self, result: Result<(TaskOutput, Option<Error>)>, skip_events: SkipEvents, state: Option<&str>) {
         let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let PythonTask { mut charge, size_estimate, slot, .. } = task;
-        let result = result.map(|(made, error)| {
+        let result = result.map(|(rows, error)| {
             let num_rows = self.block.num_rows();
-            let rows = match made {
+            let rows = match rows {
                 TaskOutput::Block(block) => {
                     size_estimate.add(num_rows, block.held_bytes());
                     charge.correct(block.held_bytes());
@@ -343,11 +343,7 @@ impl Drop for Job {
             std::mem::forget(Arc::clone(&self.executor));
             return;
         }
-        // The job's thread has ended: this wakes those that wait for the result.
-        self.end(
-            Err(Error::cancelled("the thread of a Python function has ended before the function")),
-            Vec::new(),
-            None,
-        );
+        // The job's thread has ended: this wakes everybody who waits for the result.
+        self.end(Err(Error::cancelled("the thread of a Python function ended before the function")), Vec::new(), None);
     }
 }

@@ -49,7 +49,7 @@ impl DiskCache {
     }
 
     /// The path of a small file about these examples, which may not exist; None if they cannot be
-    /// told from others. It counts as a cache of the directory.
+    /// distinguished from others. It counts as a cache of the directory.
     fn note_path(&self, py: Python<'_>) -> Option<OsString> {
         py.detach(|| self.0.note_path()).map(PathBuf::into_os_string)
     }
@@ -98,10 +98,10 @@ impl From<(usize, bytes::Bytes, u64, u64)> for ScannedFile {
 #[pyclass(frozen, module = "headrace._native")]
 pub struct IndexFiles(pub Arc<index::IndexFiles>);
 
-/// What an iteration has done with indexes.
+/// How an iteration used indexes.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct IndexReport {
-    /// The numbers of files whose places were kept, opened and scanned.
+    /// The numbers of files whose positions were kept, opened and scanned.
     num_kept: u64,
     num_opened: u64,
     num_scanned: u64,
@@ -116,7 +116,7 @@ pub struct IndexReport {
 
 #[pymethods]
 impl IndexFiles {
-    /// `mode` is "auto", "memory" or "off". Indexes that cannot be beside their files are in the
+    /// `mode` is "auto", "memory" or "off". Indexes that cannot be next to their files are in the
     /// first of the directories that can be written.
     #[new]
     fn new(mode: &str, directories: Vec<PathBuf>) -> PyResult<Self> {
@@ -124,7 +124,7 @@ impl IndexFiles {
             "auto" => Mode::Auto,
             "memory" => Mode::Memory,
             "off" => Mode::Off,
-            _ => return Err(PyValueError::new_err("mode is not one of auto, memory, off")),
+            _ => return Err(PyValueError::new_err("mode must be auto, memory or off")),
         };
         Ok(Self(Arc::new(index::IndexFiles::new(mode, directories))))
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct OrderPoint {
     pass_number: u64,
-    /// The place in the pass.
+    /// The position in the pass.
     position: u64,
     /// The hash of all rows before it, and their number.
     hash: u64,
@@ -23,7 +23,7 @@ impl From<Point> for OrderPoint {
     }
 }
 
-/// The digest of the global order, up to the place of the consumer.
+/// The digest of the global order, up to the position of the consumer.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Default)]
 pub struct OrderDigest(pub Arc<order_digest::OrderDigest>);
@@ -41,7 +41,7 @@ impl OrderDigest {
         self.0.begin(Point { pass: point.pass_number, position: point.position, hash });
     }
 
-    /// True if the consumer should tell its place, so that what is before it can be dropped.
+    /// True if the consumer should report its position, so that earlier data can be dropped.
     #[getter]
     fn is_long(&self) -> bool {
         self.0.is_long()

@@ -36,8 +36,8 @@ use headrace_pipeline::stages::meter_stage::MeterStage;
 use headrace_pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
 use headrace_pipeline::stages::pack::{CutLists, PackRows};
 use headrace_pipeline::stages::parse::Parse;
+use headrace_pipeline::stages::seen_components;
 use headrace_pipeline::stages::select::Select;
-use headrace_pipeline::stages::sightings;
 use headrace_pipeline::stages::split::Split;
 use headrace_pipeline::stages::text::CheckText;
 use headrace_pipeline::stages::with_origin::{OriginFiles, WithOrigin};
@@ -78,8 +78,8 @@ pub struct Stage(pub(crate) Arc<dyn stages::Stage>);
 
 #[pymethods]
 impl Stage {
-    /// Parses `Example`s into columns; the features are given as for `ParseExample`. The strings of
-    /// `texts` must be UTF-8; `sightings` records which lists occur.
+    /// Parses `Example`s into columns; the features are specified as for `ParseExample`. The
+    /// strings of `texts` must be UTF-8; `seen_components` records which lists occur.
     #[staticmethod]
     fn parse(
         features: &Bound<'_, PyDict>,
@@ -87,13 +87,13 @@ impl Stage {
         record: usize,
         kept: Vec<usize>,
         texts: Vec<String>,
-        sightings: &Bound<'_, Sightings>,
+        seen_components: &Bound<'_, SeenComponents>,
     ) -> PyResult<Self> {
         let py = features.py();
         let defaults = defaults.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
         let defaults = defaults.collect::<PyResult<_>>()?;
         let parse = Parse::new(&attrs(features)?, defaults, record, kept).into_python(py)?;
-        Ok(Self(Arc::new(parse.with_texts(&texts).seen_by(sightings.get().shared()))))
+        Ok(Self(Arc::new(parse.with_texts(&texts).seen_by(seen_components.get().shared()))))
     }
 
     /// Refuses rows with a string that is not UTF-8 in the columns of these numbers and names.
@@ -138,7 +138,7 @@ impl Stage {
         Self(Arc::new(map_native(function, columns)))
     }
 
-    /// As `map_native`; the leading axis of each result has the rows made of one input row.
+    /// As `map_native`; the leading axis of each result contains the rows from one input row.
     #[staticmethod]
     fn flat_map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)>) -> Self {
         Self(Arc::new(FlatMapNative(map_native(function, columns))))
@@ -169,7 +169,7 @@ impl Stage {
     }
 
     /// Packs groups of lists into rows of a fixed length. With `has_starts` the lists are pieces
-    /// made by `cut_lists`. The values of `num_along` columns become lists; with `has_ends` the ends
+    /// from `cut_lists`. The values of `num_along` columns become lists; with `has_ends` the ends
     /// of the lists follow. `values` has the padding value of each list.
     #[staticmethod]
     fn pack_rows(
@@ -257,25 +257,25 @@ fn map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)
 }
 
 /// Records which of the requested components, that a record may lack, occur.
-#[pyclass(frozen, module = "headrace._native")]
-pub struct Sightings {
+#[pyclass(frozen, module = "headrace._native", name = "Sightings")]
+pub struct SeenComponents {
     /// The name of the stage that requests them.
     #[pyo3(get)]
     stage: String,
-    shared: Arc<sightings::Sightings>,
+    shared: Arc<seen_components::SeenComponents>,
 }
 
-impl Sightings {
-    pub(crate) fn shared(&self) -> Arc<sightings::Sightings> {
+impl SeenComponents {
+    pub(crate) fn shared(&self) -> Arc<seen_components::SeenComponents> {
         Arc::clone(&self.shared)
     }
 }
 
 #[pymethods]
-impl Sightings {
+impl SeenComponents {
     #[new]
     fn new(stage: String) -> Self {
-        Self { stage, shared: sightings::Sightings::new() }
+        Self { stage, shared: seen_components::SeenComponents::new() }
     }
 
     /// True once each component has occurred.
@@ -296,13 +296,13 @@ impl Sightings {
 pub struct UnseenComponents {
     /// The number of records.
     num_records: u64,
-    /// The names of the components that none of them has.
+    /// The names of the components that none of them contains.
     names: Vec<String>,
-    /// The names that one of them has.
+    /// The names in one of them.
     present: Vec<String>,
 }
 
-/// Pieces of files: runs of records of about so many bytes, whose borders are kept in the index.
+/// Pieces of files: runs of records of about this many bytes, whose borders are kept in the index.
 #[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "Blocks")]
 pub struct BlocksArgument {
     block_bytes: u64,
@@ -322,13 +322,13 @@ impl BlocksArgument {
 pub struct Plan(pub(crate) Arc<plan::Plan>);
 
 pub(crate) fn codec(name: &str) -> PyResult<Codec> {
-    Codec::from_name(name).ok_or_else(|| PyValueError::new_err(format!("there is no compression {name}")))
+    Codec::from_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown compression {name}")))
 }
 
 #[pymethods]
 impl Plan {
     /// The records of files, of kind "tfrecords", "text_lines", "files" or "fixed_length_records";
-    /// the last takes the bytes of header, record and footer.
+    /// the last one needs the bytes of header, record and footer.
     #[staticmethod]
     #[pyo3(signature = (kind, paths, compression, *, header_bytes, record_bytes, footer_bytes))]
     fn files(
@@ -347,7 +347,7 @@ impl Plan {
             "fixed_length_records" => {
                 (Arc::new(FixedLength { codec, header_bytes, record_bytes, footer_bytes }), Numbering::RECORDS)
             }
-            _ => return Err(PyValueError::new_err(format!("there is no kind of files {kind}"))),
+            _ => return Err(PyValueError::new_err(format!("unknown kind of file {kind}"))),
         };
         let names = paths.iter().map(|path| FileName::new(path.as_bytes().to_vec()));
         let files = FileProvenance::of_source(names, numbering);
@@ -367,7 +367,7 @@ impl Plan {
         }
     }
 
-    /// The rows of C-contiguous arrays, given with their types. Numbers are not copied.
+    /// The rows of C-contiguous arrays, with their types. Numbers are not copied.
     #[staticmethod]
     fn arrays(py: Python<'_>, arrays: Vec<(Bound<'_, PyUntypedArray>, u8)>) -> PyResult<Self> {
         let array = |(array, code): (Bound<'_, PyUntypedArray>, u8)| -> PyResult<Array> {
@@ -396,7 +396,7 @@ impl Plan {
         Self(Arc::new(plan::Plan::Indexed(Arc::new(RowNumbers::new(count)))))
     }
 
-    /// Rows made by a Python worker thread.
+    /// Rows from a Python worker thread.
     #[staticmethod]
     fn python_source(python_worker: usize) -> Self {
         Self(Arc::new(plan::Plan::PythonSource(python_worker)))
@@ -407,11 +407,11 @@ impl Plan {
         Self(Arc::new(plan::Plan::Concat(parts(plans))))
     }
 
-    /// Rows drawn from several plans by their weights, until the first of them or all have ended, as
-    /// `stop_when` says: "first" or "all". `schedule` has the places from which weights apply, from 0 on, `ids` numbers for
-    /// the names of the parts, if they have some, and `measured` the column whose lengths are shared
-    /// out, if rows are not. It continues at `resumed` in place of the first checkpoint that is not
-    /// its beginning.
+    /// Rows drawn from several plans by their weights, until the first or all of them have ended
+    /// (`stop_when`: "first" or "all"). `schedule` has the positions from which weights apply, from
+    /// 0, `ids` numbers for the names of the parts, if any, and `measured` the column whose lengths
+    /// are balanced instead of rows. It continues at `resumed` instead of the first checkpoint that
+    /// is not its beginning.
     #[staticmethod]
     #[pyo3(signature = (plans, schedule, stop_when, seed, ids, measured, resumed))]
     fn mix(
@@ -447,7 +447,7 @@ impl Plan {
         Self(Arc::new(plan::Plan::Zip(parts(plans), is_strict)))
     }
 
-    /// All rows in another order. Each step must make exactly one row of each.
+    /// All rows in another order. Each step must return exactly one row for each row.
     fn shuffle_all(&self, index: &Index, index_files: &IndexFiles, seed: u64) -> Self {
         let (kept, index_files) = (Arc::clone(&index.0), Arc::clone(&index_files.0));
         self.shuffled(Shuffle { seed, kept, index_files, lookup: None })
@@ -490,7 +490,7 @@ impl Plan {
     }
 
     /// Groups of rows whose lists, in the first columns, which have these names, fill a length. The
-    /// groups come in an order in which `balance` ranks get equal sums of squared lengths.
+    /// groups are ordered so that `balance` ranks get equal sums of squared lengths.
     fn pack(&self, names: Vec<String>, length: usize, max_open: usize, balance: usize) -> Self {
         self.then(Step::Pack(Packing { names, length, max_open, balance }))
     }
@@ -529,7 +529,7 @@ impl Plan {
         self.then(Step::Skip(count))
     }
 
-    /// `even` says what happens to the last rows if they are fewer than `count`: None, "drop" or
+    /// `even` decides what happens to the last rows if they are fewer than `count`: None, "drop" or
     /// "pad".
     #[pyo3(signature = (index, count, even))]
     fn shard(&self, index: u64, count: u64, even: Option<&str>) -> PyResult<Self> {
@@ -537,14 +537,15 @@ impl Plan {
             None => Even::Uneven,
             Some("drop") => Even::Drop,
             Some("pad") => Even::Pad,
-            Some(other) => return Err(PyValueError::new_err(format!("there is no way {other} to make shards even"))),
+            Some(other) => return Err(PyValueError::new_err(format!("unknown way to make shards even: {other}"))),
         };
         Ok(self.then(Step::Shard { index, count, even }))
     }
 
     /// The pieces of the sources, up to `num_open` at once, in another order for each pass if there
     /// is a seed; of that order, each `shard.1`-th from number `shard.0` on. Pieces are files, or
-    /// with `blocks` runs of records. Steps that depend on the order keep what is before them.
+    /// with `blocks` runs of records. Steps that depend on the order keep the order of earlier
+    /// steps.
     #[pyo3(signature = (num_open, seed, shard, blocks=None))]
     fn in_pieces(
         &self,
@@ -584,7 +585,7 @@ impl Plan {
         self.then(Step::SkipErrors(number))
     }
 
-    /// Lets a digest see the rows.
+    /// Adds the rows to a digest.
     fn digested(&self, digest: &OrderDigest) -> Self {
         self.then(Step::Digest(Arc::clone(&digest.0)))
     }
@@ -592,7 +593,7 @@ impl Plan {
     /// The plan, measured as stage `number` of the description; its rows are counted if
     /// `counts_rows`.
     fn metered(&self, number: usize, counts_rows: bool) -> Self {
-        Self(Arc::new(plan::Plan::Metered { plan: Arc::clone(&self.0), stage: number, counts_rows }))
+        Self(Arc::new(plan::Plan::Meter { plan: Arc::clone(&self.0), stage: number, counts_rows }))
     }
 }
 

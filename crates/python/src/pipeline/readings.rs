@@ -83,7 +83,7 @@ pub struct ReadInProgress {
 
 impl From<Read> for ReadInProgress {
     fn from(Read { number, stage, file, record, thread, since }: Read) -> Self {
-        // A record that would have to be counted is not: the file may be what does not answer.
+        // Records are not counted here, because the file may be the one that does not respond.
         let text = match &file.before {
             None => RowProvenance { file, record, sub: 0 }.to_string(),
             Some(_) => format!("{}: a {}", file.name.text(), file.numbering.word),

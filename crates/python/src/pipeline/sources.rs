@@ -3,7 +3,7 @@
 use crate::boundary::attrs::dtype;
 use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
-use crate::pipeline::plan::{Plan, Sightings, Stage, codec};
+use crate::pipeline::plan::{Plan, SeenComponents, Stage, codec};
 use crate::waiting::detach::waiting;
 use bytes::Bytes;
 use headrace_engine::files::content;
@@ -111,7 +111,7 @@ pub fn csv_records(
 
 /// Parses CSV records into components. A field equal to one of `missing` has no value.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn csv_fields(
     py: Python<'_>,
     delimiter: u8,
@@ -144,7 +144,7 @@ pub struct InferredColumn {
     /// The number of its type.
     code: u8,
     is_text: bool,
-    /// The line that made it one of strings, in words.
+    /// A description of the line that turned it into strings.
     decided: Option<String>,
 }
 
@@ -186,18 +186,18 @@ fn json_format(compression: &str, is_array: bool) -> PyResult<(Arc<dyn Format>, 
     })
 }
 
-/// Parses JSON objects, lines or elements of arrays, into components; `sightings` records which of
-/// those that an object may lack occur.
+/// Parses JSON objects, lines or elements of arrays, into components; `seen_components` records
+/// which of the optional keys occur.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn json_fields(
     py: Python<'_>,
     components: Vec<Bound<'_, ComponentArgument>>,
-    sightings: &Bound<'_, Sightings>,
+    seen_components: &Bound<'_, SeenComponents>,
     is_array: bool,
 ) -> PyResult<Stage> {
     let fields = JsonFields::new(self::components(py, &components)?).into_python(py)?.of_array(is_array);
-    Ok(Stage(Arc::new(fields.seen_by(sightings.get().shared()))))
+    Ok(Stage(Arc::new(fields.seen_by(seen_components.get().shared()))))
 }
 
 /// The keys of the objects in the first block of a file; None if it has no records. Those in `typed`
@@ -243,8 +243,8 @@ pub fn is_compressed(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &st
     waiting(py, || records::is_compressed(&file, codec))
 }
 
-/// Whole files below directories that are their classes, in a directory whose name has `root_bytes`
-/// with its slash.
+/// Whole files below directories named like their classes, in a directory whose name has
+/// `root_bytes` with its slash.
 #[pyfunction]
 pub fn labelled_files(paths: Vec<Bound<'_, PyBytes>>, root_bytes: usize, classes: Vec<Bound<'_, PyBytes>>) -> Plan {
     let labels = classes.iter().map(|class| class.as_bytes().to_vec()).zip(0..).collect();
@@ -258,8 +258,8 @@ pub fn codec_of(start: &[u8]) -> &'static str {
     Codec::of(&start[..start.len().min(records::MARK_BYTES)]).name()
 }
 
-/// The type of a file with these first bytes, in words, and what to do about it; `None` if unknown,
-/// as for most texts.
+/// The type of a file with these first bytes, and what to do about it; `None` if unknown, as for
+/// most texts.
 #[pyfunction]
 pub fn content_of(start: &[u8]) -> Option<(String, &'static str)> {
     content::content(start).map(|content| (content.to_string(), content.remedy()))

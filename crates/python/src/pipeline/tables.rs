@@ -9,7 +9,7 @@ use headrace_engine::error::Result;
 use headrace_engine::numbering::Numbering;
 use headrace_pipeline::blocks::file_provenance::FileProvenance;
 use headrace_pipeline::formats::component::Component;
-use headrace_pipeline::formats::{ColumnKind, Condition, Constant, Ipc, Op, Parquet, Value, Wanted};
+use headrace_pipeline::formats::{ColumnKind, Condition, Constant, Ipc, Op, Parquet, TableQuery, Value};
 use headrace_pipeline::records::Format;
 use headrace_pipeline::{formats, plan};
 use pyo3::prelude::*;
@@ -119,7 +119,7 @@ fn selection(
     components: &[Bound<'_, ComponentArgument>],
     conditions: &[Bound<'_, ConditionArgument>],
     constants: &[Bound<'_, ConstantArgument>],
-) -> PyResult<Wanted> {
+) -> PyResult<TableQuery> {
     let components = self::components(py, components)?;
     let condition = |condition: &Bound<'_, ConditionArgument>| {
         let condition = condition.get();
@@ -137,7 +137,7 @@ fn selection(
         Ok(Constant { component: *component, values: values.collect::<PyResult<_>>()? })
     };
     let constants = constants.iter().map(constant).collect::<PyResult<_>>()?;
-    Ok(Wanted { components, conditions, constants })
+    Ok(TableQuery { components, conditions, constants })
 }
 
 fn rows(py: Python<'_>, format: impl Format + 'static, parts: Arc<[Arc<FileProvenance>]>) -> PyResult<TableRows> {
@@ -161,7 +161,7 @@ pub fn parquet_counts(py: Python<'_>, paths: Vec<Bound<'_, PyBytes>>) -> PyResul
 
 /// The rows of Parquet files that meet conditions, as components; row groups are pieces.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn parquet_rows(
     py: Python<'_>,
     paths: Vec<Bound<'_, PyBytes>>,
@@ -190,7 +190,7 @@ pub fn arrow_counts(py: Python<'_>, paths: Vec<Bound<'_, PyBytes>>) -> PyResult<
 
 /// The rows of Arrow files that meet conditions, as components; record batches are pieces.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn arrow_rows(
     py: Python<'_>,
     paths: Vec<Bound<'_, PyBytes>>,

@@ -33,7 +33,7 @@ impl TokenFileArgument {
         match kind.as_str() {
             "megatron" => Ok(Some(DocumentIndex::Megatron(file(path, 0)))),
             "datatrove" => Ok(Some(DocumentIndex::Datatrove(file(path, 0)))),
-            _ => Err(PyValueError::new_err(format!("there is no index of documents of the kind {kind}"))),
+            _ => Err(PyValueError::new_err(format!("unknown kind of document index: {kind}"))),
         }
     }
 }
@@ -55,7 +55,7 @@ fn file(path: &[u8], number: u64) -> Arc<FileProvenance> {
     Arc::new(FileProvenance::new(FileName::new(path.to_vec()), WINDOWS, number))
 }
 
-/// The number of the type of the tokens that an index of Megatron is of, and the bytes of them all.
+/// The type number of the tokens of a Megatron index, and their total size in bytes.
 #[pyfunction]
 pub fn megatron_index(py: Python<'_>, path: &Bound<'_, PyBytes>) -> PyResult<(u8, u64)> {
     let file = file(path.as_bytes(), 0);
@@ -66,7 +66,7 @@ pub fn megatron_index(py: Python<'_>, path: &Bound<'_, PyBytes>) -> PyResult<(u8
 /// `is_checked`.
 #[pyfunction]
 #[pyo3(signature = (files, code, *, length, stride, documents, is_checked))]
-#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn token_windows(
     py: Python<'_>,
     files: Vec<Bound<'_, TokenFileArgument>>,

@@ -1,5 +1,5 @@
-//! One call on a queue. It is served at once with the GIL held, or blocks without it until it is
-//! served, times out or is interrupted. A call that ends early loses no element.
+//! One call on a queue. It is served immediately with the GIL held, or blocks without the GIL until
+//! it is served, times out or is interrupted. A call that ends early loses no element.
 
 use crate::error::{IntoPython, to_python};
 use crate::waiting::detach::{deadline, detached};
@@ -50,7 +50,7 @@ pub struct Call<'a> {
     pub verb: &'static str,
     /// The number of elements of the call.
     pub count: usize,
-    /// Seconds; `None` to wait for ever.
+    /// Seconds; `None` to wait forever.
     pub timeout: Option<Seconds>,
 }
 
@@ -95,7 +95,7 @@ impl Call<'_> {
             None | Some(0.0) => Ok(None),
             Some(timeout) if timeout > 0.0 => Ok(deadline(timeout)),
             Some(timeout) => Err(PyValueError::new_err(format!(
-                "queue '{}': timeout is {timeout}, expected None or seconds from 0 up. Give None to wait for ever.",
+                "queue '{}': timeout is {timeout}, expected None or seconds from 0 up. Pass None to wait forever.",
                 self.queue.spec().name
             ))),
         }
@@ -109,7 +109,7 @@ impl Call<'_> {
         }
         let exception = to_python(py, error);
         if *num_moved > 0 {
-            // A note that cannot be added must not hide the exception.
+            // A failure to add a note must not hide the exception.
             let note = format!("queue '{}': {} {}", self.queue.spec().name, self.verb, self.moved(*num_moved));
             let _ = exception.value(py).call_method1("add_note", (note,));
         }
@@ -120,7 +120,7 @@ impl Call<'_> {
     fn late(&self, num_moved: usize) -> String {
         let (name, stats) = (&self.queue.spec().name, self.queue.stats());
         let (what, remedy) = match self.verb {
-            "close" => ("the enqueues before it", "Dequeue more, close with cancel_pending_enqueues=True"),
+            "close" => ("earlier enqueues", "Dequeue more, or close with cancel_pending_enqueues=True"),
             "enqueue" | "enqueue_many" => ("room", "Check that a thread dequeues"),
             _ => ("elements", "Check that a thread enqueues"),
         };

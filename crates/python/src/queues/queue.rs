@@ -1,4 +1,5 @@
-//! Queues for use without a graph. Calls are served at once with the GIL held, or block without it.
+//! Queues for use without a graph. Calls are served immediately with the GIL held, or block without
+//! it.
 
 use crate::boundary::array::to_python;
 use crate::boundary::attrs::{dtype, shape};
@@ -44,7 +45,7 @@ impl OrderArgument<'_> {
                 "FIFOQueue" => Ok(Order::Fifo),
                 "PaddingFIFOQueue" => Ok(Order::Padding),
                 "PriorityQueue" => Ok(Order::Priority),
-                _ => Err(Error::internal(format!("there is no queue of class {class}"))),
+                _ => Err(Error::internal(format!("unknown queue class {class}"))),
             },
         }
     }
@@ -118,7 +119,7 @@ impl Queue {
         call.make(py, |parker| self.0.enqueue_elements(elements, parker), |_| Ok(true))
     }
 
-    /// Takes an element: a list of its components, or the component if there is only one.
+    /// Dequeues an element: a list of its components, or the component if there is only one.
     #[pyo3(signature = (timeout=None))]
     fn dequeue<'py>(&self, py: Python<'py>, timeout: Option<Seconds>) -> PyResult<Bound<'py, PyAny>> {
         let call = Call { queue: &self.0, verb: "dequeue", count: 1, timeout };
@@ -182,7 +183,7 @@ impl Queue {
     }
 }
 
-/// Components for Python: a single one alone, several as a list.
+/// Components for Python: a single component, or a list of several.
 fn to_element(py: Python<'_>, components: impl IntoIterator<Item = Tensor>) -> PyResult<Bound<'_, PyAny>> {
     let mut values = components.into_iter().map(|component| to_python(py, component));
     match (values.next(), values.next()) {

@@ -22,7 +22,7 @@ impl Cancellation {
         Ok(Self(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience }))))
     }
 
-    /// A child: it is cancelled with this one, or alone.
+    /// A child: it is cancelled with this one, or on its own.
     fn child(&self) -> Self {
         Self(self.0.child())
     }

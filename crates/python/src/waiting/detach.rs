@@ -61,7 +61,7 @@ pub fn detached<T: Send>(
     py.detach(|| with_run(None, cancellation, deadline, work)).into_python(py)
 }
 
-/// As [`detached`], for input and output, whose waits use the current run.
+/// Like [`detached`], for input and output, whose waits use the current run.
 pub fn waiting<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     detached(py, &Cancellation::new(), None, |run| run.while_current(work))
 }
@@ -97,7 +97,7 @@ fn with_run<T>(
     catch_panic(|| work(&run))
 }
 
-/// As [`detached_run`], for brief work: only waits are done without the GIL.
+/// Like [`detached_run`], for brief work: only waits release the GIL.
 pub fn attached_run<T>(
     py: Python<'_>,
     cancellation: &Cancellation,

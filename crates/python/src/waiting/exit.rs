@@ -1,11 +1,11 @@
 //! The exit of the interpreter while runner threads still work.
 //!
-//! Python exits while daemon threads still run. Each of them is stopped when it next takes the GIL,
-//! with all locks that it holds: a thread that is writing to stderr keeps the lock of its buffer,
-//! and Python aborts when it cannot flush it. So runs are ended first: the sessions are cancelled,
-//! and the exit waits a moment for threads that are inside Python functions. A thread whose run has
-//! ended stays in the engine, without the GIL, until Python has stopped: its result is no longer
-//! needed.
+//! Python exits while daemon threads still run. Each of them is stopped when it next acquires the
+//! GIL, with all locks that it holds: a thread that is writing to stderr keeps the lock of its
+//! buffer, and Python aborts when it cannot flush it. So runs are ended first: the sessions are
+//! cancelled, and the exit waits a moment for threads that are inside Python functions. A thread
+//! whose run has ended stays in the engine, without the GIL, until Python has stopped: its result
+//! is no longer needed.
 
 use pyo3::prelude::*;
 use std::process;

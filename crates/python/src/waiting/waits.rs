@@ -29,7 +29,7 @@ pub struct AwaitedEvent {
 /// All waits that have lasted for a moment.
 #[pyfunction]
 pub fn waits(py: Python<'_>) -> Vec<EngineWait> {
-    // Describing them takes locks of queues, which no thread holds while it waits for the GIL.
+    // Describing them acquires locks of queues, which no thread holds while it waits for the GIL.
     let event = |awaited: &Awaited| AwaitedEvent {
         op: awaited.op.as_deref().map(str::to_owned),
         text: awaited.what.as_ref().map(|describe| describe()),

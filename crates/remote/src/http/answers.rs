@@ -1,4 +1,5 @@
-//! Limits on answers: reads at most the bytes asked for, and only the beginning of an error's body.
+//! Limits on responses: reads at most the requested bytes, and only the beginning of an error's
+//! body.
 
 use super::fault::{Fault, told};
 use super::pages;
@@ -22,25 +23,25 @@ const ERROR_TIME: Duration = Duration::from_secs(5);
 /// of 1,024 letters.
 const ANSWER_BYTES: u64 = 64 << 20;
 
-/// Marks the request for a whole file: its answer may be of any length, since it is read piece by
-/// piece.
+/// Marks the request for a whole file: its response may have any length, because it is read piece
+/// by piece.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeFile;
 
 /// The subject of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Subject {
     /// The status of a file.
     Status,
     /// A range of a file, of this many bytes.
     Range(u64),
     /// All bytes of a file.
     File,
-    /// Anything else, such as a listing or a token, which is held in memory as a whole.
+    /// Anything else, such as a listing or a token, which is read into memory as a whole.
     Answer,
 }
 
-impl Asked {
+impl Subject {
     /// The subject of this request.
     pub fn by(request: &HttpRequest) -> Self {
         if request.method() == Method::HEAD {
@@ -54,7 +55,7 @@ impl Asked {
     }
 }
 
-/// The number of bytes that a header asks for.
+/// The number of bytes that a header requests.
 fn range(headers: &HeaderMap) -> Option<u64> {
     let (first, last) = headers.get(RANGE)?.to_str().ok()?.strip_prefix("bytes=")?.split_once('-')?;
     let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
@@ -62,48 +63,48 @@ fn range(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// The answer, limited for the storage.
-pub async fn bounded(response: Response, asked: Asked) -> Result<HttpResponse, HttpError> {
+pub async fn bounded(response: Response, subject: Subject) -> Result<HttpResponse, HttpError> {
     let response: http::Response<reqwest::Body> = response.into();
     let (mut parts, body) = response.into_parts();
     if !parts.status.is_success() {
         let text = beginning(body).await;
         return Ok(HttpResponse::from_parts(parts, text.into()));
     }
-    let (limit, is_cut) = match asked {
-        Asked::Status => {
+    let (limit, is_cut) = match subject {
+        Subject::Status => {
             complete(&mut parts.headers, UNKNOWN_SIZE);
             (0, true)
         }
-        Asked::Range(wanted) if parts.status == StatusCode::PARTIAL_CONTENT => {
-            if let Some(given) = length(&parts.headers).filter(|given| *given > wanted) {
-                return Err(oversent(given, wanted).into());
+        Subject::Range(requested) if parts.status == StatusCode::PARTIAL_CONTENT => {
+            if let Some(length) = length(&parts.headers).filter(|length| *length > requested) {
+                return Err(oversent(length, requested).into());
             }
-            complete(&mut parts.headers, wanted);
-            // One byte more shows the reader that there are too many.
-            (wanted.saturating_add(1), true)
+            complete(&mut parts.headers, requested);
+            // One more byte shows the reader that there are too many.
+            (requested.saturating_add(1), true)
         }
-        // The storage asks for the whole file.
-        Asked::Range(_) => (0, true),
-        Asked::File => {
+        // The storage requests the whole file.
+        Subject::Range(_) => (0, true),
+        Subject::File => {
             check_whole(parts.status, &parts.headers)?;
             complete(&mut parts.headers, UNKNOWN_SIZE);
             (u64::MAX, true)
         }
-        Asked::Answer => (ANSWER_BYTES, false),
+        Subject::Answer => (ANSWER_BYTES, false),
     };
     let body = Limited { body: Box::pin(body.map_err(told)), left: limit, is_cut };
     Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body)))
 }
 
 /// The fault of a server that sends more than a range.
-pub fn oversent(given: u64, wanted: u64) -> Fault {
-    Fault(format!("the server sent {given} bytes or more for a range of {wanted}"))
+pub fn oversent(length: u64, requested: u64) -> Fault {
+    Fault(format!("the server sent at least {length} bytes for a range of {requested}"))
 }
 
 /// Fails if the end of a whole file could not be distinguished from a broken connection.
 fn check_whole(status: StatusCode, headers: &HeaderMap) -> Result<(), Fault> {
     if status == StatusCode::PARTIAL_CONTENT {
-        return Err(Fault("the server sent a part of the file, but was asked for the whole file".to_owned()));
+        return Err(Fault("the server sent part of the file, expected the whole file".to_owned()));
     }
     let codings = headers.get_all(TRANSFER_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let is_chunked =
@@ -111,8 +112,8 @@ fn check_whole(status: StatusCode, headers: &HeaderMap) -> Result<(), Fault> {
     match is_chunked || length(headers).is_some() {
         true => Ok(()),
         false => Err(Fault(
-            "the server does not say how long the file is: its answer has no Content-Length and is not chunked, so its end \
-             cannot be distinguished from a broken connection"
+            "the server does not report the file's length: its response has no Content-Length and is not chunked, so \
+             a broken connection would look like the end of the file"
                 .to_owned(),
         )),
     }
@@ -122,12 +123,12 @@ fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Adds the length of the body where the server does not tell it.
+/// Adds the length of the body where the server does not report it it.
 fn complete(headers: &mut HeaderMap, length: u64) {
     headers.entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
 }
 
-/// The first bytes of a body as text, as many as come in a short time.
+/// The first bytes of a body as text, as many as arrive within a short time.
 async fn beginning(mut body: reqwest::Body) -> String {
     let mut bytes = Vec::new();
     let read = async {
@@ -173,7 +174,10 @@ impl<B: Body<Data = Bytes, Error = HttpError>> Body for Limited<B> {
         };
         if data.len() as u64 > self.left {
             if !self.is_cut {
-                let text = format!("the server sent an answer of more than {ANSWER_BYTES} bytes, which is not a file");
+                let text = format!(
+                    "the server sent a response of more than {ANSWER_BYTES} bytes, expected a short \
+                                    one"
+                );
                 return Poll::Ready(Some(Err(Fault(text).into())));
             }
             data.truncate(self.left as usize);
@@ -217,6 +221,6 @@ mod tests {
         assert_eq!(check(StatusCode::OK, &[("transfer-encoding", "gzip, Chunked")]), Ok(()));
         assert!(check(StatusCode::OK, &[]).unwrap_err().contains("no Content-Length and is not chunked"));
         let part = check(StatusCode::PARTIAL_CONTENT, &[("content-length", "5")]).unwrap_err();
-        assert_eq!(part, "the server sent a part of the file, but was asked for the whole file");
+        assert_eq!(part, "the server sent part of the file, expected the whole file");
     }
 }

@@ -1,5 +1,5 @@
 //! The status of a file from servers that reject HEAD: for a URL that is signed for GET, or because
-//! they have no such method. They are asked for the first byte of the file.
+//! they have no such method. The first byte of the file is requested from them.
 
 use super::redirects::execute;
 use http::HeaderValue;
@@ -7,7 +7,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, LAST_MODIFIED, RANGE};
 use object_store::client::{HttpError, HttpRequest, HttpRequestBody};
 use reqwest::{Body, Client, Method, Response, StatusCode};
 
-/// Makes a request for the status of a file, and asks for its first byte if the server rejects that.
+/// Requests the status of a file, and its first byte if the server rejects that.
 pub async fn status(client: &Client, request: HttpRequest) -> Result<Response, HttpError> {
     let mut get = http::Request::new(HttpRequestBody::empty());
     *get.method_mut() = Method::GET;

@@ -10,7 +10,7 @@ pub mod pages;
 pub mod redirects;
 pub mod settings;
 
-use self::answers::{Asked, bounded};
+use self::answers::{Subject, bounded};
 use self::redirects::execute;
 use futures_util::future::BoxFuture;
 use object_store::ClientConfigKey::{AllowHttp, ConnectTimeout, ReadTimeout};
@@ -31,7 +31,7 @@ const USER_AGENT: &str = concat!("headrace/", env!("CARGO_PKG_VERSION"));
 /// unencrypted connections are allowed, and the two timeouts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Connector {
-    /// True to ask for the first byte of a file if the server rejects HEAD.
+    /// True to request the first byte of a file if the server rejects HEAD.
     pub asks_again: bool,
 }
 
@@ -83,12 +83,12 @@ impl HttpService for Service {
         Self: 'b,
     {
         Box::pin(async move {
-            let asked = Asked::by(&request);
-            if asked == Asked::Status && self.asks_again {
-                return bounded(first_byte::status(&self.client, request).await?, asked).await;
+            let subject = Subject::by(&request);
+            if subject == Subject::Status && self.asks_again {
+                return bounded(first_byte::status(&self.client, request).await?, subject).await;
             }
-            if asked != Asked::Answer {
-                return bounded(execute(&self.client, request).await?, asked).await;
+            if subject != Subject::Answer {
+                return bounded(execute(&self.client, request).await?, subject).await;
             }
             let url = request.uri().clone();
             pages::begin()?;
@@ -96,21 +96,21 @@ impl HttpService for Service {
             if answer.status().is_success() {
                 pages::note(&url)?;
             }
-            bounded(answer, asked).await
+            bounded(answer, subject).await
         })
     }
 }
 
-/// Returns a host's addresses, beginning with another one each time: a storage has many machines
-/// behind one name, and the system sorts them the same way for each connection.
+/// Returns a host's addresses, starting with another one each time: a storage has many machines
+/// with one name, and the system sorts them the same way for each connection.
 #[derive(Default)]
 struct InTurn {
-    asked: AtomicUsize,
+    num_lookups: AtomicUsize,
 }
 
 impl Resolve for InTurn {
     fn resolve(&self, name: Name) -> Resolving {
-        let turn = self.asked.fetch_add(1, Ordering::Relaxed);
+        let turn = self.num_lookups.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             let mut addresses: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             // The addresses of the other family come last if this machine cannot reach them.

@@ -1,4 +1,5 @@
-//! Pages of one listing: a server that always has another page is told from one that has many files.
+//! Pages of one listing: distinguishes a server that always has another page from one that has many
+//! files.
 
 use super::fault::Fault;
 use http::Uri;
@@ -7,18 +8,19 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A listing may have so many pages of any size. Further ones must have [`LEAST_BYTES`] on average.
+/// A listing may have this many pages of any size. Further ones must have [`LEAST_BYTES`] on
+/// average.
 const FREE_PAGES: u64 = 1000;
 /// A page of S3 with 1,000 names has 200 KiB or more.
 const LEAST_BYTES: u64 = 4 << 10;
 /// The largest size of all pages together, some seven million names.
 const MOST_BYTES: u64 = 2 << 30;
-/// A page may come so many times: a request for credentials may be repeated, and one for a page
-/// whose answer broke off.
+/// A page may be returned this many times: requests for credentials may be repeated, and requests
+/// whose response broke off.
 const MOST_REPEATS: u32 = 10;
 
 tokio::task_local! {
-    /// The answers to the requests of a listing. Written and read by its task alone.
+    /// The answers to the requests of a listing. Written and read only by its task.
     static LISTING: Pages;
 }
 
@@ -27,7 +29,7 @@ tokio::task_local! {
 struct Pages {
     count: Cell<u64>,
     bytes: Cell<u64>,
-    /// The number of answers for the hash of each URL, which holds the token of its page.
+    /// The number of responses for the hash of each URL, which contains the token of its page.
     by_url: RefCell<HashMap<u64, u32>>,
 }
 
@@ -36,18 +38,18 @@ pub async fn counted<T>(listing: impl Future<Output = T>) -> T {
     LISTING.scope(Pages::default(), listing).await
 }
 
-/// Notes that a page is asked for. Fails if the server seems to have no last one.
+/// Records that a page is requested. Fails if the server seems to have no last one.
 pub fn begin() -> Result<(), Fault> {
     within(|pages| pages.count.set(pages.count.get() + 1))
 }
 
-/// Notes that so many bytes of a page have come. Fails if they are too many.
+/// Records that this many bytes of a page have arrived. Fails if they are too many.
 pub fn add(num_bytes: usize) -> Result<(), Fault> {
     within(|pages| pages.bytes.set(pages.bytes.get().saturating_add(num_bytes as u64)))
 }
 
-/// Notes that the page of a URL has come. Fails if it has come too often: then the server gives a
-/// token that it has given before.
+/// Notes that the page of a URL has arrived. Fails if it has arrived too often: then the server
+/// repeats a token.
 pub fn note(url: &Uri) -> Result<(), Fault> {
     let noted = LISTING.try_with(|pages| {
         let mut by_url = pages.by_url.borrow_mut();
@@ -58,7 +60,7 @@ pub fn note(url: &Uri) -> Result<(), Fault> {
         match *count <= MOST_REPEATS {
             true => Ok(()),
             false => Err(Fault(format!(
-                "the server's list of files has come to the same page {count} times, expected a last page"
+                "the server's list of files returned the same page {count} times, expected a last page"
             ))),
         }
     });
@@ -77,14 +79,14 @@ fn within(add: impl FnOnce(&Pages)) -> Result<(), Fault> {
 fn check(count: u64, bytes: u64) -> Result<(), Fault> {
     if bytes > MOST_BYTES {
         return Err(Fault(format!(
-            "the server's list of files has more than {} GiB, expected fewer names. List a directory within",
+            "the server's list of files is larger than {} GiB. List a subdirectory instead",
             MOST_BYTES >> 30
         )));
     }
     match count <= FREE_PAGES + bytes / LEAST_BYTES {
         true => Ok(()),
         false => Err(Fault(format!(
-            "the server's list of files continues after {} pages, which have {bytes} bytes together, expected a last page",
+            "the server's list of files continues after {} pages ({bytes} bytes), expected a last page",
             count - 1
         ))),
     }
@@ -97,7 +99,7 @@ mod tests {
     #[test]
     fn long_listing_of_full_pages_is_not_endless() {
         assert_eq!(check(1000, 0).map_err(|fault| fault.0), Ok(()));
-        assert!(check(1001, 0).unwrap_err().0.contains("continues after 1000 pages, which have 0 bytes"));
+        assert!(check(1001, 0).unwrap_err().0.contains("continues after 1000 pages (0 bytes)"));
         assert!(check(5000, 5000 * 200_000).is_ok());
         assert!(check(10, MOST_BYTES).is_ok());
         assert!(check(10, MOST_BYTES + 1).unwrap_err().0.contains("more than 2 GiB"));

@@ -18,7 +18,7 @@ pub async fn execute(client: &Client, request: HttpRequest) -> Result<Response, 
     follow(client, request, None).await
 }
 
-/// As [`execute`]; with `linked`, a server's word for a file that another host has is taken.
+/// Like [`execute`]; with `linked`, trusts a server's description of a file on another host.
 pub async fn follow(client: &Client, request: HttpRequest, mut linked: Option<Linked>) -> Result<Response, HttpError> {
     let (parts, body) = request.into_parts();
     let mut url = parsed(&parts.uri.to_string())?;
@@ -104,8 +104,8 @@ fn target(response: &Response, method: &Method, url: &Url) -> Option<Result<Url,
 
 /// The headers that another host may see: without credentials.
 fn sent_on(headers: &HeaderMap) -> HeaderMap {
-    let known = [ACCEPT, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, RANGE];
-    known.into_iter().filter_map(|name| headers.get(&name).cloned().map(|value| (name, value))).collect()
+    let forwarded = [ACCEPT, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, RANGE];
+    forwarded.into_iter().filter_map(|name| headers.get(&name).cloned().map(|value| (name, value))).collect()
 }
 
 fn parsed(text: &str) -> Result<Url, HttpError> {

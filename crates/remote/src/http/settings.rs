@@ -11,7 +11,7 @@ const RETRIES: usize = 8;
 pub const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 pub const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// If no byte of a body comes for this time, the request is given up and continued by another.
+/// If no byte of a body arrives for this time, another request continues it.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The number of times a request is retried.
@@ -25,7 +25,7 @@ pub fn backoff(failures: usize) -> Duration {
     FIRST_BACKOFF.saturating_mul(doubled).min(LONGEST_BACKOFF)
 }
 
-/// The options of clients, which may or may not speak HTTP without encryption.
+/// The options of clients, which may or may not use HTTP without encryption.
 pub fn options(is_plain: bool) -> ClientOptions {
     ClientOptions::new()
         .with_connect_timeout(CONNECT_TIMEOUT)

@@ -1,7 +1,7 @@
 //! The client of the hub: its token, its limits on requests, and files that are elsewhere.
 
 use super::refusal::Refusal;
-use crate::http::answers::{Asked, bounded};
+use crate::http::answers::{Subject, bounded};
 use crate::http::client;
 use crate::http::pages;
 use crate::http::redirects::{Linked, follow};
@@ -14,7 +14,7 @@ use object_store::{ClientOptions, Result};
 use reqwest::{Client, StatusCode};
 use std::time::Duration;
 
-/// The longest wait that the hub may ask for.
+/// The longest wait that the hub may request.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 const MESSAGE: &str = "x-error-message";
 /// The number of letters of a message that are shown.
@@ -54,8 +54,8 @@ struct Service {
 
 impl Service {
     async fn answer(self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let asked = Asked::by(&request);
-        if asked == Asked::Answer {
+        let subject = Subject::by(&request);
+        if subject == Subject::Answer {
             pages::begin()?;
         }
         let (mut parts, body) = request.into_parts();
@@ -77,7 +77,7 @@ impl Service {
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => {
                     return Err(self.refusal(status, response.headers()).into());
                 }
-                _ => return bounded(response, asked).await,
+                _ => return bounded(response, subject).await,
             }
         }
     }

@@ -15,11 +15,11 @@ use headrace_engine::error::{Code, Error, Result};
 use std::env;
 use url::Url;
 
-/// The hub's address, unless the environment says another one.
+/// The hub's default address.
 const ENDPOINT: &str = "https://huggingface.co";
 const ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";
 const TOKEN_VARIABLE: &str = "HF_TOKEN";
-/// The revision of a data set, unless the URL says another one.
+/// The default revision of a data set.
 const MAIN: &str = "main";
 /// Revisions whose names have slashes begin with one of these.
 const LONG_REVISIONS: [&str; 2] = ["refs/convert/", "refs/pr/"];
@@ -43,7 +43,7 @@ pub fn is_hub(text: &str) -> bool {
 }
 
 impl Location {
-    /// The place that a URL names, such as `hf://datasets/owner/name@revision/path`.
+    /// The location in a URL, such as `hf://datasets/owner/name@revision/path`.
     pub fn of(text: &str) -> Result<Self> {
         // Some characters take three bytes each.
         check_length(Url::parse(text).as_ref().map_or(text, Url::as_str))?;
@@ -60,7 +60,7 @@ impl Location {
         };
         let long = LONG_REVISIONS.iter().filter(|_| revision == "refs");
         if let Some((long, behind)) = long.filter_map(|long| Some((long, path.strip_prefix(&long[5..])?))).next() {
-            // The rest of its name is one part more.
+            // The rest of its name is one more part.
             let (last, rest) = behind.split_once('/').unwrap_or((behind, ""));
             revision = format!("{long}{last}");
             path = rest;
@@ -82,17 +82,17 @@ impl Location {
         format!("{root}/{path}")
     }
 
-    /// The URL below which the hub gives the files of the repository.
+    /// The URL below which the hub serves the files of the repository.
     pub fn files(&self) -> Result<Url> {
-        self.asked(&[&self.kind], "resolve", "")
+        self.request_url(&[&self.kind], "resolve", "")
     }
 
     /// The URL below which the hub lists the files in the path.
     fn tree(&self) -> Result<Url> {
-        self.asked(&["api", &self.kind], "tree", &self.path)
+        self.request_url(&["api", &self.kind], "tree", &self.path)
     }
 
-    fn asked(&self, before: &[&str], verb: &str, path: &str) -> Result<Url> {
+    fn request_url(&self, before: &[&str], verb: &str, path: &str) -> Result<Url> {
         let mut url = endpoint()?;
         {
             let mut segments = url.path_segments_mut().map_err(|()| invalid_endpoint())?;
@@ -120,12 +120,12 @@ fn token() -> Option<String> {
 }
 
 fn invalid_endpoint() -> Error {
-    let text = format!("{ENDPOINT_VARIABLE} is not the URL of a hub, expected one such as {ENDPOINT}.");
+    let text = format!("{ENDPOINT_VARIABLE} is not a hub URL, expected for example {ENDPOINT}.");
     Error::new(Code::InvalidArgument, text)
 }
 
 fn invalid(text: &str) -> Error {
-    let text = format!("{text} is not a file of the hub.");
+    let text = format!("{text} is not a file on the hub.");
     let remedy = "Expected hf://datasets/OWNER/NAME@REVISION/PATH, or hf://buckets/OWNER/NAME/PATH.";
     Error::new(Code::InvalidArgument, text).with_remedy(remedy)
 }

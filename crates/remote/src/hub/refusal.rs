@@ -1,11 +1,11 @@
-//! The error for a request that the hub has refused.
+//! The error for a request that the hub rejected.
 
 use headrace_engine::error::{Code, Error};
 use object_store::client::{HttpError, HttpErrorKind};
 use reqwest::StatusCode;
 use std::fmt;
 
-/// A request that the hub has refused.
+/// A request that the hub rejected.
 #[derive(Debug)]
 pub struct Refusal {
     pub status: StatusCode,
@@ -27,7 +27,8 @@ impl Refusal {
                 "Wait some minutes, or set HF_TOKEN: with a token, more requests are allowed."
             }
             (_, true) => {
-                "Check the name, and whether the token in HF_TOKEN may read it: ask for access on the page of a gated data set."
+                "Check the name, and whether the token in HF_TOKEN may read it: for a gated data set, request access \
+                 on its page."
             }
             (_, false) => "Check the name, and set HF_TOKEN to a token that may read it, if it is private or gated.",
         };
@@ -37,7 +38,7 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the hub has answered {}", self.status)?;
+        write!(f, "the hub answered {}", self.status)?;
         match self.message.is_empty() {
             true => Ok(()),
             false => write!(f, " ({})", self.message.trim_end_matches('.')),

@@ -46,8 +46,8 @@ pub async fn revision(text: &str) -> Result<Option<String>> {
     if location.revision.is_none() {
         return Ok(None);
     }
-    let found = get(&location.asked(&["api", &location.kind], "revision", "")?).await?;
-    let (answer, _) = found.ok_or_else(|| missing("there is no such data set or revision"))?;
+    let page = get(&location.request_url(&["api", &location.kind], "revision", "")?).await?;
+    let (answer, _) = page.ok_or_else(|| missing("there is no such data set or revision"))?;
     match answer.get("sha").and_then(Value::as_str) {
         Some(sha) => Ok(Some(sha.to_owned())),
         None => Err(strange("a commit")),
@@ -91,7 +91,7 @@ async fn get(url: &Url) -> Result<Option<(Value, Option<String>)>> {
                 _ => return Ok(None),
             },
             Ok((status, ..)) if !status.is_server_error() || failures >= retries() => {
-                return Err(Error::new(Code::Unavailable, format!("the hub has answered {status}")));
+                return Err(Error::new(Code::Unavailable, format!("the hub answered {status}")));
             }
             Ok(_) => {}
             Err(error) if is_final(&error) || failures >= retries() => return Err(failed(&error)),
@@ -106,7 +106,7 @@ async fn get(url: &Url) -> Result<Option<(Value, Option<String>)>> {
 async fn ask(client: &HttpClient, url: &Url) -> std::result::Result<(StatusCode, Vec<u8>, Option<String>), HttpError> {
     let mut request = HttpRequest::new(HttpRequestBody::empty());
     *request.method_mut() = Method::GET;
-    *request.uri_mut() = url.as_str().parse().map_err(|_| Fault("the hub gave an invalid URL".to_owned()))?;
+    *request.uri_mut() = url.as_str().parse().map_err(|_| Fault("the hub returned an invalid URL".to_owned()))?;
     let response = client.execute(request).await?;
     let status = response.status();
     let header = |name: &str| response.headers().get(name).and_then(|text| text.to_str().ok()).map(str::to_owned);
@@ -143,14 +143,14 @@ fn failed(error: &(dyn Cause + 'static)) -> Error {
         return at_fault(fault);
     }
     Error::new(Code::Unavailable, format!("the request to the hub failed: {error}"))
-        .with_remedy("Check the network and HF_ENDPOINT, and try again.")
+        .with_remedy("Check the network and HF_ENDPOINT, then try again.")
 }
 
 fn cause<'a, T: Cause + 'static>(error: &'a (dyn Cause + 'static)) -> Option<&'a T> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
+        if let Some(source) = error.downcast_ref() {
+            return Some(source);
         }
         next = error.source();
     }

@@ -28,7 +28,7 @@ pub struct Table {
 /// The entries of a table.
 #[derive(Debug)]
 struct Entries {
-    /// The keys and the values, vectors of one length.
+    /// The keys and the values, vectors of equal length.
     keys: Tensor,
     values: Tensor,
     indices: ValueIndices,
@@ -67,7 +67,7 @@ impl Table {
         let num_given = keys.num_elements();
         if keys.dtype() != self.key || values.dtype() != self.value || values.num_elements() != num_given {
             return Err(Error::invalid_argument(format!(
-                "a table of {} to {} is given {num_given} keys of {} and {} values of {}",
+                "a table of {} to {} got {num_given} keys of {} and {} values of {}",
                 self.key,
                 self.value,
                 keys.dtype(),
@@ -76,8 +76,8 @@ impl Table {
             )));
         }
         let filled = |entries: &Arc<Entries>| entries.indices.len();
-        let known = self.entries.lock().as_ref().map(filled);
-        if let Some(size) = known {
+        let size = self.entries.lock().as_ref().map(filled);
+        if let Some(size) = size {
             let text = "Table already initialized.";
             return if size == num_given { Ok(()) } else { Err(Error::failed_precondition(text)) };
         }
@@ -91,7 +91,7 @@ impl Table {
         let entries = self.filled()?;
         if keys.dtype() != self.key || default.dtype() != self.value || default.num_elements() != 1 {
             return Err(Error::invalid_argument(format!(
-                "a table of {} to {} is asked for keys of {}, with a default of {} elements of {}",
+                "a table of {} to {} was looked up with keys of {} and a default of {} elements of {}",
                 self.key,
                 self.value,
                 keys.dtype(),
@@ -106,7 +106,7 @@ impl Table {
         self.entries.lock().clone().ok_or_else(|| Error::failed_precondition("Table not initialized."))
     }
 
-    /// The keys and the values: two vectors in the order in which they were given.
+    /// The keys and the values: two vectors in insertion order.
     pub fn export(&self) -> Result<[Tensor; 2]> {
         let entries = self.filled()?;
         Ok([entries.keys.clone(), entries.values.clone()])
@@ -160,34 +160,34 @@ impl Entries {
     fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         match (&self.indices, keys.dtype()) {
             (ValueIndices::Strings(indices), _) => {
-                let found = keys.string_values().iter().map(|key| indices.get(key).copied());
-                self.pick(keys, found, default)
+                let positions = keys.string_values().iter().map(|key| indices.get(key).copied());
+                self.pick(keys, positions, default)
             }
             (ValueIndices::Integers(indices), DType::Int32) => {
-                let found = keys.values::<i32>()?.iter().map(|key| indices.get(&i64::from(*key)).copied());
-                self.pick(keys, found, default)
+                let positions = keys.values::<i32>()?.iter().map(|key| indices.get(&i64::from(*key)).copied());
+                self.pick(keys, positions, default)
             }
             (ValueIndices::Integers(indices), _) => {
-                let found = keys.values::<i64>()?.iter().map(|key| indices.get(key).copied());
-                self.pick(keys, found, default)
+                let positions = keys.values::<i64>()?.iter().map(|key| indices.get(key).copied());
+                self.pick(keys, positions, default)
             }
         }
     }
 
-    /// The values at the found positions, in the shape of the keys.
-    fn pick(&self, keys: &Tensor, found: impl Iterator<Item = Option<usize>>, default: &Tensor) -> Result<Tensor> {
+    /// The values at these positions, in the shape of the keys.
+    fn pick(&self, keys: &Tensor, positions: impl Iterator<Item = Option<usize>>, default: &Tensor) -> Result<Tensor> {
         let shape = keys.shape().clone();
         let dtype = self.values.dtype();
         let elements = allocate::elements(dtype, &shape);
         if dtype == DType::String {
             let (values, default) = (self.values.string_values(), default.string_values());
-            let picked = found.map(|index| index.map_or(&default[0], |index| &values[index]).clone());
+            let picked = positions.map(|index| index.map_or(&default[0], |index| &values[index]).clone());
             let picked = elements.collect(picked)?;
             return Tensor::strings(shape, picked);
         }
         let (size, values) = (dtype.size(), self.values.bytes());
         let mut bytes: Vec<u8> = elements.room()?;
-        for index in found {
+        for index in positions {
             let value = index.map_or(default.bytes(), |index| &values[index * size..(index + 1) * size]);
             bytes.extend_from_slice(value);
         }
@@ -290,8 +290,8 @@ mod tests {
 
     #[test]
     fn missing_keys_have_the_default_value() {
-        let found = words().find(&strings(&["b", "z", "a"]), &Tensor::scalar(-1_i64)).unwrap();
-        assert_eq!(found, numbers(&[2, -1, 1]));
+        let values = words().find(&strings(&["b", "z", "a"]), &Tensor::scalar(-1_i64)).unwrap();
+        assert_eq!(values, numbers(&[2, -1, 1]));
     }
 
     #[test]

@@ -24,12 +24,12 @@ pub struct MutableTable {
     entries: Mutex<Entries>,
 }
 
-/// The approximate overhead of an entry in bytes, beside its key and value.
+/// The approximate overhead of an entry in bytes, besides its key and value.
 const ENTRY_BYTES: usize = 256;
 
 fn no_room(num_entries: usize) -> Error {
     Error::new(Code::ResourceExhausted, format!("a lookup table has no memory for {num_entries} more entries"))
-        .with_remedy("Insert fewer, or run it on a machine with more memory.")
+        .with_remedy("Insert fewer entries, or use a machine with more memory.")
 }
 
 /// The value of each key.
@@ -91,7 +91,7 @@ impl MutableTable {
     pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         if default.dtype() != self.value || *default.shape() != self.row {
             return Err(Error::invalid_argument(format!(
-                "a table with values of type {} and shape {} is asked with a default of type {} and shape {}",
+                "a table with values of type {} and shape {} was looked up with a default of type {} and shape {}",
                 self.value,
                 self.row,
                 default.dtype(),
@@ -101,8 +101,8 @@ impl MutableTable {
         let shape = self.shape_of_values(keys);
         let keys = self.keys_of(keys)?;
         let entries = self.entries.lock();
-        let found = keys.iter().map(|key| entries.get(key).unwrap_or(default));
-        Tensor::stack_padded(self.value, &self.row, found, None)?.reshaped(shape)
+        let rows = keys.iter().map(|key| entries.get(key).unwrap_or(default));
+        Tensor::stack_padded(self.value, &self.row, rows, None)?.reshaped(shape)
     }
 
     /// The keys, in ascending order, and their values.
@@ -125,7 +125,7 @@ impl MutableTable {
                 });
                 Tensor::strings(shape.clone(), elements.collect(strings)?)?
             }
-            // The keys were given as int32.
+            // The keys were passed as int32.
             DType::Int32 => {
                 Tensor::from_values(shape.clone(), elements.collect(integers.map(|integer| integer as i32))?)?
             }
@@ -137,17 +137,17 @@ impl MutableTable {
 
     fn keys_of(&self, keys: &Tensor) -> Result<Vec<Key>> {
         if keys.dtype() != self.key {
-            let (has, given) = (self.key, keys.dtype());
+            let (expected, dtype) = (self.key, keys.dtype());
             return Err(Error::invalid_argument(format!(
-                "a table with keys of type {has} is given keys of type {given}"
+                "a table with keys of type {expected} got keys of type {dtype}"
             )));
         }
         let count = keys.num_elements();
-        let made = match self.key {
+        let converted = match self.key {
             DType::String => allocate::collected(count, keys.string_values().iter().cloned().map(Key::String)),
             _ => allocate::collected(count, keys.integers()?.into_iter().map(Key::Integer)),
         };
-        made.map_err(|refusal| refusal.at(format_args!("{count} keys of a lookup table")))
+        converted.map_err(|refusal| refusal.at(format_args!("{count} keys of a lookup table")))
     }
 
     fn entries_of(&self, keys: &Tensor, values: &Tensor) -> Result<Vec<(Key, Tensor)>> {
@@ -227,8 +227,8 @@ mod tests {
         let table = table();
         table.insert(&strings(&["c", "b"]), &floats(&[2, 2], &[5., 6., 7., 8.])).unwrap();
         table.remove(&strings(&["a", "z"])).unwrap();
-        let found = table.find(&strings(&["a", "b", "c"]), &floats(&[2], &[0., -1.])).unwrap();
-        assert_eq!(found, floats(&[3, 2], &[0., -1., 7., 8., 5., 6.]));
+        let values = table.find(&strings(&["a", "b", "c"]), &floats(&[2], &[0., -1.])).unwrap();
+        assert_eq!(values, floats(&[3, 2], &[0., -1., 7., 8., 5., 6.]));
         assert_eq!(table.size(), 2);
     }
 

@@ -1,9 +1,9 @@
 //! Enqueues that end before there is room for their elements.
 //!
 //! While a session's runners are paused, an enqueue does not wait for room: the queue accepts its
-//! elements at once, so that the runner reaches the end of its step and holds nothing. These
-//! elements enter before all others as room appears. So the queue never has more elements than its
-//! capacity, and the random draws do not change.
+//! elements immediately, so that the runner completes its step and holds nothing. These elements
+//! enter before all others as room appears. So the queue never has more elements than its capacity,
+//! and the random draws do not change.
 
 use super::packing::Packing;
 use super::request::{Close, Request};

@@ -48,7 +48,7 @@ impl Queue {
     }
 }
 
-/// The smallest shape that holds all of `tensors`; without any, unknown dimensions are 0.
+/// The smallest shape that all `tensors` fit into; without any, unknown dimensions are 0.
 fn largest<'a>(shape: &PartialShape, tensors: impl Iterator<Item = &'a Tensor>) -> Shape {
     let smallest = shape.dims().iter().map(|dim| dim.unwrap_or(0)).collect();
     tensors.fold(smallest, |largest: Shape, tensor| {

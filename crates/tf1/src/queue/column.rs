@@ -16,7 +16,7 @@ pub(super) enum Column {
 
 /// Strings, some of which share a buffer.
 pub(super) struct Strings {
-    /// The strings; an empty one in place of each string in the buffer.
+    /// The strings; an empty one instead of each string in the buffer.
     values: Vec<Bytes>,
     buffer: Vec<u8>,
     /// For each string in the buffer: its index in `values` and its end in the buffer.

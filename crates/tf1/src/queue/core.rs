@@ -30,7 +30,7 @@ pub(super) struct Core {
     pub(super) was_cancelled: bool,
     pub(super) accepted: Accepted,
     pub(super) is_accepting: bool,
-    /// Dequeues of up to so many elements do not wait for more.
+    /// Dequeues of up to this many elements do not wait for more.
     is_draining: bool,
     pub(super) enqueues: VecDeque<(Request, Arc<Waiter>)>,
     pub(super) dequeues: VecDeque<(Request, Arc<Waiter>)>,
@@ -132,7 +132,7 @@ impl Core {
     }
 
     /// Removes a request from its wait queue, if it still waits. Returns the number of elements it
-    /// had moved. Elements that a dequeue had taken are put back if `is_lossless`.
+    /// had moved. Elements that a dequeue had removed are put back if `is_lossless`.
     pub(super) fn withdraw(&mut self, wait_queue: WaitQueue, waiter: &Arc<Waiter>, is_lossless: bool) -> usize {
         let position = self.waiters(wait_queue).iter().position(|(_, waiting)| Arc::ptr_eq(waiting, waiter));
         let Some((request, _)) = position.and_then(|index| self.waiters(wait_queue).remove(index)) else { return 0 };
@@ -280,8 +280,8 @@ impl Core {
         attempt
     }
 
-    /// Ends the waiting dequeues that need more elements than there are and `num_more`. From now on,
-    /// dequeues of up to so many elements take what there is, or fail.
+    /// Ends the waiting dequeues that need more elements than there are and `num_more`. From now
+    /// on, dequeues of up to this many elements take what there is, or fail.
     pub(super) fn drain(&mut self, num_more: usize) {
         self.is_draining = true;
         let most = self.store.len().saturating_add(num_more);

@@ -17,13 +17,13 @@ impl Queue {
             WaitQueue::Dequeue => core.dequeues.iter(),
         };
         let Some((request, _)) = waiting.clone().find(is_mine) else {
-            return format!("queue '{name}', which has served it just now");
+            return format!("queue '{name}', which just served it");
         };
         let num_moved = count.saturating_sub(request.count());
         let what = match request {
             Request::Enqueue(_) if count == 0 => "room for the elements accepted beyond its capacity".to_owned(),
             Request::Enqueue(_) => format!("room: it has added {num_moved} of {count} elements"),
-            Request::Close(_) => "the enqueues before it".to_owned(),
+            Request::Close(_) => "earlier enqueues".to_owned(),
             Request::Dequeue { .. } => format!("elements: it has {num_moved} of {count}"),
         };
         let num_before = waiting.take_while(|other| !is_mine(other)).count();
@@ -50,7 +50,7 @@ impl Queue {
         };
         match num_before {
             0 => words,
-            _ => format!("{words}; {num_before} others are served before it"),
+            _ => format!("{words}; {num_before} others are ahead of it"),
         }
     }
 }

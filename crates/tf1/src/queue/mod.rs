@@ -44,7 +44,7 @@ use waiter::WaitQueue;
 /// A queue of elements, shared by any number of threads.
 ///
 /// A call that has to wait returns [`Progress::Waiting`]. The thread that serves it later unparks
-/// the parker that the call was given.
+/// the parker of the call.
 ///
 /// ```
 /// use headrace_tf1::queue::{Order, Progress, Queue, QueueSpec};
@@ -98,7 +98,7 @@ impl Queue {
         Ok(Arc::new(Self { spec, packing, core }))
     }
 
-    /// The properties that the queue was made with.
+    /// The properties of the queue.
     pub fn spec(&self) -> &QueueSpec {
         &self.spec
     }
@@ -116,21 +116,21 @@ impl Queue {
         self.enqueue_element(self.element(&mut components)?, parker)
     }
 
-    /// As [`Queue::enqueue`], for an element made with [`Queue::element`].
+    /// Like [`Queue::enqueue`], for an element from [`Queue::element`].
     pub fn enqueue_element(self: &Arc<Self>, element: Element, parker: &Arc<Parker>) -> Result<Progress> {
         self.enqueue_rows(Rows::one(element), parker)
     }
 
-    /// As [`Queue::enqueue`], for the rows of `batch`, whose components have the same size in the
+    /// Like [`Queue::enqueue`], for the rows of `batch`, whose components have the same size in the
     /// first dimension. They are added in order, as space appears, uninterrupted by other enqueues.
     pub fn enqueue_many(self: &Arc<Self>, batch: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
         self.spec.check(&batch, true)?;
         self.enqueue_rows(Rows::many(batch, &self.packing, self.spec.capacity)?, parker)
     }
 
-    /// As [`Queue::enqueue_many`], for elements made with [`Queue::element`].
+    /// Like [`Queue::enqueue_many`], for elements from [`Queue::element`].
     pub fn enqueue_elements(self: &Arc<Self>, elements: VecDeque<Element>, parker: &Arc<Parker>) -> Result<Progress> {
-        self.enqueue_rows(Rows::made(elements), parker)
+        self.enqueue_rows(Rows::of_elements(elements), parker)
     }
 
     fn enqueue_rows(self: &Arc<Self>, mut rows: Rows, parker: &Arc<Parker>) -> Result<Progress> {
@@ -177,8 +177,8 @@ impl Queue {
     }
 
     /// Prepares the end of a queue that gets at most `num_more` more elements. Ends the waiting
-    /// dequeues that can't get all their elements: with those that are there if they take up to so
-    /// many, otherwise with `OutOfRange`.
+    /// dequeues that can't get all their elements: with the available ones if they accept fewer
+    /// elements, otherwise with `OutOfRange`.
     pub(crate) fn drain(&self, num_more: usize) {
         self.change(|core| core.drain(num_more));
     }
@@ -191,9 +191,9 @@ impl Queue {
         self.change(|core| core.give_back(elements));
     }
 
-    /// Starts or stops accepting elements without room: an enqueue that finds no room then ends at
-    /// once, and its elements enter before all others as room appears. Starting ends the enqueues
-    /// and plain closes that wait now.
+    /// Starts or stops accepting elements without room: an enqueue without room then ends
+    /// immediately, and its elements enter before all others as room appears. Starting ends the
+    /// enqueues and plain closes that wait now.
     pub fn accept(&self, is_accepting: bool) {
         self.change(|core| core.accept(is_accepting));
     }
@@ -203,7 +203,7 @@ impl Queue {
         if self.core.lock().accepted.is_empty() {
             return Ok(Progress::Done(Elements::new()));
         }
-        self.request(WaitQueue::Enqueue, Request::Enqueue(Rows::made(VecDeque::new())), parker)
+        self.request(WaitQueue::Enqueue, Request::Enqueue(Rows::of_elements(VecDeque::new())), parker)
     }
 
     /// The number of elements in the queue, without those that a waiting dequeue has taken.

@@ -5,7 +5,7 @@ use super::rows::Rows;
 use super::waiter::WaitQueue;
 use headrace_engine::error::Error;
 
-/// The most elements that a dequeue reserves memory for at first.
+/// The maximum number of elements that a dequeue reserves memory for at first.
 const MAX_RESERVED: usize = 4096;
 
 /// A close that does not cancel. It waits for the enqueues before it.

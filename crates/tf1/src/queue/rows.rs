@@ -51,7 +51,7 @@ impl Rows {
     }
 
     /// Elements that are already packed.
-    pub(super) fn made(elements: VecDeque<Element>) -> Self {
+    pub(super) fn of_elements(elements: VecDeque<Element>) -> Self {
         let end = elements.len();
         Self(Source::Many(Box::new(Many { ready: elements, batch: Tensors::new(), layout: None, next: end, end })))
     }

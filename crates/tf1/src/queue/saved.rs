@@ -69,7 +69,7 @@ impl Queue {
         if core.is_busy() {
             return Err(Error::failed_precondition(format!(
                 "{class} '{name}' is in use: an enqueue waits for room in it, or a dequeue has taken some of its \
-                 elements and waits for more. End the runs of other threads before."
+                 elements and waits for more. Finish the runs of other threads first."
             )));
         }
         Ok(())

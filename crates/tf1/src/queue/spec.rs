@@ -5,7 +5,7 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::{PartialShape, Shape};
 
-/// The order in which elements come out.
+/// The order in which elements are dequeued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// As they came in.
@@ -30,7 +30,7 @@ pub enum Order {
 pub struct QueueSpec {
     /// The name in messages.
     pub name: String,
-    /// The order in which elements come out.
+    /// The order in which elements are dequeued.
     pub order: Order,
     /// `None`: unbounded.
     pub capacity: Option<usize>,

@@ -1,18 +1,18 @@
 //! The statistics of a queue.
 
-/// The state of a queue at one moment. Totals count since the queue was made.
+/// The state of a queue at one moment. Totals since the queue was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
     /// Elements in the queue now. Near `capacity`: producers wait; near 0: consumers do. More than
-    /// `capacity` after elements were given back.
+    /// `capacity` after elements were put back.
     pub size: usize,
     /// `None`: unbounded.
     pub capacity: Option<usize>,
     /// True once the queue is closed.
     pub is_closed: bool,
-    /// Elements that have come in.
+    /// Enqueued elements.
     pub num_enqueued: u64,
-    /// Elements taken by a dequeue, finished or not.
+    /// Elements removed by a dequeue, finished or not.
     pub num_dequeued: u64,
     /// Enqueues that wait now, and closes that do not cancel.
     pub num_waiting_enqueues: usize,

@@ -25,7 +25,7 @@ impl WaitQueue {
 }
 
 pub(super) struct Waiter {
-    /// Set once by the thread that serves the wait queue, taken once by the owner.
+    /// Set once by the thread that serves the wait queue, read once by the owner.
     outcome: Mutex<Option<Result<Elements>>>,
     parker: Arc<Parker>,
     since: Instant,

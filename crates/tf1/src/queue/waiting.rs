@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Waiting {
     queue: Arc<Queue>,
     wait_queue: WaitQueue,
-    /// The number of elements the call asks for or adds.
+    /// The number of elements that the call requests or adds.
     count: usize,
     waiter: Arc<Waiter>,
     is_over: bool,
@@ -22,8 +22,8 @@ pub struct Waiting {
 pub enum Left {
     /// The call had already been served.
     Served(Result<Elements>),
-    /// It had not. The elements it had taken are back in the queue, those it had added stay; the
-    /// number counts them.
+    /// It had not. The elements that it had removed are back in the queue, and the ones that it had
+    /// added stay; the number counts them.
     Unserved(usize),
 }
 
@@ -40,7 +40,7 @@ impl Waiting {
         Self { queue, wait_queue, count, waiter, is_over: false }
     }
 
-    /// The outcome, once there is one. The parker that was given with the request is unparked then.
+    /// The outcome, once there is one. The parker of the request is unparked then.
     pub fn poll(&mut self) -> Option<Result<Elements>> {
         let outcome = self.waiter.take();
         self.is_over |= outcome.is_some();
@@ -63,7 +63,7 @@ impl Waiting {
 
     /// Blocks until the call is served. If `run` ends before that, no element is lost.
     ///
-    /// The parker that was given with the request must be the parker of `run`.
+    /// The parker of the request must be the parker of `run`.
     pub fn wait(mut self, run: &Run) -> std::result::Result<Elements, Unfinished> {
         loop {
             if let Some(outcome) = self.poll() {
@@ -75,7 +75,7 @@ impl Waiting {
         }
     }
 
-    /// Describes the wait in words.
+    /// Describes the wait.
     pub fn description(&self) -> Description {
         let (queue, waiter) = (Arc::clone(&self.queue), Arc::clone(&self.waiter));
         let (wait_queue, count) = (self.wait_queue, self.count);

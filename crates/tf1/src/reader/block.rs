@@ -1,4 +1,4 @@
-//! Reads a file in large blocks, from which the formats take their records.
+//! Reads a file in large blocks, from which the formats extract their records.
 //!
 //! A record is copied out of its block, so that a record that waits in a queue keeps only its own
 //! memory alive.
@@ -26,7 +26,7 @@ pub struct BlockFile {
     block: Vec<u8>,
     start: usize,
     end: usize,
-    /// The size of the block, once there is one.
+    /// The size of the block, if any.
     block_bytes: usize,
     /// Offset of `start` in the (uncompressed) file.
     offset_bytes: u64,

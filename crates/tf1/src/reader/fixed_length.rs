@@ -9,7 +9,7 @@ use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::tensor::allocate;
 
-/// Files of a header, records of one length and a footer.
+/// Files of a header, records of equal length and a footer.
 #[derive(Clone, Copy)]
 pub struct FixedLengthFormat {
     record_bytes: usize,

@@ -1,4 +1,4 @@
-//! Tests: every format and compression, read from inputs that are interrupted and that give a few
+//! Tests: every format and compression, read from inputs that are interrupted and return a few
 //! bytes at a time.
 
 use super::block::{BlockFile, Stream};
@@ -15,8 +15,8 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Returns as many bytes at a time as the plan says, and is interrupted at each 0. After the plan
-/// it returns the rest.
+/// Returns bytes in pieces according to the plan, and is interrupted at each 0. After the plan it
+/// returns the rest.
 struct Interrupted {
     plan: VecDeque<u8>,
     data: io::Cursor<Vec<u8>>,

@@ -39,7 +39,7 @@ use smallvec::SmallVec;
 use state::{SavedState, escape};
 use std::sync::Arc;
 
-/// Reads the records of the files whose names come out of a queue.
+/// Reads the records of the files whose names are dequeued from a queue.
 ///
 /// A call holds the reader's lock from its start to its end, also while it waits for a file name.
 /// The order in which calls of several threads get the lock is not specified.
@@ -78,7 +78,7 @@ pub struct Reader {
     name: String,
     format: Box<dyn Format>,
     lock: FairLock,
-    /// Locked by the call that holds `lock`.
+    /// Locked by the owner of `lock`.
     state: Mutex<State>,
 }
 
@@ -231,7 +231,7 @@ impl Call {
         }))
     }
 
-    /// Describes the wait in words: for a file name, or for other calls of the reader.
+    /// Describes the wait: for a file name, or for other calls of the reader.
     pub fn description(&self) -> Description {
         match &self.waiting {
             Some(waiting) => {

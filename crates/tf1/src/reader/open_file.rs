@@ -71,7 +71,7 @@ impl OpenFile {
             None => Some(error.clone()),
             Some(Wait::Repeatable) => None,
             Some(Wait::CutOff) => Some(Error::data_loss(format!(
-                "{}: the wait for the rest of record {} was ended, expected all of it. Reset the reader.",
+                "{}: a cancelled wait left record {} incomplete. Reset the reader.",
                 self.name.text(),
                 self.position.record
             ))),

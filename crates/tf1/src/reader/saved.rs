@@ -21,7 +21,7 @@ impl Reader {
         Ok(saved::one(content))
     }
 
-    /// Continues where the reader with this state was. Fails if its file has another length now.
+    /// Continues at the position of this state. Fails if its file has another length now.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);

@@ -8,7 +8,7 @@ use super::format::Position;
 use bytes::Bytes;
 use headrace_engine::wire::{Message, Value, for_each_field};
 
-/// The parts of a reader that its saved state holds.
+/// The parts of a reader in its saved state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SavedState {
     pub num_started: i64,

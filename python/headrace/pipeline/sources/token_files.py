@@ -36,7 +36,7 @@ _MOST_OF_HALVES: Final = {2: 128, 4: 4096}
 _OF_TEXTS: Final = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
 # The start of the engine's descriptions of contents that are never tokens.
 _NEVER_TOKENS: Final = (
-    *("compressed", "a pointer of", "an HTML page", "an XML document"),
+    *("compressed", "a Git LFS pointer", "an HTML page", "an XML document"),
     *("a zip archive", "a 7z archive", "a rar archive"),
 )
 

@@ -61,7 +61,7 @@ def test_feather_and_legacy_streams_are_read(tmp_path):
     write(tmp_path / "c.arrow", table(), use_legacy_format=True)
     assert numbers(hr.arrow(tmp_path / "c.arrow")) == list(range(200))
     (tmp_path / "d.feather").write_bytes(b"FEA1" + bytes(200) + b"FEA1")
-    with pytest.raises(errors.InvalidArgumentError, match=r"d.feather: it is of Feather's first"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"d.feather: it is a Feather version 1"):
         list(hr.arrow(tmp_path / "d.feather"))
 
 
@@ -125,15 +125,15 @@ def test_truncated_arrow_file_is_rejected(tmp_path):
     full = path.read_bytes()
     stream = write(tmp_path / "b.arrow", table(), pa.ipc.new_stream).read_bytes()
     for data, kind, message in [
-        (full[:-3], errors.DataLossError, "mark 'ARROW1', so it is cut short"),
+        (full[:-3], errors.DataLossError, "marker 'ARROW1', so it is cut short"),
         (full[:8], errors.DataLossError, "8 bytes do not end with a footer"),
         (full[:-10] + b"\xff\xff\xff\x7fARROW1", errors.DataLossError, "cut short"),
         (stream[:3000], errors.DataLossError, "message at byte .* beyond its 3000 bytes"),
-        (stream[:20], errors.InvalidArgumentError, "not the columns .* cut short; copy it again"),
-        (gzip.compress(stream), errors.InvalidArgumentError, "by gzip, .* Decompress it first"),
+        (stream[:20], errors.InvalidArgumentError, "not the schema .* cut short; copy it again"),
+        (gzip.compress(stream), errors.InvalidArgumentError, "with gzip, .* Decompress it first"),
         (stream + stream, errors.InvalidArgumentError, "bytes after the end of the stream"),
-        (b"", errors.InvalidArgumentError, "its 0 bytes do not begin with the columns"),
-        (b"hello world, this is text", errors.InvalidArgumentError, "do not begin with|it is"),
+        (b"", errors.InvalidArgumentError, "its 0 bytes do not start with the schema"),
+        (b"hello world, this is text", errors.InvalidArgumentError, "do not start with|it is"),
         (b"PAR1" + full, errors.InvalidArgumentError, "it is .*Parquet"),
     ]:
         path.write_bytes(data)
@@ -158,7 +158,7 @@ def test_schema_with_a_false_value_length_is_an_error(tmp_path, new, column):
     changed = data.replace(LENGTH.to_bytes(4, "little"), (1 << 28).to_bytes(4, "little"))
     assert changed != data
     path.write_bytes(changed)
-    match = "a.arrow: the record batch at byte .* claims 3 rows, which its values do not fill"
+    match = "a.arrow: the record batch at byte .* claims 3 rows, but has fewer values"
     for read in (list, len):
         with pytest.raises(errors.DataLossError, match=match):
             read(hr.arrow(path))

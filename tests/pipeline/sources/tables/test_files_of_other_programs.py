@@ -41,11 +41,17 @@ READ = [
 ]
 # Columns that are rejected, with the words of the error.
 REFUSED = {
-    ("spark/variant", "v"): "with binary in it, which JSON does not hold. Omit it, or read",
+    (
+        "spark/variant",
+        "v",
+    ): "which contains binary, and JSON cannot represent that. Omit the column, or read",
     ("duckdb/types.parquet", "date_array"): "is out of the range of times",
     ("duckdb/types.parquet", "timestamp_array"): "is out of the range of times",
     ("duckdb/types.parquet", "timestamptz_array"): "is out of the range of times",
-    ("duckdb/types.parquet", "interval"): "expected another type. Omit it: name the others",
+    (
+        "duckdb/types.parquet",
+        "interval",
+    ): "expected a supported type. Omit the column: list only the others",
 }
 
 

@@ -169,7 +169,7 @@ def test_row_claimed_to_be_larger_than_the_column_is_an_error(tmp_path, columns)
     field(footer, 5, -1, 2).value = base64.b64encode(claimed)
     path.write_bytes(with_footer(rows, footer))
     match = (
-        r"a.parquet: the column 'x' is fixed_size_list<.*>\[268435456\], of which a row takes "
+        r"a.parquet: the column 'x' is fixed_size_list<.*>\[268435456\], so a row needs "
         r"1073741824 bytes, expected at most the 96 bytes .* The file is damaged; copy it again\."
     )
     with pytest.raises(errors.DataLossError, match=match):
@@ -182,7 +182,7 @@ def test_false_length_of_fixed_length_bytes_is_an_error(tmp_path):
     footer, rows = footer_of(path.read_bytes())
     field(footer, 2, -2, 2).value = 1 << 30
     path.write_bytes(with_footer(rows, footer))
-    with pytest.raises(errors.DataLossError, match="a row takes 1073741824 bytes, expected"):
+    with pytest.raises(errors.DataLossError, match="a row needs 1073741824 bytes, expected"):
         list(hr.parquet(path, {"x": hr.Nullable(bytes)}))
 
 
@@ -193,7 +193,7 @@ def test_page_header_list_longer_than_the_header_is_an_error(tmp_path):
     # Field 15 of a struct: 2^31 - 1 bools.
     many = b"\xf9\xf1\xff\xff\xff\xff\x07\x00"
     path.write_bytes(data[:4] + many + data[4 + len(many) :])
-    match = "column 'n': the header of a page does not end within its column"
+    match = "column 'n': the header of a page extends past its column"
     with pytest.raises(errors.DataLossError, match=match):
         list(hr.parquet(path))
 

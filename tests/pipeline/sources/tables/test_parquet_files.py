@@ -217,8 +217,8 @@ def test_null_error_names_file_row_and_column_after_the_preceding_rows(tmp_path)
     batches = iter(hr.parquet(tmp_path / "a.parquet").batch(5))
     assert [int(next(batches)["a"][0]) for _ in range(5)] == [0, 5, 10, 15, 20]
     message = (
-        r"a.parquet: row 25, in row group 1: the column 'a' has a null, expected a value. Give a "
-        r"value for it, with defaults={'a': \.\.\.}, or read it as hr.Nullable"
+        r"a.parquet: row 25, in row group 1: the column 'a' has a null, expected a value. Set a "
+        r"default with defaults={'a': \.\.\.}, or read it as hr.Nullable"
     )
     with pytest.raises(errors.InvalidArgumentError, match=message):
         next(batches)
@@ -283,7 +283,7 @@ def test_truncated_or_encrypted_file_is_rejected(tmp_path):
     pq.write_table(table(20), path)
     full = path.read_bytes()
     for data, kind, message in (
-        (full[:-5], errors.DataLossError, "do not end with the mark 'PAR1'.*cut short"),
+        (full[:-5], errors.DataLossError, "do not end with the Parquet marker 'PAR1'.*cut short"),
         (full[:8], errors.InvalidArgumentError, "it has 8 bytes"),
         (b"PARE" + full[4:-4] + b"PARE", errors.InvalidArgumentError, "encrypted.*Decrypt it"),
         (full[:-8] + b"\xff\xff\xff\x7fPAR1", errors.DataLossError, "footer.*copy it again"),
@@ -307,7 +307,7 @@ def test_row_group_with_fewer_rows_than_its_footer_claims_is_an_error(tmp_path):
     path.write_bytes(data[: -8 - size] + more + data[-8:])
     batches = iter(hr.parquet(path).batch(50))
     assert [len(next(batches)["a"]) for _ in range(2)] == [50, 50]
-    with pytest.raises(errors.DataLossError, match=r"a.parquet: row 100, .*expected 101 rows"):
+    with pytest.raises(errors.DataLossError, match=r"a.parquet: row 100, .*claims 101 rows"):
         next(batches)
 
 
@@ -347,12 +347,12 @@ def test_unsupported_types_are_rejected_by_name(tmp_path):
     path = tmp_path / "a.parquet"
     months = pa.array([(1, 2, 3)], pa.month_day_nano_interval())
     for values, words in (
-        (pa.array([None], pa.null()), "null, expected a type for it. Give hr.Json"),
+        (pa.array([None], pa.null()), "null, expected a type for it. Set hr.Json"),
         (
             pa.array([1]).cast(pa.decimal128(21, 2)),
-            r"decimal128\(21, 2\), .*Give np.float64 or str",
+            r"decimal128\(21, 2\), .*Set np.float64 or str",
         ),
-        (pa.array([{"b": b"x"}]), "struct<b: binary>, with binary in it.*'a.b'"),
+        (pa.array([{"b": b"x"}]), "struct<b: binary>, which contains binary.*'a.b'"),
     ):
         pq.write_table(pa.table({"a": values, "b": [1]}), path)
         message = f"a.parquet: the column 'a' is {words}"
@@ -446,8 +446,8 @@ def test_shuffle_of_more_rows_than_fit_in_memory_is_rejected(tmp_path):
     pq.write_table(pa.table({"s": strings}), tmp_path / "a.parquet", row_group_size=1000)
     pipe = hr.parquet(tmp_path).shuffle(seed=7).options(memory_bytes=16 << 20)
     message = (
-        "shuffle: all rows of the Parquet files are kept, which takes more than .* bytes, expected "
-        "at most the 16777216 of memory_bytes. Read fewer columns"
+        "shuffle: keeping all rows of the Parquet files in memory needs more than .* bytes, "
+        "expected at most the 16777216 of memory_bytes. Read fewer columns"
     )
     with pytest.raises(errors.ResourceExhaustedError, match=message):
         next(iter(pipe))

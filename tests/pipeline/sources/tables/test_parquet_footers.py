@@ -60,10 +60,10 @@ def values(path):
 @pytest.mark.parametrize(
     ("column", "number", "words"),
     [
-        ("int32", FLOAT, "it is INT32 there, and FLOAT"),
-        ("float32", INT32, "it is FLOAT there, and INT32"),
-        ("int64", DOUBLE, "it is INT64 there, and DOUBLE"),
-        ("float64", BOOLEAN, "it is DOUBLE there, and BOOLEAN"),
+        ("int32", FLOAT, "its type is INT32 here, but FLOAT"),
+        ("float32", INT32, "its type is FLOAT here, but INT32"),
+        ("int64", DOUBLE, "its type is INT64 here, but DOUBLE"),
+        ("float64", BOOLEAN, "its type is DOUBLE here, but BOOLEAN"),
     ],
 )
 def test_changed_type_in_the_schema_is_an_error(tmp_path, column, number, words):
@@ -78,7 +78,7 @@ def test_changed_type_in_the_schema_is_an_error(tmp_path, column, number, words)
 def test_changed_letter_in_a_column_name_is_an_error(tmp_path):
     path = written(tmp_path / "a.parquet", COLUMNS_OF["int32"])
     change(path, b"o", SCHEMA, -2, NAME)
-    with pytest.raises(errors.DataLossError, match="the column 'o': it is called 'n' there, and"):
+    with pytest.raises(errors.DataLossError, match="the column 'o': its name is 'n' here, but not"):
         values(path)
 
 
@@ -97,7 +97,7 @@ def test_changed_nullability_in_the_schema_is_an_error(tmp_path, column, kind, n
 def test_compressed_pages_declared_uncompressed_are_an_error(tmp_path):
     path = written(tmp_path / "a.parquet", COLUMNS_OF["int32"], compression="snappy")
     change(path, 0, GROUPS, -1, COLUMNS, -1, METADATA, CODEC)
-    match = "in row group 0: the column 'n': a page claims .*not compressed by its footer"
+    match = "in row group 0: the column 'n': a page claims .*its column is not compressed"
     with pytest.raises(errors.DataLossError, match=match):
         values(path)
 
@@ -106,7 +106,8 @@ def test_list_with_a_wrong_converted_type_is_an_error(tmp_path):
     column = pa.array([[n] for n in range(5)])
     path = written(tmp_path / "a.parquet", column)
     change(path, 7, SCHEMA, -2, CONVERTED)
-    with pytest.raises(errors.DataLossError, match="the column 'n': it is a list or a map, and"):
+    match = "the column 'n': the footer calls it both a list or map and"
+    with pytest.raises(errors.DataLossError, match=match):
         values(path)
 
 
@@ -116,7 +117,7 @@ def test_column_with_a_lost_logical_type_is_an_error(tmp_path):
     field(footer, SCHEMA, -2, LOGICAL).number += 1
     field(footer, SCHEMA, -2, CONVERTED).number += 1
     path.write_bytes(with_footer(rows, footer))
-    match = "the column 'n': the footer has no logical type of it, and a field 11, which the format"
+    match = "the column 'n': the footer has no logical type for it, but a field 11 that the format"
     with pytest.raises(errors.DataLossError, match=match):
         values(path)
 

@@ -72,7 +72,7 @@ def test_omitted_types_are_inferred(written, name):
     read = written(table)
     has_no_type = kind in (pa.null(), pa.list_(pa.null()))
     if pa.types.is_decimal(kind) or has_no_type:
-        message = rf"the column '{name}' is .*, expected a type for it. Give .*, with dtypes="
+        message = rf"the column '{name}' is .*, expected a type for it. Set .* with dtypes="
         with pytest.raises(errors.InvalidArgumentError, match=message):
             list(read())
         return
@@ -160,8 +160,8 @@ def test_nested_lists_become_lists_of_arrays_and_are_padded(written):
 def test_null_error_names_file_row_and_column_with_both_remedies(written):
     read = written({"a": [n if n != 5 else None for n in range(9)]})
     message = (
-        r"0\.\w+: row 5.*: the column 'a' has a null, expected a value. Give a value for it, with "
-        r"defaults={'a': \.\.\.}, or read it as hr.Nullable\(\.\.\.\), with a mask."
+        r"0\.\w+: row 5.*: the column 'a' has a null, expected a value. Set a default with "
+        r"defaults={'a': \.\.\.}, or read it as hr.Nullable\(\.\.\.\), which adds a mask."
     )
     batches = iter(read().batch(5))
     assert next(batches)["a"].tolist() == [0, 1, 2, 3, 4]
@@ -213,7 +213,7 @@ def test_null_in_a_list_is_an_error_with_a_remedy(written):
     read = written({"l": [[1], [2, None]], "f": [[1.5], [None]]})
     for name, word in (("l", int), ("f", float)):
         message = (
-            rf"row 1.*'{name}' has a list with a null in it.*with dtypes={{'{name}': hr.Json}}"
+            rf"row 1.*'{name}' has a list that contains a null.*with dtypes={{'{name}': hr.Json}}"
         )
         with pytest.raises(errors.InvalidArgumentError, match=message):
             list(read({name: hr.Nullable(hr.Ragged(word))}))
@@ -242,13 +242,13 @@ def test_values_are_converted_exactly_or_rejected(written):
             "n",
             float,
             1.0,
-            "'n' is 1700000001, expected float32, which does not hold it; np.float64",
+            "'n' is 1700000001, expected float32, which cannot represent it; np.float64",
         ),
         ("n", np.float64, 1.0, None),
-        ("m", np.float64, 1.0, "'m' is 9007199254740993, expected float64, which does not"),
-        ("g", float, 0.1, "'g' is 1700000001, expected float32, which does not hold it; np.float"),
-        ("e", float, 0.5, "'e' is 16777217.00, expected float32, which does not hold it"),
-        ("t", "datetime64[us]", np.datetime64("1970-01-01T00:00:01"), "'t' is 5 ns, which that"),
+        ("m", np.float64, 1.0, "'m' is 9007199254740993, expected float64, which cannot"),
+        ("g", float, 0.1, "'g' is 1700000001, expected float32, which cannot represent it"),
+        ("e", float, 0.5, "'e' is 16777217.00, expected float32, which cannot represent it"),
+        ("t", "datetime64[us]", np.datetime64("1970-01-01T00:00:01"), "'t' is 5 ns, which cannot"),
         ("y", str, "a", "'y' is .*which is not UTF-8, expected str"),
         ("d", np.float64, 0.1, None),
         ("d", str, "0.10", None),
@@ -277,7 +277,9 @@ def test_fixed_length_lists_become_arrays_if_requested(written):
     read = written({"v": [[1, 2], [3, 4], [5]]})
     batches = iter(read({"v": hr.Feature(np.int8, (2,))}).batch(2))
     assert next(batches)["v"].tolist() == [[1, 2], [3, 4]]
-    with pytest.raises(errors.InvalidArgumentError, match=r"row 2.*'v' has a list of 1, expected"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"row 2.*'v' has a list of length 1, expected"
+    ):
         next(batches)
 
 
@@ -303,7 +305,7 @@ def test_error_for_types_that_differ_between_files_has_a_remedy(written):
 
 def test_error_for_binary_in_structs_lists_the_fields_to_read(written):
     read = written({"image": [{"bytes": b"\xff", "path": None}]})
-    message = r"'image' is struct<.*, with binary in it, .*columns={'image.bytes': ...}"
+    message = r"'image' is struct<.*, which contains binary, .*columns={'image.bytes': ...}"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(read())
     assert list(read({"image.bytes": bytes})) == [{"image.bytes": b"\xff"}]

@@ -150,7 +150,7 @@ def partitioned(tmp_path):
 
 def test_partition_directories_become_columns(partitioned):
     paths = partitioned / "**" / "*.parquet"
-    message = r"lang=__HIVE.*: the column 'lang' is null, as the name of its directory says"
+    message = r"lang=__HIVE.*: the column 'lang' is null, according to the directory name"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(hr.parquet(paths))
     pipe = hr.parquet(paths, defaults={"lang": "?"})

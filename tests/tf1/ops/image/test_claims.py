@@ -19,7 +19,7 @@ def test_jpeg_too_short_for_its_claimed_size_is_rejected(options):
     large = small[: frame + 5] + (13_000).to_bytes(2) * 2 + small[frame + 9 :]
     with tf.Graph().as_default(), tf.Session() as session:
         decoded = tf.image.decode_jpeg(large)
-        text = "13000 x 13000 pixels are claimed, more than these bytes can hold"
+        text = "13000 x 13000 pixels, more than the data can hold"
         with pytest.raises(errors.InvalidArgumentError, match=text):
             session.run(decoded)
         assert session.run(tf.image.decode_jpeg(small)).shape == (8, 8, 1)

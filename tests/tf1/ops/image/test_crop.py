@@ -121,7 +121,7 @@ def test_non_image_value_is_rejected(run, hidden):
     ]:
         with pytest.raises(ValueError, match=re.escape(text)):
             tf.image.crop_to_bounding_box(np.zeros(shape), 0, 0, 1, 1)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="strings are not pixels"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected pixels, got strings"):
         run(tf.image.crop_to_bounding_box([[["a"]]], 0, 0, 1, 1))
     with pytest.raises(tf.errors.InvalidArgumentError, match="must have either 3 or 4 dimensions"):
         run(tf.image.crop_to_bounding_box(hidden(np.zeros(4)), 0, 0, 1, 1))

@@ -18,7 +18,7 @@ DECODERS = {
     "BMP": tf.image.decode_bmp,
 }
 AGAIN = "Copy the file again, or skip it"
-HUGE = "expected at most 178956970. Make it smaller before it is read"
+HUGE = "expected at most 178956970. Resize the file before you read it"
 UNKNOWN = "Expected image (JPEG, PNG, or GIF), got "
 JPEG = "Invalid JPEG data or crop window, data size "
 
@@ -118,7 +118,7 @@ DAMAGES = [
         "BMP",
         "16 bits",
         lambda f: changed(f, 28, b"\x10"),
-        ["was 2. Only BMP files of 8 bits of grey"],
+        ["was 2. Only BMP files with 8-bit grey"],
     ),
     *[
         (name, what, damage, texts)
@@ -128,7 +128,7 @@ DAMAGES = [
             (
                 "text",
                 lambda _: b"<html>" * 9,
-                [UNKNOWN, "starting with '<html>", "It is an HTML page. A server has sent it"],
+                [UNKNOWN, "starting with '<html>", "It is an HTML page. A server sent this page"],
             ),
             ("beginning moved", lambda f: b"\0" + f, [UNKNOWN, r"starting with '\x00", "Check"]),
         ]
@@ -174,7 +174,7 @@ def test_misnamed_files_are_decoded_or_identified(run, files, name, other):
     if name == other or "BMP" not in (name, other):
         assert run(image).shape[-3:] == (*SIZE, 3)
         return
-    text = f"The file is a {other}: decode it by tf.image.decode_image"
+    text = f"The file is a {other}: decode it with tf.image.decode_image"
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(image)
     assert run(tf.image.decode_image(files[other])).shape[-3:] == (*SIZE, 3)

@@ -76,7 +76,7 @@ def test_masks_of_any_width_are_scaled_to_bytes():
     pixels = np.array([0x3FF, 0x200, 1 << 10 | 7 << 20], np.uint32)
     image = computed(ops.decode_bmp, contents=masked_bmp((0x3FF, 1 << 10, 7 << 20, 0), pixels))
     assert image.tolist() == [[[255, 0, 0], [127, 0, 0], [0, 255, 255]]]
-    with pytest.raises(hr.errors.InvalidArgumentError, match="masks are not those of red, green"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="masks do not describe red, green"):
         computed(ops.decode_bmp, contents=masked_bmp((5, 2, 8, 0), pixels))
 
 

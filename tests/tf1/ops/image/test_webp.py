@@ -88,6 +88,6 @@ def test_tensorflow_1_graphs_reject_webp(photo, saved, run):
     file = saved(photo(4, 4), "WEBP")
     for decode in (tf.image.decode_image, tf.image.decode_png):
         with pytest.raises(
-            tf.errors.InvalidArgumentError, match=r"decode it by hr.ops.decode_image"
+            tf.errors.InvalidArgumentError, match=r"decode it with hr.ops.decode_image"
         ):
             run(decode(file))

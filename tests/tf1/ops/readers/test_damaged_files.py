@@ -27,8 +27,8 @@ COPY = "copy the file again."
 CUT = "The file is cut short; copy it again."
 LOOKS = {
     "": "It does not look compressed; omit the compression.",
-    "GZIP": "It looks like GZIP; give that as its compression.",
-    "ZLIB": "It looks like ZLIB; give that as its compression.",
+    "GZIP": "It looks like GZIP; set that as its compression.",
+    "ZLIB": "It looks like ZLIB; set that as its compression.",
 }
 NO_RECORDS = "; is it a TFRecord file, and uncompressed? If it is, copy it again."
 

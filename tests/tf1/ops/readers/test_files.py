@@ -31,7 +31,7 @@ class TestReadFile:
     @pytest.mark.parametrize(
         ("name", "error", "text"),
         [
-            ("no", tf.errors.NotFoundError, "no; No such file or directory. Check the file names"),
+            ("no", tf.errors.NotFoundError, "no; No such file or directory. Check the path"),
             (".", tf.errors.FailedPreconditionError, ".; Is a directory. Name the files in it"),
             ("", tf.errors.NotFoundError, "; No such file or directory"),
             (b"\xff", tf.errors.NotFoundError, "; No such file or directory"),

@@ -9,8 +9,8 @@ from tests.tf1.ops.readers.reading import KINDS
 
 import headrace.tf1 as tf
 
-NOT_FOUND = "No such file or directory. Check the file names and the directory the program runs in."
-CHECK_NAMES = "Check the file names."
+NOT_FOUND = "No such file or directory. Check the path and the working directory."
+CHECK_NAMES = "Check the path."
 
 CASES = {
     "a missing one": ("no-such", tf.errors.NotFoundError, NOT_FOUND),
@@ -20,19 +20,19 @@ CASES = {
     "no name": ("", tf.errors.NotFoundError, NOT_FOUND),
     "a directory": (
         *("directory", tf.errors.FailedPreconditionError),
-        "Is a directory. Name the files in it, with a pattern such as 'DIRECTORY/*' for example.",
+        "Is a directory. Name the files in it, for example with the pattern 'DIRECTORY/*'.",
     ),
     "one below a file": (
         *("good/x", tf.errors.FailedPreconditionError),
-        f"Not a directory. A part of the path is a file. {CHECK_NAMES}",
+        f"Not a directory. Part of the path is a file. {CHECK_NAMES}",
     ),
     "one that may not be read": (
         *("locked", tf.errors.PermissionDeniedError),
-        "Permission denied. Give the user who runs the program the right to read it.",
+        "Permission denied. Grant your user permission to read it.",
     ),
     "one in a directory that may not be entered": (
         *("closed/file", tf.errors.PermissionDeniedError),
-        "Permission denied. Give the user who runs the program the right to read it.",
+        "Permission denied. Grant your user permission to read it.",
     ),
     "a link to itself": (
         *("loop", tf.errors.UnknownError),

@@ -20,7 +20,7 @@ def test_text_file_truncated_while_open_is_an_error(tmp_path):
         session.run([names.enqueue(str(path)), names.close()])
         read.append(session.run(line))
         os.truncate(path, length - 3)
-        message = f"{path}.*the file changed while it was read .it has {length - 3} bytes and had"
+        message = f"{path}.*the file changed while it was read .it has {length - 3} bytes, but had"
         with pytest.raises(tf.errors.AbortedError, match=message):
             read.extend(iter(lambda: session.run(line), None))
     assert read == LINES[: len(read)]

@@ -216,12 +216,12 @@ def packed_record(path: Path) -> None:
             "tf.FixedLengthRecordReader(2**32).read(names)",
             "PATH: record 0, after byte [0-9]+ of the data: 4294967296 bytes do not fit",
         ),
-        (zeros, "tf.WholeFileReader().read(names)", "PATH: 4294967296 bytes were asked for"),
-        (zeros, "tf.read_file(sys.argv[2])", "PATH: 4294967296 bytes were asked for"),
+        (zeros, "tf.WholeFileReader().read(names)", "PATH: 4294967296 bytes were requested"),
+        (zeros, "tf.read_file(sys.argv[2])", "PATH: 4294967296 bytes were requested"),
         (
             packed_zeros,
             "tf.decode_compressed(tf.read_file(sys.argv[2]), 'GZIP')",
-            "[0-9]+ bytes have been inflated to [0-9]+ so far: ",
+            "[0-9]+ bytes were inflated to [0-9]+ so far: ",
         ),
         (
             packed_record,
@@ -240,7 +240,7 @@ def test_record_too_large_for_memory_ends_only_the_run(tmp_path, write, fetches,
     printed = run(READ_WITH_LITTLE, fetches, str(path)).splitlines()
     assert printed[0] == "ResourceExhaustedError"
     assert re.match(text.replace("PATH", re.escape(str(path))), printed[1]), printed[1]
-    assert "Ask for less" in printed[1]
+    assert "Use less memory" in printed[1]
 
 
 @pytest.mark.parametrize(

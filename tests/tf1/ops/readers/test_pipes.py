@@ -184,7 +184,7 @@ class TestWriters:
             with pytest.raises(tf.errors.DeadlineExceededError):
                 session.run(value, options=late)
             writer.write(b"ond\n")
-            words = r"/pipe: the wait for the rest of record 1 was ended.*Reset the reader\."
+            words = r"/pipe: a cancelled wait left record 1 incomplete.*Reset the reader\."
             with pytest.raises(tf.errors.DataLossError, match=words):
                 session.run(value)
 

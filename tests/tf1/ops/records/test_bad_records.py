@@ -15,7 +15,9 @@ import headrace.tf1 as tf
 
 IAE, DATA_LOSS = tf.errors.InvalidArgumentError, tf.errors.DataLossError
 NO_MESSAGE = b"\xff\xff"
-NOT_PARSED = "Could not parse example input, value: '\ufffd\ufffd'. Check that the file has such "
+NOT_PARSED = (
+    "Could not parse example input, value: '\ufffd\ufffd'. Check that the file contains such "
+)
 
 
 def example(**values: int) -> bytes:
@@ -68,7 +70,7 @@ CASES = {
     ),
     "decode_csv, a field too many": Case(
         *(lambda lines: tf.decode_csv(lines, [[0]]), b"1", b"1,2"),
-        "Expect 1 fields but have 2 in record 0. Correct the record; or give a default for",
+        "Expect 1 fields but have 2 in record 0. Correct the record, set a default for",
         is_batched=True,
         words_of_batch="Expect 1 fields but have 2 in record 2.",
     ),
@@ -96,7 +98,7 @@ CASES = {
         *(lambda record: tf.parse_tensor(record, tf.int32), b"\x08\x03\x12\0\x3a\x01\x07"),
         *(
             NO_MESSAGE,
-            "Could not parse `serialized` as TensorProto: '\ufffd\ufffd'. Give the comp",
+            "Could not parse `serialized` as TensorProto: '\ufffd\ufffd'. Pass the comp",
         ),
     ),
     "decode_json_example": Case(

@@ -34,8 +34,8 @@ def test_every_string_of_a_tensor_is_decompressed(run):
     ("compression", "data", "text"),
     [
         ("ZLIB", b"abc", f"{HEADER}It does not look compressed; omit the compression."),
-        ("ZLIB", G, f"{HEADER}It looks like GZIP; give that as its compression."),
-        ("GZIP", Z, f"{HEADER}It looks like ZLIB; give that as its compression."),
+        ("ZLIB", G, f"{HEADER}It looks like GZIP; set that as its compression."),
+        ("GZIP", Z, f"{HEADER}It looks like ZLIB; set that as its compression."),
         ("GZIP", G + b"junk", f"{HEADER}It is damaged; copy it again."),
         ("ZLIB", Z[:-1] + b"?", "inflate() failed with error -3: incorrect data check."),
     ],

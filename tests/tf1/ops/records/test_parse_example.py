@@ -75,7 +75,7 @@ class TestOneExample:
             (
                 *(FIXED([], tf.int64), {"b": [1], "c": [1]}),
                 "Feature: a (data type: int64) is required but could not be found. The Example "
-                "has: b, c. Correct the name, or give a default_value",
+                "has: b, c. Correct the name, or set default_value",
             ),
             (
                 *(FIXED([], tf.float32), {"a": [1]}),

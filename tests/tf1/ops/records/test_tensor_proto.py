@@ -71,7 +71,7 @@ DAMAGED = {
         b"\x08\x01\x12\x00\x2a\x02\0\0",
         "Could not parse `serialized` as TensorProto",
     ),
-    "nothing": (b"", "Cannot parse tensor from proto: there is no element type 0"),
+    "nothing": (b"", "Cannot parse tensor from proto: unknown element type 0"),
     "another type": (
         b"\x08\x01\x12\x00",
         "Type mismatch between parsed tensor (float) and dtype (in",

@@ -120,12 +120,12 @@ def test_full_match_compares_whole_strings(run):
         (
             lambda h: tf.regex_replace("a", "(?=a)", "b"),
             IAE,
-            "Invalid pattern: (?=a), error: invalid perl operator: (?=. Write it in RE2's syntax",
+            "Invalid pattern: (?=a), error: invalid perl operator: (?=. Use RE2 syntax",
         ),
         (
             lambda h: tf.regex_replace("a", h(r"(a)\1"), "b"),
             IAE,
-            r"Invalid pattern: (a)\1, error: invalid escape sequence: \1. Write it in RE2's",
+            r"Invalid pattern: (a)\1, error: invalid escape sequence: \1. Use RE2 syntax",
         ),
         (lambda h: tf.regex_replace("a", b"\xff", "b"), IAE, "error: invalid UTF-8. Write"),
         (lambda h: tf.regex_replace("a", h(b"\xff"), "b"), IAE, "error: invalid UTF-8. Write"),

@@ -46,7 +46,7 @@ impl Kernel for ZerosLike {
     }
 }
 
-/// A tensor in which each element is `value`, or zero without one.
+/// A tensor in which each element is `value`, or zero if there is none.
 fn filled(dtype: DType, shape: Shape, value: Option<&Tensor>) -> Result<Tensor> {
     let elements = allocate::elements(dtype, &shape);
     if dtype == DType::String {

@@ -48,8 +48,8 @@ fn gather(tensor: &Tensor, indices: &Tensor, axis: i64) -> Result<Tensor> {
 /// `(tensor, mask)`: the slices of `tensor` where the mask is true, or a number other than 0. One
 /// axis replaces the masked axes.
 ///
-/// Source: `tf.boolean_mask` of TensorFlow 1.15. As there, only the number of elements of the
-/// masked axes counts.
+/// Source: `tf.boolean_mask` of TensorFlow 1.15. As in TensorFlow, only the number of elements of
+/// the masked axes matters.
 pub struct BooleanMask {
     /// The first of the masked axes.
     axis: usize,

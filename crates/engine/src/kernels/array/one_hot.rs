@@ -133,9 +133,9 @@ mod tests {
         let text = error_text(&along(-1), &inputs(Tensor::scalar(0), -2));
         assert_eq!(text, "InvalidArgument: depth must be non-negative, got: -2");
         for (position, what) in [(1, "depth"), (2, "on_value"), (3, "off_value")] {
-            let mut given = inputs(Tensor::scalar(0), 2);
-            given[position] = given[position].clone().reshaped(Shape::new(&[1])).unwrap();
-            let text = error_text(&along(-1), &given);
+            let mut arguments = inputs(Tensor::scalar(0), 2);
+            arguments[position] = arguments[position].clone().reshaped(Shape::new(&[1])).unwrap();
+            let text = error_text(&along(-1), &arguments);
             assert_eq!(text, format!("InvalidArgument: {what} must be a scalar, but got: [1]"));
         }
     }

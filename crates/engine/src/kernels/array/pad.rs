@@ -61,7 +61,7 @@ impl MirrorPad {
         match attrs.string("mode")? {
             "REFLECT" => Ok(Self { has_edge: false }),
             "SYMMETRIC" => Ok(Self { has_edge: true }),
-            mode => Err(Error::internal(format!("MirrorPad has no mode {mode}"))),
+            mode => Err(Error::internal(format!("MirrorPad: unknown mode {mode}"))),
         }
     }
 
@@ -73,8 +73,8 @@ impl MirrorPad {
             false => (most < size, ["less than", "not less than"]),
         };
         let text = || {
-            let [expected, found] = words;
-            format!("paddings must be {expected} the dimension size: {before}, {after} {found} {size}")
+            let [expected, relation] = words;
+            format!("paddings must be {expected} the dimension size: {before}, {after} {relation} {size}")
         };
         if fits { Ok(()) } else { Err(Error::invalid_argument(text())) }
     }
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn mirror_padding_includes_or_excludes_the_edge() {
-        let padded = |mode, given: &[i32], amounts| {
-            run_one(&mirror(mode), &[vector(given), paddings(&[amounts])]).unwrap().values::<i32>().unwrap().to_vec()
+        let padded = |mode, values: &[i32], amounts| {
+            run_one(&mirror(mode), &[vector(values), paddings(&[amounts])]).unwrap().values::<i32>().unwrap().to_vec()
         };
         assert_eq!(padded("REFLECT", &[1, 2, 3], [2, 1]), [3, 2, 1, 2, 3, 2]);
         assert_eq!(padded("SYMMETRIC", &[1, 2, 3], [2, 3]), [2, 1, 1, 2, 3, 3, 2, 1]);

@@ -112,38 +112,38 @@ mod tests {
     use crate::error::Code;
     use crate::kernels::testing::{error_text, run, run_one};
 
-    fn given<T: Numeric>(start: T, limit: T, delta: T) -> [Tensor; 3] {
+    fn range_inputs<T: Numeric>(start: T, limit: T, delta: T) -> [Tensor; 3] {
         [start, limit, delta].map(Tensor::scalar)
     }
 
     #[test]
     fn range_counts_from_the_start_to_the_limit() {
         let integers = |start: i8, limit, delta| {
-            run_one(&Range, &given(start, limit, delta)).unwrap().values::<i8>().unwrap().to_vec()
+            run_one(&Range, &range_inputs(start, limit, delta)).unwrap().values::<i8>().unwrap().to_vec()
         };
         assert_eq!(integers(1, 8, 3), [1, 4, 7]);
         assert_eq!(integers(3, 0, -2), [3, 1]);
         assert_eq!(integers(3, 3, 1), [0; 0]);
         assert_eq!(integers(-128, 127, 127), [-128, -1, 126]);
-        let halves = run_one(&Range, &given(0.0_f32, 1.1, 0.5)).unwrap();
+        let halves = run_one(&Range, &range_inputs(0.0_f32, 1.1, 0.5)).unwrap();
         assert_eq!(halves.values::<f32>().unwrap(), [0.0, 0.5, 1.0]);
     }
 
     #[test]
     fn invalid_ranges_are_rejected() {
-        assert_eq!(error_text(&Range, &given(0, 1, 0)), "InvalidArgument: Requires delta != 0: 0");
-        let text = error_text(&Range, &given(2, 1, 1));
+        assert_eq!(error_text(&Range, &range_inputs(0, 1, 0)), "InvalidArgument: Requires delta != 0: 0");
+        let text = error_text(&Range, &range_inputs(2, 1, 1));
         assert_eq!(text, "InvalidArgument: Requires start <= limit when delta > 0: 2/1");
-        let text = error_text(&Range, &given(1, 2, -1));
+        let text = error_text(&Range, &range_inputs(1, 2, -1));
         assert_eq!(text, "InvalidArgument: Requires start >= limit when delta < 0: 1/2");
-        let text = error_text(&Range, &given(0.0, f64::INFINITY, 1.0));
+        let text = error_text(&Range, &range_inputs(0.0, f64::INFINITY, 1.0));
         assert!(
             text.starts_with("InvalidArgument: Requires ((limit - start) / delta) <= 9223372036854775807"),
             "{text}"
         );
-        let mut vector = given(0, 1, 1);
+        let mut vector = range_inputs(0, 1, 1);
         vector[1] = vector[1].clone().reshaped(Shape::new(&[1])).unwrap();
         assert_eq!(error_text(&Range, &vector), "InvalidArgument: limit must be a scalar, not shape [1]");
-        assert_eq!(run(&Range, &given(0, 1_i64 << 50, 1)).unwrap_err().code(), Code::ResourceExhausted);
+        assert_eq!(run(&Range, &range_inputs(0, 1_i64 << 50, 1)).unwrap_err().code(), Code::ResourceExhausted);
     }
 }

@@ -207,13 +207,13 @@ fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
 fn missing_size(shape: &[usize], dims: &[usize]) -> Result<usize> {
     let has_zero = dims.contains(&0);
     let available: usize = shape.iter().filter(|dim| **dim > 0 || !has_zero).product();
-    let known = product_of_positive(dims)?;
-    if !available.is_multiple_of(known) {
+    let known_product = product_of_positive(dims)?;
+    if !available.is_multiple_of(known_product) {
         return Err(Error::invalid_argument(format!(
-            "Input to reshape is a tensor with {available} values, but the requested shape requires a multiple of {known}"
+            "Input to reshape is a tensor with {available} values, but the requested shape requires a multiple of {known_product}"
         )));
     }
-    Ok(available / known)
+    Ok(available / known_product)
 }
 
 fn product(dims: &[usize]) -> Result<usize> {

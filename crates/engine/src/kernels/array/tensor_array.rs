@@ -1,6 +1,7 @@
-//! `TensorArrayV3` and the operations on it: arrays of tensors that one run makes, fills and reads.
+//! `TensorArrayV3` and the operations on it: arrays of tensors that one run creates, fills and
+//! reads.
 //!
-//! A run keeps its arrays, so that they end with it; a handle is an array's number. Each operation
+//! A run owns its arrays, so they are freed with it; a handle is an array's number. Each operation
 //! takes the flow of the operations that must run before it, a number without a meaning.
 //!
 //! Source: `tf.TensorArray` of TensorFlow 1.15.
@@ -60,9 +61,9 @@ impl Kernel for Make {
         let size = size.integer_scalar("size")?;
         let size = usize::try_from(size).map_err(|_| Error::invalid_argument("Size should be >= 0."))?;
         let Self { name, dtype, shape, is_dynamic, clears, is_uniform } = self;
-        let made = TensorArray::new(name, *dtype, shape.clone(), (*is_dynamic, *clears, *is_uniform), size)?;
+        let array = TensorArray::new(name, *dtype, shape.clone(), (*is_dynamic, *clears, *is_uniform), size)?;
         let mut arrays = run.arrays.borrow_mut();
-        arrays.push(made);
+        arrays.push(array);
         Ok(Step::Done(smallvec![Tensor::scalar(arrays.len() as i64 - 1), flow()]))
     }
 }
@@ -85,7 +86,7 @@ impl Kernel for Action {
             inputs.first().ok_or_else(|| Error::internal("the handle is missing"))?.integer_scalar("handle")?;
         let mut arrays = run.arrays.borrow_mut();
         let array = usize::try_from(handle).ok().and_then(|handle| arrays.get_mut(handle));
-        let array = array.ok_or_else(|| Error::invalid_argument("the TensorArray is of another run"))?;
+        let array = array.ok_or_else(|| Error::invalid_argument("the TensorArray belongs to another run"))?;
         array.check_open()?;
         self.act(array, &inputs).map(Step::Done)
     }
@@ -138,8 +139,8 @@ fn refused(refusal: allocate::Refusal) -> Error {
 /// The elements at some indices, stacked.
 fn gather(array: &mut TensorArray, shape: Option<&PartialShape>, indices: &[i64]) -> Result<Tensor> {
     if indices.is_empty() {
-        let known = array.shape().or(shape).and_then(PartialShape::to_shape);
-        let row = known.ok_or_else(|| {
+        let element_shape = array.shape().or(shape).and_then(PartialShape::to_shape);
+        let row = element_shape.ok_or_else(|| {
             Error::unimplemented(format!(
                 "TensorArray has size zero, but element shape {} is not fully defined. Currently only static shapes are \
                  supported when packing zero-size TensorArrays.",
@@ -246,7 +247,7 @@ mod tests {
     use crate::kernels::testing::attrs;
     use crate::sync::cancellation::Cancellation;
 
-    fn made(run: &Run, size: i32, is_dynamic: bool) -> Tensor {
+    fn new_array(run: &Run, size: i32, is_dynamic: bool) -> Tensor {
         let attrs = attrs([
             ("name", Attr::String("a".into())),
             ("dtype", Attr::DType(DType::Int32)),
@@ -280,7 +281,7 @@ mod tests {
     fn written_element_can_be_read_once() {
         let cancellation = Cancellation::new();
         let run = Run::new(&cancellation);
-        let handle = made(&run, 2, false);
+        let handle = new_array(&run, 2, false);
         write(&run, &handle, 1, Tensor::scalar(5_i32)).unwrap();
         assert_eq!(read(&run, &handle, 1).unwrap(), Tensor::scalar(5_i32));
         let text = read(&run, &handle, 1).unwrap_err().message().to_owned();
@@ -293,7 +294,7 @@ mod tests {
     fn array_grows_only_if_it_is_dynamic() {
         let cancellation = Cancellation::new();
         let run = Run::new(&cancellation);
-        let handle = made(&run, 0, true);
+        let handle = new_array(&run, 0, true);
         write(&run, &handle, 3, Tensor::scalar(5_i32)).unwrap();
         let size = act(&run, "TensorArraySizeV3", &Attrs::default(), &[handle, flow()]).unwrap();
         assert_eq!(size, [Tensor::scalar(4_i32)]);
@@ -303,7 +304,7 @@ mod tests {
     fn array_is_split_and_concatenated() {
         let cancellation = Cancellation::new();
         let run = Run::new(&cancellation);
-        let handle = made(&run, 2, false);
+        let handle = new_array(&run, 2, false);
         let value = Tensor::from_values(Shape::new(&[4]), vec![1_i32, 2, 3, 4]).unwrap();
         let lengths = Tensor::from_values(Shape::new(&[2]), vec![2_i64, 2]).unwrap();
         let inputs = [handle.clone(), value.clone(), lengths.clone(), flow()];

@@ -9,7 +9,7 @@ use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
-/// `(tensor, multiples)`: the tensor repeated along each axis as often as `multiples` says.
+/// `(tensor, multiples)`: the tensor repeated along each axis `multiples` times.
 ///
 /// Source: `tf.tile` of TensorFlow 1.15.
 pub struct Tile;

@@ -27,13 +27,13 @@ impl DecodeAudio {
     fn decode(&self, contents: &[u8], part: Part) -> Result<Tensor> {
         let sound = open(contents)?;
         let num_samples = sound.num_samples()?;
-        let wanted = part.end(num_samples)? - part.start;
-        let mut samples = Samples::new(sound.channels(), self.is_mono, wanted, sound.values_at_once())?;
+        let expected = part.end(num_samples)? - part.start;
+        let mut samples = Samples::new(sound.channels(), self.is_mono, expected, sound.values_at_once())?;
         sound.decode(part, &mut samples)?;
         let (mut values, of_sample) = samples.into_values();
         let mut length = values.len() / of_sample;
-        if length as u64 != wanted {
-            return Err(Error::internal(format!("a sound of {wanted} samples decoded to {length}")));
+        if length as u64 != expected {
+            return Err(Error::internal(format!("audio of {expected} samples decoded to {length} samples")));
         }
         if let Some(rates) = &self.rates
             && let Some(resampler) = rates.from(sound.sample_rate().into())?
@@ -50,7 +50,7 @@ impl Kernel for DecodeAudio {
         let (contents, part) = match inputs.as_slice() {
             [contents] => (contents, Part::ALL),
             [contents, start, length] => (contents, part(start, length)?),
-            _ => return Err(Error::internal(format!("{} inputs given, expected 1 or 3", inputs.len()))),
+            _ => return Err(Error::internal(format!("got {} inputs, expected 1 or 3", inputs.len()))),
         };
         self.decode(contents.string_scalar("contents")?, part).map(Step::one)
     }
@@ -67,7 +67,7 @@ fn part(start: &Tensor, length: &Tensor) -> Result<Part> {
 
 /// Reads a number from the headers of a file.
 pub enum AudioHeader {
-    /// The number of samples a second.
+    /// The number of samples per second.
     SampleRate,
     /// The number of samples of each channel.
     NumSamples,
@@ -81,7 +81,7 @@ impl Kernel for AudioHeader {
             Self::SampleRate => {
                 let rate = sound.sample_rate();
                 let error = || {
-                    Error::invalid_argument(format!("the file has {rate} samples a second, expected less than 2**31"))
+                    Error::invalid_argument(format!("the sample rate of the file is {rate}, expected less than 2**31"))
                 };
                 Tensor::scalar(i32::try_from(rate).map_err(|_| error())?)
             }

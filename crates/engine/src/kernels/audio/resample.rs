@@ -1,4 +1,4 @@
-//! Changes the number of samples a second, by a filter of windowed sinc functions.
+//! Changes the number of samples per second, by a filter of windowed sinc functions.
 //!
 //! Source: `torchaudio.functional.resample`, with its defaults: a Hann window, a low-pass filter of
 //! width 6 and a roll-off of 0.99.
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 const FILTER_WIDTH: f64 = 6.0;
 const ROLL_OFF: f64 = 0.99;
-/// The largest number of samples a second.
+/// The largest number of samples per second.
 pub const MAX_RATE: i64 = 1_000_000;
 /// The number of filters that are kept.
 const KEPT: usize = 8;
@@ -54,7 +54,7 @@ impl Kernel for Resample {
     }
 }
 
-/// Filters from any rate to one; those used last are kept.
+/// Filters from any rate to one; recently used ones are kept.
 pub struct Rates {
     to: usize,
     kept: Mutex<Vec<(i64, Arc<Resampler>)>>,
@@ -72,16 +72,16 @@ impl Rates {
             return Ok(None);
         }
         let find = || self.kept.lock().ok()?.iter().find(|(kept, _)| *kept == rate).map(|(_, one)| one.clone());
-        if let Some(found) = find() {
-            return Ok(Some(found));
+        if let Some(resampler) = find() {
+            return Ok(Some(resampler));
         }
-        let made = Resampler::new(from, self.to).map_err(|refusal| refusal.at("the filter of a resampler"))?;
-        let made = Arc::new(made);
+        let resampler = Resampler::new(from, self.to).map_err(|refusal| refusal.at("the filter of a resampler"))?;
+        let resampler = Arc::new(resampler);
         if let Ok(mut kept) = self.kept.lock() {
             kept.truncate(KEPT - 1);
-            kept.insert(0, (rate, made.clone()));
+            kept.insert(0, (rate, resampler.clone()));
         }
-        Ok(Some(made))
+        Ok(Some(resampler))
     }
 }
 
@@ -89,7 +89,7 @@ fn checked(rate: i64) -> Result<usize> {
     match rate {
         1..=MAX_RATE => Ok(rate as usize),
         _ => Err(Error::invalid_argument(format!(
-            "there are {rate} samples a second, expected 1 to {MAX_RATE}. If the number is that of a file, it is damaged"
+            "the sample rate is {rate}, expected 1 to {MAX_RATE}. If it comes from a file, the file is damaged"
         ))),
     }
 }
@@ -100,9 +100,9 @@ pub struct Resampler {
     to: usize,
     /// The number of taps of a phase.
     num_taps: usize,
-    /// The weights of each phase, of which there are `to`.
+    /// The weights of each of the `to` phases.
     taps: Vec<f32>,
-    /// The place of each phase's first tap, from the sample of the first phase.
+    /// The position of each phase's first tap, relative to the sample of the first phase.
     starts: Vec<isize>,
 }
 
@@ -133,7 +133,7 @@ impl Resampler {
     /// Resamples each channel: `length` samples of `of_sample` values. Returns the values, and the
     /// number of samples.
     pub fn apply(&self, values: &[f32], length: usize, of_sample: usize) -> Result<(Vec<f32>, usize)> {
-        let refused = |refusal: Refusal| refusal.at("resampled sound");
+        let refused = |refusal: Refusal| refusal.at("resampled audio");
         let count = (length as u128 * self.to as u128).div_ceil(self.from as u128);
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let mut resampled = allocate::zeros(count.saturating_mul(of_sample)).map_err(refused)?;
@@ -238,6 +238,6 @@ mod tests {
         let kernel = Resample::from_attrs(&attrs([("new_freq", Attr::Int(8000))])).unwrap();
         let samples = Tensor::from_values(Shape::new(&[1]), vec![0.0_f32]).unwrap();
         let text = error_text(&kernel, &[samples, Tensor::scalar(0)]);
-        assert!(text.contains("there are 0 samples a second, expected 1 to 1000000"), "{text}");
+        assert!(text.contains("the sample rate is 0, expected 1 to 1000000"), "{text}");
     }
 }

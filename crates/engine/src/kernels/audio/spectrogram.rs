@@ -71,8 +71,8 @@ impl LogMelSpectrogram {
         let padding = self.padding;
         if padding > 0 && self.is_reflected && samples.len() <= padding {
             return Err(Error::invalid_argument(format!(
-                "there are {} samples, expected more than half of n_fft ({padding}) to reflect them at the ends. Give a \
-                 smaller n_fft, pad_mode='constant', or longer sounds",
+                "got {} samples, expected more than half of n_fft ({padding}), which reflection at the ends needs. \
+                 Use a smaller n_fft, pad_mode='constant' or longer audio",
                 samples.len()
             )));
         }
@@ -93,7 +93,7 @@ impl LogMelSpectrogram {
         let num_fft = self.window.len();
         let Some(room) = padded.len().checked_sub(num_fft) else {
             return Err(Error::invalid_argument(format!(
-                "there are {} samples, expected at least n_fft ({num_fft}) where center is False",
+                "got {} samples, expected at least n_fft ({num_fft}) when center is False",
                 samples.len()
             )));
         };

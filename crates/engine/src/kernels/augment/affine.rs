@@ -1,9 +1,9 @@
-//! Shears, shifts and rotations: each pixel is taken from another place of the picture.
+//! Shears, shifts and rotations: each pixel comes from another position of the image.
 
 use super::picture::Picture;
 use crate::error::Result;
 
-/// The way in which a place between pixels is read, and the values outside.
+/// How positions between pixels are interpolated, and the values outside.
 #[derive(Clone, Debug)]
 pub struct Sampling {
     /// True for the four pixels around, weighted; false for the nearest.
@@ -13,7 +13,8 @@ pub struct Sampling {
     pub fill: Vec<f32>,
 }
 
-/// Maps places of the result to places of the picture, both from its centre: x' = a x + b y + c.
+/// Maps positions of the result to positions of the image, both relative to its centre: x' = a x +
+/// b y + c.
 #[derive(Clone, Copy, Debug)]
 pub struct Affine {
     pub x: [f64; 3],
@@ -24,8 +25,8 @@ impl Affine {
     /// Shears rows and columns along the axes, about the upper left corner.
     pub fn shear(level_x: f64, level_y: f64, picture: &Picture) -> Self {
         let (half_width, half_height) = (picture.width as f64 / 2.0, picture.height as f64 / 2.0);
-        // The pixel at x, y of the result comes from x + level_x * y, y + level_y * x of the
-        // picture, counted from the corner.
+        // The pixel at x, y of the result comes from x + level_x * y, y + level_y * x of the image,
+        // counted from the corner.
         Self { x: [1.0, level_x, level_x * half_height], y: [level_y, 1.0, level_y * half_width] }
     }
 
@@ -40,7 +41,7 @@ impl Affine {
         Self { x: [cos, -sin, 0.0], y: [sin, cos, 0.0] }
     }
 
-    /// The picture of the same size that it makes.
+    /// The transformed image, in the same size.
     pub fn apply(&self, picture: &Picture, sampling: &Sampling) -> Result<Picture> {
         let mut result = picture.empty_like()?;
         match picture.channels {
@@ -72,7 +73,7 @@ impl Affine {
     }
 }
 
-/// The pixel nearest to a place, if it lies in the picture. Half a pixel is rounded to an even
+/// The pixel nearest to a position, if it is inside the image. Half a pixel is rounded to an even
 /// number.
 fn nearest<const CHANNELS: usize>(
     pixels: &[[u8; CHANNELS]],
@@ -84,8 +85,8 @@ fn nearest<const CHANNELS: usize>(
     is_inside.then(|| pixels[y as usize * picture.width + x as usize])
 }
 
-/// The four pixels around a place, weighted. Those outside are 0 and, with a fill, the sum is mixed
-/// with it once more by how much lies inside, as torchvision does.
+/// The four pixels around a position, weighted. Pixels outside are 0. With a fill, the sum is mixed
+/// with the fill according to the part inside, as in torchvision.
 fn between<const CHANNELS: usize>(
     pixels: &[[u8; CHANNELS]],
     picture: &Picture,

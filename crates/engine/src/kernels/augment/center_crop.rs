@@ -22,13 +22,14 @@ impl CenterCrop {
     }
 }
 
-/// One axis of the window: the first copied place in the image and in the result, and how many.
-fn span(whole: usize, wanted: usize) -> [usize; 3] {
-    if wanted > whole {
-        return [0, (wanted - whole) / 2, whole];
+/// One axis of the window: the first copied position in the image and in the result, and the number
+/// of positions.
+fn span(whole: usize, target: usize) -> [usize; 3] {
+    if target > whole {
+        return [0, (target - whole) / 2, whole];
     }
-    // Half a place is rounded to an even number, as Python does.
-    [((whole - wanted) as f64 / 2.0).round_ties_even() as usize, 0, wanted]
+    // Half positions are rounded to an even number, as in Python.
+    [((whole - target) as f64 / 2.0).round_ties_even() as usize, 0, target]
 }
 
 impl Kernel for CenterCrop {
@@ -67,7 +68,7 @@ mod tests {
         let image = Tensor::from_values(Shape::new(&[3, 4, 1]), (1..=12_u8).collect()).unwrap();
         let cropped = |size| run_one(&CenterCrop { size }, std::slice::from_ref(&image)).unwrap().bytes().to_vec();
         assert_eq!(cropped([1, 2]), [6, 7]);
-        // Half a place: (3 - 2) / 2 and (4 - 1) / 2 become 0 and 2.
+        // Half positions: (3 - 2) / 2 and (4 - 1) / 2 become 0 and 2.
         assert_eq!(cropped([2, 1]), [3, 7]);
         assert_eq!(cropped([4, 2]), [2, 3, 6, 7, 10, 11, 0, 0]);
         assert_eq!(cropped([1, 7]), [0, 5, 6, 7, 8, 0, 0]);

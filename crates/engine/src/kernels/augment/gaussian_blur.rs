@@ -30,7 +30,7 @@ impl Kernel for GaussianBlur {
         if reach[0] >= width || reach[1] >= height {
             return Err(Error::invalid_argument(format!(
                 "gaussian_blur: the image has {height}x{width} pixels, expected more than {}x{} for a kernel of {}x{} \
-                 pixels. Take a smaller kernel_size, or resize first",
+                 pixels. Use a smaller kernel_size, or resize first",
                 reach[1], reach[0], self.kernel_size[1], self.kernel_size[0]
             )));
         }
@@ -81,7 +81,7 @@ fn add(sums: &mut [f32], values: &[f32], weight: f32) {
     sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * weight);
 }
 
-/// The place that a place beyond the edge mirrors; the edge itself is not repeated.
+/// The position that a position beyond the edge mirrors; the edge itself is not repeated.
 fn mirrored(position: isize, size: usize) -> usize {
     let last = size as isize - 1;
     if position < 0 {

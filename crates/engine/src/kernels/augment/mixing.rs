@@ -30,7 +30,7 @@ impl Kernel for SymmetricBeta {
     }
 }
 
-/// `(images, labels, share)`: each image times the share, plus the one before it times the rest.
+/// `(images, labels, share)`: each image times the share, plus the previous one times the rest.
 pub struct MixUp {
     /// 0 if labels are probabilities.
     num_classes: usize,
@@ -58,7 +58,7 @@ impl Kernel for MixUp {
     }
 }
 
-/// `(images, labels, share, draws)`: each image with a rectangle of the one before it.
+/// `(images, labels, share, draws)`: each image with a rectangle of the previous one.
 pub struct CutMix {
     num_classes: usize,
     /// The axes of height, width and channels.
@@ -131,7 +131,7 @@ fn first(values: &[f64]) -> Result<f64> {
     values.first().copied().ok_or_else(|| Error::internal("a number is missing"))
 }
 
-/// Mixes each row with the one before it, and the first with the last.
+/// Mixes each row with the previous one, and the first with the last.
 fn mixed<T: Numeric>(batch: &Tensor, mix: impl Fn(T, T) -> T) -> Result<Tensor> {
     let values = batch.values::<T>()?;
     let row = values.len() / batch.shape().first().copied().unwrap_or(1).max(1);
@@ -141,7 +141,7 @@ fn mixed<T: Numeric>(batch: &Tensor, mix: impl Fn(T, T) -> T) -> Result<Tensor> 
     Tensor::from_values(batch.shape().clone(), mixed)
 }
 
-/// Probabilities of classes, (batch, classes): each row times the share, plus the one before it
+/// Probabilities of classes, (batch, classes): each row times the share, plus the previous one
 /// times the rest.
 fn mixed_labels(what: &str, images: &Tensor, labels: &Tensor, num_classes: usize, share: f64) -> Result<Tensor> {
     let num_images = images.shape().first().copied();

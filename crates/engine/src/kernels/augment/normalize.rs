@@ -68,7 +68,7 @@ impl Kernel for NormalizeImage {
         for (name, values) in [("mean", &self.mean), ("std", &self.std)] {
             if ![1, channels].contains(&values.len()) {
                 return Err(Error::invalid_argument(format!(
-                    "normalize: {name} has {} values and the image has shape {}, expected one value, or one for each \
+                    "normalize: {name} has {} values and the image has shape {}, expected one value, or one per \
                      channel of (height, width, channels). Decode with channels={}",
                     values.len(),
                     bracketed(shape),

@@ -20,8 +20,8 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A copy of a picture. `what` begins the error if it has other axes, or not a number of
-    /// channels that is allowed; an empty list allows all.
+    /// A copy of a picture. `what` prefixes the error if the axes or the number of channels are
+    /// wrong; an empty list allows any number.
     pub fn copied(what: &str, image: &Tensor, allowed: &[usize]) -> Result<Self> {
         let [height, width, channels] = sizes(what, image, allowed)?;
         let pixels = image.values::<u8>()?;

@@ -151,7 +151,8 @@ fn picture(what: &str, image: &Tensor, sampling: &Sampling) -> Result<Picture> {
     let num_values = sampling.fill.len();
     if num_values > 1 && num_values != picture.channels {
         return Err(Error::invalid_argument(format!(
-            "{what}: fill has {num_values} values and the image has {} channels, expected one value, or one for each",
+            "{what}: fill has {num_values} values and the image has {} channels, expected one value, or one per \
+             channel",
             picture.channels
         )));
     }
@@ -171,7 +172,7 @@ impl RandAugment {
         let [magnitude, num_bins] = [attrs.int("magnitude")?, attrs.int("num_magnitude_bins")?];
         if num_bins < 2 || !(0..num_bins).contains(&magnitude) {
             return Err(Error::invalid_argument(format!(
-                "rand_augment: magnitude {magnitude} of {num_bins} bins, expected 0 to {}",
+                "rand_augment: magnitude is {magnitude} with {num_bins} bins, expected 0 to {}",
                 num_bins - 1
             )));
         }
@@ -204,7 +205,7 @@ impl TrivialAugment {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let num_bins = attrs.int("num_magnitude_bins")?;
         if num_bins < 2 {
-            return Err(Error::invalid_argument(format!("trivial_augment: {num_bins} bins, expected at least 2")));
+            return Err(Error::invalid_argument(format!("trivial_augment: got {num_bins} bins, expected at least 2")));
         }
         Ok(Self { num_bins: num_bins as usize, sampling: sampling(attrs)? })
     }

@@ -70,7 +70,8 @@ impl Kernel for RandomErasing {
         let channels = shape[self.axes[2]];
         if ![0, 1, channels].contains(&self.values.len()) {
             return Err(Error::invalid_argument(format!(
-                "random_erasing: {} values for an image of {channels} channels, expected one value, or one for each",
+                "random_erasing: got {} values for an image with {channels} channels, expected one value, or one per \
+                 channel",
                 self.values.len()
             )));
         }
@@ -101,7 +102,7 @@ impl Kernel for RandomErasing {
                 })
             }
             _ if self.values.is_empty() => {
-                Err(Error::internal("random_erasing fills in noise for float32, and needs two numbers for it"))
+                Err(Error::internal("random_erasing with noise for float32 needs two random numbers"))
             }
             (Some(region), DType::UInt8, _) => self.filled(image, region, |channel| value(channel) as u8),
             (Some(region), ..) => self.filled(image, region, |channel| value(channel) as f32),

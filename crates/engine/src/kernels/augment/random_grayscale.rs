@@ -1,4 +1,4 @@
-//! Pictures without colours, at random.
+//! Converts images to grey at random.
 
 use super::picture::{GREY_OR_RGB, Picture};
 use super::tone;

@@ -50,7 +50,7 @@ pub fn equalize(picture: &mut Picture) {
     });
 }
 
-/// Maps each channel by a table made of how often it has each value.
+/// Maps each channel through a table computed from its histogram.
 fn map_channels(picture: &mut Picture, table: impl Fn(&[u64; 256]) -> [u8; 256]) {
     let channels = picture.channels;
     for channel in 0..channels {

@@ -40,7 +40,7 @@ pub fn hue(picture: &mut Picture, turn: f64) {
     }
 }
 
-/// Makes each pixel grey, with as many channels as before.
+/// Converts each pixel to grey and keeps the number of channels.
 pub fn greys(picture: &mut Picture) {
     if picture.channels != 3 {
         return;

@@ -238,7 +238,7 @@ impl Kernel for RgbToGrey {
         let mut shape = images.shape().to_vec();
         if shape.pop() != Some(3) {
             return Err(Error::invalid_argument(format!(
-                "rgb_to_grayscale: the image is of shape {}, expected 3 channels",
+                "rgb_to_grayscale: the image has shape {}, expected 3 channels",
                 bracketed(images.shape())
             )));
         }
@@ -408,7 +408,7 @@ mod tests {
         assert!(error.contains("input must have 3 channels but instead has shape [1,1,1]."), "{error}");
         let error = error_text(&Change::AdjustContrast, &[image(&[1.0], &[1]), Tensor::scalar(1.0_f32)]);
         assert!(error.contains("input must be at least 3-D, got shape[1]"), "{error}");
-        assert!(error_text(&RgbToGrey, &[grey]).contains("is of shape [1,1,1], expected 3 channels"));
+        assert!(error_text(&RgbToGrey, &[grey]).contains("has shape [1,1,1], expected 3 channels"));
         let error = error_text(&GreyToRgb, &[image(&[1.0, 2.0], &[1, 2])]);
         assert!(error.contains("Last dimension of a grayscale image should be size 1."), "{error}");
         assert!(error_text(&PerImageStandardization, &[image(&[], &[0, 1, 1])]).contains("must be > 0"));

@@ -16,7 +16,7 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use headrace_jpeg::Window;
 
-/// Decodes an image of any format that the operation takes.
+/// Decodes an image of any format that the operation accepts.
 pub struct Decode {
     op: Op,
     /// The number of channels; 0 means the stored number.
@@ -74,7 +74,7 @@ impl Decode {
         })
     }
 
-    /// The decoder of `decode_image` that takes the first frame of an animation.
+    /// The decoder of `decode_image` for the first frame of an animation.
     pub fn first_frame(channels: usize, jpeg: jpeg::Options) -> Self {
         let op = Op::Any { expand_animations: false };
         Self { op, channels, dtype: DType::UInt8, jpeg, for_pipeline: true, is_oriented: false }
@@ -101,17 +101,17 @@ impl Decode {
                 };
                 let remedy = match format {
                     Some(format) if format.is_of_pipelines() => {
-                        format!("The file is a {format}: decode it by hr.ops.decode_image, in a native function")
+                        format!("The file is a {format}: decode it with hr.ops.decode_image, in a native function")
                     }
-                    Some(format) => format!("The file is a {format}: decode it by {}", self.named("decode_image")),
+                    Some(format) => format!("The file is a {format}: decode it with {}", self.named("decode_image")),
                     None if contents.is_empty() => "Check the program that wrote it".to_owned(),
                     None => match (undecoded(contents), content(contents)) {
                         (Some(name), _) => format!(
-                            "It is {name}, which is not decoded: convert it to WebP or PNG, or decode it in a Python \
-                             function, by Pillow for example"
+                            "It is {name}, which is not supported: convert it to WebP or PNG, or decode it in a \
+                             Python function, for example with Pillow"
                         ),
-                        (None, Some(found)) => format!("It is {found}. {}", found.remedy()),
-                        (None, None) => "Check where the contents come from".to_owned(),
+                        (None, Some(detected)) => format!("It is {detected}. {}", detected.remedy()),
+                        (None, None) => "Check the source of the contents".to_owned(),
                     },
                 };
                 let got = describe_unknown(contents);
@@ -242,7 +242,7 @@ impl Kernel for Decode {
     }
 }
 
-/// The orientation that a file gives, 1 to 8.
+/// The orientation in a file, 1 to 8.
 fn orientation(contents: &[u8], format: Format) -> u8 {
     let data = match format {
         Format::Jpeg => exif::of_jpeg(contents),

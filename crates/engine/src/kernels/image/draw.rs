@@ -33,7 +33,7 @@ impl Kernel for DrawBoundingBoxes {
         let (images, boxes, colours) = match inputs.as_slice() {
             [images, boxes] => (images, boxes, None),
             [images, boxes, colours] => (images, boxes, Some(colours)),
-            _ => return Err(Error::internal(format!("{} inputs given, expected 2 or 3", inputs.len()))),
+            _ => return Err(Error::internal(format!("got {} inputs, expected 2 or 3", inputs.len()))),
         };
         check(images, boxes)?;
         let palette = palette(images.shape()[3], colours)?;
@@ -110,8 +110,8 @@ fn drawn<T: Numeric + Sample>(images: &Tensor, boxes: &Tensor, palette: &[[f32; 
     Tensor::from_values(images.shape().clone(), samples)
 }
 
-/// Draws the sides of a box that lie in the image. Skips a box whose sides are swapped, or that
-/// lies outside.
+/// Draws the sides of a box that are inside the image. Skips a box with swapped sides, or outside
+/// the image.
 fn draw<T: Numeric>(image: &mut [T], (height, width): (i64, i64), sides: &[f32; 4], colour: &[T]) {
     let at = |side: f32, size: i64| (side * (size - 1) as f32) as i64;
     let [top, left, bottom, right] =

@@ -52,8 +52,8 @@ impl Move {
         }
     }
 
-    /// Moves the pixels of those images of a batch for which `is_moved` holds; the others stay as
-    /// they are.
+    /// Moves the pixels of the images of a batch for which `is_moved` is true; the others stay
+    /// unchanged.
     fn apply(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
         image.rearranged(|image| self.apply_to(image, frame, is_moved))
     }
@@ -152,7 +152,7 @@ impl Kernel for FlipImage {
         .map_err(|refusal| refusal.at("images to flip"))?;
         if is_flipped.len() != frame.num_images() {
             return Err(Error::invalid_argument(format!(
-                "{} random numbers for a batch of {} images of unknown rank. Give the rank with set_shape",
+                "got {} random numbers for a batch of {} images of unknown rank. Set the rank with set_shape",
                 is_flipped.len(),
                 frame.num_images()
             )));
@@ -165,7 +165,7 @@ impl Kernel for FlipImage {
     }
 }
 
-/// Turns and flips images by an orientation of EXIF, 1 to 8, so that they stand upright.
+/// Turns and flips images upright by an EXIF orientation, 1 to 8.
 pub fn oriented(image: Tensor, orientation: u8) -> Result<Tensor> {
     let frame = Frame::of(&image)?;
     let turned = |image: &Tensor, quarters| match Move::turn(&Frame::of(image)?, quarters) {

@@ -20,7 +20,7 @@ impl Frame {
     /// The sizes of `tensor`. Fails unless it has pixels.
     pub fn of(tensor: &Tensor) -> Result<Self> {
         if tensor.dtype() == DType::String {
-            return Err(Error::invalid_argument("strings are not pixels. Decode them first, by decode_image"));
+            return Err(Error::invalid_argument("expected pixels, got strings. Decode them first, with decode_image"));
         }
         let frame = match tensor.shape()[..] {
             [height, width, channels] => Self { batch: None, height, width, channels },

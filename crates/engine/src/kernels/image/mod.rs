@@ -24,13 +24,13 @@ use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// The most pixels that one file may have, all frames together: 2^29 bytes of RGB, TensorFlow's
-/// limit for a JPEG.
+/// The maximum number of pixels that one file may have, all frames together: 2^29 bytes of RGB,
+/// TensorFlow's limit for a JPEG.
 ///
-/// A small file can claim any size. A decoder refuses more than this before it allocates memory.
+/// A small file can claim any size. A decoder rejects more than this before it allocates memory.
 pub const MAX_PIXELS: usize = (1 << 29) / 3;
 
-/// The kernel for operations of type `op_type`, or `None` if this module has none.
+/// The kernel for operations of type `op_type`; `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "AdjustContrastv2" => Arc::new(colour::Change::AdjustContrast),
@@ -105,17 +105,20 @@ fn damaged(text: &str) -> Error {
     Error::invalid_argument(format!("{}. Copy the file again, or skip it", text.trim_end_matches('.')))
 }
 
-/// Checks the size that the header of an image claims; `what` begins the error.
+/// Checks the size that the header of an image claims; `what` prefixes the error.
 fn check_size(what: &str, height: usize, width: usize, num_frames: usize) -> Result<()> {
     let num_pixels = height.saturating_mul(width).saturating_mul(num_frames);
     if height == 0 || width == 0 {
-        return Err(Error::invalid_argument(format!("{what}: the image is {height}x{width}, expected a pixel")));
+        return Err(Error::invalid_argument(format!(
+            "{what}: the image is {height}x{width}, expected at least one \
+                                                    pixel"
+        )));
     }
     if num_pixels > MAX_PIXELS {
         let frames = if num_frames == 1 { String::new() } else { format!("{num_frames} frames of ") };
         return Err(Error::invalid_argument(format!(
-            "{what}: the image has {frames}{height}x{width} pixels, expected at most {MAX_PIXELS}. \
-             Make it smaller before it is read; if so many were not meant, the file is damaged or hostile"
+            "{what}: the image has {frames}{height}x{width} pixels, expected at most {MAX_PIXELS}. Resize the file \
+             before you read it; if it should be smaller, it is damaged or malicious"
         )));
     }
     Ok(())
@@ -129,10 +132,10 @@ mod tests {
     fn error_for_an_oversized_image_names_the_limit_and_a_remedy() {
         assert!(check_size("x", 13_377, 13_377, 1).is_ok());
         for (height, width, frames, text) in [
-            (13_378, 13_378, 1, "x: the image has 13378x13378 pixels, expected at most 178956970. Make it smaller"),
+            (13_378, 13_378, 1, "x: the image has 13378x13378 pixels, expected at most 178956970. Resize"),
             (1000, 1000, 200, "x: the image has 200 frames of 1000x1000 pixels, expected"),
             (usize::MAX, 2, 1, "expected at most 178956970"),
-            (0, 5, 1, "x: the image is 0x5, expected a pixel"),
+            (0, 5, 1, "x: the image is 0x5, expected at least one pixel"),
         ] {
             let error = check_size("x", height, width, frames).unwrap_err();
             assert!(error.message().contains(text), "{error}");

@@ -20,7 +20,7 @@ impl Kernel for RandomCrop {
         let (whole, size, draws) = (value.shape(), integers(size)?, integers(draws)?);
         if size.len() != whole.len() || draws.len() != whole.len() {
             return Err(Error::invalid_argument(format!(
-                "random_crop: the size has {} elements, the value is of shape {}, expected one for each dimension",
+                "random_crop: size has {} elements and the value has shape {}, expected one element per dimension",
                 size.len(),
                 bracketed(whole)
             )));
@@ -67,6 +67,6 @@ mod tests {
         let error = error_text(&RandomCrop, &[image(3, 4), numbers(&[0; 3]), numbers(&[4, 2, 1])]);
         assert_eq!(error, "InvalidArgument: assertion failed: [Need value.shape >= size, got ] [3 4 1] [4 2 1]");
         let error = error_text(&RandomCrop, &[image(3, 4), numbers(&[0; 2]), numbers(&[4, 2])]);
-        assert!(error.contains("the size has 2 elements, the value is of shape [3,4,1]"), "{error}");
+        assert!(error.contains("size has 2 elements and the value has shape [3,4,1]"), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 
 /// The number of sizes that are tried.
 pub const NUM_TRIES: usize = 10;
-/// The random numbers that one rectangle takes.
+/// The random numbers that one rectangle needs.
 pub const NUM_DRAWS: usize = 2 * NUM_TRIES + 2;
 
 /// A rectangle of pixels.
@@ -18,8 +18,7 @@ pub struct Region {
     pub width: usize,
 }
 
-/// The range of areas, as parts of that of the image, and of shapes, as logarithms of the ratio of
-/// two sides.
+/// The range of areas, relative to the image's area, and of shapes, as logarithms of aspect ratios.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
     area: [f64; 2],
@@ -27,20 +26,20 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// From the least and the largest of each.
+    /// From the minimum and the maximum of each.
     pub fn new(area: &[f64], ratio: &[f64]) -> Self {
         Self { area: [area[0], area[1]], log_ratio: [ratio[0].ln(), ratio[1].ln()] }
     }
 
-    /// The ratios between which the shape lies.
+    /// The range of aspect ratios.
     pub fn ratio(&self) -> [f64; 2] {
         self.log_ratio.map(f64::exp)
     }
 }
 
-/// The first of ten rectangles that fits, at a random place; `None` if none does.
+/// The first of ten rectangles that fits, at a random position; `None` if none fits.
 ///
-/// The ratio is that of the height to the width. `draws` has `NUM_DRAWS` numbers of [0, 1).
+/// The ratio is height to width. `draws` has `NUM_DRAWS` numbers of [0, 1).
 pub fn draw(
     [height, width]: [usize; 2],
     shares: &Shares,

@@ -19,7 +19,7 @@ use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use headrace_jpeg::Window;
 
-/// An image, and the columns of it that make a part: the first, and their number.
+/// An image and a range of its columns: the first, and their number.
 struct Part {
     image: Tensor,
     columns: (usize, usize),
@@ -57,7 +57,7 @@ impl RandomResizedCrop {
     }
 
     fn region(&self, [height, width]: [usize; 2], draws: &[f32]) -> Result<Region> {
-        // The ratio is that of the width to the height, and `draw` takes it the other way round.
+        // The ratio is width to height; `draw` expects the reverse.
         let turned = |region: Region| Region { y: region.x, x: region.y, height: region.width, width: region.height };
         let fits = |region: &Region| region.height > 0 && region.width > 0;
         let mut draws = <[f32; NUM_DRAWS]>::try_from(draws).map_err(|_| Error::internal("another number of draws"))?;

@@ -168,7 +168,7 @@ fn for_each_tile<T: Copy>(x: &[T], y: &[T], visit: &mut dyn FnMut(&[T], &[T])) {
     }
 }
 
-/// Adds the next outer dimension to `dims`, innermost first. It is merged with the one before if
+/// Adds the next outer dimension to `dims`, innermost first. It is merged with the previous one if
 /// both operands continue with the same step, and dropped if its length is 1.
 fn push_outer(dims: &mut SmallVec<[Dim; 4]>, outer: Dim) {
     if outer.length == 1 {

@@ -70,7 +70,7 @@ impl Kernel for Compare {
         let [x, y] = expect_inputs(&inputs)?;
         let dtype = x.dtype();
         if y.dtype() != dtype {
-            return Err(Error::internal(format!("{self:?} of {dtype} and {}, expected one type", y.dtype())));
+            return Err(Error::internal(format!("{self:?} of {dtype} and {}, expected the same type", y.dtype())));
         }
         let broadcast = Broadcast::new(x.shape(), y.shape())?;
         let values = match dtype {

@@ -74,8 +74,8 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     fn scan(is_product: bool, is_exclusive: bool, is_reverse: bool) -> Scan {
-        let given = attrs([("exclusive", Attr::Bool(is_exclusive)), ("reverse", Attr::Bool(is_reverse))]);
-        Scan::from_attrs(is_product, &given).unwrap()
+        let attributes = attrs([("exclusive", Attr::Bool(is_exclusive)), ("reverse", Attr::Bool(is_reverse))]);
+        Scan::from_attrs(is_product, &attributes).unwrap()
     }
 
     fn matrix(values: [f32; 6]) -> Tensor {

@@ -8,7 +8,7 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use bytemuck::Zeroable;
 
-/// The numbers, with 0 in place of negative ones.
+/// Replaces negative numbers by 0.
 ///
 /// Source: `tf.nn.relu` of TensorFlow 1.15.
 pub struct Relu;

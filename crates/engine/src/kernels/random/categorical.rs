@@ -51,7 +51,7 @@ impl Kernel for Multinomial {
         }
         let shape = Shape::new(&[num_rows, num_samples]);
         allocate::elements(DType::Int64, &shape).check()?;
-        // A draw takes two numbers.
+        // A draw uses two numbers.
         let num_numbers = 2 * num_samples.next_multiple_of(4);
         let num_blocks = num_rows as u128 * num_numbers as u128 * BLOCKS_PER_NUMBER as u128;
         let mut random = self.generator.take_blocks(run, num_blocks)?;

@@ -1,4 +1,4 @@
-//! Random numbers of a distribution from random bits, bit for bit as TensorFlow makes them.
+//! Converts random bits to distributions, bit for bit as in TensorFlow.
 //!
 //! Source: `random_distributions.h` of TensorFlow 1.15; normal numbers by Box and Muller, "A Note
 //! on the Generation of Random Normal Deviates" (1958).

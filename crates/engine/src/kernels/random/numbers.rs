@@ -16,8 +16,8 @@ use crate::tensor::shape::Shape;
 use half::f16;
 use std::sync::Arc;
 
-/// Number of blocks that a run reserves for each number, used or not. The figure is TensorFlow's;
-/// the truncated distribution needs a number of blocks that is not known before.
+/// Number of blocks that a run reserves for each number, used or not. The number is TensorFlow's;
+/// the truncated distribution needs an unknown number of blocks.
 pub(super) const BLOCKS_PER_NUMBER: usize = 256;
 
 /// The truncated distribution draws again if a number is this far from 0 or farther.
@@ -121,8 +121,8 @@ fn take(generator: &RandomGenerator, run: &Run, length: usize) -> Result<Philox>
     generator.take_blocks(run, length as u128 * BLOCKS_PER_NUMBER as u128)
 }
 
-/// The next numbers of the truncated distribution, as many as one block makes. The next group
-/// begins a fixed number of blocks later, wherever this one ends.
+/// The next numbers of the truncated distribution, one block's worth. The next group begins a fixed
+/// number of blocks later, regardless of where this one ends.
 fn next_truncated_group<T: RandomFloat>(random: &mut Philox) -> impl Iterator<Item = T> + use<T> {
     let mut own = random.reserve_blocks((T::PER_BLOCK * BLOCKS_PER_NUMBER / 4) as u128);
     let pairs = std::iter::repeat_with(move || T::normal_pair(&mut own)).flatten();
@@ -174,13 +174,13 @@ mod tests {
         run_one(kernel, inputs).unwrap().values::<T>().unwrap().to_vec()
     }
 
-    /// Two runs that make three numbers each.
+    /// Two runs that draw three numbers each.
     fn two_runs<T: Numeric + Into<f64>>(distribution: Distribution) -> Vec<f64> {
         let kernel = floats(distribution, T::DTYPE);
         (0..2).flat_map(|_| numbers::<T>(&kernel, &[sizes(&[3])])).map(Into::into).collect()
     }
 
-    /// The numbers that TensorFlow gives for `seed=7` in two runs of one session.
+    /// TensorFlow's numbers for `seed=7` in two runs of one session.
     #[test]
     fn uniform_numbers_match_tensorflow() {
         let expected: [f32; 6] = [0.483_940_96, 0.506_203_06, 0.255_143_76, 0.879_395_96, 0.070_225_835, 0.937_595_6];
@@ -261,14 +261,14 @@ mod tests {
         let mut expected: Vec<_> = (0..8).map(|_| numbers::<f32>(&alone, &[sizes(&[2])])).collect();
         let shared = floats(Distribution::Uniform, DType::Float32);
         let run = || numbers::<f32>(&shared, &[sizes(&[2])]);
-        let mut found: Vec<_> = std::thread::scope(|scope| {
+        let mut sequences: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(run)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         let by_first = |x: &Vec<f32>, y: &Vec<f32>| x[0].total_cmp(&y[0]);
         expected.sort_by(by_first);
-        found.sort_by(by_first);
-        assert_eq!(found, expected);
+        sequences.sort_by(by_first);
+        assert_eq!(sequences, expected);
     }
 
     #[test]

@@ -60,8 +60,8 @@ impl DecodeCompressed {
                 Ok(bytes.into())
             }
             Err(Unread::Refused(refusal)) => {
-                let (made, given) = (bytes.len(), value.len());
-                Err(refusal.at(format_args!("{given} bytes have been inflated to {made} so far")))
+                let (num_inflated, num_bytes) = (bytes.len(), value.len());
+                Err(refusal.at(format_args!("{num_bytes} bytes were inflated to {num_inflated} so far")))
             }
             Err(Unread::Failed(error)) => Err(Error::data_loss(format!("{error}. {}", stream.remedy()))),
         }
@@ -114,14 +114,14 @@ mod tests {
         }
         assert!(run(false, cut.clone()).is_ok());
         let error = run(true, cut).unwrap_err();
-        assert!(error.message().starts_with("the compressed data end too soon. It is damaged"), "{error}");
+        assert!(error.message().starts_with("the compressed data ends too early. It is damaged"), "{error}");
         assert_eq!(run(true, Vec::new()).unwrap().string_values(), [Bytes::new()]);
     }
 
     #[test]
     fn damage_and_unknown_compressions_are_rejected() {
-        let text = "DataLoss: inflate() failed with error -3: incorrect header check. It looks like ZLIB; give that as its \
-                    compression.";
+        let text = "DataLoss: inflate() failed with error -3: incorrect header check. It looks like ZLIB; set that as \
+                    its compression.";
         assert_eq!(error_text(&decoder("GZIP"), &[Tensor::string(deflated("one"))]), text);
         let attrs = attrs([("compression_type", Attr::String("BZ2".into()))]);
         let error = DecodeCompressed::from_attrs(&attrs).map(drop).unwrap_err();

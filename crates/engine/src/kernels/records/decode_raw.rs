@@ -11,7 +11,7 @@ use crate::tensor::dtype::DType;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Strings of one length, each as a row of `dtype`.
+/// Strings of equal length, each as a row of `dtype`.
 ///
 /// A single string is not copied if its bytes are aligned, need no swap, and are not booleans other
 /// than 0 and 1.
@@ -29,7 +29,7 @@ impl DecodeRaw {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let dtype = attrs.dtype("out_type")?;
         if dtype == DType::String {
-            return Err(Error::invalid_argument("DecodeRaw makes numbers, not strings"));
+            return Err(Error::invalid_argument("DecodeRaw decodes to numbers, not strings"));
         }
         Ok(Self { dtype, is_swapped: attrs.bool("little_endian")? != cfg!(target_endian = "little") })
     }
@@ -96,7 +96,7 @@ fn row_length(values: &[Bytes], dtype: DType) -> Result<usize> {
     if let Some((index, other)) = values.iter().enumerate().find(|(_, value)| value.len() != first) {
         return Err(Error::invalid_argument(format!(
             "DecodeRaw requires input strings to all be the same size, but element {index} has size {first} != {}. \
-             Decode each record before it is batched",
+             Decode each record before batching",
             other.len()
         ))
         .at_element(index));
@@ -104,8 +104,8 @@ fn row_length(values: &[Bytes], dtype: DType) -> Result<usize> {
     let size = dtype.size();
     if !first.is_multiple_of(size) {
         return Err(Error::invalid_argument(format!(
-            "Input to DecodeRaw has length {first} that is not a multiple of {size}, the size of {dtype}. \
-             Check out_type, and that the record is whole"
+            "Input to DecodeRaw has length {first} that is not a multiple of {size}, the size of {dtype}. Check \
+             out_type, and that the record is complete"
         )));
     }
     Ok(first / size)
@@ -184,13 +184,13 @@ mod tests {
     fn wrong_lengths_are_rejected() {
         assert_eq!(
             error_text(&decoder(DType::UInt8, true), &[strings(&["abc", "d"])]),
-            "InvalidArgument: DecodeRaw requires input strings to all be the same size, but element 1 has size 3 != 1. \
-             Decode each record before it is batched"
+            "InvalidArgument: DecodeRaw requires input strings to all be the same size, but element 1 has size 3 != \
+             1. Decode each record before batching"
         );
         assert_eq!(
             error_text(&decoder(DType::Int16, true), &[Tensor::string("abc")]),
-            "InvalidArgument: Input to DecodeRaw has length 3 that is not a multiple of 2, the size of int16. Check out_type, \
-             and that the record is whole"
+            "InvalidArgument: Input to DecodeRaw has length 3 that is not a multiple of 2, the size of int16. Check \
+             out_type, and that the record is complete"
         );
     }
 }

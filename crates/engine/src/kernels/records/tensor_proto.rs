@@ -27,7 +27,7 @@ const DTYPE: u64 = 1;
 const SHAPE: u64 = 2;
 const CONTENT: u64 = 4;
 const STRINGS: u64 = 8;
-/// The most bytes of the tag of a field and its length.
+/// The maximum number of bytes of the tag of a field and its length.
 const FIELD_BYTES: usize = 11;
 
 /// The largest message: 2 GiB. A few values in a message may be repeated to fill a tensor, but not
@@ -99,8 +99,8 @@ fn message_with_room(num_bytes: usize) -> Result<Message> {
     allocate::room(num_bytes).map(Message::from).map_err(|refusal| refusal.at("a serialized tensor"))
 }
 
-/// The type, the shape and, except for strings, the elements of a tensor, with room for so many
-/// bytes more.
+/// The type, the shape and, except for strings, the elements of a tensor, with room for this many
+/// more bytes.
 fn described(tensor: &Tensor, num_more: usize) -> Result<Message> {
     let shape = tensor.shape().iter().fold(Message::default(), |shape, size| {
         let dim = Message::default();
@@ -128,21 +128,19 @@ pub(crate) fn parse(message: &Bytes) -> Result<Tensor> {
     let malformed = || {
         let text = excerpt(message);
         Error::invalid_argument(format!(
-            "Could not parse `serialized` as TensorProto: '{text}'. Give the complete result of tf.serialize_tensor"
+            "Could not parse `serialized` as TensorProto: '{text}'. Pass the complete result of tf.serialize_tensor"
         ))
     };
     let header = parse_header(message).ok_or_else(malformed)?;
     let dtype = u8::try_from(header.dtype).ok().and_then(|code| DType::from_code(code).ok());
-    let dtype = dtype.ok_or_else(|| contradiction(&format!("there is no element type {}", header.dtype)))?;
+    let dtype = dtype.ok_or_else(|| contradiction(&format!("unknown element type {}", header.dtype)))?;
     let shape = shape(&header.sizes, dtype)?;
     if header.content.is_empty() {
         parse_values(message, dtype, shape)?.ok_or_else(malformed)
     } else if dtype == DType::String {
         parse_strings(header.content, &shape, message)
             .and_then(|strings| Tensor::strings(shape, strings).ok())
-            .ok_or_else(|| {
-                contradiction("the number of strings in its content is not the number of elements of its shape")
-            })
+            .ok_or_else(|| contradiction("its content has a different number of strings than its shape has elements"))
     } else {
         parse_content(header.content, dtype, shape, message)
     }
@@ -193,7 +191,7 @@ fn shape(sizes: &[u64], dtype: DType) -> Result<Shape> {
 fn parse_content(content: &[u8], dtype: DType, shape: Shape, message: &Bytes) -> Result<Tensor> {
     let (got, expected) = (content.len(), shape.num_elements() * dtype.size());
     if got != expected {
-        let text = format!("its content has {got} bytes, a {dtype} tensor of shape {shape} has {expected}");
+        let text = format!("its content has {got} bytes, expected {expected} for a {dtype} tensor of shape {shape}");
         return Err(contradiction(&text));
     }
     if dtype == DType::Bool && content.iter().any(|byte| *byte > 1) {
@@ -387,24 +385,22 @@ mod tests {
         let remedy = "Check that it was serialized as a tensor";
         assert_eq!(
             text(DType::Int32, Tensor::string("bogus")),
-            "InvalidArgument: Could not parse `serialized` as TensorProto: 'bogus'. Give the complete result \
-             of tf.serialize_tensor"
+            "InvalidArgument: Could not parse `serialized` as TensorProto: 'bogus'. Pass the complete result of \
+             tf.serialize_tensor"
         );
         assert_eq!(
             text(DType::Float32, message(DType::Int32, &[], b"")),
             "InvalidArgument: Type mismatch between parsed tensor (int32) and dtype (float)"
         );
         let none = text(DType::Int32, Tensor::string(""));
-        assert_eq!(none, format!("{prefix} there is no element type 0. {remedy}"));
+        assert_eq!(none, format!("{prefix} unknown element type 0. {remedy}"));
         assert_eq!(
             text(DType::Int32, message(DType::Int32, &[2], b"\"\x03abc")),
-            format!("{prefix} its content has 3 bytes, a int32 tensor of shape [2] has 8. {remedy}")
+            format!("{prefix} its content has 3 bytes, expected 8 for a int32 tensor of shape [2]. {remedy}")
         );
         assert_eq!(
             text(DType::String, message(DType::String, &[2], b"\"\x04\x01\x02ab")),
-            format!(
-                "{prefix} the number of strings in its content is not the number of elements of its shape. {remedy}"
-            )
+            format!("{prefix} its content has a different number of strings than its shape has elements. {remedy}")
         );
         assert_eq!(
             text(DType::Bool, message(DType::Bool, &[1], b"\"\x01\x02")),

@@ -53,7 +53,7 @@ impl Kernel for SparseAdd {
 }
 
 /// The parts of two sparse tensors of one shape to the indices and values of their element-wise
-/// maximum or minimum. An element that one of them lacks counts as 0.
+/// maximum or minimum. An element that is missing in one of them counts as 0.
 ///
 /// Source: `tf.sparse_maximum` and `tf.sparse_minimum` of TensorFlow 1.15.
 pub enum Extreme {
@@ -109,7 +109,7 @@ impl<'t> Pair<'t> {
         }
         match values.dtype() == other_values.dtype() {
             true => Ok(pair),
-            false => Err(Error::internal(format!("{} and {} are combined", values.dtype(), other_values.dtype()))),
+            false => Err(Error::internal(format!("cannot combine {} and {}", values.dtype(), other_values.dtype()))),
         }
     }
 
@@ -201,7 +201,7 @@ impl Kernel for SparseTensorDenseAdd {
         check_shapes(parts.sizes, dense.shape())?;
         let dtype = dense.dtype();
         if dtype != values.dtype() {
-            return Err(Error::internal(format!("{dtype} and {} are added", values.dtype())));
+            return Err(Error::internal(format!("cannot add {dtype} and {}", values.dtype())));
         }
         let unsupported = || Error::unimplemented(format!("The sum of {dtype} is not supported"));
         match dtype {
@@ -215,8 +215,8 @@ impl Kernel for SparseTensorDenseAdd {
 
 fn added<T: Arithmetic, const N: usize>(parts: &Parts<'_>, dense: &Tensor) -> Result<Tensor> {
     let shape = dense.shape();
-    let given = elements::<T, N>(dense).iter().copied();
-    let mut sums: Vec<[T; N]> = allocate::elements(dense.dtype(), shape).collect(given)?;
+    let dense_values = elements::<T, N>(dense).iter().copied();
+    let mut sums: Vec<[T; N]> = allocate::elements(dense.dtype(), shape).collect(dense_values)?;
     for ((number, row), value) in parts.rows().enumerate().zip(elements::<T, N>(parts.values)) {
         let Some(at) = position(row, shape) else {
             let (row, sizes) = (bracketed(row), bracketed(parts.sizes));
@@ -298,9 +298,9 @@ mod tests {
     #[test]
     fn sum_drops_nan_and_small_complex_numbers() {
         let one = sparse(&[0, 1], &[f32::NAN, -0.0], &[3]);
-        let found = sum(one, sparse(&[0, 2], &[0.0, 1_f32], &[3]), 0_f32);
+        let outputs = sum(one, sparse(&[0, 2], &[0.0, 1_f32], &[3]), 0_f32);
         assert_eq!(
-            found[1].values::<f32>().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+            outputs[1].values::<f32>().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
             [(-0_f32).to_bits(), 1_f32.to_bits()]
         );
         let parts = |values: &[f64]| {

@@ -22,9 +22,9 @@ impl Kernel for SparseFillEmptyRows {
         let [indices, values, shape, default] = expect_inputs(&inputs)?;
         let parts = Parts::new(indices, values, shape)?;
         if !default.shape().is_empty() || default.dtype() != values.dtype() {
-            let (dtype, got, found) = (values.dtype(), default.dtype(), default.shape());
+            let (dtype, got, default_shape) = (values.dtype(), default.dtype(), default.shape());
             return Err(Error::invalid_argument(format!(
-                "default_value must be a scalar {dtype}, got {got} of shape {found}"
+                "default_value must be a scalar {dtype}, got {got} of shape {default_shape}"
             )));
         }
         let rows = Rows::new(&parts)?;
@@ -179,9 +179,9 @@ mod tests {
 
     #[test]
     fn tensor_without_empty_rows_is_unchanged() {
-        let given = inputs(&[0, 1, 1], 2);
-        let outputs = run(&SparseFillEmptyRows, &given).unwrap();
-        assert_eq!(outputs[..2], given[..2]);
+        let arguments = inputs(&[0, 1, 1], 2);
+        let outputs = run(&SparseFillEmptyRows, &arguments).unwrap();
+        assert_eq!(outputs[..2], arguments[..2]);
         assert_eq!(outputs[2..], [bools(&[0, 0]), int64s(&[3], &[0, 1, 2])]);
         let outputs = run(&SparseFillEmptyRows, &inputs(&[], 0)).unwrap();
         assert_eq!(outputs[2..], [bools(&[]), int64s(&[0], &[])]);
@@ -197,10 +197,10 @@ mod tests {
             "InvalidArgument: Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = 1"
         );
         assert_eq!(text(&[1], -3), "InvalidArgument: Dimension -3 must be >= 0");
-        let mut given = inputs(&[1], 3);
-        given[3] = int64s(&[1], &[0]);
+        let mut arguments = inputs(&[1], 3);
+        arguments[3] = int64s(&[1], &[0]);
         assert_eq!(
-            error_text(&SparseFillEmptyRows, &given),
+            error_text(&SparseFillEmptyRows, &arguments),
             "InvalidArgument: default_value must be a scalar string, got int64 of shape [1]"
         );
     }

@@ -60,7 +60,7 @@ impl Kernel for SparseTensorDenseMatMul {
         };
         let (dtype, shape) = (values.dtype(), Shape::new(&[height, columns]));
         if dtype != dense.dtype() {
-            return Err(Error::internal(format!("{dtype} and {} are multiplied", dense.dtype())));
+            return Err(Error::internal(format!("cannot multiply {dtype} and {}", dense.dtype())));
         }
         let unsupported = || Error::unimplemented(format!("The product of {dtype} is not supported"));
         dispatch_numeric!(dtype, T => self.product::<T>(&parts, dense, shape), else => Err(unsupported()))
@@ -72,15 +72,15 @@ impl SparseTensorDenseMatMul {
     fn product<T: Arithmetic>(&self, parts: &Parts<'_>, dense: &Tensor, shape: Shape) -> Result<Tensor> {
         let columns = shape[1];
         let mut product: Vec<T> = allocate::elements(T::DTYPE, &shape).zeros()?;
-        let given = dense.values::<T>()?;
+        let dense_values = dense.values::<T>()?;
         let flipped;
         let dense = if self.flips_dense {
             let rows = dense.shape()[1];
-            let turned = (0..rows).flat_map(|row| (0..columns).map(move |column| given[column * rows + row]));
+            let turned = (0..rows).flat_map(|row| (0..columns).map(move |column| dense_values[column * rows + row]));
             flipped = allocate::elements(T::DTYPE, dense.shape()).collect(turned)?;
             &flipped[..]
         } else {
-            given
+            dense_values
         };
         for (row, [value]) in parts.rows().zip(elements::<T, 1>(parts.values)) {
             let (to, from) = if self.flips_sparse { (row[1], row[0]) } else { (row[0], row[1]) };
@@ -135,10 +135,10 @@ mod tests {
             error_text(&kernel(false, false), &inputs(&[2], &[5, 7])),
             "InvalidArgument: Tensor 'b' is not a matrix: it has shape [2]"
         );
-        let mut given = inputs(&[3, 1], &[5, 7, 9]);
-        given[2] = numbers(&[2], &[2_i64, 2]);
+        let mut arguments = inputs(&[3, 1], &[5, 7, 9]);
+        arguments[2] = numbers(&[2], &[2_i64, 2]);
         assert_eq!(
-            error_text(&kernel(false, false), &given),
+            error_text(&kernel(false, false), &arguments),
             "InvalidArgument: indices[0] = [1,2] is out of bounds: need 0 <= index < [2,2]"
         );
     }

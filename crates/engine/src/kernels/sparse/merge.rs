@@ -1,4 +1,4 @@
-//! `SparseMerge`: makes one sparse tensor from a tensor of values and tensors of indices.
+//! `SparseMerge`: builds one sparse tensor from a tensor of values and tensors of indices.
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};
@@ -52,7 +52,10 @@ impl Kernel for SparseMerge {
         let (positions, rank) = (numbers(positions, 2, "indices")?, positions.shape()[1]);
         let kept = rank.saturating_sub(1);
         if positions.len() != num_values * rank {
-            return Err(Error::internal(format!("{} indices for {num_values} values of rank {rank}", positions.len())));
+            return Err(Error::internal(format!(
+                "got {} indices for {num_values} values of rank {rank}",
+                positions.len()
+            )));
         }
         let width = kept + columns.len();
         let shape = Shape::new(&[num_values, width]);

@@ -44,7 +44,7 @@ fn numbers<'t>(tensor: &'t Tensor, rank: usize, what: &str) -> Result<&'t [i64]>
     }
 }
 
-/// The kernel for operations of type `op_type`, or `None` if this module has none.
+/// The kernel for operations of type `op_type`; `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "DeserializeManySparse" => Arc::new(serialize::DeserializeManySparse::from_attrs(attrs)?),

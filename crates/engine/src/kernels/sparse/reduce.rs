@@ -77,17 +77,17 @@ impl Kernel for Reduce {
         let row = |element: usize| &rows[element * width..(element + 1) * width];
         let mut positions =
             allocate::copies(parts.num_values(), 0).map_err(|refusal| refusal.at("the places of sparse values"))?;
-        let mut found: Vec<usize> = Vec::new();
+        let mut group_starts: Vec<usize> = Vec::new();
         for element in order {
-            if found.last().is_none_or(|last| row(*last) != row(element)) {
-                allocate::grow(&mut found, 1).map_err(|refusal| refusal.at("the places of sparse values"))?;
-                found.push(element);
+            if group_starts.last().is_none_or(|last| row(*last) != row(element)) {
+                allocate::grow(&mut group_starts, 1).map_err(|refusal| refusal.at("the places of sparse values"))?;
+                group_starts.push(element);
             }
-            positions[element] = found.len() - 1;
+            positions[element] = group_starts.len() - 1;
         }
-        let rows =
-            Tensor::from_values(Shape::new(&[parts.num_values(), width]), rows)?.take_rows(&found, &[found.len()])?;
-        let values = self.reduced(values, &positions, Shape::new(&[found.len()]))?;
+        let rows = Tensor::from_values(Shape::new(&[parts.num_values(), width]), rows)?
+            .take_rows(&group_starts, &[group_starts.len()])?;
+        let values = self.reduced(values, &positions, Shape::new(&[group_starts.len()]))?;
         Ok(Step::Done(Outputs::from_iter([rows, values, vector(&sizes)?])))
     }
 }
@@ -129,8 +129,8 @@ fn largest<T: Accumulate>(values: &Tensor, positions: &[usize], shape: Shape) ->
     let mut results: Vec<T> = room.zeros()?;
     let mut is_there = allocate::elements(DType::Bool, &shape).copies(false)?;
     for (value, position) in values.values::<T>()?.iter().zip(positions) {
-        let known = std::mem::replace(&mut is_there[*position], true);
-        results[*position] = if known { results[*position].larger(*value) } else { *value };
+        let has_value = std::mem::replace(&mut is_there[*position], true);
+        results[*position] = if has_value { results[*position].larger(*value) } else { *value };
     }
     Tensor::from_values(shape, results)
 }
@@ -216,14 +216,14 @@ mod tests {
 
     #[test]
     fn complex_numbers_are_added() {
-        let mut given = inputs(&[0]);
+        let mut arguments = inputs(&[0]);
         let parts: Vec<f32> = (0..10_u8).map(f32::from).collect();
-        given[1] = Tensor::copied(DType::Complex64, Shape::new(&[5]), bytemuck::cast_slice(&parts)).unwrap();
-        let sum = run_one(&kernel(Function::Sum, false, false), &given).unwrap();
+        arguments[1] = Tensor::copied(DType::Complex64, Shape::new(&[5]), bytemuck::cast_slice(&parts)).unwrap();
+        let sum = run_one(&kernel(Function::Sum, false, false), &arguments).unwrap();
         let expected = [2., 4., 4., 5., 6., 7., 8., 9., 0., 0_f32];
         assert_eq!((sum.dtype(), sum.bytes()), (DType::Complex64, bytemuck::cast_slice(&expected)));
         assert_eq!(
-            error_text(&kernel(Function::Max, false, false), &given),
+            error_text(&kernel(Function::Max, false, false), &arguments),
             "Unimplemented: Max of complex64 is not supported"
         );
     }
@@ -235,15 +235,15 @@ mod tests {
             error_text(&sum, &inputs(&[2])),
             "InvalidArgument: Invalid reduction dimension 2, for input with 2 dimensions."
         );
-        let mut given = inputs(&[1]);
-        given[2] = numbers(&[2], &[3, 5_i64]);
+        let mut arguments = inputs(&[1]);
+        arguments[2] = numbers(&[2], &[3, 5_i64]);
         assert_eq!(
-            error_text(&sum, &given),
+            error_text(&sum, &arguments),
             "InvalidArgument: indices[1] = [3,0] is out of bounds: need 0 <= index < [3,5]"
         );
-        given[3] = numbers(&[1, 1], &[1]);
+        arguments[3] = numbers(&[1, 1], &[1]);
         assert_eq!(
-            error_text(&sum, &given),
+            error_text(&sum, &arguments),
             "InvalidArgument: reduction_axes have shape [1,1], expected a scalar or a vector"
         );
     }

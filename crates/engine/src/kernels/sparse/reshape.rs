@@ -79,28 +79,28 @@ fn completed(old: &[i64], new: &[i64]) -> Result<Vec<i64>> {
         }
     }
     let count = product(old.iter())?;
-    let given = product(new.iter().filter(|size| **size != -1))?;
+    let known_product = product(new.iter().filter(|size| **size != -1))?;
     let shown = || format!("input_shape={} output_shape={}", bracketed(old), bracketed(new));
     let mut sizes = new.to_vec();
     match open {
-        Some(_) if given == 0 => {
+        Some(_) if known_product == 0 => {
             return fail(
                 "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are \
                  non-zero"
                     .to_owned(),
             );
         }
-        Some(_) if count % given != 0 => {
+        Some(_) if count % known_product != 0 => {
             return fail(format!(
                 "Input to reshape is a SparseTensor with {count} dense values, but the requested shape requires a \
-                 multiple of {given}. {}",
+                 multiple of {known_product}. {}",
                 shown()
             ));
         }
-        Some(axis) => sizes[axis] = count / given,
-        None if given != count => {
+        Some(axis) => sizes[axis] = count / known_product,
+        None if known_product != count => {
             return fail(format!(
-                "Input to reshape is a tensor with {count} dense values, but the requested shape has {given}. {}",
+                "Input to reshape is a tensor with {count} dense values, but the requested shape has {known_product}. {}",
                 shown()
             ));
         }

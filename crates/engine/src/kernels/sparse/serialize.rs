@@ -48,7 +48,7 @@ impl Kernel for SerializeManySparse {
         let [indices, values, dense_shape] = expect_inputs(&inputs)?;
         let rows = SparseTensor::new(indices, values.clone(), dense_shape)?.rows(None)?;
         let shape = Shape::new(&[rows.len(), NUM_PARTS]);
-        // Messages are small, so room for all of them is looked for at once.
+        // Messages are small, so memory for all of them is reserved at once.
         allocate::probe_pieces(rows.len(), NUM_PARTS * MESSAGE_BYTES)
             .map_err(|refusal| refusal.of_tensor(DType::String, &shape))?;
         let mut strings: Vec<Bytes> = allocate::elements(DType::String, &shape).room()?;

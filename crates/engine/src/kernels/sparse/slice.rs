@@ -40,11 +40,11 @@ impl Kernel for SparseSlice {
             true => sizes[axis],
             false => parts.sizes[axis].saturating_sub(starts[axis]).max(0),
         };
-        let found: Vec<_> = (0..parts.rank()).map(rest).collect();
+        let new_sizes: Vec<_> = (0..parts.rank()).map(rest).collect();
         Ok(Step::Done(Outputs::from_iter([
             Tensor::from_values(shape, rows)?,
             values.take_rows(&inside, &[inside.len()])?,
-            vector(&found)?,
+            vector(&new_sizes)?,
         ])))
     }
 }
@@ -77,9 +77,9 @@ pub struct SparseSplit {
 impl SparseSplit {
     /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        let given = attrs.int("num_split")?;
-        let num_pieces = usize::try_from(given).ok().filter(|number| *number > 0);
-        let refused = || Error::invalid_argument(format!("num_split is {given}, expected at least 1"));
+        let num_split = attrs.int("num_split")?;
+        let num_pieces = usize::try_from(num_split).ok().filter(|number| *number > 0);
+        let refused = || Error::invalid_argument(format!("num_split is {num_split}, expected at least 1"));
         Ok(Self { num_pieces: num_pieces.ok_or_else(refused)? })
     }
 }

@@ -52,7 +52,7 @@ impl Kernel for TableKernel {
                 let rows = self.table.take(handles.values()?)?;
                 SparseTensor::stack(&rows, *dtype)?.into_parts().map(|parts| Step::Done(Outputs::from_iter(parts)))
             }
-            _ => Err(Error::internal(format!("{} inputs given to a table of sparse tensors", inputs.len()))),
+            _ => Err(Error::internal(format!("a table of sparse tensors got {} inputs", inputs.len()))),
         }
     }
 }

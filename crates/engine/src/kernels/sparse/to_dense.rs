@@ -135,7 +135,9 @@ fn check(indices: &Tensor, shape: &Tensor, values: &Tensor, default: &Tensor) ->
     }
     match default.dtype() == values.dtype() {
         true => Ok(()),
-        false => Err(Error::internal(format!("default is {}, values are {}", default.dtype(), values.dtype()))),
+        false => {
+            Err(Error::internal(format!("the default is {}, but the values are {}", default.dtype(), values.dtype())))
+        }
     }
 }
 

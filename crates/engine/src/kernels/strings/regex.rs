@@ -190,15 +190,15 @@ mod tests {
     #[test]
     fn constant_pattern_is_compiled_with_the_kernel() {
         let string = |text: &str| Attr::String(text.to_owned());
-        let given = attrs([
+        let attributes = attrs([
             ("pattern", string("b+")),
             ("rewrite", Attr::Bytes(b"\xff".to_vec())),
             ("replace_global", Attr::Bool(true)),
         ]);
-        let kernel = StaticRegexReplace::from_attrs(&given).unwrap();
+        let kernel = StaticRegexReplace::from_attrs(&attributes).unwrap();
         let expected = Tensor::string(&b"a\xffc"[..]);
         assert_eq!(run_one(&kernel, &[Tensor::string("abbc")]).unwrap(), expected);
-        let kernel = StaticRegexFullMatch::from_attrs(&given).unwrap();
+        let kernel = StaticRegexFullMatch::from_attrs(&attributes).unwrap();
         let expected = Tensor::from_bytes(DType::Bool, Shape::new(&[2]), vec![1, 0].into()).unwrap();
         assert_eq!(run_one(&kernel, &[vector(&["bb", "ab"])]).unwrap(), expected);
         let error = StaticRegexFullMatch::from_attrs(&attrs([("pattern", string("("))])).map(drop).unwrap_err();

@@ -34,7 +34,7 @@ impl Unit {
         match attrs.string("unit")? {
             "BYTE" => Ok(Self::Byte),
             "UTF8_CHAR" => Ok(Self::Character),
-            unit => Err(Error::internal(format!("there is no unit {unit}"))),
+            unit => Err(Error::internal(format!("unknown unit {unit}"))),
         }
     }
 
@@ -191,10 +191,10 @@ mod tests {
     #[test]
     fn error_names_a_position_outside_the_string() {
         let strings = Tensor::strings(Shape::new(&[2]), vec!["abcd".into(), Bytes::from_static(b"a\xff")]).unwrap();
-        let given = |position: i64| [strings.clone(), Tensor::scalar(position), Tensor::scalar(1_i64)];
-        let text = error_text(&substr("BYTE"), &given(3));
+        let inputs_at = |position: i64| [strings.clone(), Tensor::scalar(position), Tensor::scalar(1_i64)];
+        let text = error_text(&substr("BYTE"), &inputs_at(3));
         assert_eq!(text, "InvalidArgument: pos 3 out of range for string b'a\\xff' at index 1");
-        let text = error_text(&substr("UTF8_CHAR"), &given(i64::MIN));
+        let text = error_text(&substr("UTF8_CHAR"), &inputs_at(i64::MIN));
         assert_eq!(text, format!("InvalidArgument: pos {} out of range for string at index 0", i64::MIN));
     }
 

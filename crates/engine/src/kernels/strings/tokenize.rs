@@ -1,11 +1,11 @@
 //! `Tokenize`: the tokens of a text, by the content of a `tokenizer.json`.
 //!
-//! Source: the crate `tokenizers`, which the package of this name on PyPI is made of.
+//! Source: the crate `tokenizers`, the base of the PyPI package with this name.
 //!
-//! It is built with Oniguruma, as that package is, and not with `fancy-regex`, which would need no
-//! C compiler: patterns in a `tokenizer.json` are written for Oniguruma, and where `fancy-regex`
-//! gives up on a text (at a million steps back), the crate leaves the rest of it in one piece
-//! without a word. Oniguruma panics there, which becomes an error here.
+//! It uses Oniguruma, like that package. `fancy-regex` would need no C compiler, but patterns in a
+//! `tokenizer.json` are written for Oniguruma, and when `fancy-regex` gives up on a text (after a
+//! million backtracking steps), the crate silently leaves the rest in one piece. Oniguruma panics
+//! in that case, which becomes an error here.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use tokenizers::utils::parallelism::set_parallelism;
 use tokenizers::{ModelWrapper, Tokenizer};
 
-/// The most memory that the crate takes for a byte of text, measured with words of one byte.
+/// The maximum memory of the crate per byte of text, measured with one-byte words.
 const BYTES_FOR_BYTE: usize = 250;
 
 /// `text`, a scalar string in UTF-8, to an int32 vector of its tokens.
@@ -44,31 +44,31 @@ impl Tokenize {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let path = String::from_utf8_lossy(attrs.bytes("path")?).into_owned();
         let options = (attrs.bool("truncation")?, attrs.bool("padding")?);
-        let tokenizer = made(&path, attrs.bytes("content")?, options)?;
+        let tokenizer = cached_tokenizer(&path, attrs.bytes("content")?, options)?;
         Ok(Self { path, tokenizer, adds_special_tokens: attrs.bool("add_special_tokens")? })
     }
 
     fn tokens(&self, text: &[u8]) -> Result<Vec<i32>> {
         let text = std::str::from_utf8(text).map_err(|error| {
             Error::invalid_argument(format!(
-                "tokenize: the text is not UTF-8 at byte {}, expected a text in UTF-8. Correct the record, or decode \
-                 it before in a Python function",
+                "tokenize: the text is not UTF-8 at byte {}, expected UTF-8 text. Correct the record, or decode it \
+                 first in a Python function",
                 error.valid_up_to()
             ))
         })?;
-        // The crate ends the process where there is no memory.
+        // The crate ends the process if there is no memory.
         allocate::probe(text.len().saturating_mul(BYTES_FOR_BYTE)).map_err(|refusal| refusal.at("tokenize"))?;
         let failed = |reason: String| {
             Error::invalid_argument(format!("tokenize: {}: the text cannot be tokenized: {reason}", self.path))
         };
-        // Oniguruma panics where a pattern takes too long.
+        // Oniguruma panics if a pattern takes too long.
         let encoded = catch_library_panic(|| self.tokenizer.encode_fast(text, self.adds_special_tokens))
             .map_err(failed)?
             .map_err(|error| failed(error.to_string()))?;
         let ids = encoded.get_ids();
         let mut tokens = allocate::room(ids.len()).map_err(|refusal| refusal.at("tokenize"))?;
         for id in ids {
-            tokens.push(i32::try_from(*id).map_err(|_| failed(format!("a token has the number {id}, beyond int32")))?);
+            tokens.push(i32::try_from(*id).map_err(|_| failed(format!("the token number {id} does not fit int32")))?);
         }
         Ok(tokens)
     }
@@ -84,8 +84,8 @@ impl Kernel for Tokenize {
 
 /// The tokenizer of a file with this content. All programs of a content share one: its caches
 /// belong to threads, or are skipped while another thread writes.
-fn made(path: &str, content: &[u8], options: (bool, bool)) -> Result<Arc<Tokenizer>> {
-    // The one that was made last: a function is traced for several stages, and for a first look.
+fn cached_tokenizer(path: &str, content: &[u8], options: (bool, bool)) -> Result<Arc<Tokenizer>> {
+    // The last one created: a function is traced for several stages, and for a preview.
     static LAST: OnceLock<Mutex<Option<KeyedTokenizer>>> = OnceLock::new();
     let mut hasher = SipHasher13::new();
     hasher.write(content);
@@ -100,18 +100,18 @@ fn made(path: &str, content: &[u8], options: (bool, bool)) -> Result<Arc<Tokeniz
 }
 
 fn parsed(path: &str, content: &[u8], (truncation, padding): (bool, bool)) -> Result<Tokenizer> {
-    // Otherwise padding alone starts a thread for each core, of which a fork has none.
+    // Otherwise even padding starts a thread per core, and a fork has none of them.
     set_parallelism(false);
-    if let Some(found) = crate::files::content::content(content) {
+    if let Some(detected) = crate::files::content::content(content) {
         return Err(Error::invalid_argument(format!(
-            "tokenize: {path}: it is {found}, expected a tokenizer.json. {}",
-            found.unpacked_remedy().trim_end_matches('.')
+            "tokenize: {path}: it is {detected}, expected a tokenizer.json. {}",
+            detected.unpacked_remedy().trim_end_matches('.')
         )));
     }
     let refused = |reason: String| {
         Error::invalid_argument(format!(
             "tokenize: {path}: it is not a tokenizer.json: {reason}. Save the tokenizer with \
-             Tokenizer.save(\"tokenizer.json\") of tokenizers, or save_pretrained of transformers"
+             Tokenizer.save(\"tokenizer.json\") from tokenizers, or save_pretrained from transformers"
         ))
     };
     let mut tokenizer = catch_library_panic(|| Tokenizer::from_bytes(content))
@@ -121,8 +121,8 @@ fn parsed(path: &str, content: &[u8], (truncation, padding): (bool, bool)) -> Re
         && let Some(dropout) = model.dropout.filter(|share| *share > 0.0)
     {
         return Err(Error::invalid_argument(format!(
-            "tokenize: {path}: its model has dropout {dropout}, so it draws tokens at random, expected the same \
-             tokens each time. Set \"dropout\" to null in the file"
+            "tokenize: {path}: its model has dropout {dropout}, so its tokens are random, expected no dropout. Set \
+             \"dropout\" to null in the file"
         )));
     }
     if !truncation {
@@ -169,7 +169,7 @@ mod tests {
         let (one, other) = (tokenize(WORDS, true).unwrap(), tokenize(WORDS, true).unwrap());
         let whole = tokenize(WORDS, false).unwrap();
         assert!(!Arc::ptr_eq(&one.tokenizer, &whole.tokenizer));
-        // Another test may have made one between the two.
+        // Another test may have created one between the two.
         assert_eq!(one.tokens(b"a b").unwrap(), other.tokens(b"a b").unwrap());
     }
 

@@ -69,7 +69,7 @@ impl Kernel for HistogramSummary {
     }
 }
 
-/// The limits: each is 10 % larger than the one before, in both directions from 0.
+/// The limits: each is 10 % larger than the previous one, in both directions from 0.
 fn limits() -> Vec<f64> {
     let growing = std::iter::successors(Some(1e-12), |limit| Some(limit * 1.1)).take_while(|limit| *limit < 1e20);
     let positive: Vec<f64> = growing.chain([f64::MAX]).collect();
@@ -105,8 +105,8 @@ mod tests {
     fn nan_and_infinity_are_rejected() {
         for (value, text) in [(f32::NAN, "Nan in summary histogram for: h"), (f32::INFINITY, "Infinity in summary")] {
             let values = Tensor::from_values(Shape::new(&[1]), vec![value]).unwrap();
-            let found = error_text(&kernel(), &[Tensor::string("t"), values]);
-            assert!(found.contains(text), "{found}");
+            let error = error_text(&kernel(), &[Tensor::string("t"), values]);
+            assert!(error.contains(text), "{error}");
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The least duration of all iterations for which starting threads pays off.
+/// The minimum total duration for which starting threads pays off.
 const WORTH: Duration = Duration::from_millis(1);
 
 /// The rows of one iteration, or its error.
@@ -35,17 +35,17 @@ pub(super) fn run_all(running: &mut Running, run: &Run) -> Result<()> {
     let rows = Rows { body: &of.body, sequences: &running.sequences, captured: &running.captured };
     let mut repeated = of.body.repeated();
     let first = rows.run(&mut repeated, 0, run);
-    let made = first.map_err(|error| of.explain(error, 0))?;
+    let outputs = first.map_err(|error| of.explain(error, 0))?;
     drop(repeated);
-    collect(running, made);
+    collect(running, outputs);
     running.round = 1;
     if begin.elapsed() * (num_rounds as u32 - 1) < WORTH {
         return Ok(());
     }
     let rows = Rows { body: &of.body, sequences: &running.sequences, captured: &running.captured };
-    let mut made = in_threads(&rows, run, num_rounds, num_threads.min(num_rounds - 1));
-    for position in order::by_key(made.len(), |position| made[position].0) {
-        let (round, rows) = &mut made[position];
+    let mut rounds = in_threads(&rows, run, num_rounds, num_threads.min(num_rounds - 1));
+    for position in order::by_key(rounds.len(), |position| rounds[position].0) {
+        let (round, rows) = &mut rounds[position];
         collect(running, std::mem::replace(rows, Ok(Vec::new())).map_err(|error| of.explain(error, *round))?);
     }
     running.round = num_rounds;
@@ -56,8 +56,8 @@ fn num_processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn collect(running: &mut Running, made: Vec<Tensor>) {
-    running.collected.iter_mut().zip(made).for_each(|(rows, row)| rows.push(row));
+fn collect(running: &mut Running, outputs: Vec<Tensor>) {
+    running.collected.iter_mut().zip(outputs).for_each(|(rows, row)| rows.push(row));
 }
 
 /// The inputs of the iterations.
@@ -81,7 +81,7 @@ impl Rows<'_> {
 fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> Vec<IterationResult> {
     let (next, all, beside) = (AtomicUsize::new(1), Mutex::new(Vec::new()), run.beside());
     let work = |run: &Run| {
-        let (mut repeated, mut made) = (rows.body.repeated(), Vec::new());
+        let (mut repeated, mut rounds) = (rows.body.repeated(), Vec::new());
         loop {
             let round = next.fetch_add(1, Ordering::Relaxed);
             if round >= num_rounds {
@@ -90,14 +90,14 @@ fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> 
             run.replace_provenances(Default::default());
             let outputs = catch_panic(|| rows.run(&mut repeated, round, run));
             let has_failed = outputs.is_err();
-            made.push((round, outputs));
+            rounds.push((round, outputs));
             if has_failed {
                 // The other threads stop after their current iteration.
                 next.store(num_rounds, Ordering::Relaxed);
                 break;
             }
         }
-        all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut made);
+        all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut rounds);
     };
     let provenances = run.replace_provenances(Default::default());
     let node = run.node.get();
@@ -110,9 +110,9 @@ fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> 
     });
     run.replace_provenances(provenances);
     run.node.set(node);
-    let mut made = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if made.iter().all(|(_, rows)| rows.is_ok()) && made.len() + 1 != num_rounds {
-        made.push((num_rounds, Err(Error::internal("an iteration of a loop is missing"))));
+    let mut rounds = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if rounds.iter().all(|(_, rows)| rows.is_ok()) && rounds.len() + 1 != num_rounds {
+        rounds.push((num_rounds, Err(Error::internal("an iteration of a loop is missing"))));
     }
-    made
+    rounds
 }

@@ -1,12 +1,12 @@
 //! Loops: nodes that run another program repeatedly.
 //!
-//! The body is a program of its own. It is fed the carried values, a row of each sequence, and the
+//! The body is a separate program. It is fed the carried values, a row of each sequence, and the
 //! captured values, which are the same in each iteration. It returns the next carried values and
 //! the values to collect. The inputs of the node are the first carried values, the sequences, and
 //! the captured values; its outputs are the last carried values, and the collected values, stacked.
 //!
-//! A loop is part of the run of its node: where it would block it returns to that run, and where
-//! its body calls a function of the host language, the run of the node stops for it.
+//! A loop is part of its node's run: if it would block, it returns to that run, and if its body
+//! calls a function of the host language, the run stops for the call.
 
 mod beside;
 
@@ -90,14 +90,15 @@ impl Loop {
 
     /// Stacks the collected values.
     fn stack(&self, index: usize, rows: &[Tensor]) -> Result<Tensor> {
-        let (dtype, known) = &self.collected[index];
+        let (dtype, element_shape) = &self.collected[index];
         let Some(first) = rows.first() else {
-            return match known.as_ref().and_then(PartialShape::to_shape) {
+            return match element_shape.as_ref().and_then(PartialShape::to_shape) {
                 Some(row) => Tensor::empty(*dtype, row.batched(0)),
                 None => {
-                    let known = known.as_ref().map_or_else(|| "<unknown>".to_owned(), PartialShape::to_string);
+                    let element_shape =
+                        element_shape.as_ref().map_or_else(|| "<unknown>".to_owned(), PartialShape::to_string);
                     Err(Error::unimplemented(format!(
-                        "TensorArray has size zero, but element shape {known} is not fully defined. Currently only static \
+                        "TensorArray has size zero, but element shape {element_shape} is not fully defined. Currently only static \
                          shapes are supported when packing zero-size TensorArrays."
                     )))
                 }
@@ -272,7 +273,7 @@ impl Running {
         self.has_begun = false;
         match self.phase {
             Phase::Condition => {
-                let goes_on = fetched.first().ok_or_else(|| Error::internal("a condition without a value"))?;
+                let goes_on = fetched.first().ok_or_else(|| Error::internal("the condition has no value"))?;
                 if !goes_on.bool_scalar("The loop's condition")? {
                     return Ok(true);
                 }
@@ -330,13 +331,14 @@ impl Pending for Running {
     fn give(&mut self, run: &Run, returned: Result<Outputs>) -> Result<()> {
         let of = Arc::clone(&self.of);
         let values = self.values[self.phase as usize].take();
-        let values = values.ok_or_else(|| Error::internal("a loop that has not begun got the result of a function"))?;
+        let values =
+            values.ok_or_else(|| Error::internal("a loop received the result of a function before it started"))?;
         let mut frame = Frame::restore(of.program(self.phase), values);
         let provenances = run.replace_provenances(std::mem::take(&mut self.provenances));
-        let given = frame.take_returned(run, &mut self.progress, returned);
+        let result = frame.take_returned(run, &mut self.progress, returned);
         self.provenances = run.replace_provenances(provenances);
         self.values[self.phase as usize] = Some(frame.into_values());
-        given.map_err(|error| of.explain(error, self.round))
+        result.map_err(|error| of.explain(error, self.round))
     }
 
     fn description(&self) -> Option<Description> {

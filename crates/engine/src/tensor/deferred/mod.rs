@@ -1,9 +1,9 @@
 //! Lazy element-wise arithmetic: it is computed when the elements are read.
 //!
-//! An image that is decoded to bytes, cast to floats, scaled and shifted takes four times its
-//! memory and three passes over it. Deferred, it waits in a queue as bytes and is computed in one
-//! pass, straight into its batch. The result is the same to the last bit: the same operations on
-//! the same elements in the same order.
+//! An image that is decoded to bytes, cast to floats, scaled and shifted needs four times its
+//! memory and three passes. Deferred, it waits in a queue as bytes and is computed in one pass,
+//! straight into its batch. The result is the same to the last bit: the same operations on the same
+//! elements in the same order.
 
 mod recipe;
 
@@ -68,7 +68,7 @@ impl Deferred {
         Ok(self.over(Memory::copied(&self.source.as_ref()[positions.start * size..positions.end * size])?))
     }
 
-    /// Copies the source of the floats if it may lie in the buffer of a batch of strings.
+    /// Copies the source of the floats if it may be in the buffer of a batch of strings.
     pub fn unshare(&mut self) {
         self.source.unshare();
     }
@@ -122,8 +122,8 @@ impl Deferred {
 }
 
 impl Tensor {
-    /// Casts small integers to floats lazily: they are computed when they are read. Returns false,
-    /// and changes nothing, where that is not worth it.
+    /// Casts small integers to floats lazily: they are computed when they are read. Returns false
+    /// and changes nothing if that is not worthwhile.
     pub fn defer(&mut self) -> bool {
         // Floats that memory cannot hold are not deferred: computing them now fails properly.
         let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements())
@@ -190,7 +190,7 @@ impl Tensor {
     /// Adds a step to the computation of deferred floats. Fails if they were never deferred.
     pub fn push_step(&mut self, step: Step) -> Result<()> {
         let Data::Deferred(deferred) = &mut self.data else {
-            return Err(Error::internal("a step was added to floats that are computed already"));
+            return Err(Error::internal("a step was added after the floats were computed"));
         };
         Arc::make_mut(deferred).push(step);
         Ok(())

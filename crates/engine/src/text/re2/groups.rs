@@ -30,7 +30,7 @@ const POSIX: [(&str, Ranges); 14] = [
     ("xdigit", &[(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]),
 ];
 
-/// The only categories that RE2 knows, in its spelling.
+/// The only categories that RE2 supports, in its spelling.
 const CATEGORIES: [&str; 36] = [
     "C", "Cc", "Cf", "Co", "Cs", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No", "P",
     "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs",

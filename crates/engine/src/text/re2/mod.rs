@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::text::excerpt::excerpt;
 use regex::bytes::{Regex, RegexBuilder};
 
-/// The most memory of a compiled pattern.
+/// The maximum memory of a compiled pattern.
 const MAX_COMPILED_BYTES: usize = 10 << 20;
 
 /// Longer patterns are not even parsed. RE2's limit is about the same for plain letters.
@@ -41,7 +41,7 @@ struct Misfit {
     remedy: &'static str,
 }
 
-const SYNTAX: &str = "Write it in RE2's syntax, which has no look-around and no backreferences";
+const SYNTAX: &str = "Use RE2 syntax, which has no look-around or backreferences";
 
 impl Misfit {
     /// A part of the pattern is wrong.
@@ -49,9 +49,9 @@ impl Misfit {
         Self { text: format!("{what}: {}", excerpt(part.as_bytes())), remedy: SYNTAX }
     }
 
-    /// The pattern would take too much memory.
+    /// The pattern would need too much memory.
     fn size(text: impl Into<String>) -> Self {
-        Self { text: text.into(), remedy: "Repeat less, or make it shorter" }
+        Self { text: text.into(), remedy: "Use fewer repetitions or a shorter pattern" }
     }
 }
 

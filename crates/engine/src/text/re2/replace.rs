@@ -24,14 +24,14 @@ impl Pattern {
         if rewrite.last_group() > self.num_groups {
             return Ok(None);
         }
-        let mut found = match rewrite.last_group() {
+        let mut positions = match rewrite.last_group() {
             0 => MatchPositions::Whole(None),
             _ => MatchPositions::Groups(self.regex.capture_locations()),
         };
         let mut out = Vec::new();
         let (mut position, mut last_end) = (0, None);
         while position <= text.len() {
-            let Some(whole) = self.find(text, position, &mut found) else { break };
+            let Some(whole) = self.find(text, position, &mut positions) else { break };
             append(&mut out, &text[position..whole.start])?;
             if whole.is_empty() && last_end == Some(whole.start) {
                 // An empty match right after another one does not count.
@@ -40,7 +40,7 @@ impl Pattern {
                 position = whole.start + length;
                 continue;
             }
-            found.expand(rewrite, text, &mut out)?;
+            positions.expand(rewrite, text, &mut out)?;
             position = whole.end;
             last_end = Some(position);
             if !is_global {
@@ -54,16 +54,16 @@ impl Pattern {
         Ok(Some(out))
     }
 
-    /// Finds the first match from `start` on. `found` receives the positions of it or of its
-    /// groups.
-    fn find(&self, text: &[u8], start: usize, found: &mut MatchPositions) -> Option<Range<usize>> {
-        match found {
+    /// Finds the first match from `start` on. `positions` receives the positions of the match or of
+    /// its groups.
+    fn find(&self, text: &[u8], start: usize, positions: &mut MatchPositions) -> Option<Range<usize>> {
+        match positions {
             MatchPositions::Whole(place) => {
-                *place = self.regex.find_at(text, start).map(|found| found.range());
+                *place = self.regex.find_at(text, start).map(|matched| matched.range());
                 place.clone()
             }
             MatchPositions::Groups(locations) => {
-                self.regex.captures_read_at(locations, text, start).map(|found| found.range())
+                self.regex.captures_read_at(locations, text, start).map(|matched| matched.range())
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use super::Misfit;
 
-/// The most groups and repetitions that may be nested. `regex` walks through them by recursion.
+/// The maximum number of groups and repetitions that may be nested. `regex` walks through them by
+/// recursion.
 pub const MAX_DEPTH: u32 = 100;
 
 /// The largest product of the counts that nested repetitions may have.

@@ -9,7 +9,7 @@ fn misfit(pattern: &[u8]) -> String {
     let text = Pattern::new(pattern).map(drop).unwrap_err().message().to_owned();
     let start = format!("Invalid pattern: {}, error: ", excerpt(pattern));
     let text = text.strip_prefix(&start).unwrap().to_owned();
-    let remedies = [SYNTAX, "Repeat less, or make it shorter"].map(|remedy| format!(". {remedy}"));
+    let remedies = [SYNTAX, "Use fewer repetitions or a shorter pattern"].map(|remedy| format!(". {remedy}"));
     remedies.iter().find_map(|remedy| text.strip_suffix(remedy)).unwrap().to_owned()
 }
 

@@ -19,9 +19,9 @@ use headrace_engine::tensor::shape::Shape;
 /// The columns of a component, one row for each of an array: its values, and its mask if it has
 /// one. A fault names the first row at fault. `kind` is the type of the column in the file.
 pub fn columns(component: &Component, array: &ArrayRef, kind: &DataType) -> Converted<Vec<Column>> {
-    // Only an array of the type null is null without a buffer for it.
+    // Only arrays of type null are null without a validity buffer.
     let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
-    // A row of a shape may take much memory, so it is made where a null needs it.
+    // A row of a shape may need much memory, so it is created only for a null.
     let filler = || component.filler_row();
     let filler = nulls.as_ref().filter(|_| component.has_filler()).map(|_| filler()).transpose()?.flatten();
     let values = match (&nulls, filler) {
@@ -42,7 +42,7 @@ fn null(component: &Component, row: usize, words: &str) -> Fault {
     Fault::Value(row, format!("{words}, expected a value. {}", component.fillers()))
 }
 
-/// The values with `filler` in place of nulls.
+/// The values with `filler` instead of nulls.
 fn filled(
     component: &Component,
     array: &ArrayRef,
@@ -137,7 +137,7 @@ fn lists(component: &Component, array: &ArrayRef, depth: usize) -> Converted<Col
 
 fn in_list(fault: Fault) -> Fault {
     match fault {
-        Fault::Value(index, text) => Fault::Value(index, format!("has a list with a value that {text}")),
+        Fault::Value(index, text) => Fault::Value(index, format!("has a list that contains a value that {text}")),
         other => other,
     }
 }
@@ -148,8 +148,8 @@ fn check_elements(component: &Component, elements: &ArrayRef) -> Converted<()> {
     match first.and_then(|nulls| nulls.iter().position(|is_there| !is_there)) {
         Some(index) => {
             let remedy =
-                format!("Correct the file, or read it as JSON, with dtypes={{'{}': hr.Json}}.", component.name);
-            Err(Fault::Value(index, format!("has a list with a null in it, expected values. {remedy}")))
+                format!("Correct the file, or read the column as JSON with dtypes={{'{}': hr.Json}}.", component.name);
+            Err(Fault::Value(index, format!("has a list that contains a null, expected values. {remedy}")))
         }
         None => Ok(()),
     }
@@ -164,7 +164,7 @@ fn shaped(component: &Component, array: &ArrayRef) -> Converted<Column> {
         let is_other = |end: &usize| *end - std::mem::replace(&mut start, *end) != *size;
         if let Some(position) = ends.iter().position(is_other) {
             let length = ends[position] - position.checked_sub(1).map_or(0, |before| ends[before]);
-            let fault = Fault::Value(position / in_row, format!("has a list of {length}"));
+            let fault = Fault::Value(position / in_row, format!("has a list of length {length}"));
             return Err(expected(component, fault));
         }
         in_row *= size;
@@ -175,8 +175,8 @@ fn shaped(component: &Component, array: &ArrayRef) -> Converted<Column> {
         })?;
         elements = inner;
     }
-    let made = tensor(component, component.shape.batched(array.len()), &elements);
-    made.map(Column::Dense).map_err(|fault| match expected(component, in_list(fault)) {
+    let tensor_column = tensor(component, component.shape.batched(array.len()), &elements);
+    tensor_column.map(Column::Dense).map_err(|fault| match expected(component, in_list(fault)) {
         Fault::Value(index, text) => Fault::Value(index / in_row.max(1), text),
         other => other,
     })
@@ -196,7 +196,7 @@ fn json(array: &ArrayRef, kind: &DataType) -> Converted<Column> {
     for row in 0..array.len() {
         let start = text.len();
         write(row, &mut text)
-            .map_err(|fault| Fault::Value(row, format!("has a value that JSON does not hold: {fault}")))?;
+            .map_err(|fault| Fault::Value(row, format!("has a value that JSON cannot represent: {fault}")))?;
         spans.push(Span { start, length: text.len() - start });
     }
     Ok(Column::Text(Text::new(text.into(), spans)))

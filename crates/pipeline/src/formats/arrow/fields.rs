@@ -17,7 +17,7 @@ pub struct SchemaColumn {
     pub kind: DataType,
 }
 
-/// The reason why a name is not that of a column.
+/// The reason why a name does not refer to a column.
 pub enum NotFound {
     /// There is none.
     Missing,
@@ -25,7 +25,7 @@ pub enum NotFound {
     Several(usize),
 }
 
-/// The column of this name. A name of a column that contains dots is found first.
+/// The column of this name. A column name that contains dots takes precedence.
 pub fn find(fields: &Fields, name: &str) -> std::result::Result<SchemaColumn, NotFound> {
     let with_name =
         |name: &str| fields.iter().enumerate().filter(|(_, field)| field.name() == name).collect::<Vec<_>>();
@@ -68,8 +68,8 @@ fn within(kind: &DataType, name: &str) -> Option<(Vec<String>, DataType)> {
         DataType::FixedSizeList(values, length) => of_list(values, &|values| DataType::FixedSizeList(values, *length)),
         DataType::Struct(fields) => {
             let only = |name: &str| {
-                let mut found = fields.iter().filter(|field| field.name() == name);
-                found.next().filter(|_| found.next().is_none())
+                let mut matching = fields.iter().filter(|field| field.name() == name);
+                matching.next().filter(|_| matching.next().is_none())
             };
             if let Some(field) = only(name) {
                 return Some((vec![name.to_owned()], field.data_type().clone()));
@@ -85,19 +85,19 @@ fn within(kind: &DataType, name: &str) -> Option<(Vec<String>, DataType)> {
 
 /// The names of the columns, and of the fields within structs, for messages.
 pub fn names(fields: &Fields) -> String {
-    /// The most names in a message.
+    /// The maximum number of names in a message.
     const MOST: usize = 40;
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     for field in fields {
-        found.push(format!("'{}'", field.name()));
+        names.push(format!("'{}'", field.name()));
         if let DataType::Struct(inner) = field.data_type() {
-            found.extend(inner.iter().map(|inner| format!("'{}.{}'", field.name(), inner.name())));
+            names.extend(inner.iter().map(|inner| format!("'{}.{}'", field.name(), inner.name())));
         }
     }
-    let rest = found.len().saturating_sub(MOST);
-    found.truncate(MOST);
+    let rest = names.len().saturating_sub(MOST);
+    names.truncate(MOST);
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    format!("{}{more}", found.join(", "))
+    format!("{}{more}", names.join(", "))
 }
 
 /// The field of an array that a path leads to. A field of a null struct is null.
@@ -115,15 +115,15 @@ pub fn pick(array: &ArrayRef, path: &[String]) -> Result<ArrayRef> {
             let lists = array.as_list::<i64>();
             let picked = pick(lists.values(), path)?;
             let field = Arc::new(Field::new(values.name(), picked.data_type().clone(), true));
-            let made = LargeListArray::try_new(field, lists.offsets().clone(), picked, lists.nulls().cloned());
-            made.map(|made| Arc::new(made) as ArrayRef).map_err(internal)
+            let array = LargeListArray::try_new(field, lists.offsets().clone(), picked, lists.nulls().cloned());
+            array.map(|array| Arc::new(array) as ArrayRef).map_err(internal)
         }
         DataType::FixedSizeList(values, length) => {
             let lists = array.as_fixed_size_list();
             let picked = pick(lists.values(), path)?;
             let field = Arc::new(Field::new(values.name(), picked.data_type().clone(), true));
-            let made = FixedSizeListArray::try_new(field, *length, picked, lists.nulls().cloned());
-            made.map(|made| Arc::new(made) as ArrayRef).map_err(internal)
+            let array = FixedSizeListArray::try_new(field, *length, picked, lists.nulls().cloned());
+            array.map(|array| Arc::new(array) as ArrayRef).map_err(internal)
         }
         kind => Err(Error::internal(format!("there is no field '{name}' in {kind}"))),
     }
@@ -154,10 +154,10 @@ mod tests {
     #[test]
     fn dotted_name_reaches_into_structs_and_lists_of_structs() {
         let fields = schema();
-        let found = |name| find(&fields, name).ok().map(|found| (found.root, found.path, found.kind));
-        assert_eq!(found("meta.lang"), Some((0, vec!["lang".to_owned()], DataType::Utf8)));
-        assert_eq!(found("a.b"), Some((2, Vec::new(), DataType::Int8)));
-        let (root, path, kind) = found("turns.lang").unwrap();
+        let located = |name| find(&fields, name).ok().map(|column| (column.root, column.path, column.kind));
+        assert_eq!(located("meta.lang"), Some((0, vec!["lang".to_owned()], DataType::Utf8)));
+        assert_eq!(located("a.b"), Some((2, Vec::new(), DataType::Int8)));
+        let (root, path, kind) = located("turns.lang").unwrap();
         assert_eq!((root, path), (1, vec!["lang".to_owned()]));
         assert!(matches!(kind, DataType::LargeList(values) if values.data_type() == &DataType::Utf8));
         assert!(matches!(find(&fields, "meta.other"), Err(NotFound::Missing)));

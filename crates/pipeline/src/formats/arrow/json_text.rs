@@ -1,6 +1,6 @@
 //! Values of Arrow's arrays as JSON, as Python's `json` writes them.
 //!
-//! Floats have the shortest text that float64 gives back; `NaN`, `Infinity` and `-Infinity` are
+//! Floats have the shortest text that float64 round-trips; `NaN`, `Infinity` and `-Infinity` are
 //! words. Times are text in ISO 8601, decimals are text, and maps are objects if their keys are
 //! strings, else lists of pairs.
 
@@ -20,7 +20,7 @@ use chrono::DateTime;
 use std::collections::HashSet;
 use std::fmt::{Display, Write};
 
-/// The part of a type that JSON does not hold: its path within the type, and the type there.
+/// The part of a type that JSON cannot represent: its path within the type, and the type there.
 pub fn unwritable(kind: &DataType) -> Option<(String, DataType)> {
     match kind {
         DataType::Dictionary(_, values) => unwritable(values),
@@ -52,8 +52,9 @@ type Written = std::result::Result<(), String>;
 /// Writes the value of a row after a text.
 type Writer<'a> = Box<dyn Fn(usize, &mut String) -> Written + 'a>;
 
-/// Writes row `row` of an array, as JSON, after a text. The array is of a type that [`super::types::read_as`]
-/// gives; `kind` is that of the column in the file, for timestamps that are read as bytes.
+/// Writes row `row` of an array, as JSON, after a text. The array has a type that
+/// [`super::types::read_as`] returns; `kind` is the column's type in the file, for timestamps that
+/// are read as bytes.
 pub fn writer<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
     let write = of_values(array, kind);
     Box::new(move |row, text| match array.is_null(row) {
@@ -67,7 +68,7 @@ pub fn writer<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
 
 fn of_values<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
     match array.data_type() {
-        // An array of the type null has no buffer that says so.
+        // An array of type null has no validity buffer.
         DataType::Null => Box::new(|_, text| {
             text.push_str("null");
             Ok(())
@@ -137,7 +138,7 @@ fn of_values<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
         DataType::Map(..) => maps(array, inner(kind, 0)),
         other => {
             let other = other.clone();
-            Box::new(move |_, _| Err(format!("{other} is not held by JSON")))
+            Box::new(move |_, _| Err(format!("JSON cannot represent {other}")))
         }
     }
 }
@@ -226,8 +227,8 @@ fn decimals<T: DecimalType + ArrowPrimitiveType>(array: &ArrayRef) -> Writer<'_>
     Box::new(move |row, text| quoted(text, values.value_as_string(row)))
 }
 
-/// Times as `shown` makes them; a value that it does not hold is an error.
-fn times<'a, T, S>(array: &'a ArrayRef, made: impl Fn(i64) -> Option<S> + 'a, zone: &'static str) -> Writer<'a>
+/// Times as `shown` formats them; a value that it cannot represent is an error.
+fn times<'a, T, S>(array: &'a ArrayRef, convert: impl Fn(i64) -> Option<S> + 'a, zone: &'static str) -> Writer<'a>
 where
     T: ArrowPrimitiveType<Native: Into<i64>>,
     S: std::fmt::Debug,
@@ -235,8 +236,8 @@ where
     let values = array.as_primitive::<T>();
     Box::new(move |row, text| {
         let value: i64 = values.value(row).into();
-        match made(value) {
-            // chrono's debug form is that of ISO 8601.
+        match convert(value) {
+            // chrono's debug format is ISO 8601.
             Some(time) => shown(text, format_args!("\"{time:?}{zone}\"")),
             None => Err(format!("{value} is out of the range of times")),
         }

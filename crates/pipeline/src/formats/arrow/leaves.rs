@@ -30,7 +30,7 @@ use std::fmt::Display;
 
 /// The reason why an array has not become a column.
 pub enum Fault {
-    /// A value that the component does not hold: its number, and the fault in words.
+    /// A value that the component cannot represent: its number, and the fault in words.
     Value(usize, String),
     /// Another error.
     Other(Error),
@@ -134,8 +134,8 @@ fn integers<T: Element, S: ArrowPrimitiveType<Native: Into<i128> + Display>>(
     array: &ArrayRef,
 ) -> Converted<Tensor> {
     let array = array.as_primitive::<S>();
-    let made = array.values().iter().map(|value| T::of_int((*value).into()).ok_or_else(|| format!("is {value}")));
-    each(shape, array.len(), made)
+    let elements = array.values().iter().map(|value| T::of_int((*value).into()).ok_or_else(|| format!("is {value}")));
+    each(shape, array.len(), elements)
 }
 
 fn floats<T: Element, S: ArrowPrimitiveType<Native: Into<f64> + Display>>(
@@ -143,20 +143,20 @@ fn floats<T: Element, S: ArrowPrimitiveType<Native: Into<f64> + Display>>(
     array: &ArrayRef,
 ) -> Converted<Tensor> {
     let array = array.as_primitive::<S>();
-    let made = array.values().iter().map(|value| {
+    let elements = array.values().iter().map(|value| {
         let value: f64 = (*value).into();
         T::of_float(value).ok_or_else(|| format!("is {value}"))
     });
-    each(shape, array.len(), made)
+    each(shape, array.len(), elements)
 }
 
 fn each<T: Element>(
     shape: Shape,
     count: usize,
-    made: impl Iterator<Item = std::result::Result<T, String>>,
+    results: impl Iterator<Item = std::result::Result<T, String>>,
 ) -> Converted<Tensor> {
     let mut elements = allocate::room(count).map_err(|refusal| refusal.at("the values of a column"))?;
-    for (index, element) in made.enumerate() {
+    for (index, element) in results.enumerate() {
         elements.push(element.map_err(|text| Fault::Value(index, text))?);
     }
     Ok(T::tensor(shape, elements)?)
@@ -224,12 +224,12 @@ fn times(unit: TimeUnit, array: &ArrayRef) -> Converted<Vec<i64>> {
             let values = array.as_fixed_size_binary();
             let time = |index: usize| {
                 let count = int96_nanoseconds(values.value(index));
-                let found = count.and_then(|count| unit.of_nanoseconds(count));
+                let time = count.and_then(|count| unit.of_nanoseconds(count));
                 let text = || {
                     let count = count.unwrap_or_default();
-                    Fault::Value(index, format!("is {count} ns since 1970, which that does not hold"))
+                    Fault::Value(index, format!("is {count} ns since 1970, which is out of range"))
                 };
-                found.ok_or_else(text)
+                time.ok_or_else(text)
             };
             (0..array.len()).map(time).collect()
         }
@@ -250,14 +250,14 @@ fn counts<T: ArrowPrimitiveType<Native: Into<i64>>>(
     to: TimeUnit,
 ) -> Converted<Vec<i64>> {
     let values = array.as_primitive::<T>().values();
-    let mut made = allocate::room(values.len()).map_err(|refusal| refusal.at("the times of a column"))?;
+    let mut counts = allocate::room(values.len()).map_err(|refusal| refusal.at("the times of a column"))?;
     for (index, value) in values.iter().enumerate() {
         let value: i64 = (*value).into();
-        let found = if from == to { Some(value).filter(|value| *value != NOT_A_TIME) } else { from.exactly(value, to) };
-        let text = || format!("is {value} {}, which that does not hold", from.name());
-        made.push(found.ok_or_else(|| Fault::Value(index, text()))?);
+        let count = if from == to { Some(value).filter(|value| *value != NOT_A_TIME) } else { from.exactly(value, to) };
+        let text = || format!("is {value} {}, which cannot be converted exactly", from.name());
+        counts.push(count.ok_or_else(|| Fault::Value(index, text()))?);
     }
-    Ok(made)
+    Ok(counts)
 }
 
 /// The strings of an array. Those of text are checked to be UTF-8.
@@ -275,7 +275,7 @@ pub fn text(component: &Component, array: &ArrayRef) -> Converted<Text> {
         }));
         Ok(Text::new(shared(data), spans))
     };
-    let found = match array.data_type() {
+    let strings = match array.data_type() {
         DataType::LargeUtf8 => {
             let strings = array.as_string::<i64>();
             return Ok(of(strings.values(), strings.value_offsets())?);
@@ -302,10 +302,10 @@ pub fn text(component: &Component, array: &ArrayRef) -> Converted<Text> {
         kind => return Err(unexpected(kind)),
     };
     let is_wrong = |row: &[u8]| component.form == Form::Text && std::str::from_utf8(row).is_err();
-    let wrong = found.rows().position(is_wrong);
+    let wrong = strings.rows().position(is_wrong);
     match wrong {
-        Some(index) => Err(Fault::Value(index, format!("is {}, which is not UTF-8", excerpt(found.row(index))))),
-        None => Ok(found),
+        Some(index) => Err(Fault::Value(index, format!("is {}, which is not UTF-8", excerpt(strings.row(index))))),
+        None => Ok(strings),
     }
 }
 

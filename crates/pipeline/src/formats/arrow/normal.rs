@@ -1,5 +1,5 @@
-//! Arrays of fewer types: without dictionaries and views, and with offsets that any size of strings
-//! and lists fits.
+//! Normalizes arrays to fewer types: no dictionaries or views, and offsets large enough for any
+//! strings and lists.
 
 use crate::formats::arrow::types::read_as;
 use arrow_array::cast::AsArray;
@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 type ArrayResult = std::result::Result<ArrayRef, ArrowError>;
 
-/// The array as one of the type that [`read_as`] gives.
+/// The array converted to the type that [`read_as`] returns.
 pub fn normal(array: &ArrayRef) -> ArrayResult {
-    let wanted = read_as(array.data_type());
-    if array.data_type() == &wanted {
+    let target = read_as(array.data_type());
+    if array.data_type() == &target {
         return Ok(Arc::clone(array));
     }
     let nulls = array.nulls().cloned();
-    Ok(match (array.data_type(), &wanted) {
+    Ok(match (array.data_type(), &target) {
         (DataType::Dictionary(..), _) => {
             let dictionary = array.as_any_dictionary();
             let values = normal(dictionary.values())?;

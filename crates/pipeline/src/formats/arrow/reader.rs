@@ -20,17 +20,17 @@ use std::sync::Arc;
 /// Reads a component of one file.
 pub struct Reader {
     component: Component,
-    /// The place of the column among those of the file, and the fields within; `None` if the file
-    /// does not have it.
+    /// The position of the column among those of the file, and the fields within; `None` if the
+    /// file does not have it.
     position: Option<(usize, Vec<String>)>,
-    /// The type of the column; that of nulls if the file does not have it.
+    /// The type of the column; null if the file does not have it.
     kind: DataType,
     /// The value of all rows of a file that does not have the column, as a row.
     constant: Option<Column>,
 }
 
 /// The components, the conditions and the constants that are read of files.
-pub struct Wanted {
+pub struct TableQuery {
     /// The components of rows.
     pub components: Vec<Component>,
     /// Conditions that rows meet.
@@ -39,7 +39,7 @@ pub struct Wanted {
     pub constants: Vec<Constant>,
 }
 
-/// A component that is the same in all rows of a file, as the names of directories say it.
+/// A component that is the same in all rows of a file, from the names of directories.
 pub struct Constant {
     /// The number of the component.
     pub component: usize,
@@ -47,7 +47,7 @@ pub struct Constant {
     pub values: Vec<Option<Tensor>>,
 }
 
-/// A column of a file, whether a component can be made of it or not.
+/// A column of a file, whether it can become a component or not.
 pub struct ColumnKind {
     /// The type of the column, in words.
     pub words: String,
@@ -55,27 +55,27 @@ pub struct ColumnKind {
     pub component: std::result::Result<Component, String>,
 }
 
-/// The columns of a file with their names: the wanted ones, or all.
-pub fn kinds(file: &FileProvenance, fields: &Fields, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
-    let wanted = match wanted {
+/// The columns of a file with their names: the requested ones, or all.
+pub fn kinds(file: &FileProvenance, fields: &Fields, names: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
+    let names = match names {
         Some(names) => names.to_vec(),
         None => fields.iter().map(|field| field.name().clone()).collect(),
     };
     let kind = |name: &String| {
-        let SchemaColumn { kind, .. } = found(file, fields, name)?;
+        let SchemaColumn { kind, .. } = find_column(file, fields, name)?;
         Ok((name.clone(), ColumnKind { words: words(&kind), component: inferred(name, &kind) }))
     };
-    wanted.iter().map(kind).collect()
+    names.iter().map(kind).collect()
 }
 
-fn found(file: &FileProvenance, fields: &Fields, name: &str) -> Result<SchemaColumn> {
+fn find_column(file: &FileProvenance, fields: &Fields, name: &str) -> Result<SchemaColumn> {
     let at = file.name.text();
     find(fields, name).map_err(|reason| match reason {
         NotFound::Missing => {
             Error::invalid_argument(format!("{at}: there is no column '{name}', expected one of {}.", names(fields)))
         }
         NotFound::Several(count) => Error::invalid_argument(format!(
-            "{at}: there are {count} columns '{name}', expected one. Rename one of them, or omit them, with \
+            "{at}: there are {count} columns '{name}', expected one. Rename one of them, or omit them with \
              columns=[{}].",
             unique(fields)
         )),
@@ -92,12 +92,12 @@ fn unique(fields: &Fields) -> String {
 impl Reader {
     /// A reader of a file with these columns. `first` is the first of all files.
     pub fn new(file: &FileProvenance, fields: &Fields, component: &Component, first: &FileProvenance) -> Result<Self> {
-        let made = |position, kind| Self { component: component.clone(), position, kind, constant: None };
+        let reader = |position, kind| Self { component: component.clone(), position, kind, constant: None };
         let SchemaColumn { root, path, kind } = match find(fields, &component.name) {
-            Err(NotFound::Missing) if component.default.is_some() => return Ok(made(None, DataType::Null)),
+            Err(NotFound::Missing) if component.default.is_some() => return Ok(reader(None, DataType::Null)),
             Err(NotFound::Missing) if file.number != first.number => {
                 return Err(Error::invalid_argument(format!(
-                    "{}: there is no column '{name}', as in {}, expected one of {}. Give a value for it, with \
+                    "{}: there is no column '{name}', as in {}, expected one of {}. Set a default with \
                      defaults={{'{name}': ...}}.",
                     file.name.text(),
                     first.name.text(),
@@ -105,7 +105,7 @@ impl Reader {
                     name = component.name
                 )));
             }
-            _ => found(file, fields, &component.name)?,
+            _ => find_column(file, fields, &component.name)?,
         };
         check(component, &kind).map_err(|expected| {
             Error::invalid_argument(format!(
@@ -115,14 +115,14 @@ impl Reader {
                 words(&kind)
             ))
         })?;
-        Ok(made(Some((root, path)), read_as(&kind)))
+        Ok(reader(Some((root, path)), read_as(&kind)))
     }
 
-    /// A reader of rows that all have this value, as the name of a directory says it.
+    /// A reader of rows that all have this value, from the name of a directory.
     fn constant(file: &FileProvenance, component: &Component, value: Option<&Tensor>) -> Result<Self> {
         if value.is_none() && !component.has_filler() {
             return Err(Error::invalid_argument(format!(
-                "{}: the column '{}' is null, as the name of its directory says, expected a value. {}",
+                "{}: the column '{}' is null, according to the directory name, expected a value. {}",
                 file.name.text(),
                 component.name,
                 component.fillers()
@@ -147,8 +147,8 @@ impl Reader {
         self.position.as_ref().map_or(&[], |(_, path)| path)
     }
 
-    /// The columns of the component for these rows of the file; `position` is that of its column in
-    /// them.
+    /// The columns of the component for these rows of the file; `position` is the position of its
+    /// column.
     pub fn columns(&self, rows: &RecordBatch, position: usize) -> std::result::Result<Vec<Column>, Fault> {
         if self.position.is_none() {
             return Ok(self.absent(rows.num_rows())?);
@@ -204,15 +204,15 @@ impl Cut {
 }
 
 impl Readers {
-    /// The readers of the wanted columns of a file. `first` is the first of all files.
-    pub fn new(file: &FileProvenance, fields: &Fields, wanted: &Wanted, first: &FileProvenance) -> Result<Self> {
+    /// The readers of the requested columns of a file. `first` is the first of all files.
+    pub fn new(file: &FileProvenance, fields: &Fields, query: &TableQuery, first: &FileProvenance) -> Result<Self> {
         let reader = |component: &Component| Reader::new(file, fields, component, first);
         let of_component = |(number, component): (usize, &Component)| {
-            let constant = wanted.constants.iter().find(|constant| constant.component == number);
+            let constant = query.constants.iter().find(|constant| constant.component == number);
             let value = constant.map(|constant| constant.values.get(file.number as usize).and_then(Option::as_ref));
             value.map_or_else(|| reader(component), |value| Reader::constant(file, component, value))
         };
-        let readers = wanted.components.iter().enumerate().map(of_component).collect::<Result<Vec<_>>>()?;
+        let readers = query.components.iter().enumerate().map(of_component).collect::<Result<Vec<_>>>()?;
         let condition = |condition: &Condition| {
             let reader = reader(&condition.component)?;
             let is_of_decimals = condition.values.iter().any(|value| matches!(value, Value::Decimal(_)));
@@ -227,7 +227,7 @@ impl Readers {
             }
             Ok((condition.clone(), reader))
         };
-        let conditions = wanted.conditions.iter().map(condition).collect::<Result<Vec<_>>>()?;
+        let conditions = query.conditions.iter().map(condition).collect::<Result<Vec<_>>>()?;
         let all = readers.iter().chain(conditions.iter().map(|(_, reader)| reader));
         let mut roots: Vec<_> = all.filter_map(Reader::root).collect();
         roots.sort_unstable();
@@ -282,7 +282,7 @@ impl Readers {
         Ok(kept)
     }
 
-    /// The place of a reader's column among those that are read.
+    /// The position of a reader's column among the columns that are read.
     fn position(&self, reader: &Reader) -> usize {
         reader.root().map_or(0, |root| self.roots.partition_point(|other| *other < root))
     }
@@ -291,7 +291,7 @@ impl Readers {
         let (mut columns, mut fault): (Vec<Column>, Option<(usize, String)>) = (Vec::new(), None);
         for reader in &self.readers {
             match reader.columns(rows, self.position(reader)) {
-                Ok(made) => columns.extend(made),
+                Ok(converted) => columns.extend(converted),
                 Err(Fault::Other(error)) => return Err(error),
                 Err(Fault::Value(row, text)) => {
                     if fault.as_ref().is_none_or(|(first, _)| row < *first) {

@@ -7,7 +7,7 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use std::cmp::Ordering;
 
-/// A condition on a column. A null meets none.
+/// A condition on a column. A null meets no condition.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// The column, with a mask.
@@ -113,7 +113,7 @@ impl Condition {
                     Op::AtLeast => most.is_ge(),
                     _ => least.is_le() && most.is_ge(),
                 },
-                // A bound that is NaN says nothing.
+                // A NaN bound excludes nothing.
                 _ => true,
             }),
         })
@@ -197,7 +197,7 @@ fn of_both(integer: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;
     }
-    // Conversions beyond the range of i128 give its ends.
+    // Conversions beyond the range of i128 saturate.
     let whole = float.floor();
     Some(integer.cmp(&(whole as i128)).then(if float > whole { Ordering::Less } else { Ordering::Equal }))
 }

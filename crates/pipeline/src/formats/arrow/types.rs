@@ -1,4 +1,4 @@
-//! Arrow's types: the components that can be made of them, and their names.
+//! Arrow's types: the components that can be built from them, and their names.
 
 use crate::formats::arrow::json_text::unwritable;
 use crate::formats::component::times::TimeUnit as Unit;
@@ -24,7 +24,7 @@ pub fn inferred(name: &str, kind: &DataType) -> Result<Component, String> {
         deepest = values.data_type();
     }
     if num_lists > 0 {
-        // A list of any length within lists of one length makes all of them ragged.
+        // A variable-length list within fixed-length lists makes all of them ragged.
         num_lists += sizes.len();
         sizes.clear();
     }
@@ -41,7 +41,7 @@ fn as_json(name: &str, kind: &DataType) -> Result<Component, String> {
     match unwritable(kind) {
         None => Ok(Component { is_inferred: true, ..Component::of(name, DType::String, Form::Json) }),
         Some((path, part)) => Err(format!(
-            "with {} in it, which JSON does not hold. Omit it, or read only its fields, such as \
+            "which contains {}, and JSON cannot represent that. Omit the column, or read only some fields, such as \
              columns={{'{name}.{path}': ...}}.",
             words(&part)
         )),
@@ -73,7 +73,7 @@ pub fn unit_of(unit: TimeUnit) -> Unit {
 /// The type and the form of single values.
 fn leaf(name: &str, kind: &DataType) -> Result<(DType, Form), String> {
     let plain = |dtype| Ok((dtype, Form::Plain));
-    let typed = |words: &str| Err(format!("expected a type for it. Give {words}, with dtypes={{'{name}': ...}}."));
+    let typed = |words: &str| Err(format!("expected a type for it. Set {words} with dtypes={{'{name}': ...}}."));
     match kind {
         DataType::Boolean => plain(DType::Bool),
         DataType::Int8 => plain(DType::Int8),
@@ -101,8 +101,8 @@ fn leaf(name: &str, kind: &DataType) -> Result<(DType, Form), String> {
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
             typed("np.float64 or str")
         }
-        DataType::Null => typed("hr.Json or hr.Nullable(...), since all its values are null, or omit it"),
-        _ => Err("expected another type. Omit it: name the others, with columns=[...].".to_owned()),
+        DataType::Null => typed("hr.Json or hr.Nullable(...), because all its values are null, or omit it"),
+        _ => Err("expected a supported type. Omit the column: list only the others in columns=[...].".to_owned()),
     }
 }
 
@@ -115,7 +115,7 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
         };
     }
     if kind == &DataType::Null {
-        // Each row is null, for which the component may have a value.
+        // Each row is null, and the component may have a value for nulls.
         return Ok(());
     }
     if component.is_inferred {
@@ -126,7 +126,7 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
         return match inferred(&component.name, kind).as_ref() {
             Ok(is) if alike(is) => Ok(()),
             _ => Err(format!(
-                "expected {}, as in the first file. Write the files with the same types, or give its type, with \
+                "expected {}, as in the first file. Write the files with the same types, or set its type with \
                  dtypes={{'{}': ...}}.",
                 component.type_name(),
                 component.name
@@ -137,8 +137,8 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
     let num_axes = component.num_lists.max(component.shape.len());
     for axis in 0..num_axes {
         let has_length = |length: i32| {
-            let wanted = component.shape.get(axis);
-            wanted.is_none_or(|wanted| usize::try_from(length).is_ok_and(|length| length == *wanted))
+            let expected = component.shape.get(axis);
+            expected.is_none_or(|expected| usize::try_from(length).is_ok_and(|length| length == *expected))
         };
         inner = match inner {
             DataType::Null => return Ok(()),
@@ -153,10 +153,10 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
 }
 
 fn unfit(component: &Component) -> String {
-    format!("expected {}. Read it as another type, with dtypes={{'{}': ...}}.", component.type_name(), component.name)
+    format!("expected {}. Read it as another type with dtypes={{'{}': ...}}.", component.type_name(), component.name)
 }
 
-/// True if single values of a type can be read as those of a component.
+/// True if single values of a type can be read as values of a component.
 fn is_read_as(component: &Component, kind: &DataType) -> bool {
     let is_text = matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let is_bytes =
@@ -179,8 +179,8 @@ fn is_read_as(component: &Component, kind: &DataType) -> bool {
     }
 }
 
-/// The least number of bytes that a row of a component takes: numbers, and the positions of strings
-/// and lists.
+/// The minimum size in bytes of a row of a component: numbers, and the positions of strings and
+/// lists.
 pub fn row_bytes(component: &Component) -> usize {
     let element_bytes = match component.dtype {
         DType::String => 2 * size_of::<usize>(),
@@ -192,7 +192,7 @@ pub fn row_bytes(component: &Component) -> usize {
     }
 }
 
-/// The least number of bits that a row of a type takes in Arrow's arrays, null or not.
+/// The minimum size in bits of a row of a type in Arrow's arrays, null or not.
 pub fn row_bits(kind: &DataType) -> u64 {
     let number = |length: i32| u64::try_from(length).unwrap_or(0);
     match kind {
@@ -206,13 +206,13 @@ pub fn row_bits(kind: &DataType) -> u64 {
     }
 }
 
-/// The least number of bits that a row of all these fields takes.
+/// The minimum size in bits of a row with all these fields.
 pub fn bits_of(fields: &Fields) -> u64 {
     fields.iter().fold(0, |sum: u64, field| sum.saturating_add(row_bits(field.data_type())))
 }
 
-/// The type as which a column is read: without dictionaries and views, and with offsets that any
-/// size of strings and lists fits.
+/// The type that a column is read as: no dictionaries or views, and offsets large enough for any
+/// strings and lists.
 pub fn read_as(kind: &DataType) -> DataType {
     let same = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(read_as(field.data_type())));
     match kind {

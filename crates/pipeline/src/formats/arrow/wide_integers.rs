@@ -8,16 +8,16 @@ use base64::engine::general_purpose::STANDARD;
 const PREFIX: [u8; 4] = [0xff; 4];
 const PREFIX_BYTES: usize = 8;
 
-/// The refusal of the first column with integers of more than 64 bits.
+/// The error for the first column with integers of more than 64 bits.
 pub fn refusal(schema: Schema<'_>) -> Option<String> {
     let (name, bits) = schema.fields()?.iter().find_map(|field| Some((field.name()?, bits_of(&field)?)))?;
     Some(format!(
-        "the column '{name}' has integers of {bits} bits, expected at most 64. Write the file without it, or with \
-         another type for it."
+        "the column '{name}' has integers of {bits} bits, expected at most 64. Write the file without this column, or \
+         with another type."
     ))
 }
 
-/// The refusal of the first such column of a schema in the metadata of a Parquet file.
+/// The error for the first such column of a schema in the metadata of a Parquet file.
 pub fn refusal_in_metadata(encoded: &str) -> Option<String> {
     let bytes = STANDARD.decode(encoded).ok()?;
     let bytes = if bytes.starts_with(&PREFIX) { bytes.get(PREFIX_BYTES..)? } else { &bytes };

@@ -1,4 +1,4 @@
-//! Elements of tensors that are made of numbers, booleans and strings of files.
+//! Converts numbers, booleans and strings of files to elements of tensors.
 
 use crate::blocks::column::{Column, Span, Text};
 use bytes::Bytes;
@@ -12,12 +12,12 @@ use headrace_engine::text::written::{is_given_back, is_whole};
 
 /// The type of an element of a component.
 pub trait Element: Clone + 'static {
-    /// The element of an integer; `None` if it cannot hold it exactly.
+    /// The element of an integer; `None` if it cannot represent it exactly.
     fn of_int(_: i128) -> Option<Self> {
         None
     }
 
-    /// The element of a number that may have a fraction, rounded; `None` if it cannot hold it.
+    /// The element of a number that may have a fraction, rounded; `None` if it cannot represent it.
     fn of_float(_: f64) -> Option<Self> {
         None
     }
@@ -37,7 +37,7 @@ pub trait Element: Clone + 'static {
         None
     }
 
-    /// True if the element gives the text of the number back.
+    /// True if the element round-trips the text of the number.
     fn float_given_back(_: f64) -> bool {
         true
     }
@@ -54,12 +54,12 @@ pub trait Element: Clone + 'static {
     }
 }
 
-/// A boolean, which tensors hold as a byte.
+/// A boolean, which tensors store as a byte.
 #[derive(Clone, Copy)]
 pub struct Flag(u8);
 
 /// Implements a function of [`Element`]; functions that return a bool get the given one.
-macro_rules! given {
+macro_rules! default_none {
     (float_given_back($value:ident: $from:ty) $body:expr) => {
         fn float_given_back($value: $from) -> bool {
             $body
@@ -75,7 +75,7 @@ macro_rules! given {
 macro_rules! implement_element {
     ($($number:ty { $($function:ident($value:ident: $from:ty) $body:expr),* })*) => {
         $(impl Element for $number {
-            $(given!{$function($value: $from) $body})*
+            $(default_none!{$function($value: $from) $body})*
 
             fn all_of(tensor: &Tensor) -> Result<Vec<Self>> {
                 tensor.values::<Self>().map(<[Self]>::to_vec)
@@ -122,7 +122,7 @@ fn is_exact(narrow: f64, value: i128) -> bool {
     narrow.is_finite() && narrow as i128 == value
 }
 
-/// True if a value differs from a number by rounding alone. Whole numbers must be exact.
+/// True if a value differs from a number only by rounding. Whole numbers must be exact.
 fn is_rounded(narrow: f64, value: f64, step: f64) -> bool {
     match is_whole(value) {
         true => narrow == value,

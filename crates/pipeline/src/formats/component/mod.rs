@@ -31,9 +31,9 @@ pub struct Component {
     /// The value where it is missing: a value of its shape, or a vector if it is a list.
     pub default: Option<Tensor>,
     /// True if its type was inferred from the beginning of the files. Then values that the type
-    /// cannot give back are refused.
+    /// cannot round-trip are rejected.
     pub is_inferred: bool,
-    /// True if a component follows that says which values are there.
+    /// True if a mask component follows.
     pub has_mask: bool,
 }
 
@@ -56,7 +56,7 @@ impl Form {
     /// The form of a name: "", "str", "json", or a type of NumPy such as "datetime64\[us\]".
     pub fn of_name(name: &str) -> Result<Self> {
         let unit = |rest: &str| TimeUnit::of_name(rest.strip_suffix(']')?);
-        let found = match name {
+        let form = match name {
             "" => Some(Self::Plain),
             "str" => Some(Self::Text),
             "json" => Some(Self::Json),
@@ -66,7 +66,7 @@ impl Form {
                 _ => None,
             },
         };
-        found.ok_or_else(|| Error::internal(format!("'{name}' is not a form of values")))
+        form.ok_or_else(|| Error::internal(format!("'{name}' is not a form of values")))
     }
 
     /// The name of the form; see [`Form::of_name`].
@@ -93,7 +93,7 @@ impl Component {
         self.num_lists > 0
     }
 
-    /// The number of columns that it takes: one, and one for its mask.
+    /// The number of columns that it needs: one, and one for its mask.
     pub fn num_columns(&self) -> usize {
         1 + usize::from(self.has_mask)
     }
@@ -117,12 +117,12 @@ impl Component {
         }
     }
 
-    /// The remark on a number that a float does not hold: whole numbers must be exact.
+    /// The remark about a number that a float cannot represent: whole numbers must be exact.
     pub fn limit(&self) -> &'static str {
         match self.dtype {
             _ if self.is_inferred => "",
-            DType::Float16 | DType::Float32 => ", which does not hold it; np.float64 holds more",
-            DType::Float64 => ", which does not hold it exactly",
+            DType::Float16 | DType::Float32 => ", which cannot represent it; np.float64 has a larger range",
+            DType::Float64 => ", which cannot represent it exactly",
             _ => "",
         }
     }
@@ -132,7 +132,7 @@ impl Component {
         match self.is_inferred {
             true => {
                 format!(
-                    "The type was inferred from the first block. Set another one, with dtypes={{'{}': ...}}.",
+                    "The type was inferred from the first block. Set another type with dtypes={{'{}': ...}}.",
                     self.name
                 )
             }
@@ -143,7 +143,7 @@ impl Component {
     /// The remedies for a missing value.
     pub fn fillers(&self) -> String {
         let name = &self.name;
-        format!("Give a value for it, with defaults={{'{name}': ...}}, or read it as hr.Nullable(...), with a mask.")
+        format!("Set a default with defaults={{'{name}': ...}}, or read it as hr.Nullable(...), which adds a mask.")
     }
 
     /// The error for a type that cannot be parsed from text.

@@ -53,19 +53,19 @@ impl TimeUnit {
         }
     }
 
-    /// A number of this unit in another one, if that holds it exactly.
+    /// Converts a number of this unit to another unit, if that is exact.
     pub fn exactly(self, value: i64, other: Self) -> Option<i64> {
         other.of_nanoseconds(i128::from(value) * self.nanoseconds())
     }
 
-    /// The number of this unit in so many nanoseconds, if that is exact.
+    /// Converts nanoseconds to this unit, if that is exact.
     pub fn of_nanoseconds(self, count: i128) -> Option<i64> {
         let is_whole = count % self.nanoseconds() == 0;
-        is_whole.then(|| i64::try_from(count / self.nanoseconds()).ok()).flatten().filter(|found| *found != NOT_A_TIME)
+        is_whole.then(|| i64::try_from(count / self.nanoseconds()).ok()).flatten().filter(|time| *time != NOT_A_TIME)
     }
 
-    /// The time of a text in ISO 8601 since 1970, if this unit holds it exactly. With an offset, it
-    /// is that of UTC.
+    /// The time since 1970 of an ISO 8601 text, if this unit can represent it exactly. A text with
+    /// an offset is converted to UTC.
     pub fn of_text(self, text: &str) -> Option<i64> {
         if digits_of_fraction(text) > 9 {
             return None;

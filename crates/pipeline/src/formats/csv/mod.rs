@@ -32,11 +32,11 @@ pub struct Csv {
     pub codec: Codec,
     /// The delimiter of fields.
     pub delimiter: u8,
-    /// The wanted columns.
+    /// The requested columns.
     pub columns: Columns,
 }
 
-/// The wanted columns.
+/// The requested columns.
 #[derive(Clone)]
 pub enum Columns {
     /// The columns of these names. The first record of each file is a header.
@@ -56,7 +56,7 @@ impl Format for Csv {
             Chunks::open(&file, self.codec, splitter, at)
         };
         if at.offset_bytes > 0 {
-            // The header applies to the records from there on. The record after it may be faulty.
+            // The header applies to the records after it. The record after it may be faulty.
             let first = open(RecordPosition::default())?.next(Budget::new(usize::MAX).charge(0));
             if file.layout.get().is_none() {
                 first?;
@@ -122,8 +122,8 @@ impl RandomAccess for Csv {
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let file = file.reopened();
         let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
-        let found = scan(&file, splitter, input.len())?;
-        Ok(ScanResult { layout: file.layout.get().cloned(), ..found })
+        let result = scan(&file, splitter, input.len())?;
+        Ok(ScanResult { layout: file.layout.get().cloned(), ..result })
     }
 
     fn fits(&self, layout: &Layout) -> bool {
@@ -138,27 +138,27 @@ impl RandomAccess for Csv {
     fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span> {
         match Records::new(frame, at, true, self.delimiter).next() {
             Some(Step::Record(span, _)) => Ok(span),
-            _ => Err(Error::internal("a CSV record that was found before is not there")),
+            _ => Err(Error::internal("a CSV record from an earlier scan is missing")),
         }
     }
 }
 
-/// The records in the first block of a file that has some after the header, which comes first.
-/// There may be no other records in it.
+/// The records of the first block that has any after the header. The header comes first. There may
+/// be no other records in it.
 pub fn first_records(file: &Arc<FileProvenance>, codec: Codec, delimiter: u8) -> Result<Vec<Block>> {
     let csv = Csv { codec, delimiter, columns: Columns::Unknown };
     let mut scan = csv.open(file, RecordPosition::default())?;
-    let mut found: Vec<Block> = Vec::new();
-    while found.iter().map(Block::num_rows).sum::<usize>() < 2 {
+    let mut blocks: Vec<Block> = Vec::new();
+    while blocks.iter().map(Block::num_rows).sum::<usize>() < 2 {
         match scan.next(Budget::new(usize::MAX).charge(0)) {
-            Ok(Some(block)) => found.push(block),
+            Ok(Some(block)) => blocks.push(block),
             Ok(None) => break,
             // Faults are reported when they are read, except for the header's.
-            Err(_) if !found.is_empty() && scan.go_on() => {}
+            Err(_) if !blocks.is_empty() && scan.go_on() => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(found)
+    Ok(blocks)
 }
 
 struct Splitter {
@@ -169,19 +169,19 @@ struct Splitter {
 impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
         let mut records = Records::new(chunk, at, is_last, self.csv.delimiter);
-        let mut found = ChunkRecords::default();
+        let mut chunk_records = ChunkRecords::default();
         if at.offset_bytes == 0
             && let Some(error) = not_a_text(&self.file, chunk, is_last, true)
         {
-            found.fault = Some(error.into());
-            return found;
+            chunk_records.fault = Some(error.into());
+            return chunk_records;
         }
-        if at.offset_bytes == 0 && !self.find_columns(&mut records, &mut found) {
-            return found;
+        if at.offset_bytes == 0 && !self.find_columns(&mut records, &mut chunk_records) {
+            return chunk_records;
         }
         let mut records = records.of_fields(self.file.layout.get().map(|layout| layout.num_fields));
         let mut numbers = Vec::new();
-        found.used = records.at;
+        chunk_records.used = records.at;
         let mut next = records.number;
         while let Some(step) = records.next() {
             match step {
@@ -191,26 +191,26 @@ impl Split for Splitter {
                         let count = records.count_fields(&chunk[span.start..][..span.length]);
                         records = records.of_fields(count);
                     }
-                    found.spans.push(span);
+                    chunk_records.spans.push(span);
                     numbers.push(number);
                 }
                 Step::Record(..) => {}
                 Step::Misfit(misfit) => {
                     let extent = Some(misfit.extent());
-                    found.fault = Some(Fault { error: self.misfit(&misfit), extent });
+                    chunk_records.fault = Some(Fault { error: self.misfit(&misfit), extent });
                     break;
                 }
             }
-            (found.used, next) = (records.at, records.number);
+            (chunk_records.used, next) = (records.at, records.number);
         }
-        found.numbers = Some(Numbers { of_records: numbers, next });
-        found
+        chunk_records.numbers = Some(Numbers { of_records: numbers, next });
+        chunk_records
     }
 }
 
 impl Splitter {
     /// Finds the columns; returns whether records may follow.
-    fn find_columns(&self, records: &mut Records, found: &mut ChunkRecords) -> bool {
+    fn find_columns(&self, records: &mut Records, chunk_records: &mut ChunkRecords) -> bool {
         let layout = match &self.csv.columns {
             Columns::Unknown => return true,
             Columns::All(count) => Ok(Layout::of_all(*count)),
@@ -224,12 +224,12 @@ impl Splitter {
         };
         match layout {
             Ok(layout) => {
-                // A header whose records are not there yet is read again.
+                // A header is read again if no record follows it yet.
                 let _ = self.file.layout.set(Arc::new(layout));
                 true
             }
             Err(error) => {
-                found.fault = Some(error.into());
+                chunk_records.fault = Some(error.into());
                 false
             }
         }
@@ -250,8 +250,8 @@ impl Splitter {
             .map_err(|misfit| Error::invalid_argument(format!("{}: {misfit}. Correct the header.", position())))?;
         let mut found_fields = Vec::new();
         for (column, name) in names.iter().enumerate() {
-            let mut found = there.iter().enumerate().filter(|(_, other)| *other == name).map(|(field, _)| field);
-            match (found.next(), found.next()) {
+            let mut fields = there.iter().enumerate().filter(|(_, other)| *other == name).map(|(field, _)| field);
+            match (fields.next(), fields.next()) {
                 (Some(field), None) => found_fields.push((field, column)),
                 (None, _) => return Err(no_column(&position(), name, &there)),
                 (Some(_), Some(_)) => {
@@ -272,8 +272,8 @@ impl Splitter {
 fn no_column(position: &str, name: &str, there: &[String]) -> Error {
     let there = there.join(", ");
     Error::invalid_argument(format!(
-        "{position}: the header has no column '{name}', it has {}. Correct the names; if the files have no header, give \
-         header=False and the columns in their order.",
+        "{position}: the header has no column '{name}', only {}. Correct the names; if the files have no header, pass \
+         header=False and the columns in order.",
         excerpt(there.as_bytes())
     ))
 }

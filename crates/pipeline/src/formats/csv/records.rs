@@ -2,9 +2,8 @@
 //!
 //! A quote that is never closed would make one field of the rest of the file. So the fields of a
 //! record must close: a quote ends a field before a delimiter, a line end or the end of the file. A
-//! record with an unclosed field, or a record of several lines whose number of fields differs from
-//! the number of columns, is given up at its first line: the next record begins at the next line
-//! that is valid.
+//! record with an unclosed field, or a record of several lines with the wrong number of fields, is
+//! abandoned at its first line: the next record begins at the next valid line.
 
 use crate::blocks::column::Span;
 use crate::formats::chunks::Extent;
@@ -81,7 +80,7 @@ impl Misfit {
         Extent { num_bytes: self.num_bytes, num_records: self.num_numbers }
     }
 
-    /// The fault and the remedy. `name` gives the words for the number of a line.
+    /// The fault and the remedy. `name` formats the number of a line.
     pub fn text(&self, name: impl Fn(u64) -> String) -> String {
         let named = |line: u64| name(self.number + line);
         let what = match &self.why {
@@ -98,7 +97,7 @@ impl Misfit {
         let (lines, num_bytes) = (self.num_lines, self.num_bytes);
         let lost = match lines {
             1 => format!("1 line ({num_bytes} bytes) is not a record"),
-            lines => format!("{lines} lines ({num_bytes} bytes) are not records, up to the next line that is one"),
+            lines => format!("{lines} lines ({num_bytes} bytes) up to the next record are not records"),
         };
         format!(
             "{what}; {lost}. Put fields with quotes, delimiters or line ends between quotes, and double the quotes inside."
@@ -177,7 +176,7 @@ impl<'a> Records<'a> {
             if quote >= end {
                 return if end < self.chunk.len() || self.is_last { End::At(end) } else { End::More };
             }
-            // A quote inside a field does not open anything; parsing the field refuses it.
+            // A quote inside a field opens nothing; parsing the field rejects it.
             let begins = quote == self.at || self.chunk[quote - 1] == self.delimiter;
             from = match begins {
                 false => quote + 1,
@@ -227,8 +226,7 @@ impl<'a> Records<'a> {
         Why::Open { line: self.lines_in(self.at, quote) }
     }
 
-    /// True if the line at `at` begins a valid record; `None` if the chunk ends before that is
-    /// known.
+    /// True if the line at `at` begins a valid record; `None` if the chunk ends too early.
     fn fits(&mut self) -> Option<bool> {
         match self.end() {
             End::More => None,
@@ -241,7 +239,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Skips the lines up to the next valid one; `None` if the chunk ends before that is known.
+    /// Skips the lines up to the next valid one; `None` if the chunk ends too early.
     #[cold]
     fn misfit(&mut self, why: Why) -> Option<Misfit> {
         let (start, number) = (self.at, self.number);
@@ -313,7 +311,7 @@ mod tests {
     fn split(text: &str, step: usize, (num_fields, most_bytes): (Option<usize>, usize)) -> Vec<(String, u64)> {
         let text = text.as_bytes();
         let (mut start, mut end, mut line) = (0, step.min(text.len()), 0);
-        let mut found = Vec::new();
+        let mut steps = Vec::new();
         loop {
             let position = RecordPosition { offset_bytes: start as u64, record: line };
             let records = Records::new(&text[start..end], position, end == text.len(), b',').of_fields(num_fields);
@@ -322,7 +320,7 @@ mod tests {
             while let Some(step) = records.next() {
                 used = records.at;
                 line = records.number;
-                found.push(match step {
+                steps.push(match step {
                     Step::Record(span, number) => {
                         let bytes = &text[start + span.start..][..span.length];
                         (String::from_utf8_lossy(bytes).into_owned(), number)
@@ -336,9 +334,9 @@ mod tests {
                 at = used;
             }
             if end == text.len() {
-                return found;
+                return steps;
             }
-            start += if found.is_empty() { 0 } else { used };
+            start += if steps.is_empty() { 0 } else { used };
             end = (end + step).min(text.len());
         }
     }
@@ -420,15 +418,15 @@ mod tests {
         assert_eq!(
             text("1,2\n\"a\nb\",\"c\nd\"e\n"),
             format!(
-                "a quote in line 3 opens a field, and the next quote, in line 4, is not followed by a delimiter or a line \
-                 end; 3 lines (13 bytes) are not records, up to the next line that is one. {remedy}"
+                "a quote in line 3 opens a field, and the next quote, in line 4, is not followed by a delimiter or a \
+                 line end; 3 lines (13 bytes) up to the next record are not records. {remedy}"
             )
         );
         assert_eq!(
             text("\"a\nb\",c,d\n1,2"),
             format!(
-                "a record of 2 lines has 3 fields, expected 2; 2 lines (10 bytes) are not records, up to the next line that \
-                 is one. {remedy}"
+                "a record of 2 lines has 3 fields, expected 2; 2 lines (10 bytes) up to the next record are not \
+                 records. {remedy}"
             )
         );
     }
@@ -443,9 +441,9 @@ mod tests {
 
         #[test]
         fn no_line_is_lost_without_a_report(text in "[a,\"\n]{0,30}", fields in prop::option::of(1..4_usize)) {
-            let found = whole(&text, fields);
+            let pieces = whole(&text, fields);
             let is_misfit = |text: &str| text.starts_with('<');
-            let lines: usize = found.iter().map(|(text, _)| {
+            let lines: usize = pieces.iter().map(|(text, _)| {
                 let lines = text.lines().count().max(1);
                 if is_misfit(text) { text.trim_end_matches(">").split_inclusive('\n').count() } else { lines }
             }).sum();

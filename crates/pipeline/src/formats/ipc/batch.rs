@@ -1,4 +1,4 @@
-//! Decodes record batches of Arrow IPC. What they claim is checked before there is room for it.
+//! Decodes record batches of Arrow IPC. Their claims are checked before memory is allocated.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::types::row_bits;
@@ -20,7 +20,7 @@ const PREFIX_BYTES: usize = 8;
 /// Dictionaries by their numbers.
 pub type Dictionaries = HashMap<i64, ArrayRef>;
 
-/// The most bits of a value that is added to a dictionary.
+/// The maximum number of bits of a value that is added to a dictionary.
 const MOST_BITS: u64 = 1 << 16;
 
 /// Adds a null to dictionaries that are complete and have no values: where the struct around it is
@@ -40,7 +40,7 @@ pub struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// The bytes at the place of a message.
+    /// The bytes at the position of a message.
     pub fn new(file: &'a FileProvenance, span: &'a MessageSpan, bytes: Vec<u8>) -> Self {
         Self { file, span, bytes: Buffer::from_vec(bytes) }
     }
@@ -55,8 +55,8 @@ impl<'a> Bytes<'a> {
 
     /// Adds a dictionary.
     pub fn add_dictionary(&self, table: &Table, dictionaries: &mut Dictionaries) -> Result<()> {
-        let found = message(self.file, self.metadata(), self.span.offset)?;
-        let header = found.header_as_dictionary_batch().ok_or_else(|| self.wrong("is not a dictionary"))?;
+        let message = message(self.file, self.metadata(), self.span.offset)?;
+        let header = message.header_as_dictionary_batch().ok_or_else(|| self.wrong("is not a dictionary"))?;
         let values = header.data().ok_or_else(|| self.wrong("is a dictionary without values"))?;
         self.check(&values)?;
         self.guarded(|| read_dictionary(&self.body(), header, &table.schema, dictionaries, &table.version))
@@ -70,8 +70,8 @@ impl<'a> Bytes<'a> {
         roots: &[usize],
         dictionaries: &Dictionaries,
     ) -> Result<RecordBatch> {
-        let found = message(self.file, self.metadata(), self.span.offset)?;
-        let header = found.header_as_record_batch().ok_or_else(|| self.wrong("is not a record batch"))?;
+        let message = message(self.file, self.metadata(), self.span.offset)?;
+        let header = message.header_as_record_batch().ok_or_else(|| self.wrong("is not a record batch"))?;
         self.check(&header)?;
         let rows = self.guarded(|| {
             RecordBatchDecoder::try_new(&self.body(), header, Arc::clone(&table.schema), dictionaries, &table.version)?
@@ -81,11 +81,11 @@ impl<'a> Bytes<'a> {
         })?;
         match rows.num_rows() as u64 == batch.num_rows {
             true => Ok(rows),
-            false => Err(self.wrong("has another number of rows than before")),
+            false => Err(self.wrong("has a different number of rows than before")),
         }
     }
 
-    /// Fails unless all buffers lie in the body, and have no more values than it can hold.
+    /// Fails unless all buffers are inside the body, with no more values than it can contain.
     fn check(&self, header: &Header<'_>) -> Result<()> {
         let body = self.body();
         let times = match header.compression().map(|compression| compression.codec()) {
@@ -98,7 +98,7 @@ impl<'a> Bytes<'a> {
         for buffer in header.buffers().into_iter().flatten() {
             let range = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
             let bytes = range.and_then(|(start, length)| body.get(start..start.checked_add(length)?));
-            let bytes = bytes.ok_or_else(|| self.wrong("has values outside of it"))?;
+            let bytes = bytes.ok_or_else(|| self.wrong("has values outside its bounds"))?;
             let Some(times) = times.filter(|_| !bytes.is_empty()) else { continue };
             let claim = bytes.get(..PREFIX_BYTES).and_then(|prefix| prefix.try_into().ok()).map(i64::from_le_bytes);
             // -1 says that the buffer is not compressed after all.
@@ -107,18 +107,18 @@ impl<'a> Bytes<'a> {
                 .ok_or_else(|| self.wrong("has a compressed buffer without a size"))?;
             let claim = u64::try_from(claim).unwrap_or(0);
             if claim > times.saturating_mul(bytes.len() as u64) {
-                let text = format!("claims {claim} bytes in {} compressed ones", bytes.len());
+                let text = format!("claims {claim} bytes from {} compressed bytes", bytes.len());
                 return Err(self.wrong(&text));
             }
             num_bytes = num_bytes.saturating_add(claim);
         }
         let num_bytes = usize::try_from(num_bytes).unwrap_or(usize::MAX);
         allocate::check(num_bytes).map_err(|refusal| refusal.at(self.file.name.text()))?;
-        // Rows of no column take no buffers, but lists of lengths.
+        // Rows without columns need no buffers.
         let num_values = header.nodes().into_iter().flatten().map(|node| node.length());
         match num_values.chain([header.length()]).all(|count| (0..=i64::from(u32::MAX)).contains(&count)) {
             true => Ok(()),
-            false => Err(self.wrong("claims a number of values that no record batch has")),
+            false => Err(self.wrong("claims an impossible number of values")),
         }
     }
 
@@ -128,12 +128,12 @@ impl<'a> Bytes<'a> {
 
     /// Calls a function of the crate `arrow-ipc`, which may panic at damaged data.
     fn guarded<T>(&self, read: impl FnOnce() -> std::result::Result<T, ArrowError>) -> Result<T> {
-        // What `read` was changing is not used any more after an error.
-        let made = catch_library_panic(read)
+        // After an error, the data that `read` was changing is not used any more.
+        let result = catch_library_panic(read)
             .unwrap_or_else(|text| Err(ArrowError::IpcError(format!("a value is out of range ({text})"))));
-        made.map_err(|error| match error {
+        result.map_err(|error| match error {
             ArrowError::NotYetImplemented(text) => Error::invalid_argument(format!(
-                "{}: it was written in a form that is not supported ({text}). Write it again, with pyarrow for example.",
+                "{}: it uses a feature that is not supported ({text}). Rewrite it, for example with pyarrow.",
                 self.file.name.text()
             )),
             error => self.wrong(&format!("cannot be read: {error}")),

@@ -1,4 +1,4 @@
-//! The messages of Arrow IPC files and streams: where they lie, and what they claim.
+//! The messages of Arrow IPC files and streams: their positions and their claims.
 //!
 //! Source: "Serialization and Interprocess Communication" of Arrow's columnar format.
 
@@ -25,16 +25,16 @@ const END_BYTES: usize = 10;
 const OLD_FEATHER: &[u8] = b"FEA1";
 /// The four bytes before the length of a message, since Arrow 0.15.
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// Bytes that are read at once to find the next message.
+/// The number of bytes that are read at once to find the next message.
 const WINDOW_BYTES: usize = 4096;
-/// The most bytes that a byte of a compressed buffer stands for: a block of zstd that repeats one
-/// byte, and a match of LZ4.
+/// The maximum number of bytes that a compressed byte can expand to: a zstd block that repeats one
+/// byte, or an LZ4 match.
 pub const MOST_TIMES: [u64; 2] = [48 << 10, 256];
-/// The most bytes of metadata of a message.
+/// The maximum number of bytes of metadata of a message.
 const MAX_METADATA_BYTES: u64 = 256 << 20;
 const COPY_AGAIN: &str = "The file is damaged; copy it again.";
 
-/// The place of a message.
+/// The position of a message.
 #[derive(Clone, Debug)]
 pub struct MessageSpan {
     /// Its first byte.
@@ -111,7 +111,7 @@ impl Table {
         let cut = || {
             damaged(
                 file,
-                format!("its {length} bytes do not end with a footer and the mark 'ARROW1', so it is cut short"),
+                format!("its {length} bytes do not end with a footer and the marker 'ARROW1', so it is cut short"),
             )
         };
         let end_at = length.checked_sub(END_BYTES as u64).filter(|at| *at >= MARK_BYTES).ok_or_else(cut)?;
@@ -147,16 +147,16 @@ impl Table {
         let other = || other_content(file, start).unwrap_or_else(|| unknown(file, open));
         let mut walk = Walk { file, open, offset: 0, window: (0, Vec::new()) };
         let (span, bytes) = walk.next()?.ok_or_else(other)?;
-        let is_schema = |bytes: &[u8]| root_as_message(bytes).is_ok_and(|found| found.header_as_schema().is_some());
+        let is_schema = |bytes: &[u8]| root_as_message(bytes).is_ok_and(|message| message.header_as_schema().is_some());
         if !is_schema(&bytes) {
             return Err(other());
         }
-        let found = message(file, &bytes, span.offset)?;
-        let schema = found.header_as_schema().ok_or_else(other)?;
+        let first_message = message(file, &bytes, span.offset)?;
+        let schema = first_message.header_as_schema().ok_or_else(other)?;
         let mut table = Self {
             status: open.status().clone(),
             schema: schema_of(file, schema)?,
-            version: found.version(),
+            version: first_message.version(),
             batches: Vec::new(),
             dictionaries: Vec::new(),
         };
@@ -168,8 +168,8 @@ impl Table {
         Ok(table)
     }
 
-    /// The most rows that a body of so many bytes can hold, if its columns have a bit or more for
-    /// each row.
+    /// The maximum number of rows in a body of this many bytes, if its columns have at least a bit
+    /// per row.
     fn most_rows(&self, body_bytes: u64, is_compressed: bool) -> u64 {
         let times = if is_compressed { 8 * MOST_TIMES[0] } else { 8 };
         body_bytes.saturating_mul(times).checked_div(bits_of(self.schema.fields())).unwrap_or(u64::MAX)
@@ -191,8 +191,7 @@ impl Table {
                 })?;
                 let (is_compressed, num_dictionaries) = (batch.compression().is_some(), self.dictionaries.len());
                 if num_rows > self.most_rows(span.body_bytes, is_compressed) {
-                    let text =
-                        format!("the record batch at byte {at} claims {num_rows} rows, which its values do not fill");
+                    let text = format!("the record batch at byte {at} claims {num_rows} rows, but has fewer values");
                     return Err(damaged(file, text));
                 }
                 if num_rows > 0 {
@@ -203,8 +202,8 @@ impl Table {
             MessageHeader::Schema => Err(refused(
                 file,
                 format!(
-                    "there is a second stream at byte {at}, after the first. Write each to a file of its own, since other \
-                     programs do not read it."
+                    "a second stream starts at byte {at}. Write each stream to its own file, because other programs \
+                     cannot read it."
                 ),
             )),
             other => Err(refused(
@@ -221,26 +220,26 @@ fn read(file: &FileProvenance, open: &OpenFile, at: u64, length: usize) -> Resul
     open.read(at, length).map_err(|error| Error::io(file.name.text(), &error))
 }
 
-/// A message, whose metadata has these bytes.
+/// A message with this metadata.
 pub fn message<'a>(file: &FileProvenance, bytes: &'a [u8], at: u64) -> Result<Message<'a>> {
     root_as_message(bytes).map_err(|error| damaged(file, format!("the message at byte {at} cannot be read: {error}")))
 }
 
 fn schema_of(file: &FileProvenance, schema: arrow_ipc::Schema<'_>) -> Result<SchemaRef> {
     if schema.endianness() != Endianness::Little {
-        let text = "it has the byte order of another machine, expected little endian. Write it again there.";
+        let text = "it is big endian, expected little endian. Rewrite it as little endian.";
         return Err(refused(file, text));
     }
-    let found = try_fb_to_schema(schema).map(Arc::new);
-    found.map_err(|error| match wide_integers::refusal(schema) {
+    let schema_result = try_fb_to_schema(schema).map(Arc::new);
+    schema_result.map_err(|error| match wide_integers::refusal(schema) {
         Some(text) => refused(file, text),
-        None => damaged(file, format!("its columns cannot be read: {error}")),
+        None => damaged(file, format!("its schema cannot be read: {error}")),
     })
 }
 
 /// The span of a message by the footer, and the bytes of its metadata.
 fn message_span(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64) -> Result<(MessageSpan, Vec<u8>)> {
-    let wrong = || damaged(file, "its footer has the place of a message outside of the file");
+    let wrong = || damaged(file, "its footer points to a message outside the file");
     let number = |number: i64| u64::try_from(number).map_err(|_| wrong());
     let (offset, length) = (number(block.offset())?, number(block.metaDataLength().into())?);
     let body_bytes = number(block.bodyLength())?;
@@ -258,21 +257,22 @@ fn message_span(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64)
 /// The error for a file of another kind.
 fn other_content(file: &FileProvenance, start: &[u8]) -> Option<Error> {
     if start.starts_with(OLD_FEATHER) {
-        let text = "it is of Feather's first version, expected the second. Write it again with pyarrow.feather.";
+        let text = "it is a Feather version 1 file, expected version 2. Rewrite it with pyarrow.feather.";
         return Some(refused(file, text));
     }
     if start.starts_with(&CONTINUATION) {
-        let text = "its first message is not the columns of a stream of Arrow. If it is one, it is damaged or cut short; \
-                    copy it again.";
+        let text = "its first message is not the schema of an Arrow stream. If the file is an Arrow stream, it is \
+                    damaged or cut short; copy it again.";
         return Some(refused(file, text));
     }
-    let found = content(start)?;
-    Some(refused(file, format!("it is {found}, expected Arrow IPC. {}", found.unpacked_remedy())))
+    let detected = content(start)?;
+    Some(refused(file, format!("it is {detected}, expected Arrow IPC. {}", detected.unpacked_remedy())))
 }
 
 fn unknown(file: &FileProvenance, open: &OpenFile) -> Error {
     let text = format!(
-        "its {} bytes do not begin with the columns of an Arrow IPC file or stream. Is it one? If it is, copy it again.",
+        "its {} bytes do not start with the schema of an Arrow IPC file or stream. If it is an Arrow file, copy it \
+         again.",
         open.status().len
     );
     refused(file, text)
@@ -289,12 +289,12 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// The next message: its place, and the bytes of its metadata; `None` at the end. Before the
-    /// first one, a file that is not a stream gives `None` too.
+    /// first message, also `None` if the file is not a stream.
     fn next(&mut self) -> Result<Option<(MessageSpan, Vec<u8>)>> {
         let length = self.open.status().len;
         let offset = self.offset;
         if offset == length {
-            // A stream may end without a mark.
+            // A stream may end without a marker.
             return Ok(None);
         }
         let short = |text: &str| {
@@ -317,8 +317,8 @@ impl Walk<'_> {
                 return Err(refused(
                     self.file,
                     format!(
-                        "there are {behind} bytes after the end of the stream, at byte {offset}. Write each stream to a \
-                         file of its own."
+                        "there are {behind} bytes after the end of the stream, at byte {offset}. Write each stream to \
+                         its own file."
                     ),
                 ));
             }
@@ -331,7 +331,7 @@ impl Walk<'_> {
         };
         let bytes = self.bytes(offset + prefix_bytes, metadata_bytes as usize)?;
         let body = match root_as_message(&bytes) {
-            Ok(found) => found.bodyLength(),
+            Ok(message) => message.bodyLength(),
             Err(_) if is_first => return Ok(None),
             Err(error) => {
                 return Err(damaged(self.file, format!("the message at byte {offset} cannot be read: {error}")));
@@ -345,15 +345,15 @@ impl Walk<'_> {
     }
 
     fn bytes(&mut self, at: u64, length: usize) -> Result<Vec<u8>> {
-        let (start, known) = &self.window;
-        let found = at.checked_sub(*start).and_then(|first| known.get(first as usize..)?.get(..length));
-        if let Some(found) = found {
-            return Ok(found.to_vec());
+        let (start, buffer) = &self.window;
+        let buffered = at.checked_sub(*start).and_then(|first| buffer.get(first as usize..)?.get(..length));
+        if let Some(bytes) = buffered {
+            return Ok(bytes.to_vec());
         }
         let rest = usize::try_from(self.open.status().len - at).unwrap_or(usize::MAX);
         let window = read(self.file, self.open, at, length.max(WINDOW_BYTES).min(rest))?;
-        let found = window.get(..length).unwrap_or_default().to_vec();
+        let bytes = window.get(..length).unwrap_or_default().to_vec();
         self.window = (at, window);
-        Ok(found)
+        Ok(bytes)
     }
 }

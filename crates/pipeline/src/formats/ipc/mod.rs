@@ -1,12 +1,12 @@
-//! Arrow IPC files and streams. A record batch is a part of its own: several are read at the same
-//! time.
+//! Arrow IPC files and streams. Each record batch is a separate part, so several are read at the
+//! same time.
 
 mod batch;
 mod messages;
 mod scan;
 
 use crate::blocks::file_provenance::{FileProvenance, RequestedParts};
-use crate::formats::arrow::reader::{ColumnKind, Readers, Wanted, kinds};
+use crate::formats::arrow::reader::{ColumnKind, Readers, TableQuery, kinds};
 use crate::formats::arrow::types::row_bytes;
 use crate::formats::ipc::batch::{Bytes, Dictionaries, fill_empty};
 use crate::formats::ipc::messages::{Batch, MessageSpan, Table};
@@ -19,13 +19,13 @@ use headrace_engine::tensor::allocate;
 use std::io;
 use std::sync::Arc;
 
-/// A compressed batch is estimated to take so many times its bytes.
+/// A compressed batch is estimated to need this many times its size.
 const COMPRESSED_TIMES: u64 = 4;
 
 /// Some columns of Arrow files.
 pub struct Ipc {
     tables: Vec<FileTable>,
-    /// The least bytes of a row.
+    /// The minimum size in bytes of a row.
     row_bytes: usize,
 }
 
@@ -35,8 +35,8 @@ struct FileTable {
 }
 
 /// The columns of a file with their names: the named ones, or all.
-pub fn arrow_columns(file: &FileProvenance, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
-    kinds(file, Table::of(file)?.schema.fields(), wanted)
+pub fn arrow_columns(file: &FileProvenance, names: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
+    kinds(file, Table::of(file)?.schema.fields(), names)
 }
 
 /// The number of rows of each file.
@@ -47,25 +47,26 @@ pub fn arrow_counts(files: &[Arc<FileProvenance>]) -> Result<Vec<u64>> {
 impl Ipc {
     /// Looks at all files, and checks that each has these components. Rows meet all conditions. Also returns the record
     /// batches that have rows, as parts of the files.
-    pub fn new(files: &[Arc<FileProvenance>], wanted: &Wanted) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
+    pub fn new(files: &[Arc<FileProvenance>], query: &TableQuery) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
         let Some(first) = files.first() else { return Ok((Self { tables: Vec::new(), row_bytes: 0 }, Arc::default())) };
         let tables = each(files, |file| {
             let table = Table::of(file)?;
             let fields = table.schema.fields();
-            let readers = Arc::new(Readers::new(file, fields, wanted, first)?);
+            let readers = Arc::new(Readers::new(file, fields, query, first)?);
             Ok(FileTable { table, readers })
         })?;
-        let part = |(file, found): (&Arc<FileProvenance>, &FileTable)| {
+        let part = |(file, file_table): (&Arc<FileProvenance>, &FileTable)| {
             let file = Arc::clone(file);
-            (0..found.table.batches.len()).map(move |part| file.in_part(part)).collect::<Vec<_>>()
+            (0..file_table.table.batches.len()).map(move |part| file.in_part(part)).collect::<Vec<_>>()
         };
         let parts = files.iter().zip(&tables).flat_map(part).collect();
-        Ok((Self { tables, row_bytes: wanted.components.iter().map(row_bytes).sum() }, parts))
+        Ok((Self { tables, row_bytes: query.components.iter().map(row_bytes).sum() }, parts))
     }
 
     fn batch(&self, file: &FileProvenance) -> Result<(&FileTable, &Batch)> {
-        let found = usize::try_from(file.number).ok().and_then(|number| self.tables.get(number));
-        let batch = found.and_then(|found| found.table.batches.get(file.part).map(|batch| (found, batch)));
+        let file_table = usize::try_from(file.number).ok().and_then(|number| self.tables.get(number));
+        let batch =
+            file_table.and_then(|file_table| file_table.table.batches.get(file.part).map(|batch| (file_table, batch)));
         batch.ok_or_else(|| Error::internal(format!("{}: there is no such record batch", file.name.text())))
     }
 }
@@ -96,8 +97,8 @@ impl Format for Ipc {
             Some(begun) => requested(file, &batch.span, begun)?,
             None => {
                 // Of a remote file, no other version than this one is read.
-                let known = file.name.url().map(|_| &table.status);
-                let open = OpenFile::open(file, known)?;
+                let status = file.name.url().map(|_| &table.status);
+                let open = OpenFile::open(file, status)?;
                 check_unchanged(file, &table.status, open.status())?;
                 let bytes = read(file, &open, &batch.span)?;
                 (open, bytes)
@@ -118,7 +119,7 @@ impl Format for Ipc {
     }
 
     fn begin(&self, file: &FileProvenance, _num_bytes: usize) {
-        // What fails here fails again when the record batch is opened.
+        // Errors here occur again when the record batch is opened.
         if file.name.url().is_some()
             && let Ok((FileTable { table, .. }, batch)) = self.batch(file)
             && let Ok((positioned, status)) = file.begin_parts(Some(&table.status)).and_then(|begun| begun.wait())

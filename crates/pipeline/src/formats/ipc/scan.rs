@@ -10,11 +10,11 @@ use arrow_array::RecordBatch;
 use headrace_engine::error::{Error, Lost, Result};
 use std::sync::Arc;
 
-/// Wanted size of a block in bytes.
+/// Target size of a block in bytes.
 pub const BLOCK_BYTES: usize = 512 * 1024;
-/// The most rows of a block.
+/// The maximum number of rows of a block.
 const MAX_ROWS: usize = 32 * 1024;
-/// Blocks of larger batches are copied, since each would keep all of the batch.
+/// Blocks of larger batches are copied, because each would keep the whole batch alive.
 const COPIED_BYTES: usize = 2 * BLOCK_BYTES;
 
 /// A record batch being read.

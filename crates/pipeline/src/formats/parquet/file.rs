@@ -27,7 +27,7 @@ use std::sync::Arc;
 const HEADER_BYTES: usize = 256;
 /// The marks at the ends of Parquet files, and of those with an encrypted footer.
 const MARKS: [&[u8; 4]; 2] = [b"PAR1", b"PARE"];
-/// The least size of a file: two marks and the length of the footer.
+/// The minimum size of a file: two marks and the length of the footer.
 const LEAST_BYTES: u64 = 12;
 /// The bytes after a footer: its length, and a mark.
 const END_BYTES: u64 = 8;
@@ -51,11 +51,10 @@ pub struct OpenFile {
 
 impl OpenFile {
     /// Opens a file. With its status in `known`, the storage of a remote one is not queried for it.
-    pub fn open(file: &FileProvenance, known: Option<&Status>) -> Result<Self> {
-        let opened = file.begin_parts(known)?.wait().map_err(|error| match file.name.url() {
+    pub fn open(file: &FileProvenance, status: Option<&Status>) -> Result<Self> {
+        let opened = file.begin_parts(status)?.wait().map_err(|error| match file.name.url() {
             Some(_) if error.code() == Code::InvalidArgument => Error::invalid_argument(format!(
-                "{}: its storage gives only whole files, expected one that gives parts of them, which tables \
-                 need. Copy the file to this machine.",
+                "{}: its storage serves only whole files, but tables need byte ranges. Copy the file to this machine.",
                 file.name.text()
             )),
             _ => error,
@@ -123,11 +122,13 @@ impl OpenFile {
         let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]);
         match end.checked_sub(length.into()) {
             Some(start) => self.get_bytes(start, length as usize),
-            None => Err(ParquetError::General(format!("it claims {length} bytes, of {} in the file", self.status.len))),
+            None => {
+                Err(ParquetError::General(format!("it claims {length} bytes, but the file has {}", self.status.len)))
+            }
         }
     }
 
-    /// Fails unless the file begins and ends as Parquet files do.
+    /// Fails unless the file has the markers of Parquet at both ends.
     fn check_marks(&self, file: &FileProvenance) -> Result<()> {
         let name = file.name.text();
         let failed = |error: io::Error| Error::io(name, &error);
@@ -145,36 +146,38 @@ impl OpenFile {
         let begins = MARKS.iter().any(|mark| start.starts_with(&mark[..]));
         if self.status.len < LEAST_BYTES || !begins {
             let what = match content(start).filter(|_| !begins) {
-                Some(found)
+                Some(detected)
                     if Codec::of(start) != Codec::Known(headrace_engine::files::compression::Compression::None) =>
                 {
-                    format!("It is {found}. Decompress it first.")
+                    format!("It is {detected}. Decompress it first.")
                 }
-                Some(found) => format!("It is {found}. {}", found.remedy()),
+                Some(detected) => format!("It is {detected}. {}", detected.remedy()),
                 None => "Is it a Parquet file? If it is, copy it again.".to_owned(),
             };
             return Err(Error::invalid_argument(format!(
-                "{name}: it has {} bytes and no mark of Parquet at its beginning, expected 'PAR1'. {what}",
+                "{name}: it has {} bytes, but does not start with the Parquet marker 'PAR1'. {what}",
                 self.status.len
             )));
         }
         if end == MARKS[1] {
             return Err(Error::invalid_argument(format!(
-                "{name}: it is encrypted, expected a plain Parquet file. Decrypt it first: read it with the keys, by pyarrow \
-                 for example, and write it again."
+                "{name}: it is encrypted, expected a plain Parquet file. Decrypt it first: for example, read it with \
+                 pyarrow and the keys, and write it again."
             )));
         }
         match end == MARKS[0] {
             true => Ok(()),
             false => Err(Error::data_loss(format!(
-                "{name}: its {} bytes do not end with the mark 'PAR1' of Parquet. The file is cut short; copy it again.",
+                "{name}: its {} bytes do not end with the Parquet marker 'PAR1'. The file is cut short; copy it \
+                 again.",
                 self.status.len
             ))),
         }
     }
 }
 
-/// The footer, with the kind of structs for an empty list of row groups: fastparquet has none.
+/// The footer, where an empty list of row groups gets the element type struct, which fastparquet
+/// omits.
 fn with_kind_of_groups(footer: Bytes) -> Bytes {
     let mut thrift = Thrift::new(&footer);
     let is_found = thrift.find(ROW_GROUPS).is_some();
@@ -193,20 +196,20 @@ pub fn arrow_metadata(
     footer: Arc<ParquetMetaData>,
     options: ArrowReaderOptions,
 ) -> Result<ArrowReaderMetadata> {
-    let found = guarded(|| ArrowReaderMetadata::try_new(Arc::clone(&footer), options));
-    found.map_err(|error| {
+    let metadata = guarded(|| ArrowReaderMetadata::try_new(Arc::clone(&footer), options));
+    metadata.map_err(|error| {
         let mut pairs = footer.file_metadata().key_value_metadata().into_iter().flatten();
         let schema = pairs.find(|pair| pair.key == ARROW_SCHEMA_META_KEY).and_then(|pair| pair.value.as_deref());
         match schema.and_then(wide_integers::refusal_in_metadata) {
             Some(text) => Error::invalid_argument(format!("{}: {text}", file.name.text())),
-            None => failed(file, "its columns cannot be read", &error),
+            None => failed(file, "its schema cannot be read", &error),
         }
     })
 }
 
 /// Calls a function of the crate `parquet`, which may panic at damaged data.
 pub fn guarded<T>(read: impl FnOnce() -> Parsed<T>) -> Parsed<T> {
-    // What `read` was changing is not used any more after an error.
+    // After an error, the data that `read` was changing is not used any more.
     catch_library_panic(read)
         .unwrap_or_else(|text| Err(ParquetError::General(format!("a value is out of range ({text})"))))
 }
@@ -216,14 +219,14 @@ pub fn failed(file: &FileProvenance, what: &str, error: &ParquetError) -> Error 
     let name = file.name.text();
     let text = match error {
         ParquetError::External(cause) => match cause.downcast_ref::<io::Error>() {
-            Some(error) if error.kind() == ErrorKind::UnexpectedEof => "a part of it lies past the end".to_owned(),
+            Some(error) if error.kind() == ErrorKind::UnexpectedEof => "part of it is past the end".to_owned(),
             Some(error) if error.raw_os_error().is_some() || inner(error).is_some() => return Error::io(name, error),
             _ => cause.to_string(),
         },
         ParquetError::NYI(text) => {
             return Error::invalid_argument(format!(
-                "{name}: {what}: it was written in a form that is not supported ({text}). Write it again, with pyarrow for \
-                 example."
+                "{name}: {what}: it uses a feature that is not supported ({text}). Rewrite it, for example with \
+                 pyarrow."
             ));
         }
         ParquetError::General(text) | ParquetError::EOF(text) | ParquetError::ArrowError(text) => text.clone(),
@@ -241,7 +244,7 @@ pub fn check_unchanged(file: &FileProvenance, was: &Status, is: &Status) -> Resu
     match was.len == is.len && was.version == is.version {
         true => Ok(()),
         false => {
-            let text = format!("it has {} bytes and had {}", is.len, was.len);
+            let text = format!("it has {} bytes, but had {} before", is.len, was.len);
             Err(changed(text).named(file.name.text()))
         }
     }

@@ -1,7 +1,7 @@
 //! The footers of Parquet files: their columns and row groups.
 
 use crate::blocks::file_provenance::FileProvenance;
-use crate::formats::arrow::reader::{ColumnKind, Reader, Readers, Wanted, kinds};
+use crate::formats::arrow::reader::{ColumnKind, Reader, Readers, TableQuery, kinds};
 use crate::formats::arrow::types::field_read_as;
 use crate::formats::parquet::file::{OpenFile, arrow_metadata, failed, guarded};
 use crate::formats::parquet::int96::Int96Columns;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// The most threads that read footers: of local files, and of remote ones.
+/// The maximum number of threads that read footers: of local files, and of remote ones.
 const MAX_THREADS: [usize; 2] = [8, 32];
 /// Limit on the bytes requested when a remote row group is opened, for all columns together, and
 /// the least for each of them.
@@ -37,7 +37,7 @@ pub fn window_bytes(num_columns: usize) -> u64 {
     (WINDOW_BYTES[0] / (num_columns as u64).max(1)).max(WINDOW_BYTES[1])
 }
 
-/// The place of a column of a row group in its file.
+/// The position of a column of a row group in its file.
 pub fn chunk_range(column: &ColumnChunkMetaData) -> Range<u64> {
     let number = |number: i64| u64::try_from(number).unwrap_or(0);
     let start = number(column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset()));
@@ -63,31 +63,31 @@ pub struct RowGroup {
     pub num_rows: u64,
     /// The offset of its first byte.
     pub offset_bytes: u64,
-    /// The bytes of the wanted columns before compression, as the footer says.
+    /// The bytes of the requested columns before compression, according to the footer.
     pub num_bytes: u64,
-    /// The estimated bytes of the largest page of each wanted column, before compression.
+    /// The estimated bytes of the largest page of each requested column, before compression.
     pub page_bytes: u64,
     /// The ranges of a remote file that are requested when the row group is opened.
     pub ranges: Arc<[Range<u64>]>,
 }
 
-/// A footer, and the columns of the file that are wanted.
+/// A footer, and the columns of the file that are requested.
 pub struct Projection {
     /// The footer.
     pub metadata: ArrowReaderMetadata,
-    /// The wanted columns.
+    /// The requested columns.
     pub mask: ProjectionMask,
     /// The readers of the components.
     pub readers: Readers,
-    /// True if the levels of columns without nulls have been looked at, in a row group.
+    /// True if the levels of columns without nulls were examined in a row group.
     are_levels_checked: AtomicBool,
 }
 
 /// The columns of a file: the named ones, or all.
-pub fn parquet_columns(file: &FileProvenance, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
+pub fn parquet_columns(file: &FileProvenance, names: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
     let footer = Arc::new(OpenFile::open(file, None)?.footer(file)?);
     let (_, schema) = schema_of(file, &footer)?;
-    kinds(file, schema.fields(), wanted)
+    kinds(file, schema.fields(), names)
 }
 
 /// The columns of a footer, with the types of Arrow.
@@ -108,11 +108,11 @@ pub fn parquet_counts(files: &[Arc<FileProvenance>]) -> Result<Vec<u64>> {
 
 /// The row groups of files that must have these columns, without those in which no row can meet the
 /// conditions.
-pub fn tables(files: &[Arc<FileProvenance>], wanted: &Wanted) -> Result<Vec<FileTable>> {
+pub fn tables(files: &[Arc<FileProvenance>], query: &TableQuery) -> Result<Vec<FileTable>> {
     let Some(first) = files.first() else { return Ok(Vec::new()) };
     each(files, |file| {
         let open = OpenFile::open(file, None)?;
-        let projection = Projection::of(file, open.footer(file)?, wanted, first)?;
+        let projection = Projection::of(file, open.footer(file)?, query, first)?;
         let mut first_row: u64 = 0;
         let mut groups = Vec::new();
         for (number, group) in projection.footer().row_groups().iter().enumerate() {
@@ -132,7 +132,7 @@ pub fn tables(files: &[Arc<FileProvenance>], wanted: &Wanted) -> Result<Vec<File
 
 fn num_rows(file: &FileProvenance, group: &RowGroupMetaData) -> Result<u64> {
     u64::try_from(group.num_rows()).map_err(|_| {
-        let text = "its footer claims a negative number of rows for a row group. The file is damaged; copy it again.";
+        let text = "its footer claims a negative number of rows in a row group. The file is damaged; copy it again.";
         Error::data_loss(format!("{}: {text}", file.name.text()))
     })
 }
@@ -173,10 +173,15 @@ pub fn each<T: Send>(
 
 impl Projection {
     /// Fails unless the components can be read from the file. `first` is the first of all files.
-    pub fn of(file: &FileProvenance, footer: ParquetMetaData, wanted: &Wanted, first: &FileProvenance) -> Result<Self> {
+    pub fn of(
+        file: &FileProvenance,
+        footer: ParquetMetaData,
+        query: &TableQuery,
+        first: &FileProvenance,
+    ) -> Result<Self> {
         let footer = Arc::new(footer);
         let (int96, seen) = schema_of(file, &footer)?;
-        let readers = Readers::new(file, seen.fields(), wanted, first)?;
+        let readers = Readers::new(file, seen.fields(), query, first)?;
         check_row_sizes(file, &footer, seen.fields(), readers.roots())?;
         let footer = match int96.are_bytes() {
             false => footer,
@@ -198,7 +203,7 @@ impl Projection {
         Ok(Self { metadata, mask, readers, are_levels_checked: AtomicBool::new(false) })
     }
 
-    /// True until a row group has shown that columns without nulls have no levels of them.
+    /// True until a row group proves that columns without nulls have no levels.
     pub fn must_check_levels(&self) -> bool {
         !self.are_levels_checked.load(Ordering::Relaxed)
     }
@@ -219,15 +224,15 @@ impl Projection {
         self.metadata.metadata()
     }
 
-    /// The memory that it takes, in bytes.
+    /// The memory that it uses, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.footer().memory_size()
     }
 
-    /// The ranges of the wanted columns of a row group, up to a limit for all of them.
+    /// The ranges of the requested columns of a row group, up to a limit for all of them.
     fn first_ranges(&self, group: &RowGroupMetaData) -> Arc<[Range<u64>]> {
-        let wanted = (0..group.num_columns()).filter(|leaf| self.mask.leaf_included(*leaf));
-        let mut ranges: Vec<_> = wanted.map(|leaf| chunk_range(group.column(leaf))).collect();
+        let leaves = (0..group.num_columns()).filter(|leaf| self.mask.leaf_included(*leaf));
+        let mut ranges: Vec<_> = leaves.map(|leaf| chunk_range(group.column(leaf))).collect();
         let most = window_bytes(ranges.len());
         ranges.iter_mut().for_each(|range| range.end = range.end.min(range.start.saturating_add(most)));
         ranges.sort_unstable_by_key(|range| range.start);
@@ -236,14 +241,14 @@ impl Projection {
         ranges.chunk_by(is_near).map(joined).collect()
     }
 
-    /// The estimated bytes of the largest page of each wanted column, before compression.
+    /// The estimated bytes of the largest page of each requested column, before compression.
     fn page_bytes(&self, group: &RowGroupMetaData) -> u64 {
-        let wanted = (0..group.num_columns()).filter(|leaf| self.mask.leaf_included(*leaf));
-        wanted.map(|leaf| page_bytes(group.column(leaf))).fold(0, u64::saturating_add)
+        let leaves = (0..group.num_columns()).filter(|leaf| self.mask.leaf_included(*leaf));
+        leaves.map(|leaf| page_bytes(group.column(leaf))).fold(0, u64::saturating_add)
     }
 
-    /// The offset of the first byte of a row group, and the bytes of the wanted columns before
-    /// compression. Fails if they lie outside of the file, or cannot be decompressed.
+    /// The offset of the first byte of a row group, and the bytes of the requested columns before
+    /// compression. Fails if they are outside the file, or cannot be decompressed.
     fn extent(&self, file: &FileProvenance, group: &RowGroupMetaData, number: usize) -> Result<(u64, u64)> {
         let (mut offset_bytes, mut num_bytes) = (u64::MAX, 0_u64);
         for (leaf, chunk) in group.columns().iter().enumerate() {
@@ -254,8 +259,8 @@ impl Projection {
                 || format!("{}: row group {number}: the column '{}'", file.name.text(), chunk.column_path().string());
             if matches!(chunk.compression(), Compression::LZO) {
                 return Err(Error::invalid_argument(format!(
-                    "{}: it is compressed with LZO, expected snappy, gzip, zstd, brotli or lz4. Write the file again, \
-                     or omit the column, with columns=[...].",
+                    "{}: it is compressed with LZO, expected snappy, gzip, zstd, brotli or lz4. Rewrite the file, or \
+                     omit the column with columns=[...].",
                     at()
                 )));
             }
@@ -263,7 +268,7 @@ impl Projection {
             let sizes = [start, chunk.compressed_size(), chunk.uncompressed_size()];
             let [Ok(start), Ok(_), Ok(uncompressed)] = sizes.map(u64::try_from) else {
                 return Err(Error::data_loss(format!(
-                    "{}: its footer has a size or an offset below 0. The file is damaged; copy it again.",
+                    "{}: its footer has a negative size or offset. The file is damaged; copy it again.",
                     at()
                 )));
             };
@@ -289,7 +294,7 @@ fn leaves(schema: &SchemaDescriptor, readers: &Readers) -> ProjectionMask {
         let parts = column.path().parts();
         readers.iter().any(|reader: &Reader| {
             let mut rest = parts.iter().skip(1);
-            // The names of lists stand between those of fields.
+            // The names of lists are between the names of fields.
             reader.root() == Some(schema.get_column_root_idx(leaf))
                 && reader.path().iter().all(|name| rest.any(|part| part == name))
         })

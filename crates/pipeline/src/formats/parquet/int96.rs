@@ -1,7 +1,7 @@
 //! Timestamps of 96 bits, which Spark and Hive write: nanoseconds of a day, and the day.
 //!
-//! The crate `parquet` reads them as 64 bits, which wrap or lose digits. Here they are read as their
-//! bytes, and each component makes times of them, exactly or not at all.
+//! The crate `parquet` reads them as 64 bits, which wrap or lose digits. Here they are read as
+//! bytes, and each component converts them to times, exactly or not at all.
 //!
 //! Source: `INT96` in "Types" of Parquet's specification; the layout is that of Impala.
 
@@ -13,12 +13,12 @@ use parquet::basic::Type;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use std::sync::Arc;
 
-/// The columns of a file, of which some are such timestamps.
+/// The columns of a file, some of which are such timestamps.
 pub struct Int96Columns {
     /// For each column of Parquet, in order, true if it is one.
     leaves: Vec<bool>,
-    /// True if they are read as nanoseconds of 64 bits. fastparquet makes them of such, so they fit, and
-    /// has bytes after them that are no values.
+    /// True if they are read as nanoseconds of 64 bits. fastparquet writes such times, so they fit;
+    /// its pages have extra bytes after the values.
     are_of_64_bits: bool,
 }
 
@@ -35,8 +35,8 @@ impl Int96Columns {
         self.leaves.contains(&true) && !self.are_of_64_bits
     }
 
-    /// The columns as programs see them: microseconds, of which 64 bits hold all years, unless a
-    /// program of Arrow has written what they were.
+    /// The columns as programs see them: microseconds, which fit all years into 64 bits, unless an
+    /// Arrow program recorded the original type.
     pub fn seen(&self, schema: &Schema, footer: &ParquetMetaData) -> Schema {
         let mut pairs = footer.file_metadata().key_value_metadata().into_iter().flatten();
         match pairs.any(|pair| pair.key == ARROW_SCHEMA_META_KEY) {

@@ -1,5 +1,5 @@
-//! The levels of columns, which tell where nulls are. A footer says by one bit whether a column has
-//! them, so pages are checked for them.
+//! The levels of columns, which mark nulls. A single bit of the footer decides whether a column has
+//! them, so pages are checked.
 //!
 //! Source: "Data Pages" and the Thrift definition of `PageHeader` in the Parquet format.
 
@@ -14,7 +14,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 use std::sync::Arc;
 
-/// The bytes before the levels of a page of the first version, which say how long they are.
+/// The bytes before the levels of a version 1 page, which contain their length.
 const LENGTH_BYTES: usize = 4;
 /// The widest indices into a dictionary, in bits.
 const MOST_BITS: u8 = 32;
@@ -22,14 +22,14 @@ const MOST_BITS: u8 = 32;
 /// Columns whose first pages are searched for levels.
 #[derive(Debug, Default)]
 pub struct LevelCheck {
-    /// Columns without nulls and lists by the footer.
+    /// Columns without nulls and lists, according to the footer.
     required: Vec<usize>,
     /// Columns without nulls by their statistics, and their numbers in batches.
     whole: Vec<(usize, usize)>,
 }
 
 impl LevelCheck {
-    /// The columns of a row group, of those that are read.
+    /// The columns of a row group that are read.
     pub fn of(mask: &ProjectionMask, group: &RowGroupMetaData) -> Self {
         let mut check = Self::default();
         let mut roots: Vec<usize> = Vec::new();
@@ -42,7 +42,7 @@ impl LevelCheck {
             }
             let num_nulls = chunk.statistics().and_then(|statistics| statistics.null_count_opt());
             match (descriptor.max_def_level(), descriptor.max_rep_level()) {
-                // Headers of pages tell of numbers that no dictionary has.
+                // Page headers may contain numbers that are in no dictionary.
                 (0, 0)
                     if descriptor.physical_type() == Type::BYTE_ARRAY || chunk.dictionary_page_offset().is_some() =>
                 {
@@ -57,7 +57,7 @@ impl LevelCheck {
         check
     }
 
-    /// The first column whose pages have levels of nulls, though the footer says that it has none.
+    /// The first column whose pages have levels, although it has no nulls according to the footer.
     pub fn column_with_levels(&self, pages: &Pages, group: &RowGroupMetaData) -> Option<usize> {
         let has_levels = |page: &FirstPage| page.has_levels() && !page.has_values_alone();
         let is_wrong = |leaf: &usize| first_page(pages, group, *leaf).is_some_and(|page| has_levels(&page));
@@ -89,7 +89,7 @@ struct FirstPage {
 }
 
 impl FirstPage {
-    /// The first page of a column without lists; `None` if its header tells of its levels.
+    /// The first page of a column without lists; `None` if its header describes its levels.
     fn read(pages: &Pages, chunk: &ColumnChunkMetaData, num_rows: usize) -> Parsed<Option<Self>> {
         let mut reader = SerializedPageReader::new(Arc::new(pages.clone()), chunk, num_rows, None)?;
         while reader.peek_next_page()?.is_some_and(|page| page.is_dict) {
@@ -104,14 +104,14 @@ impl FirstPage {
         })
     }
 
-    /// True if it begins with levels of a bit each.
+    /// True if it begins with one-bit levels.
     fn has_levels(&self) -> bool {
         let Some((length, rest)) = self.bytes.split_first_chunk::<LENGTH_BYTES>() else { return false };
         let length = u32::from_le_bytes(*length) as usize;
         rest.get(..length).is_some_and(|levels| are_runs(levels, 1, self.num_values))
     }
 
-    /// True if it is nothing but its values, one for each row; false where that cannot be told.
+    /// True if it contains only its values, one for each row; false if that is unknown.
     fn has_values_alone(&self) -> bool {
         match (self.encoding, self.kind) {
             (Encoding::PLAIN, Type::BYTE_ARRAY) => are_texts(&self.bytes, self.num_values),
@@ -124,8 +124,8 @@ impl FirstPage {
     }
 }
 
-/// True if bytes are runs of so many values of some bits each, and nothing else. The last run may have
-/// up to 7 values more, unless it repeats one value.
+/// True if bytes are runs of this many values of some bits each, and nothing else. The last run may
+/// have up to 7 values more, unless it repeats one value.
 fn are_runs(mut bytes: &[u8], bits: u8, num_values: usize) -> bool {
     let mut count: usize = 0;
     let mut most_more = 0;
@@ -148,7 +148,7 @@ fn are_runs(mut bytes: &[u8], bits: u8, num_values: usize) -> bool {
     bytes.is_empty() && (num_values..=num_values + most_more).contains(&count)
 }
 
-/// True if bytes are so many texts, each with its length before it, and nothing else.
+/// True if bytes are this many texts, each with its length before it, and nothing else.
 fn are_texts(mut bytes: &[u8], num_values: usize) -> bool {
     for _ in 0..num_values {
         let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return false };

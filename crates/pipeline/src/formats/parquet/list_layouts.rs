@@ -1,5 +1,5 @@
-//! Schemas of older layouts, as those that are read: lists in three levels, as programs write them
-//! now, and timestamps of 96 bits as bytes.
+//! Converts schemas of older layouts: lists get three levels, as programs write them now, and
+//! 96-bit timestamps become bytes.
 //!
 //! A list of two levels has its repeated field as its element. Written as one of three levels, with
 //! a required element, it has the same levels of definition and repetition, so no value changes.
@@ -25,7 +25,7 @@ pub fn int96_as_bytes(footer: ParquetMetaData) -> Parsed<ParquetMetaData> {
     with_schema(footer, Leaves::Int96AsBytes)
 }
 
-/// What becomes of the types of single values.
+/// How the types of single values are converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Leaves {
     AsTheyAre,
@@ -35,8 +35,8 @@ enum Leaves {
 fn with_schema(footer: ParquetMetaData, leaves: Leaves) -> Parsed<ParquetMetaData> {
     let file = footer.file_metadata();
     let root = file.schema_descr().root_schema_ptr();
-    let made = converted(&root, root.name(), None, leaves)?;
-    if made == root {
+    let root_type = converted(&root, root.name(), None, leaves)?;
+    if root_type == root {
         return Ok(footer);
     }
     let file = FileMetaData::new(
@@ -44,7 +44,7 @@ fn with_schema(footer: ParquetMetaData, leaves: Leaves) -> Parsed<ParquetMetaDat
         file.num_rows(),
         file.created_by().map(ToOwned::to_owned),
         file.key_value_metadata().cloned(),
-        Arc::new(SchemaDescriptor::new(made)),
+        Arc::new(SchemaDescriptor::new(root_type)),
         file.column_orders().cloned(),
     );
     let groups = ParquetMetaDataBuilder::new_from_metadata(footer).take_row_groups();
@@ -55,13 +55,13 @@ fn with_schema(footer: ParquetMetaData, leaves: Leaves) -> Parsed<ParquetMetaDat
 fn converted(kind: &TypePtr, name: &str, repetition: Option<Repetition>, leaves: Leaves) -> Parsed<TypePtr> {
     let info = kind.get_basic_info();
     let own = info.has_repetition().then(|| info.repetition());
-    let given = repetition.or(own);
+    let repetition = repetition.or(own);
     let id = info.has_id().then(|| info.id());
     let Type::GroupType { fields, .. } = kind.as_ref() else {
         let is_same = leaves == Leaves::AsTheyAre || kind.get_physical_type() != Physical::INT96;
-        return match name == kind.name() && given == own && is_same {
+        return match name == kind.name() && repetition == own && is_same {
             true => Ok(Arc::clone(kind)),
-            false => primitive(kind, name, given, leaves),
+            false => primitive(kind, name, repetition, leaves),
         };
     };
     let fields = match &fields[..] {
@@ -72,15 +72,15 @@ fn converted(kind: &TypePtr, name: &str, repetition: Option<Repetition>, leaves:
         }
         fields => fields.iter().map(|field| converted(field, field.name(), None, leaves)).collect::<Parsed<_>>()?,
     };
-    let mut made = Type::group_type_builder(name)
+    let mut builder = Type::group_type_builder(name)
         .with_converted_type(info.converted_type())
         .with_logical_type(info.logical_type_ref().cloned())
         .with_fields(fields)
         .with_id(id);
-    if let Some(repetition) = given {
-        made = made.with_repetition(repetition);
+    if let Some(repetition) = repetition {
+        builder = builder.with_repetition(repetition);
     }
-    Ok(Arc::new(made.build()?))
+    Ok(Arc::new(builder.build()?))
 }
 
 fn primitive(kind: &Type, name: &str, repetition: Option<Repetition>, leaves: Leaves) -> Parsed<TypePtr> {
@@ -91,7 +91,7 @@ fn primitive(kind: &Type, name: &str, repetition: Option<Repetition>, leaves: Le
         (Leaves::Int96AsBytes, Physical::INT96) => (Physical::FIXED_LEN_BYTE_ARRAY, INT96_BYTES),
         (_, other) => (*other, *type_length),
     };
-    let made = Type::primitive_type_builder(name, physical)
+    let builder = Type::primitive_type_builder(name, physical)
         .with_repetition(repetition.unwrap_or(Repetition::REQUIRED))
         .with_converted_type(basic_info.converted_type())
         .with_logical_type(basic_info.logical_type_ref().cloned())
@@ -99,7 +99,7 @@ fn primitive(kind: &Type, name: &str, repetition: Option<Repetition>, leaves: Le
         .with_scale(*scale)
         .with_precision(*precision)
         .with_id(basic_info.has_id().then(|| basic_info.id()));
-    Ok(Arc::new(made.build()?))
+    Ok(Arc::new(builder.build()?))
 }
 
 /// True if the repeated field of a list is its element, so that the list has two levels.

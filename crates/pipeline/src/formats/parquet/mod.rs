@@ -1,5 +1,5 @@
-//! Parquet files. A row group is a part of its own: several are read at the same time, each from
-//! its beginning to its end.
+//! Parquet files. Each row group is a separate part, so several are read at the same time, each
+//! from beginning to end.
 
 mod counts;
 mod encryption;
@@ -19,7 +19,7 @@ mod thrift;
 pub use footers::{parquet_columns, parquet_counts};
 
 use crate::blocks::file_provenance::{FileProvenance, RequestedParts};
-use crate::formats::arrow::reader::Wanted;
+use crate::formats::arrow::reader::TableQuery;
 use crate::formats::arrow::types::row_bytes;
 use crate::formats::parquet::file::{OpenFile, check_unchanged};
 use crate::formats::parquet::footers::{FileTable, Projection, RowGroup, tables};
@@ -31,7 +31,7 @@ use headrace_engine::sync::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Wanted size of a block in bytes.
+/// Target size of a block in bytes.
 const BLOCK_BYTES: usize = 512 * 1024;
 /// The size of a page that writers keep to, in bytes before compression, and the number of values
 /// after which they look at it. So a page of large values is larger.
@@ -42,7 +42,7 @@ const FOOTERS_BYTES: usize = 16 << 20;
 
 /// Some columns of Parquet files, each with these row groups.
 pub struct Parquet {
-    wanted: Wanted,
+    query: TableQuery,
     first: Option<Arc<FileProvenance>>,
     tables: Vec<FileTable>,
     /// The footers that were used last, by the numbers of their files; the last one is the last.
@@ -53,35 +53,35 @@ impl Parquet {
     /// Reads the footers of all files, and checks that each has these components. Rows meet
     /// all conditions. Also returns the
     /// row groups that have rows, as parts of the files.
-    pub fn new(files: &[Arc<FileProvenance>], wanted: Wanted) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
-        let tables = tables(files, &wanted)?;
+    pub fn new(files: &[Arc<FileProvenance>], query: TableQuery) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
+        let tables = tables(files, &query)?;
         let part = |(file, table): (&Arc<FileProvenance>, &FileTable)| {
             let file = Arc::clone(file);
             (0..table.groups.len()).map(move |part| file.in_part(part)).collect::<Vec<_>>()
         };
         let parts = files.iter().zip(&tables).flat_map(part).collect();
         let first = files.first().cloned();
-        Ok((Self { wanted, first, tables, footers: Mutex::default() }, parts))
+        Ok((Self { query, first, tables, footers: Mutex::default() }, parts))
     }
 
     fn group(&self, file: &FileProvenance) -> Result<(&FileTable, &RowGroup)> {
         let table = usize::try_from(file.number).ok().and_then(|number| self.tables.get(number));
-        let found = table.and_then(|table| table.groups.get(file.part).map(|group| (table, group)));
-        found.ok_or_else(|| Error::internal(format!("{}: there is no such row group", file.name.text())))
+        let group = table.and_then(|table| table.groups.get(file.part).map(|group| (table, group)));
+        group.ok_or_else(|| Error::internal(format!("{}: there is no such row group", file.name.text())))
     }
 
     /// The footer of an open file, which may be known already.
     fn projection(&self, file: &FileProvenance, open: &OpenFile) -> Result<Arc<Projection>> {
-        let known = {
+        let kept = {
             let mut footers = self.footers.lock();
             let position = footers.iter().position(|(number, _)| *number == file.number);
-            position.and_then(|position| footers.remove(position)).inspect(|found| footers.push_back(found.clone()))
+            position.and_then(|position| footers.remove(position)).inspect(|footer| footers.push_back(footer.clone()))
         };
-        if let Some((_, projection)) = known {
+        if let Some((_, projection)) = kept {
             return Ok(projection);
         }
         let first = self.first.as_deref().unwrap_or(file);
-        let projection = Arc::new(Projection::of(file, open.footer(file)?, &self.wanted, first)?);
+        let projection = Arc::new(Projection::of(file, open.footer(file)?, &self.query, first)?);
         let mut footers = self.footers.lock();
         footers.push_back((file.number, Arc::clone(&projection)));
         let mut num_bytes: usize = footers.iter().map(|(_, footer)| footer.memory_bytes()).sum();
@@ -101,8 +101,8 @@ impl Format for Parquet {
             Some(RequestedParts { file, status, coming }) => (OpenFile::new(file, status), Some(coming)),
             None => {
                 // Of a remote file, no other version than this one is read.
-                let known = file.name.url().map(|_| &table.status);
-                let open = OpenFile::open(file, known)?;
+                let status = file.name.url().map(|_| &table.status);
+                let open = OpenFile::open(file, status)?;
                 let coming = open.positioned().begin(group.ranges.iter().cloned());
                 (open, coming)
             }
@@ -115,12 +115,12 @@ impl Format for Parquet {
             Some(coming) => pages.with(&group.ranges, coming)?,
             None => pages,
         };
-        let least_bytes = self.wanted.components.iter().map(row_bytes).sum();
+        let least_bytes = self.query.components.iter().map(row_bytes).sum();
         Ok(Box::new(RowGroupScan::new(file, (open, pages), projection, least_bytes, group.clone(), at)?))
     }
 
     fn begin(&self, file: &FileProvenance, _num_bytes: usize) {
-        // What fails here fails again when the row group is opened.
+        // Errors here occur again when the row group is opened.
         if file.name.url().is_some()
             && let Ok((table, group)) = self.group(file)
             && let Ok((positioned, status)) = file.begin_parts(Some(&table.status)).and_then(|begun| begun.wait())
@@ -134,7 +134,8 @@ impl Format for Parquet {
         BLOCK_BYTES
     }
 
-    /// A page or a dictionary of each column; of a remote file what is requested at once, too.
+    /// A page or a dictionary of each column; for a remote file, also the bytes that are requested
+    /// at once.
     fn open_bytes(&self, file: &FileProvenance) -> usize {
         let Ok((_, group)) = self.group(file) else { return 0 };
         let requested = group.ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.end - range.start));

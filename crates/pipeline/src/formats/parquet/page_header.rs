@@ -1,4 +1,4 @@
-//! The claims of headers of pages, which are compared with what the footer says of their columns.
+//! The claims of page headers, which are compared with the footer.
 //!
 //! Source: the Thrift definition of `PageHeader` in the Parquet format.
 
@@ -14,9 +14,9 @@ const DICTIONARY_PAGE: i64 = 7;
 const DATA_PAGE_V2: i64 = 8;
 /// The number of the encoding `PLAIN`.
 const PLAIN: u64 = 0;
-/// The least bytes of levels: their length, and a run of one value.
+/// The minimum size in bytes of levels: their length, and a run of one value.
 const LEVELS_BYTES: u64 = 4 + 2;
-/// The most bytes of levels, besides half a byte for each.
+/// The maximum number of bytes of levels, besides half a byte for each.
 const MOST_LEVELS_BYTES: u64 = 64;
 
 /// The kind of a page.
@@ -105,12 +105,12 @@ impl Claims {
 pub struct Expected {
     pub num_bytes: u64,
     pub num_values: u64,
-    /// The bits of a value, of a type of one length.
+    /// The bits of a value, of a type of equal length.
     value_bits: Option<u64>,
     is_compressed: bool,
     has_nulls: bool,
     has_lists: bool,
-    /// True if statistics say that there are no nulls.
+    /// True if there are no nulls according to the statistics.
     is_known_without_nulls: bool,
 }
 
@@ -143,11 +143,12 @@ impl Expected {
         let Claims { kind, num_bytes, num_values, num_nulls, .. } = *claims;
         let [definition, repetition] = claims.levels_bytes;
         if kind == PageKind::Two && (definition > 0 && !self.has_nulls || repetition > 0 && !self.has_lists) {
-            return Some("a page has levels, of a column that has neither nulls nor lists by its footer".to_owned());
+            return Some("a page has levels, but according to the footer its column has no nulls or lists".to_owned());
         }
         if !self.is_compressed && num_bytes != claims.num_stored_bytes {
             return Some(format!(
-                "a page claims {} bytes, and {num_bytes} before compression, of a column that is not compressed by its footer",
+                "a page claims {} bytes, and {num_bytes} before compression, but according to the footer its column \
+                 is not compressed",
                 claims.num_stored_bytes
             ));
         }

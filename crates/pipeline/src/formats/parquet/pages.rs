@@ -1,5 +1,5 @@
-//! The pages of a row group. Their headers are checked before the crate `parquet` makes room for
-//! what they claim.
+//! The pages of a row group. Their headers are checked before the crate `parquet` allocates memory
+//! for them.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::parquet::file::{OpenFile, Parsed, failed};
@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Bytes read at a time for a header.
 const HEADER_BYTES: usize = 256;
-/// The most bytes of a header: it may have texts, as statistics.
+/// The maximum number of bytes of a header: it may have texts, as statistics.
 const MAX_HEADER_BYTES: usize = 16 << 20;
-/// A page of at most this size may be larger than the footer says of its column.
+/// A page of at most this size may be larger than its column in the footer.
 const SMALL_BYTES: u64 = 16 << 20;
 
 /// The pages of a row group in an open file.
@@ -32,7 +32,7 @@ const SMALL_BYTES: u64 = 16 << 20;
 pub struct Pages {
     file: Arc<FileProvenance>,
     open: OpenFile,
-    /// The place of each column, and what the footer says of its pages.
+    /// The position of each column, and its pages according to the footer.
     chunks: Arc<[Chunk]>,
     /// The parts of a remote file that were read last, at most two for each column.
     parts: Arc<Mutex<VecDeque<Part>>>,
@@ -56,7 +56,7 @@ struct Chunk {
 }
 
 impl Pages {
-    /// The pages of this row group, of which so many columns are wanted.
+    /// The pages of this row group, of which this many columns are requested.
     pub fn new(file: &Arc<FileProvenance>, open: &OpenFile, group: &RowGroupMetaData, num_columns: usize) -> Self {
         let chunk = |column: &ColumnChunkMetaData| Chunk {
             range: chunk_range(column),
@@ -102,12 +102,12 @@ impl Pages {
             return self.open.read(start, length).map(Into::into);
         }
         let end = start.saturating_add(length as u64);
-        let found = |part: &Part| part.range.start <= start && end <= part.range.end;
-        let known = self.parts.lock().iter().find(|part| found(part)).map(|part| {
+        let contains = |part: &Part| part.range.start <= start && end <= part.range.end;
+        let bytes = self.parts.lock().iter().find(|part| contains(part)).map(|part| {
             let first = (start - part.range.start) as usize;
             part.bytes.slice(first..first + length)
         });
-        if let Some(bytes) = known {
+        if let Some(bytes) = bytes {
             return Ok(bytes);
         }
         let chunk = self.chunks.iter().find(|chunk| chunk.range.contains(&start));
@@ -132,7 +132,7 @@ impl Pages {
                 return Ok(bytes);
             }
             if length == most {
-                let text = "the header of a page does not end within its column";
+                let text = "the header of a page extends past its column";
                 return Err(io::Error::new(ErrorKind::InvalidData, text));
             }
             length = most.min(4 * length);
@@ -141,13 +141,13 @@ impl Pages {
 
     /// Fails if the header at `offset` claims more than its column can have.
     fn check(&self, header: &[u8], offset: u64) -> io::Result<()> {
-        // What cannot be parsed is refused when it is read.
+        // Unparsable headers are rejected when they are read.
         let Some(claims) = Claims::of(header) else { return Ok(()) };
         let Some(chunk) = self.chunks.iter().find(|chunk| chunk.range.contains(&offset)) else { return Ok(()) };
         if claims.num_bytes > chunk.expected.num_bytes.max(SMALL_BYTES) {
             return Err(io::Error::new(
                 ErrorKind::InvalidData,
-                format!("a page claims {} bytes, of {} of its column", claims.num_bytes, chunk.expected.num_bytes),
+                format!("a page claims {} bytes, but its column has {}", claims.num_bytes, chunk.expected.num_bytes),
             ));
         }
         let is_dictionary = claims.kind == PageKind::Dictionary;

@@ -17,9 +17,9 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use parquet::errors::ParquetError;
 use std::sync::Arc;
 
-/// The most rows of a block.
+/// The maximum number of rows of a block.
 const MAX_ROWS: u64 = 32 * 1024;
-/// A block so many times as large as wanted makes those after it smaller.
+/// A block this many times larger than requested makes later blocks smaller.
 const MOST_TIMES: usize = 2;
 
 /// A row group being read.
@@ -36,7 +36,7 @@ pub struct RowGroupScan {
     reader: Option<ParquetRecordBatchReader>,
     /// The average size of a row, by the footer.
     row_bytes: u64,
-    /// The wanted size of a block, and the number of rows that are read at a time.
+    /// The target size of a block, and the number of rows that are read at a time.
     block_bytes: usize,
     block_rows: u64,
     /// Rows that were read: those from the next one on.
@@ -107,7 +107,7 @@ impl RowGroupScan {
             },
             Ok(Some(_)) => Err(self.damaged(self.next_row, &miscounted(self.group.num_rows))),
             Ok(None) => {
-                let text = format!("it ends here, expected {} rows, as its footer says", self.group.num_rows);
+                let text = format!("it ends here, but its footer claims {} rows", self.group.num_rows);
                 let at = self.short_column().map(|path| format!("the column '{path}': ")).unwrap_or_default();
                 self.lost = Some(rest);
                 let error = self.damage(self.next_row, &at, &ParquetError::General(text));
@@ -127,7 +127,7 @@ impl RowGroupScan {
             let most = MOST_TIMES * self.block_bytes;
             let (num_bytes, num_rows) = (rows.get_array_memory_size(), rows.num_rows().max(1));
             if num_bytes > most && self.block_rows > 1 {
-                // Strings that a dictionary holds once take more than the footer tells.
+                // Strings from a dictionary need more memory than the footer suggests.
                 let most_rows = (self.block_bytes / (num_bytes / num_rows).max(1)) as u64;
                 self.block_rows = most_rows.clamp(1, self.block_rows);
                 return Ok(Some(rows.clone()));
@@ -137,7 +137,7 @@ impl RowGroupScan {
         Ok(rows)
     }
 
-    /// The error for rows with nulls, or without, where the pages of a column say otherwise.
+    /// The error for a column whose pages and footer disagree about nulls.
     fn wrong_levels(&self, rows: &RecordBatch) -> Option<Error> {
         let footer = self.projection.footer();
         let group = footer.row_group(self.group.number);
@@ -147,12 +147,12 @@ impl RowGroupScan {
         };
         if self.projection.must_check_levels() {
             if let Some(leaf) = self.levels.column_with_levels(&self.pages, group) {
-                return Some(error(leaf, "its pages say which values are null, and its footer that none is"));
+                return Some(error(leaf, "its pages mark nulls, but its footer allows none"));
             }
             self.projection.levels_are_checked();
         }
         let leaf = self.levels.column_without_levels(rows, &self.pages, group)?;
-        Some(error(leaf, "its footer says that some values may be null, and its pages do not say which"))
+        Some(error(leaf, "its footer allows nulls, but its pages do not mark them"))
     }
 
     /// The rows before the first one that cannot be read; its error if there are none.
@@ -167,7 +167,7 @@ impl RowGroupScan {
             count
         };
         let num_good = count(&self.projection.mask);
-        // A single column that fails there is named.
+        // If a single column fails there, the error names it.
         let schema = self.projection.footer().file_metadata().schema_descr();
         let is_bad = |leaf: &usize| {
             self.projection.mask.leaf_included(*leaf)
@@ -231,8 +231,9 @@ impl RowGroupScan {
     fn encrypted(&self, leaf: usize) -> Error {
         let path = self.projection.footer().file_metadata().schema_descr().column(leaf).path().string();
         Error::invalid_argument(format!(
-            "{}: row group {}: the column '{path}': it is encrypted, expected a plain column. Name the other columns \
-             in columns, or decrypt it first: read the file with the keys, by pyarrow for example, and write it again.",
+            "{}: row group {}: the column '{path}': it is encrypted, expected a plain column. List only the other \
+             columns in columns, or decrypt it first: for example, read the file with pyarrow and the keys, and write \
+             it again.",
             self.file.name.text(),
             self.group.number
         ))
@@ -271,7 +272,7 @@ fn block_rows(block_bytes: usize, row_bytes: u64) -> u64 {
 }
 
 fn miscounted(num_rows: u64) -> ParquetError {
-    ParquetError::General(format!("there are more rows than the {num_rows} that its footer says"))
+    ParquetError::General(format!("it has more rows than the {num_rows} that its footer claims"))
 }
 
 impl Scan for RowGroupScan {

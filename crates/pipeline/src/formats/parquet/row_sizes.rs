@@ -1,5 +1,5 @@
-//! The sizes of rows by the schema of a file, which must fit the values that there are. A null of a list
-//! of one length, or of bytes of one length, takes the memory of a value.
+//! Checks the row sizes of a schema against the number of values in the file. A null in a
+//! fixed-size list or fixed-size binary needs as much memory as a value.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::types::{row_bits, words};
@@ -10,10 +10,10 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 /// Rows of at most this size need no values that show it, in bytes.
 const LEAST_BYTES: u64 = 16 << 20;
-/// The widest value that is not bytes of one length, in bytes.
+/// The widest value that is not bytes of equal length, in bytes.
 const MOST_BYTES: u64 = 32;
 
-/// Fails if a row of a column takes more memory than all its values.
+/// Fails if a row of a column needs more memory than all its values.
 pub fn check_row_sizes(
     file: &FileProvenance,
     footer: &ParquetMetaData,
@@ -32,8 +32,8 @@ pub fn check_row_sizes(
         let most = chunks.fold(0, |sum: u64, (_, chunk)| sum.saturating_add(most_bytes(chunk)));
         if row_bytes > most {
             return Err(Error::data_loss(format!(
-                "{}: the column '{}' is {}, of which a row takes {row_bytes} bytes, expected at most the {most} bytes of \
-                 its values. The file is damaged; copy it again. If all rows are null, omit the column, with \
+                "{}: the column '{}' is {}, so a row needs {row_bytes} bytes, expected at most the {most} bytes of \
+                 all its values. The file is damaged; copy it again. If all rows are null, omit the column with \
                  columns=[...].",
                 file.name.text(),
                 field.name(),
@@ -44,7 +44,7 @@ pub fn check_row_sizes(
     Ok(())
 }
 
-/// The most memory that the values of a column chunk take, in bytes.
+/// The maximum memory of the values of a column chunk, in bytes.
 fn most_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     let number = |number: i64| u64::try_from(number).unwrap_or(0);
     let column = chunk.column_descr();
@@ -52,7 +52,7 @@ fn most_bytes(chunk: &ColumnChunkMetaData) -> u64 {
         Type::FIXED_LEN_BYTE_ARRAY => number(column.type_length().into()),
         _ => 0,
     };
-    // A value that is not null is there at least once, before compression.
+    // A value that is not null occurs at least once, before compression.
     let value_bytes = if length <= number(chunk.uncompressed_size()) { length.max(MOST_BYTES) } else { MOST_BYTES };
     number(chunk.num_values()).saturating_mul(value_bytes)
 }

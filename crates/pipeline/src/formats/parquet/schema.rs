@@ -34,23 +34,23 @@ const TYPES: [Type; 8] = [
     Type::FIXED_LEN_BYTE_ARRAY,
 ];
 
-/// Fails if a column chunk of the first row group does not have the type or the name that the schema
-/// says, or if the schema itself does not fit. Other row groups cannot show more of a damaged schema.
+/// Fails if the type or name of a column chunk of the first row group differs from the schema, or
+/// if the schema is inconsistent. Other row groups cannot show more of a damaged schema.
 pub fn check_schema(file: &FileProvenance, footer: &[u8], schema: &SchemaDescriptor) -> Result<()> {
-    let mut found = without_logical_type(footer)
+    let mut fault = without_logical_type(footer)
         .or_else(|| group_of_two_kinds(schema.root_schema()))
         .map(|(name, text)| format!("the column '{name}': {text}"));
-    if found.is_none() {
+    if fault.is_none() {
         // What the crate `parquet` reads and this does not is left to it.
         let _ = chunks(footer, |leaf, chunk| {
             let column = schema.columns().get(leaf)?;
             let text = chunk.difference(column);
             let path = column.path().string();
-            found = text.map(|text| format!("row group 0: the column '{path}': {text} in the schema of the footer"));
-            found.is_none().then_some(())
+            fault = text.map(|text| format!("row group 0: the column '{path}': {text} in the schema of the footer"));
+            fault.is_none().then_some(())
         });
     }
-    match found {
+    match fault {
         Some(text) => Err(Error::data_loss(format!("{}: {text}. {COPY_AGAIN}", file.name.text()))),
         None => Ok(()),
     }
@@ -82,7 +82,7 @@ fn without_logical_type(footer: &[u8]) -> Option<(String, String)> {
         }
         if let Some(field) = unknown.filter(|_| !is_known) {
             let text =
-                format!("the footer has no logical type of it, and a field {field}, which the format does not have");
+                format!("the footer has no logical type for it, but a field {field} that the format does not define");
             return Some((String::from_utf8_lossy(name).into_owned(), text));
         }
     }
@@ -100,7 +100,7 @@ fn group_of_two_kinds(group: &SchemaType) -> Option<(String, String)> {
     };
     match is_right {
         true => fields.iter().find_map(|field| group_of_two_kinds(field)),
-        false => Some((basic_info.name().to_owned(), format!("it is a list or a map, and {old}, in the footer"))),
+        false => Some((basic_info.name().to_owned(), format!("the footer calls it both a list or map and {old}"))),
     }
 }
 
@@ -108,7 +108,7 @@ fn group_of_two_kinds(group: &SchemaType) -> Option<(String, String)> {
 #[derive(Default)]
 struct Chunk<'a> {
     kind: Option<u64>,
-    /// The name of its column, and of what that lies in.
+    /// The name of its column, and of the groups around it.
     path: Vec<&'a [u8]>,
 }
 
@@ -133,23 +133,23 @@ impl<'a> Chunk<'a> {
         Some(chunk)
     }
 
-    /// The parts of it that differ from the schema; `None` if none does.
+    /// The parts of it that differ from the schema; `None` if they are equal.
     fn difference(&self, column: &ColumnDescriptor) -> Option<String> {
-        let known = self.kind.map(|kind| usize::try_from(kind).ok().and_then(|kind| TYPES.get(kind)));
-        if let Some(kind) = known
+        let kind = self.kind.map(|kind| usize::try_from(kind).ok().and_then(|kind| TYPES.get(kind)));
+        if let Some(kind) = kind
             && kind != Some(&column.physical_type())
         {
-            let kind = kind.map_or_else(|| "of an unknown type".to_owned(), Type::to_string);
-            return Some(format!("it is {kind} there, and {}", column.physical_type()));
+            let kind = kind.map_or_else(|| "unknown".to_owned(), Type::to_string);
+            return Some(format!("its type is {kind} here, but {}", column.physical_type()));
         }
-        // Some programs join names, or leave out those of lists, but none changes a letter.
+        // Some programs join names, or omit the names of lists, but none changes a letter.
         let names = column.path().parts();
         let is_as_long = self.path.len() == names.len()
             && self.path.iter().zip(names).all(|(name, other)| name.len() == other.len());
         let is_same = self.path.iter().zip(names).all(|(name, other)| *name == other.as_bytes());
         (is_as_long && !is_same).then(|| {
             let names: Vec<_> = self.path.iter().map(|name| String::from_utf8_lossy(name)).collect();
-            format!("it is called '{}' there, and not so", names.join("."))
+            format!("its name is '{}' here, but not", names.join("."))
         })
     }
 }

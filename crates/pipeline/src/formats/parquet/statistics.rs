@@ -1,4 +1,4 @@
-//! Statistics of row groups, which tell that none of their rows meets a condition.
+//! Statistics of row groups, which can prove that no row meets a condition.
 
 use crate::blocks::column::Column;
 use crate::formats::arrow::columns::{Fault, columns};
@@ -47,7 +47,7 @@ impl Described<'_> {
         let most = guarded(|| converter.row_group_maxes([group])).ok()?;
         let of = |array: &ArrayRef| -> Result<Option<Vec<Column>>> {
             match columns(&condition.component, array, array.data_type()) {
-                Ok(made) => Ok(Some(made)),
+                Ok(bounds) => Ok(Some(bounds)),
                 Err(Fault::Other(error)) => Err(error),
                 Err(Fault::Value(..)) => Ok(None),
             }

@@ -1,4 +1,4 @@
-//! A reader of Thrift's compact protocol, for what the crate `parquet` does not tell.
+//! A reader of Thrift's compact protocol, for fields that the crate `parquet` does not expose.
 //!
 //! Source: the specification of Thrift's compact protocol.
 
@@ -115,11 +115,11 @@ impl<'a> Thrift<'a> {
     }
 
     /// Moves to the value of a field of a struct; `None` if there is none.
-    pub fn find(&mut self, wanted: i64) -> Option<Kind> {
+    pub fn find(&mut self, id: i64) -> Option<Kind> {
         let mut field = 0;
         loop {
             let kind = self.field(&mut field)??;
-            if field == wanted {
+            if field == id {
                 return Some(kind);
             }
             self.skip(kind, MAX_DEPTH)?;
@@ -135,13 +135,13 @@ impl<'a> Thrift<'a> {
         (0..number).try_for_each(|_| self.skip(kind, MAX_DEPTH))
     }
 
-    /// True if a whole struct is there. The crate `parquet` skips as many bools as a list claims, none
-    /// of which takes a byte.
+    /// True if there is a complete struct. The crate `parquet` skips as many bools as a list
+    /// claims, although bools need no bytes.
     pub fn has_struct(bytes: &[u8]) -> bool {
         Thrift::new(bytes).skip(Kind::Struct, WALKED_DEPTH).is_some()
     }
 
-    /// Skips an item of a list, of which a bool takes a byte.
+    /// Skips an item of a list; a bool needs one byte there.
     pub fn skip_item(&mut self, kind: Kind, depth: usize) -> Option<()> {
         match kind {
             Kind::Bool => self.byte().map(drop),
@@ -160,7 +160,7 @@ impl<'a> Thrift<'a> {
             Kind::Binary => usize::try_from(self.varint()?).ok()?,
             Kind::List => {
                 if self.bytes.first().is_some_and(|head| head >> 4 == 0) {
-                    // Some programs give the items of an empty list no kind.
+                    // Some programs omit the type of the items of an empty list.
                     return self.byte().map(drop);
                 }
                 let (count, kind) = self.list()?;

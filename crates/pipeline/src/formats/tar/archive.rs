@@ -60,7 +60,7 @@ fn stranger(kind: tar::EntryType, link: Vec<u8>) -> Option<String> {
         b'2' => Some(format!("a symbolic link {}", link())),
         b'3' | b'4' => Some("a device".to_owned()),
         b'6' => Some("a pipe".to_owned()),
-        other => Some(format!("of type '{}', which is not known", other.escape_ascii())),
+        other => Some(format!("of unknown type '{}'", other.escape_ascii())),
     }
 }
 
@@ -105,12 +105,12 @@ impl<I: Input> Archive<I> {
             self.has_ended = false;
             let header = self.checked(&bytes, start)?;
             let kind = header.entry_type();
-            // Labels of volumes have none.
+            // Volume labels have no contents.
             let has_size = header.as_old().size.iter().any(|byte| !matches!(byte, 0 | b' '));
             let size = if has_size { header.entry_size().map_err(|_| self.no_header(start, &bytes))? } else { 0 };
             let is_about_next = kind.is_pax_local_extensions() || kind.is_gnu_longname() || kind.is_gnu_longlink();
             let size = long.size.filter(|_| !is_about_next).unwrap_or(size);
-            // Whatever their size says.
+            // Regardless of their size field.
             let has_contents = !(kind.is_hard_link()
                 || kind.is_symlink()
                 || kind.is_dir()
@@ -131,14 +131,14 @@ impl<I: Input> Archive<I> {
                 return Err(self.sparse(start));
             } else if kind == tar::EntryType::new(b'M') {
                 return Err(self
-                    .damage(start, "there is the rest of a file from another archive")
-                    .with_remedy("It is a part of an archive of several volumes. Put them together with tar first."));
+                    .damage(start, "the archive begins in the middle of a file")
+                    .with_remedy("It is one volume of a multi-volume archive. Join the volumes with tar first."));
             } else if !kind.is_pax_global_extensions() {
                 let Long { name, link, .. } = std::mem::take(&mut long);
                 let name = name.unwrap_or_else(|| header.path_bytes().into_owned());
                 let link = link.or_else(|| header.link_name_bytes().map(std::borrow::Cow::into_owned));
                 let stranger = stranger(kind, link.unwrap_or_default());
-                // Directories, and labels of volumes, hold no data.
+                // Directories and volume labels contain no data.
                 let is_named = !kind.is_dir() && ![b'V', b'D'].map(tar::EntryType::new).contains(&kind);
                 if let Some((key, extension)) = key_and_extension(&name).filter(|_| is_named) {
                     return Ok(Some(Member { key, extension, num_bytes: size, stranger }));
@@ -172,13 +172,13 @@ impl<I: Input> Archive<I> {
         self.source.finish().map_err(|error| self.source.error(&self.file, &error, &position))?;
         match self.has_ended || !self.source.has_end() {
             true => Ok(()),
-            false => Err(self.damage(self.offset_bytes, "the archive has no end, which is a block of zeros").with_remedy(
-                "It is cut short; copy it again. If its writer has omitted the end, add it: truncate -s +1024 FILE.",
+            false => Err(self.damage(self.offset_bytes, "the archive has no end marker (a block of zeros)").with_remedy(
+                "It is cut short; copy it again. If its writer omits the end marker, add it: truncate -s +1024 FILE.",
             )),
         }
     }
 
-    /// A header whose checksum is right.
+    /// A header with a correct checksum.
     fn checked(&self, bytes: &[u8], start: u64) -> Result<tar::Header> {
         if bytes.len() < HEADER_BYTES {
             return Err(self.cut_short(start));
@@ -254,7 +254,7 @@ impl<I: Input> Archive<I> {
     fn no_header(&self, start: u64, bytes: &[u8]) -> Error {
         let error = self.damage(start, "there is no tar header");
         match (start, content(bytes)) {
-            (0, Some(found)) => error.with_remedy(&format!("It is {found}. {}", found.remedy())),
+            (0, Some(detected)) => error.with_remedy(&format!("It is {detected}. {}", detected.remedy())),
             (0, None) => error.with_remedy("Is it a tar archive? If it is, copy it again."),
             _ => error.with_remedy("It is damaged; copy it again."),
         }

@@ -50,8 +50,8 @@ impl RandomAccess for Tar {
                     sample = Some((member.key, archive.begin));
                 }
                 Err(error) => {
-                    // That sample may have more files, so it is lost, and the others end where it
-                    // begins.
+                    // That sample may have more files, so it is dropped, and the other samples end
+                    // where it begins.
                     let offset_bytes = sample.map_or(archive.begin, |(_, begin)| begin);
                     let at = RecordPosition { offset_bytes, record: offsets.num_pushed() };
                     break (offset_bytes, Some(ScanFault::end(at, error, len)));
@@ -67,7 +67,7 @@ impl RandomAccess for Tar {
     }
 
     fn columns(&self, records: Text, offsets: &[u64], provenance: &Provenance) -> Result<Vec<Column>> {
-        let lost = || Error::internal("a sample found by the scan is missing");
+        let lost = || Error::internal("a sample from the scan is missing");
         let mut bytes = Vec::new();
         let mut columns: Vec<Vec<Span>> = (0..=self.extensions.len()).map(|_| Vec::new()).collect();
         for (row, (frame, offset)) in records.rows().zip(offsets).enumerate() {
@@ -77,7 +77,8 @@ impl RandomAccess for Tar {
             let spans = samples.read(&mut bytes)?.ok_or_else(lost)?;
             if !samples.is_over() {
                 return Err(Error::failed_precondition(format!(
-                    "{}: sample {} has files of another one: the index is not of this archive. Remove it, and start again",
+                    "{}: sample {} has files of another sample: the index does not belong to this archive. Delete it, \
+                     and start again",
                     row_provenance.file.name.text(),
                     row_provenance.record
                 )));

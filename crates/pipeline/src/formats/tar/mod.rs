@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Tar {
     /// The compression of the archives.
     pub codec: Codec,
-    /// The wanted extensions, each with the value for a file that a sample lacks.
+    /// The requested extensions, each with the value for a file that a sample lacks.
     pub extensions: Arc<[(String, Option<Bytes>)]>,
 }
 

@@ -72,8 +72,8 @@ impl<I: Input> Samples<I> {
                 }
                 if let Some(what) = &member.stranger {
                     let text = format!(
-                        "has a file '{}' that is {what}, expected one with contents of its own. Write the archive with \
-                         tar --dereference --hard-dereference.",
+                        "has a file '{}' that is {what}, expected a regular file. Write the archive with tar \
+                         --dereference --hard-dereference.",
                         member.extension
                     );
                     let error = self.wrong(&key, &text);
@@ -118,7 +118,7 @@ impl<I: Input> Samples<I> {
         let names: Vec<_> = self.extensions.iter().map(|(name, _)| name.as_str()).collect();
         let names = names.join(", ");
         let text = format!(
-            "has no file '{extension}', expected {names}, as the first sample has. Give a value for it, with \
+            "has no file '{extension}', expected {names}, as the first sample has. Set a default with \
              defaults={{'{extension}': ...}}."
         );
         self.wrong(key, &text)
@@ -161,12 +161,12 @@ impl<I: Input + Send> Scan for Samples<I> {
     }
 
     fn locate(&mut self) -> Result<Vec<(u64, u64)>> {
-        let (mut found, mut bytes) = (Vec::new(), Vec::new());
+        let (mut samples, mut bytes) = (Vec::new(), Vec::new());
         while !self.is_over && bytes.len() < CHUNK_BYTES {
             let sample = self.sample;
             let read = self.read(&mut bytes);
             if !matches!(read, Ok(None)) {
-                found.push((sample, self.begin));
+                samples.push((sample, self.begin));
             }
             self.is_over = match read {
                 Ok(Some(_)) => false,
@@ -174,7 +174,7 @@ impl<I: Input + Send> Scan for Samples<I> {
                 Err(_) => !self.go_on(),
             };
         }
-        Ok(found)
+        Ok(samples)
     }
 
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {

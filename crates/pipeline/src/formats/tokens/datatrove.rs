@@ -1,4 +1,4 @@
-//! The index that datatrove writes beside a file of tokens: the ends of its documents.
+//! The index that datatrove writes next to a token file: the ends of its documents.
 //!
 //! Source: `src/datatrove/pipeline/tokens/tokenizer.py` of datatrove.
 
@@ -22,8 +22,8 @@ pub fn documents(file: &Arc<FileProvenance>, num_tokens: u64) -> Result<Document
     while let Some(end) = numbers.next()?.map(u64::from_le_bytes) {
         if end < last || end > num_tokens {
             return Err(unfit(format!(
-                "document {document} ends at token {end}, expected at least {last}, where the one before it ends, and at \
-                 most {num_tokens}, the number of tokens"
+                "document {document} ends at token {end}, expected at least {last}, the end of the previous document, \
+                 and at most {num_tokens}, the number of tokens"
             )));
         }
         ends.push(end)?;

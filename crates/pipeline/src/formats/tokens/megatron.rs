@@ -1,4 +1,4 @@
-//! The index that Megatron writes beside a file of tokens.
+//! The index that Megatron writes next to a token file.
 //!
 //! Source: `megatron/core/datasets/indexed_dataset.py` of Megatron-LM, version 1 of the index.
 
@@ -39,8 +39,8 @@ impl MegatronHead {
     }
 }
 
-/// Reads the beginning of an index, and the last sequence, which says how many tokens there are.
-/// Fails if it is not one, or its size is not that of its contents.
+/// Reads the beginning of an index, and the last sequence, from which the number of tokens follows.
+/// Fails if it is not an index, or its size does not match its contents.
 pub fn megatron_head(file: &Arc<FileProvenance>) -> Result<MegatronHead> {
     let (input, status) = file.begin_parts(None)?.wait()?;
     head(file, &input, status.len)
@@ -52,10 +52,11 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
     let failed = |error| Error::io(file.name.text(), &error);
     input.read(start, 0).map_err(failed)?;
     if start.starts_with(OLD_MAGIC) {
-        return Err(unfit(file, "it is an index of the old form (TNTIDX), expected MMIDIDX. Convert the file again"));
+        return Err(unfit(file, "it is an index in the old format (TNTIDX), expected MMIDIDX. Convert the file again"));
     }
     if !start.starts_with(MAGIC) {
-        let text = "it does not begin with MMIDIDX, as an index of Megatron does. Rename it if it is not one, or copy it again";
+        let text = "it does not start with MMIDIDX, as Megatron indexes do. Rename it if it is not an index, or copy \
+                    it again";
         return Err(unfit(file, text));
     }
     if start.len() < header.len() {
@@ -66,7 +67,7 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
     if version != VERSION {
         return Err(unfit(
             file,
-            &format!("it has version {version}, expected {VERSION}. Write it with another version"),
+            &format!("it has version {version}, expected {VERSION}. Write it with a supported version"),
         ));
     }
     let dtype = match code {
@@ -78,24 +79,24 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
         8 => DType::UInt16,
         _ => {
             let text = format!(
-                "its tokens have the type {code}, expected one of uint8 (1), int8 (2), int16 (3), int32 (4), int64 (5) and \
-                 uint16 (8). Write integers"
+                "its tokens have the type {code}, expected one of uint8 (1), int8 (2), int16 (3), int32 (4), int64 \
+                 (5) and uint16 (8). Write integer tokens"
             );
             return Err(unfit(file, &text));
         }
     };
     let (num_sequences, num_documents) = (number(18), number(26));
     let of_sequences = num_sequences.checked_mul(LENGTH_BYTES + OFFSET_BYTES);
-    let known = of_sequences
+    let known_len = of_sequences
         .zip(num_documents.checked_mul(OFFSET_BYTES))
         .and_then(|(one, other)| one.checked_add(other)?.checked_add(HEADER_BYTES));
     // Behind the documents, each sequence may have a mode of one byte.
-    let with_modes = known.and_then(|known| known.checked_add(num_sequences));
-    if known != Some(len) && with_modes != Some(len) {
-        let expected = known.map_or_else(|| "more than a file can have".to_owned(), |known| known.to_string());
+    let with_modes = known_len.and_then(|len| len.checked_add(num_sequences));
+    if known_len != Some(len) && with_modes != Some(len) {
+        let expected = known_len.map_or_else(|| "more than a file can have".to_owned(), |len| len.to_string());
         let text = format!(
-            "it has {len} bytes, expected {expected} for {num_sequences} sequences and {num_documents} entries of documents. \
-             Copy the file again"
+            "it has {len} bytes, expected {expected} for {num_sequences} sequences and {num_documents} document \
+             entries. Copy the file again"
         );
         return Err(unfit(file, &text));
     }
@@ -113,7 +114,7 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
 fn end(file: &FileProvenance, sequence: u64, length: i32, offset: i64, dtype: DType) -> Result<u64> {
     let end = u64::try_from(length).ok().zip(u64::try_from(offset).ok());
     end.and_then(|(length, offset)| offset.checked_add(length * dtype.size() as u64)).ok_or_else(|| {
-        let text = format!("sequence {sequence} has {length} tokens at byte {offset}, expected no negative numbers");
+        let text = format!("sequence {sequence} has {length} tokens at byte {offset}, but neither may be negative");
         unfit(file, &format!("{text}. Copy the file again"))
     })
 }
@@ -124,7 +125,11 @@ pub fn documents(file: &Arc<FileProvenance>, dtype: DType, num_tokens: u64) -> R
     let head = head(file, &input, status.len)?;
     let token_bytes = dtype.size() as u64;
     if head.dtype != dtype || head.num_bytes != num_tokens * token_bytes {
-        return Err(unfit(file, "it is not the index that it was before. Write the files before they are read"));
+        return Err(unfit(
+            file,
+            "the index changed after the pipeline was planned. Finish writing the files before you \
+                                read them",
+        ));
     }
     let of = (file, &input);
     let mut lengths = Numbers::<4>::new(of, HEADER_BYTES, head.num_sequences);
@@ -137,17 +142,20 @@ pub fn documents(file: &Arc<FileProvenance>, dtype: DType, num_tokens: u64) -> R
         let border = u64::try_from(border).ok().filter(|border| *border <= head.num_sequences && *border >= sequence);
         let Some(border) = border else {
             let text =
-                format!("its documents are not in order: one begins before sequence {sequence}, or after all of them");
+                format!("its documents are not in order: one begins before sequence {sequence}, or after the last one");
             return Err(unfit(file, &format!("{text}. Copy the file again")));
         };
         while sequence < border {
-            let lost = || Error::internal("an index has fewer sequences than it says");
+            let lost = || Error::internal("an index has fewer sequences than it claims");
             let length = i32::from_le_bytes(lengths.next()?.ok_or_else(lost)?);
             let offset = i64::from_le_bytes(offsets.next()?.ok_or_else(lost)?);
             let end = end(file, sequence, length, offset, dtype)?;
             if offset.cast_unsigned() != token * token_bytes {
                 let text = format!("sequence {sequence} begins at byte {offset}, expected {}", token * token_bytes);
-                return Err(unfit(file, &format!("{text}, where the one before it ends. Read it without documents")));
+                return Err(unfit(
+                    file,
+                    &format!("{text}, the end of the previous sequence. Read it without documents"),
+                ));
             }
             (token, sequence) = (end / token_bytes, sequence + 1);
         }

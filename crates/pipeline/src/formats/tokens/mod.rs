@@ -19,7 +19,7 @@ use headrace_engine::files::compression::Compression;
 use headrace_engine::tensor::dtype::DType;
 use std::sync::Arc;
 
-/// The file that says where the documents of a file of tokens end.
+/// The file with the ends of the documents of a token file.
 pub enum DocumentIndex {
     /// Written by Megatron.
     Megatron(Arc<FileProvenance>),
@@ -49,7 +49,7 @@ impl TokenFile {
     }
 }
 
-/// Windows of files of tokens. Each file has its place by its number.
+/// Windows of files of tokens. Files are looked up by their number.
 pub struct Tokens {
     dtype: DType,
     size: WindowSize,
@@ -98,16 +98,16 @@ impl Tokens {
 
     /// The number of the first token of a window, and the ends of the documents of its file.
     pub fn position(&self, file: &FileProvenance, record: u64) -> Result<(u64, Option<&DocumentEnds>)> {
-        let found = self.file(file)?;
-        match record < found.windows.len() {
-            true => Ok((found.windows.start(record), found.documents.as_ref())),
+        let tokens = self.file(file)?;
+        match record < tokens.windows.len() {
+            true => Ok((tokens.windows.start(record), tokens.documents.as_ref())),
             false => Err(Error::internal(format!("{}: there is no window {record}", file.name.text()))),
         }
     }
 
     fn file(&self, file: &FileProvenance) -> Result<&File> {
-        let found = usize::try_from(file.number).ok().and_then(|number| self.files.get(number));
-        found.ok_or_else(|| Error::internal(format!("{}: there is no such file of tokens", file.name.text())))
+        let tokens = usize::try_from(file.number).ok().and_then(|number| self.files.get(number));
+        tokens.ok_or_else(|| Error::internal(format!("{}: there is no such file of tokens", file.name.text())))
     }
 
     fn splitter(&self, file: &Arc<FileProvenance>) -> Result<Splitter> {
@@ -160,11 +160,11 @@ impl RandomAccess for Tokens {
 
     /// The offsets of the windows follow from the number of tokens.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
-        let found = self.file(file)?;
-        if input.len() < found.end {
-            return Err(shorter(file, input.len(), found.end));
+        let tokens = self.file(file)?;
+        if input.len() < tokens.end {
+            return Err(shorter(file, input.len(), tokens.end));
         }
-        let windows: Arc<dyn EqualRecords> = Arc::<Windows>::clone(&found.windows);
+        let windows: Arc<dyn EqualRecords> = Arc::<Windows>::clone(&tokens.windows);
         Ok(Offsets::Spread(windows).into())
     }
 
@@ -175,8 +175,8 @@ impl RandomAccess for Tokens {
 
 fn shorter(file: &FileProvenance, is: u64, was: u64) -> Error {
     Error::data_loss(format!(
-        "{}: it has {is} bytes, expected {was}, as when the pipeline was planned: it became shorter. Write the files \
-         before they are read",
+        "{}: it became shorter: it has {is} bytes, expected {was}, its size when the pipeline was planned. Finish \
+         writing the files before you read them",
         file.name.text()
     ))
 }
@@ -188,10 +188,10 @@ struct Splitter {
 
 impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
-        let (mut found, count) = (ChunkRecords::default(), self.windows.len());
+        let (mut records, count) = (ChunkRecords::default(), self.windows.len());
         let length = self.windows.record_bytes() as usize;
         let mut record = at.record;
-        // The place of the next window in the chunk, or beyond the chunk.
+        // The position of the next window in the chunk, or beyond the chunk.
         let position = |record: u64| {
             let position = self.windows.offset(record).saturating_sub(at.offset_bytes);
             usize::try_from(position).unwrap_or(usize::MAX)
@@ -201,15 +201,15 @@ impl Split for Splitter {
             if chunk.len().saturating_sub(start) < length || start > chunk.len() {
                 break;
             }
-            found.spans.push(Span { start, length });
+            records.spans.push(Span { start, length });
             record += 1;
         }
-        found.used = if record < count { position(record).min(chunk.len()) } else { chunk.len() };
+        records.used = if record < count { position(record).min(chunk.len()) } else { chunk.len() };
         if is_last && record < count {
             let is = at.offset_bytes + chunk.len() as u64;
             let was = self.windows.offset(count - 1) + length as u64;
-            found.fault = Some(shorter(&self.file, is, was).into());
+            records.fault = Some(shorter(&self.file, is, was).into());
         }
-        found
+        records
     }
 }

@@ -22,7 +22,7 @@ pub struct Numbers<'a, const SIZE: usize> {
 }
 
 impl<'a, const SIZE: usize> Numbers<'a, SIZE> {
-    /// The numbers of an open file from a place on, this many.
+    /// The numbers of an open file from a position on, this many.
     pub fn new((file, input): (&'a Arc<FileProvenance>, &'a Positioned), offset: u64, count: u64) -> Self {
         Self { file, input, offset, rest: count, buffer: Vec::new(), next: 0 }
     }

@@ -1,4 +1,4 @@
-//! The places of windows of tokens in a file, and the documents that the tokens belong to.
+//! The positions of token windows in a file, and the documents that the tokens belong to.
 
 use crate::records::{EqualRecords, Offsets};
 use headrace_engine::error::Result;
@@ -22,7 +22,7 @@ impl DocumentEnds {
         self.0.num_pushed()
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -32,7 +32,7 @@ impl DocumentEnds {
         count.checked_sub(1).map_or(0, |last| self.0.get(last))
     }
 
-    /// The memory that this takes, in bytes.
+    /// The memory that this uses, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.0.memory_bytes()
     }
@@ -43,8 +43,8 @@ impl DocumentEnds {
     }
 }
 
-/// The greatest number below `end` for which a condition holds that holds for no later one; 0 if
-/// there is none.
+/// The largest number below `end` that meets a condition, which no later number meets; 0 if there
+/// is none.
 fn last_from(end: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut first, mut end) = (0, end);
     while first + 1 < end {
@@ -62,7 +62,7 @@ fn last_from(end: u64, holds: impl Fn(u64) -> bool) -> u64 {
 pub struct WindowSize {
     /// The number of tokens in a window, at least 1.
     pub length: u64,
-    /// The number of tokens from the beginning of a window to that of the next, at least 1.
+    /// The number of tokens from one window's beginning to the next, at least 1.
     pub stride: u64,
 }
 
@@ -195,7 +195,7 @@ mod tests {
         let mut documents = DocumentEnds::default();
         [0, 3, 3, 8].into_iter().for_each(|end| documents.push(end).unwrap());
         assert_eq!(documents.len(), 2);
-        let found: Vec<_> = (0..8).map(|token| documents.document_of(token)).collect();
-        assert_eq!(found, [0, 0, 0, 1, 1, 1, 1, 1]);
+        let numbers: Vec<_> = (0..8).map(|token| documents.document_of(token)).collect();
+        assert_eq!(numbers, [0, 0, 0, 1, 1, 1, 1, 1]);
     }
 }

@@ -1,7 +1,7 @@
-//! Blocks as bytes, exactly: columns of every kind, and where their rows come from.
+//! Encodes blocks as bytes without loss: columns of every kind, and the origins of rows.
 //!
 //! All numbers are little-endian. The elements of a tensor begin at a multiple of 64 bytes of the
-//! block, so that they are used where they were read. Arrow's format is not used since it has no
+//! block, so that they can be used without a copy. Arrow's format is not used because it has no
 //! complex numbers, tensors of any shape or batches of batches.
 
 use crate::blocks::block::Block;
@@ -17,8 +17,8 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// Rows of about this size are one chunk, unless a single row takes more: as much is read for a row
-/// of a shuffle of all rows.
+/// The approximate size of a chunk of rows, unless a single row is larger. A full shuffle reads a
+/// chunk for each row.
 const CHUNK_BYTES: usize = 32 << 10;
 const MOST_CHUNK_ROWS: usize = 1 << 12;
 /// The largest nesting depth of columns.
@@ -26,7 +26,7 @@ const MOST_DEPTH: usize = 16;
 /// The largest number of dimensions of a tensor.
 const MOST_DIMS: usize = 64;
 
-/// Some rows as a block of bytes, which is read alone.
+/// Some rows as a block of bytes, which can be read separately.
 pub struct Chunk {
     /// The number of rows.
     pub num_rows: u32,
@@ -180,7 +180,7 @@ fn decode_tensor(input: &mut Input) -> Option<Tensor> {
     if dtype == DType::Bool && bytes.iter().any(|byte| *byte > 1) {
         return None;
     }
-    input.made(Tensor::from_bytes(dtype, shape, bytes))
+    input.noted(Tensor::from_bytes(dtype, shape, bytes))
 }
 
 fn encode_strings<'a>(output: &mut Vec<u8>, strings: impl ExactSizeIterator<Item = &'a [u8]> + Clone) -> Result<()> {
@@ -198,7 +198,7 @@ fn encode_strings<'a>(output: &mut Vec<u8>, strings: impl ExactSizeIterator<Item
     Ok(())
 }
 
-/// Makes room for so many bytes more, which rows of any size may take.
+/// Reserves this many more bytes, for rows of any size.
 fn make_room(output: &mut Vec<u8>, num_bytes: usize) -> Result<()> {
     allocate::grow(output, num_bytes).map_err(|refusal| refusal.at("cache"))
 }

@@ -1,10 +1,10 @@
 //! A file with all rows of one pass.
 //!
-//! A header; the chunks of rows, each at a multiple of 64 bytes; a table with the groups of chunks
-//! that came together, their checksums and checkpoints, and with the skip events; and a trailer with
-//! the place and the checksum of the table. The header, the table and the trailer are checked when
-//! the file is opened, a chunk whenever it is read. The file is not mapped, since a mapped file that
-//! is cut short ends the program.
+//! A header; the chunks of rows, each at a multiple of 64 bytes; a table of the groups of chunks,
+//! their checksums and checkpoints, and the skip events; and a trailer with the place and the
+//! checksum of the table. The header, the table and the trailer are checked when the file is
+//! opened, a chunk whenever it is read. The file is not mapped, because truncating a mapped file
+//! would crash the program.
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;
@@ -32,7 +32,7 @@ const MAGIC: [u8; 8] = *b"\x89HRCACHE";
 pub const VERSION: u64 = 2;
 const HEADER_BYTES: usize = 16;
 const TRAILER_BYTES: usize = 40;
-/// The least bytes of the table for a group: three numbers and two checkpoints.
+/// The minimum size in bytes of the table for a group: three numbers and two checkpoints.
 const GROUP_BYTES: usize = 42;
 /// The bytes of the table for a chunk.
 const CHUNK_BYTES: usize = 24;
@@ -50,7 +50,7 @@ struct Group {
     chunks: Box<[ChunkHeader]>,
 }
 
-/// A chunk of a group; each begins at the next multiple of 64 bytes after the one before.
+/// A chunk of a group; each begins at the next multiple of 64 bytes after the previous chunk.
 #[derive(Clone, Copy, Debug)]
 struct ChunkHeader {
     num_bytes: usize,
@@ -127,7 +127,7 @@ pub fn header() -> Vec<u8> {
 }
 
 impl Table {
-    /// The table of a file with a header alone.
+    /// The table of a file with only a header.
     pub fn new() -> Self {
         Self { length: HEADER_BYTES, ..Self::default() }
     }
@@ -261,7 +261,8 @@ impl Entry {
         &self.groups[group].checkpoint
     }
 
-    /// The checkpoint from which the rows of a group, and the skip events before it, are made again.
+    /// The checkpoint from which the rows of a group, and the skip events before it, can be
+    /// computed again.
     pub fn restart(&self, group: usize) -> Checkpoint {
         group.checked_sub(1).map_or_else(Checkpoint::default, |before| self.groups[before].rest.clone())
     }
@@ -271,7 +272,7 @@ impl Entry {
         &self.skip_events
     }
 
-    /// The rows of a group, whose blocks are charged in place of `charge`. Fails if the file is
+    /// The rows of a group. Their blocks are charged instead of `charge`. Fails if the file is
     /// damaged or cut short, or if there is not enough memory.
     pub fn read(&self, group: usize, charge: &Charge, change: impl Fn(Block) -> Block) -> Result<Rows> {
         let mut rows = Rows::new();
@@ -283,18 +284,18 @@ impl Entry {
         Ok(rows)
     }
 
-    /// The place of the chunk with a row: its group and its number in that.
+    /// The position of the chunk with a row: its group and its number in that.
     pub fn chunk_of(&self, row: u64) -> (usize, usize) {
         let group = self.group_of(row);
         let within = row - self.first(group);
         let behind =
             |(_, first, header): &(Range<usize>, u64, ChunkHeader)| first + u64::from(header.num_rows) > within;
-        let chunk = self.groups[group].chunks().position(|found| behind(&found));
+        let chunk = self.groups[group].chunks().position(|span| behind(&span));
         (group, chunk.unwrap_or_default())
     }
 
-    /// The block at a place, and the number of its first row. Fails with `DataLoss` if it is damaged
-    /// or cut short, and with `ResourceExhausted` if there is not enough memory.
+    /// The block at a position, and its first row number. Fails with `DataLoss` if it is damaged or
+    /// cut short, and with `ResourceExhausted` if there is not enough memory.
     pub fn read_at(&self, (group, chunk): (usize, usize)) -> Result<(u64, Block)> {
         let header = self.groups[group].chunks().nth(chunk);
         let (range, first, header) = header.ok_or_else(|| Error::internal("cache: there is no such chunk"))?;
@@ -305,7 +306,7 @@ impl Entry {
         let start = range.start;
         let damaged = || {
             Error::data_loss(format!(
-                "cache: {}: the block at byte {start} is damaged or cut short. Iterate again: the file is made again.",
+                "cache: {}: the block at byte {start} is damaged or cut short. Iterate again to rebuild the file.",
                 self.path.display(),
             ))
         };
@@ -415,12 +416,12 @@ mod tests {
 
     fn rows(bytes: Vec<u8>) -> Option<String> {
         let (entry, budget) = (entry(bytes)?, Budget::new(1 << 20));
-        let mut found = String::new();
+        let mut text = String::new();
         for group in 0..entry.num_groups() {
             let rows = entry.read(group, &budget.charge(0), |block| block).ok()?;
-            found.push_str(&words(&*rows.gather().ok()?));
+            text.push_str(&words(&*rows.gather().ok()?));
         }
-        Some(found)
+        Some(text)
     }
 
     #[test]

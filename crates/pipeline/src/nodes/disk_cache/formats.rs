@@ -30,13 +30,13 @@ impl Formats {
         Self { sources, ..Self::default() }
     }
 
-    /// No sources: offsets of records that are not known are not found.
+    /// No sources: unknown offsets of records cannot be found.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Finds the offsets of the records of a file, of which the one at a position is known. The name
-    /// of the file is without secrets, as it is kept.
+    /// Finds the offsets of the records of a file, given the offset of one. The name of the file
+    /// has no secrets, like the stored one.
     pub fn locator(&self, kept: &FileProvenance, from: RecordPosition) -> Option<Arc<dyn Locate>> {
         let (path, number, name) = (kept.pass.path, kept.number, kept.name.bytes());
         let is_it = |file: &&Arc<FileProvenance>| file.number == number && file.name.without_secrets() == *name;
@@ -44,7 +44,7 @@ impl Formats {
             let at = usize::try_from(number).ok().and_then(|number| files.get(number));
             at.filter(is_it).or_else(|| files.iter().find(is_it)).is_some()
         };
-        let (_, format, _) = self.sources.iter().find(|(known, _, files)| *known == path && has_it(files))?;
+        let (_, format, _) = self.sources.iter().find(|(other, _, files)| *other == path && has_it(files))?;
         let key = (path.numbers(), number, name.clone(), kept.before.as_ref().map(|before| before.number()));
         let new = || Arc::new(RecordLocator::new(Arc::clone(format)));
         let locator = Arc::clone(self.locators.lock().entry(key).or_insert_with(new));
@@ -63,7 +63,7 @@ impl Locate for Offsets {
         Some(self.0[index].1)
     }
 
-    fn known(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset> {
+    fn known_offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset> {
         self.offset(file, record).map(KnownOffset::At)
     }
 }

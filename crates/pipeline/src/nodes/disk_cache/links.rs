@@ -1,4 +1,4 @@
-//! Opening of files in a directory where somebody else may have put symbolic links.
+//! Opens files in a directory that may contain foreign symbolic links.
 
 use std::fs::OpenOptions;
 

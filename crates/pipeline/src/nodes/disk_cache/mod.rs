@@ -1,4 +1,4 @@
-//! Caches rows in files, so that later passes and later programs read them.
+//! Caches rows in files for later passes and later programs.
 
 pub mod encoding;
 pub mod entry;

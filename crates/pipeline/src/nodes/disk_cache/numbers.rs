@@ -47,24 +47,24 @@ impl Input {
     }
 
     /// The value of a result; an error for lack of memory is kept for the outcome.
-    pub fn made<T>(&mut self, result: Result<T>) -> Option<T> {
+    pub fn noted<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.shortage = Some(error).filter(|error| error.code() == Code::ResourceExhausted)).ok()
     }
 
-    fn given<T>(&mut self, memory: std::result::Result<T, Refusal>) -> Option<T> {
-        self.made(memory.map_err(|refusal| refusal.at("a block of examples")))
+    fn allocated<T>(&mut self, memory: std::result::Result<T, Refusal>) -> Option<T> {
+        self.noted(memory.map_err(|refusal| refusal.at("a block of examples")))
     }
 
-    /// An empty list with room for so many items, which must lie in the rest.
+    /// An empty list with room for this many items, which must fit into the rest.
     pub fn room<T>(&mut self, count: usize) -> Option<Vec<T>> {
-        self.given(allocate::room(count))
+        self.allocated(allocate::room(count))
     }
 
-    /// A list of so many items, for which memory is taken as they are decoded.
+    /// A list of this many items, allocated as they are decoded.
     pub fn list<T>(&mut self, count: usize, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut items = Vec::new();
         for _ in 0..count {
-            self.given(allocate::grow(&mut items, 1))?;
+            self.allocated(allocate::grow(&mut items, 1))?;
             items.push(item(self)?);
         }
         Some(items)
@@ -110,13 +110,13 @@ impl Input {
         usize::try_from(self.number()?).ok()
     }
 
-    /// A number of things of at least `least_bytes` each, which must lie in the rest.
+    /// A count of items of at least `least_bytes` each, which must fit into the rest.
     pub fn count(&mut self, least_bytes: usize) -> Option<usize> {
         let count = self.size()?;
         self.holds(count, least_bytes).then_some(count)
     }
 
-    /// True if so many things of at least `least_bytes` each may lie in the rest.
+    /// True if this many items of at least `least_bytes` each fit into the rest.
     pub fn holds(&self, count: usize, least_bytes: usize) -> bool {
         count.checked_mul(least_bytes).is_some_and(|num_bytes| num_bytes <= self.bytes.len() - self.at)
     }
@@ -131,7 +131,7 @@ impl Input {
         Some(numbers)
     }
 
-    /// A list of numbers, none of which is less than the one before.
+    /// A list of ascending numbers.
     pub fn ends(&mut self) -> Option<Vec<usize>> {
         self.numbers().filter(|ends| ends.is_sorted())
     }

@@ -24,14 +24,14 @@ const MOST_DEPTH: usize = 64;
 /// The largest depth of a path of parts.
 const MOST_PARTS: u32 = 1 << 16;
 
-/// The records before a place of a file, which were counted when the row was kept.
+/// The number of records before a position in a file, counted when the row was cached.
 #[derive(Debug)]
-struct Counted {
+struct RecordsBefore {
     number: u64,
     num_records: u64,
 }
 
-impl Before for Counted {
+impl Before for RecordsBefore {
     fn num_records(&self) -> Result<u64> {
         Ok(self.num_records)
     }
@@ -104,9 +104,10 @@ pub fn decode(input: &mut Input, num_rows: usize, formats: &Formats) -> Option<P
 
 fn encode_file(output: &mut Vec<u8>, file: &FileProvenance) -> Result<()> {
     let word = WORDS.iter().position(|word| *word == file.numbering.word);
-    let word = word.ok_or_else(|| Error::internal(format!("records called {} cannot be kept", file.numbering.word)))?;
+    let word =
+        word.ok_or_else(|| Error::internal(format!("records named '{}' cannot be cached", file.numbering.word)))?;
     if file.made_of.is_some() {
-        return Err(Error::internal("records that batches are made of cannot be kept"));
+        return Err(Error::internal("the records inside batches cannot be cached"));
     }
     put_string(output, &file.name.without_secrets());
     let (parts, depth) = file.pass.path.numbers();
@@ -149,14 +150,14 @@ fn encode_offsets(output: &mut Vec<u8>, file: &Arc<FileProvenance>, records: imp
     let mut records: Vec<_> = records.collect();
     records.sort_unstable();
     records.dedup();
-    let first = records.first().and_then(|first| locate.known(file, *first));
+    let first = records.first().and_then(|first| locate.known_offset(file, *first));
     if let Some(KnownOffset::From { record, offset_bytes }) = first {
         output.push(1);
         put(output, record);
         put(output, offset_bytes);
         return;
     }
-    let offset = |record: u64| match locate.known(file, record) {
+    let offset = |record: u64| match locate.known_offset(file, record) {
         Some(KnownOffset::At(offset)) => Some([record, offset]),
         _ => None,
     };
@@ -208,7 +209,7 @@ fn decode_file(input: &mut Input) -> Option<Arc<FileProvenance>> {
         false => None,
     };
     let before: Option<Arc<dyn Before>> = match input.flag()? {
-        true => Some(Arc::new(Counted { number: input.number()?, num_records: input.number()? })),
+        true => Some(Arc::new(RecordsBefore { number: input.number()?, num_records: input.number()? })),
         false => None,
     };
     let file = FileProvenance::new(name, numbering, number);
@@ -258,8 +259,8 @@ fn decode_nested(input: &mut Input, depth: usize) -> Option<Checkpoint> {
     Some(Checkpoint::at(State { numbers, inputs, text }, skip))
 }
 
-/// True if the example is skipped for the same reason whenever it is made again: for its data or its
-/// function, and not for a lack of memory or a failure of the system or a connection.
+/// True if the example is always skipped for the same reason: because of its data or its function,
+/// not because of memory, the system or a connection.
 fn is_lasting(error: &Error) -> bool {
     match error.code() {
         Code::InvalidArgument | Code::OutOfRange | Code::DataLoss | Code::Unimplemented | Code::FailedPrecondition => {
@@ -270,8 +271,8 @@ fn is_lasting(error: &Error) -> bool {
     }
 }
 
-/// Adds a skip event, without the exception that it may have; its words are the message. Fails if
-/// the example may not fail again.
+/// Adds a skip event without its exception, if any; the message keeps its text. Fails if the
+/// example may not fail again.
 pub fn encode_event(output: &mut Vec<u8>, event: &SkipEvent) -> Result<()> {
     match event {
         SkipEvent::PassEnd { skipper, rows } => {
@@ -281,7 +282,7 @@ pub fn encode_event(output: &mut Vec<u8>, event: &SkipEvent) -> Result<()> {
         SkipEvent::Skipped(skipped) => {
             if !is_lasting(&skipped.error) {
                 return Err(Error::failed_precondition(format!(
-                    "an example was skipped for a failure that may not come again ({})",
+                    "an example was skipped because of a failure that may be temporary ({})",
                     skipped.error.message().trim_end_matches('.')
                 )));
             }
@@ -386,7 +387,7 @@ mod tests {
             is_repeated: true,
             layout: OnceLock::from(Arc::new(layout)),
             parts: Some([3, 4].into()),
-            before: Some(Arc::new(Counted { number: 9, num_records: 11 })),
+            before: Some(Arc::new(RecordsBefore { number: 9, num_records: 11 })),
             ..file
         }
     }
@@ -403,8 +404,8 @@ mod tests {
     #[test]
     fn rows_keep_their_files_records_and_identities() {
         let run = Provenance::Run(Arc::new(file()), 20);
-        let made = run.made_of([(0, 0), (0, 1), (4, 0)].into_iter());
-        for (provenance, num_rows) in [(run, 5), (made, 3)] {
+        let expanded = run.made_of([(0, 0), (0, 1), (4, 0)].into_iter());
+        for (provenance, num_rows) in [(run, 5), (expanded, 3)] {
             let again = again(&provenance, num_rows);
             for row in 0..num_rows {
                 let (one, other) = (provenance.get(row).unwrap(), again.get(row).unwrap());
@@ -452,7 +453,7 @@ mod tests {
         let of_the_system = Skipped::row(0, 0, None, Error::new(Code::Unknown, "f; Input/output error: 7")).into();
         for event in [with_cause(error().transient()), with_cause(exhausted), of_the_system] {
             let refused = encode_event(&mut Vec::new(), &event).unwrap_err();
-            assert!(refused.message().contains("may not come again"), "{refused}");
+            assert!(refused.message().contains("may be temporary"), "{refused}");
             assert!(refused.message().ends_with(": 7)"), "{refused}");
         }
     }

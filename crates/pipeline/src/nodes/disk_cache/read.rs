@@ -16,16 +16,16 @@ use headrace_engine::run::catch_panic;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Returns the rows of a file. From a damaged group on, it returns those of the input.
+/// Returns the rows of a file. From a damaged group on, it returns the rows of the input.
 pub struct Read {
     entry: Arc<Entry>,
     store: Arc<DiskStore>,
     restart: Restart,
-    /// True if the rows came in any order, so that the input cannot continue after a row.
+    /// True if the rows arrived in any order, so that the input cannot continue after a row.
     in_any_order: bool,
     rest: Option<UncachedTail>,
     ring: Ring<Rows>,
-    /// The number of groups for which tasks are begun before they are requested.
+    /// The number of groups whose tasks start before they are requested.
     ahead: usize,
     /// The number of the group of the next task.
     next: usize,
@@ -111,7 +111,7 @@ impl Read {
         }
     }
 
-    /// Continues with the input, since the file cannot be read.
+    /// Continues with the input, because the file cannot be read.
     fn without_file(&mut self, error: Error, context: &mut Context) -> Result<Poll> {
         if error.is_interrupting() || matches!(error.code(), Code::ResourceExhausted | Code::Internal) {
             return Err(error);

@@ -34,7 +34,7 @@ const TICK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct DiskStore {
     directory: PathBuf,
-    /// The most bytes of all caches in the directory.
+    /// The maximum number of bytes of all caches in the directory.
     most_bytes: u64,
     /// The description of the rows, as a hash.
     key: String,
@@ -49,7 +49,7 @@ pub struct DiskStore {
 /// The identities of the files, or why there are none.
 type IdentitiesResult = std::result::Result<Arc<[Identity]>, String>;
 
-/// The settings that rows and their reports depend on beside the description.
+/// The settings, besides the description, that rows and their reports depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Use {
     /// The number of the stage that skips failures, if there is one.
@@ -93,25 +93,25 @@ impl DiskStore {
     }
 
     fn say_not_kept(&self, reason: &str) {
-        self.say(format!("cache: examples are not kept in {}: {reason}.", self.directory.display()));
+        self.say(format!("cache: examples are not stored in {}: {reason}.", self.directory.display()));
     }
 
     /// The identities of the files at the beginning of the iteration.
     fn identities(&self) -> IdentitiesResult {
-        let mut found = self.identities.lock();
-        found.get_or_insert_with(|| self.found_now()).clone()
+        let mut identities = self.identities.lock();
+        identities.get_or_insert_with(|| self.current_identities()).clone()
     }
 
-    fn found_now(&self) -> IdentitiesResult {
+    fn current_identities(&self) -> IdentitiesResult {
         let statuses = statuses(&self.files).map_err(|error| error.message().to_owned())?;
         let mut identities = Vec::new();
         for (name, status) in self.files.iter().zip(statuses) {
             let Some(identity) = Identity::of(&status) else {
-                return Err(format!("{} does not tell when it was changed", name.text()));
+                return Err(format!("{} has no modification time", name.text()));
             };
             let rest = rest_of_tick(&identity);
             if rest > TICK {
-                return Err(format!("{} was written just now", name.text()));
+                return Err(format!("{} was modified just now", name.text()));
             }
             // A change from now on changes the time of the file.
             std::thread::sleep(rest);
@@ -120,12 +120,12 @@ impl DiskStore {
         Ok(identities.into())
     }
 
-    /// The path of a note about the rows, if they can be told from others.
+    /// The path of a note about the rows, if they can be distinguished from others.
     pub fn note_path(&self) -> Option<PathBuf> {
         self.path(&format!("{}-", self.key), NOTE).ok()
     }
 
-    /// The path of the file with the rows, if they can be told from others.
+    /// The path of the file with the rows, if they can be distinguished from others.
     fn rows_path(&self, used: Use) -> std::result::Result<PathBuf, String> {
         self.path(&self.prefix(used), SUFFIX)
     }
@@ -160,8 +160,8 @@ impl DiskStore {
         format!("{}-{VERSION}-{skipper}{zip}-{order}-", self.key)
     }
 
-    /// The rows, if a pass has left them. A damaged file is removed. One that cannot be opened for
-    /// another reason is left, and not used.
+    /// The rows, if an earlier pass stored them. A damaged file is removed. One that cannot be
+    /// opened for another reason is left, and not used.
     pub fn open(&self, used: Use, formats: &Arc<Formats>) -> Option<Arc<Entry>> {
         let path = (!self.is_off).then(|| self.rows_path(used).ok()).flatten()?;
         match Entry::open(&path, Arc::clone(formats)) {
@@ -177,7 +177,7 @@ impl DiskStore {
             }
             Err(error) => {
                 let error = Error::io(&path.display().to_string(), &error);
-                self.say(format!("cache: {}; the examples are made again.", error.message()));
+                self.say(format!("cache: {}; the examples are computed again.", error.message()));
                 None
             }
         }
@@ -186,7 +186,7 @@ impl DiskStore {
     /// Removes a file that cannot be used.
     pub fn forget(&self, path: &Path, reason: &str) {
         fs::remove_file(path).unwrap_or_default();
-        self.say(format!("cache: {}: {reason}; it is removed and made again.", path.display()));
+        self.say(format!("cache: {}: {reason}; the file is deleted and rebuilt.", path.display()));
     }
 
     /// Begins to write the rows. `None`, and a message, if that cannot be. With `is_alone`, another
@@ -208,7 +208,7 @@ impl DiskStore {
     /// Removes files of the same description whose files have changed since, and the least recently
     /// used ones until `num_bytes` more fit.
     fn make_room(&self, path: &Path, prefix: &str, num_bytes: u64) -> io::Result<()> {
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
             let name = entry.file_name();
@@ -228,18 +228,15 @@ impl DiskStore {
                 continue;
             }
             if name.starts_with(prefix) {
-                self.say(format!(
-                    "cache: {}: the files it was made from have changed; it is removed.",
-                    entry.path().display()
-                ));
+                self.say(format!("cache: {}: its source files have changed; it is deleted.", entry.path().display()));
                 fs::remove_file(entry.path()).unwrap_or_default();
                 continue;
             }
-            found.push((metadata.modified()?, metadata.len(), entry.path()));
+            entries.push((metadata.modified()?, metadata.len(), entry.path()));
         }
-        found.sort();
-        let mut total = found.iter().fold(num_bytes, |total, (_, length, _)| total.saturating_add(*length));
-        for (_, length, path) in found {
+        entries.sort();
+        let mut total = entries.iter().fold(num_bytes, |total, (_, length, _)| total.saturating_add(*length));
+        for (_, length, path) in entries {
             if total <= self.most_bytes {
                 break;
             }
@@ -250,7 +247,7 @@ impl DiskStore {
     }
 }
 
-/// The statuses of files; those of remote ones are asked for at the same time.
+/// The statuses of files; statuses of remote files are requested at the same time.
 fn statuses(files: &[FileName]) -> Result<Vec<storage::Status>> {
     let begin = |name: &FileName| match name.url() {
         Some(url) => storage::storage().map(|storage| Some(storage.begin_parts(url, None, None))),
@@ -303,7 +300,8 @@ impl Writer {
         Ok(Some(writer))
     }
 
-    /// Adds chunks of rows. Returns the work that writes them. An error says why nothing is kept.
+    /// Adds chunks of rows. Returns the work that writes them. An error is the reason why nothing
+    /// is stored.
     pub fn add(
         &mut self,
         chunks: Vec<Chunk>,
@@ -312,8 +310,7 @@ impl Writer {
         let starts = self.table.add(&chunks, checkpoints);
         if self.table.length() as u64 > self.store.most_bytes {
             return Err(format!(
-                "they take more than the {} bytes of bytes={}. Raise bytes, or cache before the examples are \
-                 decoded",
+                "they need more than the {} bytes of bytes={}. Raise bytes, or cache before decoding",
                 self.store.most_bytes, self.store.most_bytes
             ));
         }
@@ -331,7 +328,7 @@ impl Writer {
         self.table.add_event(event);
     }
 
-    /// Gives the file its name, or says why the rows are not kept.
+    /// Publishes the file under its name, or returns why the rows are not stored.
     pub fn finish(mut self) {
         if let Err(reason) = self.publish() {
             self.store.say_not_kept(&reason);
@@ -340,13 +337,13 @@ impl Writer {
 
     fn publish(&mut self) -> std::result::Result<(), String> {
         let end = self.table.finished().map_err(|error| error.message().to_owned())?;
-        let now = self.store.found_now();
+        let now = self.store.current_identities();
         if now != self.store.identities() {
-            return Err("a file has changed while it was read".to_owned());
+            return Err("a file changed while it was read".to_owned());
         }
         let length = self.table.length() as u64 + end.len() as u64;
         if length > self.store.most_bytes {
-            return Err(format!("they take {length} bytes, more than bytes={}", self.store.most_bytes));
+            return Err(format!("they need {length} bytes, more than bytes={}", self.store.most_bytes));
         }
         let failed = |error: io::Error| Error::io(&self.part.display().to_string(), &error).message().to_owned();
         write_at(&self.output, &end, self.table.length()).map_err(failed)?;
@@ -380,8 +377,8 @@ fn write_at(_: &File, _: &[u8], _: usize) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// The file of this name, which is made if there is none; `None` if somebody else writes it. The
-/// lock ends with the process.
+/// The file with this name, created if necessary; `None` if another process writes it. The lock
+/// ends with the process.
 fn locked(path: &Path) -> io::Result<Option<File>> {
     loop {
         let file = without_link(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;

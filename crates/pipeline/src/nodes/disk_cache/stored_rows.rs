@@ -42,13 +42,13 @@ impl Indexed for StoredRows {
     }
 
     fn read(&self, numbers: &[u64]) -> Result<Block> {
-        let mut wanted: Vec<_> =
+        let mut requests: Vec<_> =
             numbers.iter().enumerate().map(|(row, number)| (self.entry.chunk_of(*number), *number, row)).collect();
-        wanted.sort_unstable();
+        requests.sort_unstable();
         // For each row, its block and its number in it.
         let mut positions: Vec<_> = std::iter::repeat_n((0, 0), numbers.len()).collect();
         let mut blocks = Vec::new();
-        for of_chunk in wanted.chunk_by(|one, other| one.0 == other.0) {
+        for of_chunk in requests.chunk_by(|one, other| one.0 == other.0) {
             let (position, ..) = of_chunk[0];
             of_chunk.iter().enumerate().for_each(|(at, (.., row))| positions[*row] = (blocks.len(), at));
             blocks.push(self.read_chunk(position, of_chunk.iter().map(|(_, number, _)| *number))?);

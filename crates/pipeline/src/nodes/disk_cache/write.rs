@@ -150,7 +150,7 @@ impl Write {
         }
     }
 
-    /// Takes the results of finished writes; gives up at the first error.
+    /// Collects the results of finished writes; stops at the first error.
     fn collect_written(&mut self) {
         while let Some((_, written)) = self.written.pop() {
             if let Err(error) = written {

@@ -1,4 +1,4 @@
-//! Puts packed rows in an order in which ranks get rows of equal cost.
+//! Orders packed rows so that ranks get rows of equal cost.
 
 use crate::nodes::groups::group_by::{Group, Waits};
 use std::cmp::Reverse;
@@ -16,11 +16,11 @@ impl Group {
     }
 }
 
-/// Whole groups that wait until there are enough of them.
+/// Complete groups that wait until there are enough of them.
 ///
-/// They are returned in rounds, a group for each rank, of groups whose costs are close together.
-/// Within a round the rank that had the least so far gets the most. So any number of rounds is
-/// balanced, whatever the size of batches.
+/// They are returned in rounds of groups with similar costs, one group for each rank. Within a
+/// round, the rank with the lowest cost so far gets the most expensive group. So any number of
+/// rounds is balanced, whatever the size of batches.
 pub struct Balanced {
     num_ranks: usize,
     /// In the order of their completion.
@@ -38,7 +38,7 @@ impl Balanced {
         if self.num_ranks == 1 { 0 } else { self.num_ranks.saturating_mul(ROWS_OF_RANK) }
     }
 
-    /// Adds a group, and appends those that are complete to `whole`.
+    /// Adds a group, and appends complete groups to `whole`.
     pub fn push(&mut self, group: Group, whole: &mut VecDeque<Group>) {
         self.waiting.push(group);
         if self.waiting.len() >= self.num_waiting() {
@@ -56,7 +56,7 @@ impl Balanced {
     }
 }
 
-/// Groups in rounds. Rounds come in the order of their first groups; one that is not full is last.
+/// Groups in rounds. Rounds come in the order of their first groups; an incomplete round is last.
 fn in_rounds(groups: Vec<Group>, num_ranks: usize) -> Vec<Group> {
     if num_ranks == 1 {
         return groups;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_have_groups_of_similar_cost_and_ranks_take_turns() {
+    fn rounds_have_groups_of_similar_cost_and_ranks_alternate() {
         let ordered = in_rounds(groups(&[1, 9, 2, 8, 7, 3]), 2);
         let costs: Vec<_> = ordered.iter().map(|group| group.cost).collect();
         assert_eq!(costs, [2, 1, 8, 9, 7, 3]);
@@ -108,10 +108,10 @@ mod tests {
         let costs: Vec<u128> = (0..11).map(|number| number * number % 7).collect();
         let ordered = in_rounds(groups(&costs), 4);
         assert_eq!(ordered.len(), 11);
-        let (mut found, mut wanted): (Vec<_>, _) = (ordered.iter().map(|group| group.cost).collect(), costs);
-        assert!(found[8..].iter().all(|cost| *cost <= found[..8].iter().copied().max().unwrap_or(0)));
-        found.sort_unstable();
-        wanted.sort_unstable();
-        assert_eq!(found, wanted);
+        let (mut ordered_costs, mut all_costs): (Vec<_>, _) = (ordered.iter().map(|group| group.cost).collect(), costs);
+        assert!(ordered_costs[8..].iter().all(|cost| *cost <= ordered_costs[..8].iter().copied().max().unwrap_or(0)));
+        ordered_costs.sort_unstable();
+        all_costs.sort_unstable();
+        assert_eq!(ordered_costs, all_costs);
     }
 }

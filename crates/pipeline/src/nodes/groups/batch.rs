@@ -29,7 +29,7 @@ pub struct Batch {
     annotations: RowAnnotations,
 }
 
-/// The batches of this share among those of all shares: number `index` of each `count`.
+/// The batches of this share: number `index` of each `count` batches.
 #[derive(Clone, Copy, Debug)]
 pub struct ShareIndex {
     /// From 0.

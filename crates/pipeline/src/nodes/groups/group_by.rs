@@ -27,8 +27,8 @@ pub trait Grouping: Send {
     /// The size of a row; `None` if it is dropped.
     fn size(&self, block: &Block, row: usize) -> Result<Option<Self::Size>>;
 
-    /// Puts a row of this size into a group. `tag` is the tag of the group that it
-    /// was in at the checkpoint, if there is one. Complete groups are appended to `whole`.
+    /// Puts a row of this size into a group. `tag` is the tag of its group at the checkpoint, if
+    /// any. Complete groups are appended to `whole`.
     fn add(&mut self, row: Waits, size: Self::Size, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()>;
 
     /// The groups that wait, each with its tag.
@@ -87,7 +87,7 @@ pub struct GroupBy<G> {
 }
 
 impl<G: Grouping> GroupBy<G> {
-    /// Groups of the rows of an input, from a checkpoint on, whose skip counts groups.
+    /// Groups of the rows of an input, from a checkpoint whose skip counts groups.
     pub fn from_checkpoint(checkpoint: &Checkpoint, restart: Restart, grouping: G, position: Position) -> Result<Self> {
         let (input, next, tags) = match BufferedCheckpoint::of(checkpoint)? {
             None => (Replay::new(restart(&checkpoint.beginning())?), 0, Vec::new()),

@@ -1,4 +1,4 @@
-//! Packs rows: groups them so that their lists together fill a given length.
+//! Packs rows: groups them so that their lists fill a given length together.
 
 use crate::blocks::block::Block;
 use crate::checkpoint::damaged;
@@ -24,10 +24,10 @@ pub struct Packing {
     pub balance: usize,
 }
 
-/// Groups of rows. Each row goes into the first group that has room for it (first fit). If none
-/// has, a new group is opened; if too many are open, the fullest is returned. The length of a group
-/// is the total length of its rows. To balance ranks, whole groups wait until there are some for
-/// each rank.
+/// Groups of rows. Each row goes into the first group that has room for it (first fit). Otherwise a
+/// new group is opened; if too many are open, the fullest is returned. The length of a group is the
+/// total length of its rows. To balance ranks, whole groups wait until there are some for each
+/// rank.
 ///
 /// Source: Johnson, "Near-Optimal Bin Packing Algorithms" (1973); for a bounded number of open
 /// bins, Csirik and Johnson, "Bounded Space On-Line Bin Packing: Best Is Better Than First" (SODA
@@ -58,7 +58,7 @@ impl FirstFit {
         Self { packing, open: Vec::new(), balanced }
     }
 
-    /// The number of the open group that takes a row.
+    /// The number of the open group for a row.
     fn first_fit(&mut self, length: usize, whole: &mut VecDeque<Group>) -> usize {
         let has_room = |group: &Group| group.length + length <= self.packing.length;
         if let Some(number) = self.open.iter().position(has_room) {

@@ -19,24 +19,24 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The largest number of waiting blocks: of the file whose records come next, and of each other
+/// The maximum number of waiting blocks: of the file whose records come next, and of each other
 /// file.
 const MAX_BLOCKS: usize = 4;
 /// With fewer waiting blocks, the next block of the file whose records come next is read before
-/// anything else is done. A file is read by one task at a time: if that task began only when
-/// nothing else is left to do, all other workers would wait for it.
+/// anything else. A file is read by one task at a time: if that task began only when nothing else
+/// is left to do, all other workers would wait for it.
 const FEW_BLOCKS: usize = 2;
 /// Limit on the waiting blocks of a part of a file, in bytes.
 const MAX_PART_BYTES: usize = 64 << 20;
-/// The part of the pipeline's memory for what files that are read in turn hold beside their blocks.
-/// A file that holds more than its share is closed after each block, and opened again for the next.
+/// The share of the pipeline's memory for files that are read in turn, besides their blocks. A file
+/// that uses more than its share is closed after each block, and opened again for the next.
 const TURNS_PART: usize = 2;
-/// The least number of remote files that are read at the same time: for files of one record each,
+/// The minimum number of remote files that are read at the same time: for files of one record each,
 /// and for others; these are more if they are small.
 const MIN_REMOTE_FILES: [usize; 2] = [MAX_REMOTE_FILES, 4];
 /// The largest number of remote files that are read at the same time because they are small.
 const MAX_REMOTE_FILES: usize = 32;
-/// The part of the pipeline's memory that is for what was requested of remote files.
+/// The share of the pipeline's memory for requests to remote files.
 const AHEAD_PART: usize = 8;
 /// The read-ahead of a remote file: that part of the memory divided by the number of files, within
 /// these limits.
@@ -75,16 +75,16 @@ pub fn are_remote(files: &[Arc<FileProvenance>]) -> bool {
     files.iter().any(|file| file.name.url().is_some())
 }
 
-/// The number of remote files of a source, or pieces of them, that are worth reading at the same time
-/// with `limit_bytes` of memory. An answer takes as long for a small file as for a large one, so of
-/// small ones more are requested. `most_bytes` is the size of the largest, 0 if it is unknown.
+/// The number of remote files of a source, or pieces of them, that are worth reading at the same
+/// time with `limit_bytes` of memory. A response takes as long for a small file as for a large one,
+/// so more small files are requested. `most_bytes` is the size of the largest, 0 if it is unknown.
 pub fn num_remote_files(format: &dyn Format, most_bytes: u64, limit_bytes: usize) -> usize {
     let least = MIN_REMOTE_FILES[usize::from(!format.is_one_record())];
     let fitting = ((limit_bytes / AHEAD_PART) as u64).checked_div(most_bytes).unwrap_or(0);
     usize::try_from(fitting).map_or(MAX_REMOTE_FILES, |fitting| fitting.clamp(least, MAX_REMOTE_FILES))
 }
 
-/// The size of the largest of the files of a source that was opened, in bytes; 0 if none was.
+/// The size in bytes of the largest opened file of a source; 0 if none was opened.
 pub fn largest_bytes(files: &[Arc<FileProvenance>]) -> u64 {
     files.first().map_or(0, |file| file.largest_bytes.load(Relaxed))
 }
@@ -95,16 +95,16 @@ struct Part {
     scan: Option<Box<dyn Scan>>,
     /// The position of its first record.
     at_record: RecordPosition,
-    given: Option<StreamOutput>,
-    /// The charge of the open file beside its blocks; `None` if it is not open.
+    output: Option<StreamOutput>,
+    /// The charge of the open file besides its blocks; `None` if it is not open.
     open_charge: Option<Charge>,
-    /// If the file was closed since it held too much: the position of the next record, and what it
-    /// held.
+    /// If the file was closed because it used too much memory: the position of the next record, and
+    /// the memory used.
     closed: Option<(RecordPosition, usize)>,
 }
 
 impl Part {
-    /// The same; the open file is charged by what it holds, and closed if that is more than so many
+    /// The same; the open file is charged for its memory, and closed if that is more than this many
     /// bytes.
     fn charged(self, mut charge: Option<Charge>, most_held_bytes: usize) -> Self {
         let held = self.scan.as_ref().and_then(|scan| Some((scan.position(), scan.held_bytes()?)));
@@ -143,12 +143,12 @@ struct Stream {
     ready: VecDeque<(RecordPosition, StreamOutput)>,
     /// Remembers the positions of blocks, if damage may be skipped.
     locator: Option<Arc<RecordLocator>>,
-    /// The charge of the open file beside its blocks; `None` if it is not open.
+    /// The charge of the open file besides its blocks; `None` if it is not open.
     open_charge: Option<Charge>,
-    /// The memory that the open file takes beside its blocks, if it was opened before.
+    /// The memory that the open file uses besides its blocks, if it was opened before.
     held_bytes: Option<usize>,
-    /// The wanted size of blocks, if it is not the format's.
-    wanted_bytes: Option<usize>,
+    /// The target size of blocks, if it is not the format's.
+    target_bytes: Option<usize>,
     /// True if nothing more is to be read.
     is_over: bool,
     error: Option<Error>,
@@ -191,7 +191,7 @@ impl Files {
         }
     }
 
-    /// Reads file number `number` alone, of which `num_open` are read at the same time.
+    /// Reads only file number `number`; `num_open` files are read at the same time.
     pub fn one_of(
         format: Arc<dyn Format>,
         files: Arc<[Arc<FileProvenance>]>,
@@ -264,7 +264,7 @@ impl Files {
     }
 
     /// The largest number of waiting blocks of a file that is not the first. While the parts of a
-    /// file are read in order, that file is read by as many tasks as parts fit into memory.
+    /// file are read in order, as many tasks read that file as parts fit into memory.
     fn max_later_blocks(&self, context: &Context) -> usize {
         let block_bytes = self.size_estimate.task_bytes().unwrap_or_else(|| self.format.block_bytes());
         let part_bytes = (context.budget.room_bytes() / (4 * self.max_open)).min(MAX_PART_BYTES);
@@ -274,7 +274,7 @@ impl Files {
         }
     }
 
-    /// The most bytes that a file may hold between two of its blocks.
+    /// The maximum memory that a file may use between two of its blocks.
     fn most_held_bytes(&self, context: &Context) -> usize {
         let share = |num_turns: usize| context.budget.room_bytes() / TURNS_PART / num_turns;
         self.num_turns.map_or(usize::MAX, share)
@@ -311,10 +311,10 @@ impl Files {
             let most_bytes = self.format.block_bytes();
             let most_bytes = stream.block_bytes().map_or(most_bytes, |block_bytes| most_bytes.min(2 * block_bytes));
             let num_bytes = self.size_estimate.task_bytes().unwrap_or(most_bytes);
-            // As much as fits, since what the file holds is read anew for each block.
+            // As large as possible, because the file is opened again for each block.
             let is_closed = stream.held_bytes.is_some_and(|held_bytes| held_bytes > most_held_bytes);
-            stream.wanted_bytes = is_closed.then(|| most_held_bytes.max(self.format.block_bytes()));
-            let num_bytes = num_bytes.max(stream.wanted_bytes.unwrap_or(0));
+            stream.target_bytes = is_closed.then(|| most_held_bytes.max(self.format.block_bytes()));
+            let num_bytes = num_bytes.max(stream.target_bytes.unwrap_or(0));
             let Some(charge) = context.charge(num_bytes, is_needed) else { return };
             let is_urgent = index == 0 && stream.ready.len() < FEW_BLOCKS;
             stream.start(&self.format, (charge, most_held_bytes), context, self.position, is_urgent);
@@ -344,7 +344,7 @@ impl Stream {
             locator,
             open_charge: None,
             held_bytes: None,
-            wanted_bytes: None,
+            target_bytes: None,
             is_over: false,
             error: None,
         }
@@ -359,7 +359,7 @@ impl Stream {
         context: &Context,
         is_needed: bool,
     ) -> Option<Charge> {
-        // What is requested of a part is a part of `open_bytes`.
+        // The requested bytes of a part are included in `open_bytes`.
         let is_remote = self.file.name.url().is_some() && !format.has_parts();
         let ahead_bytes = match self.block_bytes() {
             Some(block_bytes) => ahead_bytes.min(block_bytes.saturating_add(AHEAD_BYTES[0])),
@@ -373,7 +373,7 @@ impl Stream {
         Some(charge)
     }
 
-    /// True unless the beginning is coming and has not come yet.
+    /// True unless the beginning was requested and has not arrived yet.
     fn has_begun(&mut self) -> bool {
         self.coming.as_mut().is_none_or(ComingBytes::is_ready) && self.file.begun.is_ready()
     }
@@ -389,7 +389,7 @@ impl Stream {
         Checkpoint::new([self.number as u64, at_record.offset_bytes, at_record.record], [])
     }
 
-    /// Starts a task that reads the next block, and closes the file if it holds more than so many
+    /// Starts a task that reads the next block, and closes the file if it uses more than this many
     /// bytes then. If it is urgent, it is done before tasks nearer to the consumer.
     fn start(
         &mut self,
@@ -402,7 +402,7 @@ impl Stream {
         let slot: Slot<Part> = self.reading.start(Checkpoint::default());
         let (format, file, first_record) = (Arc::clone(format), Arc::clone(&self.file), self.first_record);
         let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
-        let (piece, coming, wanted_bytes) = (self.piece.clone(), self.coming.take(), self.wanted_bytes);
+        let (piece, coming, target_bytes) = (self.piece.clone(), self.coming.take(), self.target_bytes);
         let (meters, locator, open_charge) =
             (Arc::clone(context.meters), self.locator.clone(), self.open_charge.take());
         let work = move || {
@@ -426,8 +426,8 @@ impl Stream {
                     Err(error) => return left_out(None, error, &file, first_record.unwrap_or_default(), position),
                 };
                 let at_record = scan.position();
-                if let Some(wanted_bytes) = wanted_bytes {
-                    scan.set_block_bytes(wanted_bytes);
+                if let Some(target_bytes) = target_bytes {
+                    scan.set_block_bytes(target_bytes);
                 }
                 locator.inspect(|locator| locator.remember(at_record));
                 let block = scan.next(charge);
@@ -439,8 +439,8 @@ impl Stream {
                 if let (Some(meter), Some(block)) = (meter, &block) {
                     meter.count(0, block.num_bytes());
                 }
-                let given = block.map(StreamOutput::Block);
-                Ok(Part { scan: Some(scan), at_record, given, open_charge: None, closed: None })
+                let output = block.map(StreamOutput::Block);
+                Ok(Part { scan: Some(scan), at_record, output, open_charge: None, closed: None })
             };
             let part = catch_panic(|| read().map(|part| part.charged(open_charge, most_held_bytes)));
             drop(watch);
@@ -453,16 +453,16 @@ impl Stream {
     fn collect(&mut self, size_estimate: &SizeEstimate) {
         let Some((_, part)) = self.reading.pop() else { return };
         match part {
-            Ok(Part { scan, at_record, given, open_charge, closed }) => {
-                self.is_over = (scan.is_none() && closed.is_none()) || given.is_none();
+            Ok(Part { scan, at_record, output, open_charge, closed }) => {
+                self.is_over = (scan.is_none() && closed.is_none()) || output.is_none();
                 (self.scan, self.open_charge) = (scan, open_charge);
                 if let Some((at, held_bytes)) = closed {
                     (self.first_record, self.held_bytes, self.is_opened) = (Some(at), Some(held_bytes), false);
                 }
-                if let Some(StreamOutput::Block(block)) = &given {
+                if let Some(StreamOutput::Block(block)) = &output {
                     size_estimate.add(block.num_rows(), block.held_bytes());
                 }
-                self.ready.extend(given.map(|given| (at_record, given)));
+                self.ready.extend(output.map(|output| (at_record, output)));
             }
             Err(error) => {
                 self.is_over = true;
@@ -490,8 +490,8 @@ fn left_out(
     let scan = scan.and_then(|mut scan| scan.go_on().then_some(scan));
     let rest = scan.is_none().then_some(Rest { num_bytes });
     let skipped = Skipped::damage((skipper, position.stage), file, at, error, rest);
-    let given = Some(StreamOutput::SkipEvent(skipped.into()));
-    Ok(Part { scan, at_record, given, open_charge: None, closed: None })
+    let output = Some(StreamOutput::SkipEvent(skipped.into()));
+    Ok(Part { scan, at_record, output, open_charge: None, closed: None })
 }
 
 impl Node for Files {

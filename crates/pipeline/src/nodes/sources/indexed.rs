@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The order in which rows are wanted.
+/// The order in which rows are requested.
 #[derive(Clone)]
 pub enum Order {
     /// Ascending numbers.
@@ -63,10 +63,10 @@ const BLOCK_BYTES: usize = 256 * 1024;
 const MAX_BLOCK_ROWS: usize = 4096;
 /// A batch of at least this size is a block.
 const MIN_BATCH_BYTES: usize = 64 * 1024;
-/// A larger batch is made of several blocks, so that several workers read it.
+/// A larger batch consists of several blocks, so that several workers read it.
 const MAX_BATCH_BYTES: usize = 1024 * 1024;
 
-/// The number of rows of this size that a block of so many bytes has.
+/// The number of rows of this size that a block of this many bytes has.
 fn rows_within(num_bytes: usize, row_bytes: usize) -> usize {
     (num_bytes / row_bytes.max(1)).clamp(1, MAX_BLOCK_ROWS)
 }

@@ -86,8 +86,8 @@ pub enum Reached {
 }
 
 impl Reached {
-    /// The rows of pipelines side by side. Fails if it is strict and one has more rows than another;
-    /// otherwise, those that the shortest lacks are left out.
+    /// The rows of pipelines side by side. Fails if it is strict and the numbers of rows differ.
+    /// Otherwise rows beyond the shortest input are omitted.
     pub fn zip(parts: Vec<Vec<Self>>, is_strict: bool) -> Result<Self> {
         let lens: Vec<_> = parts.iter().map(|part| Self::len_of(part)).collect();
         let len = lens.iter().copied().min().unwrap_or(0);
@@ -106,7 +106,7 @@ impl Reached {
         }
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

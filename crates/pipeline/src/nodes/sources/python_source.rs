@@ -1,4 +1,4 @@
-//! Rows made by a Python thread.
+//! Rows from a Python thread.
 
 use crate::blocks::block::{FileProvenance, Provenance};
 use crate::blocks::rows::Rows;
@@ -14,11 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Number of blocks requested before they are needed.
 const AHEAD: usize = 4;
 
-/// Requests one block after the other from a Python worker, until it returns one without rows.
+/// Requests blocks from a Python worker, until it returns a block without rows.
 pub struct PythonSource {
     python_worker: usize,
     stage: usize,
-    /// A different number for each node, so that the Python worker knows when another pass begins.
+    /// A different number for each node, so that the Python worker notices when another pass
+    /// begins.
     start: u64,
     file_provenance: Arc<FileProvenance>,
     /// The number of rows of the pass to skip.
@@ -79,15 +80,15 @@ impl PythonSource {
 impl Node for PythonSource {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         while !self.is_over && self.error.is_none() && self.ring.len() < self.ahead() {
-            let wanted_bytes = SizeEstimate::wanted_bytes(context.budget.room_bytes());
-            let num_bytes = self.size_estimate.task_bytes().unwrap_or(wanted_bytes);
+            let target_bytes = SizeEstimate::target_bytes(context.budget.room_bytes());
+            let num_bytes = self.size_estimate.task_bytes().unwrap_or(target_bytes);
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { break };
             let (slot, size_estimate) = (self.ring.start(Checkpoint::default()), self.size_estimate.clone());
             let (pass, first, stage) = (self.start, self.first, self.stage);
             let (rows, state) = (Rows::new(), FunctionState::new(self.state.take(), None));
             let skipper = None;
             let task =
-                PythonTask { rows, pass, first, state, stage, charge, wanted_bytes, size_estimate, skipper, slot };
+                PythonTask { rows, pass, first, state, stage, charge, target_bytes, size_estimate, skipper, slot };
             context.start_python(self.python_worker, task)?;
         }
         while self.error.is_none()

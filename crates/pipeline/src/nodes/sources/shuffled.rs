@@ -28,7 +28,7 @@ pub enum RowAccess {
     Files(Box<Scans>),
     /// By caching all rows of a node.
     Cache(Box<dyn Node>, Arc<Store>),
-    /// By writing all rows of a node to a file, unless they are there.
+    /// Writes all rows of a node to a file, unless they are already there.
     Stored(Option<Box<dyn Node>>, Arc<DiskStore>, Use, Arc<Formats>),
     /// Impossible.
     Refused(Error),
@@ -65,8 +65,8 @@ impl RowAccess {
                 let entry = store.open(*used, formats).ok_or_else(|| {
                     let reasons = store.take_messages().join(" ");
                     Error::failed_precondition(format!(
-                        "shuffle: all examples of cache(directory=...) are needed, but they are not kept. {reasons} Give \
-                         a window, such as shuffle(window=10_000), or shuffle before the cache."
+                        "shuffle: a full shuffle needs all examples of cache(directory=...), but they are not stored. \
+                         {reasons} Use a window, such as shuffle(window=10_000), or shuffle before the cache."
                     ))
                 })?;
                 skip_events.extend(entry.skip_events().iter().map(|(_, event)| event.clone()));
@@ -94,14 +94,14 @@ pub struct Scans {
     part: usize,
     next: usize,
     ring: Ring<Vec<Arc<FileIndex>>>,
-    found: Vec<Arc<FileIndex>>,
+    indexes: Vec<Arc<FileIndex>>,
     charges: Vec<Charge>,
     ahead: usize,
     position: Position,
 }
 
 impl Scans {
-    /// The indexes are kept as those of the part of this number.
+    /// The indexes are stored for the part of this number.
     pub fn new(
         access: Arc<dyn RandomAccess>,
         files: Vec<Arc<FileProvenance>>,
@@ -109,8 +109,8 @@ impl Scans {
         ahead: usize,
         position: Position,
     ) -> Self {
-        let (ring, found, charges) = (Ring::new(), Vec::new(), Vec::new());
-        Self { access, files, kept, index_files, part, next: 0, ring, found, charges, ahead, position }
+        let (ring, indexes, charges) = (Ring::new(), Vec::new(), Vec::new());
+        Self { access, files, kept, index_files, part, next: 0, ring, indexes, charges, ahead, position }
     }
 
     fn start_tasks(&mut self, context: &mut Context) {
@@ -135,12 +135,12 @@ impl Scans {
             let work = move || {
                 let watch = Stopwatch::start_with_processor(meters.stage(stage));
                 enter_stage(stage);
-                let found = catch_panic(|| {
+                let indexes = catch_panic(|| {
                     let begun = files.iter().map(|file| file.begin_parts(None)).collect::<Result<Vec<_>>>()?;
                     files.iter().zip(begun).map(|(file, begun)| scan(file, begun)).collect()
                 });
                 drop(watch);
-                slot.set(found);
+                slot.set(indexes);
             };
             context.start(self.position.distance, Box::new(work));
         }
@@ -150,16 +150,17 @@ impl Scans {
     fn poll(&mut self, context: &mut Context, skip_events: &mut Vec<SkipEvent>) -> Result<Option<Indexes>> {
         loop {
             self.start_tasks(context);
-            let Some((_, found)) = self.ring.pop() else { break };
-            for index in found? {
+            let Some((_, indexes)) = self.ring.pop() else { break };
+            for index in indexes? {
                 self.charges.push(context.budget.charge(index.memory_bytes()));
-                self.found.push(index);
+                self.indexes.push(index);
             }
         }
         if !self.ring.is_empty() {
             return Ok(None);
         }
-        let files: Vec<_> = std::mem::take(&mut self.files).into_iter().zip(std::mem::take(&mut self.found)).collect();
+        let files: Vec<_> =
+            std::mem::take(&mut self.files).into_iter().zip(std::mem::take(&mut self.indexes)).collect();
         if let Some(skipper) = self.position.skipper {
             let num_scanned = files.iter().map(|(_, index)| index.len()).sum();
             let left_out = |(file, fault): (&Arc<FileProvenance>, &ScanFault)| {

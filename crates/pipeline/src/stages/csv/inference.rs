@@ -22,15 +22,15 @@ pub struct Inferred {
     pub dtype: DType,
     /// True if strings are text.
     pub is_text: bool,
-    /// The line that makes a column of numbers or booleans one of strings, in words.
+    /// A description of the line that turns a column of numbers or booleans into strings.
     pub decided: Option<String>,
 }
 
-/// The columns of a file with a header, with types that hold their values; `None` if it has no
+/// The columns of a file with a header, with types that fit their values; `None` if it has no
 /// records. Fields that are empty or one of the words in `missing` have no value.
 ///
-/// int64 if all values of a column are integers; float32 if it gives back all numbers, else float64
-/// if that does; bool for `true` and `false`; else text, or bytes if they are not UTF-8.
+/// int64 if all values of a column are integers; float32 if it round-trips all numbers, else
+/// float64 if that does; bool for `true` and `false`; else text, or bytes if they are not UTF-8.
 pub fn infer_csv(
     file: &Arc<FileProvenance>,
     codec: Codec,
@@ -66,7 +66,10 @@ pub fn infer_csv(
         let dtype = kind.dtype();
         let decided = kind.decided.filter(|_| dtype == DType::String).map(|(position, field)| {
             let at = position.block.row_provenance(position.row).map_or_else(String::new, |at| format!("{at}: "));
-            format!("{at}'{}' makes the column '{name}' str, after numbers or booleans", excerpt(&field))
+            format!(
+                "{at}'{}' is text, so the column '{name}' is str, but earlier values are numbers or booleans",
+                excerpt(&field)
+            )
         });
         Inferred { name, dtype, is_text: kind.is_utf8, decided }
     };
@@ -90,8 +93,8 @@ struct Position<'a> {
     row: usize,
 }
 
-/// The refusal of a header that another delimiter would split: tabs stand in no name, and the others in
-/// no name that is the only one.
+/// The error for a header that another delimiter would split: names contain no tabs, and a single
+/// name contains none of the others.
 fn other_delimiter(names: &[String], delimiter: u8) -> Option<String> {
     let others: &[(char, &str)] = match names {
         [_] => &[('\t', "\\t"), (';', ";"), ('|', "|"), (',', ",")],
@@ -101,13 +104,13 @@ fn other_delimiter(names: &[String], delimiter: u8) -> Option<String> {
         |(other, _): &&(char, &str)| *other != char::from(delimiter) && names.iter().any(|name| name.contains(*other));
     let (_, other) = others.iter().find(is_there)?;
     let columns = if let [name] = names {
-        format!("one column, '{}'", excerpt(name.as_bytes()))
+        format!("one column ('{}')", excerpt(name.as_bytes()))
     } else {
         format!("{} columns", names.len())
     };
     Some(format!(
-        "the header has {columns}, and '{other}' in it, expected names between '{}'. Give the delimiter of the file, with \
-         delimiter=\"{other}\", or the types of the columns, with columns={{...}}.",
+        "the header has {columns} and contains '{other}', expected names separated by '{}'. Set the file's delimiter \
+         with delimiter=\"{other}\", or the types with columns={{...}}.",
         excerpt(&[delimiter])
     ))
 }
@@ -125,12 +128,12 @@ struct Kind<'a> {
     is_long: bool,
     has_value: bool,
     has_number: bool,
-    /// The first field that made it one of strings, after other values.
+    /// The first field that turned it into strings, after other values.
     decided: Option<(Position<'a>, Vec<u8>)>,
 }
 
 impl<'a> Kind<'a> {
-    /// The state before any field was seen.
+    /// The state before the first field.
     fn new() -> Self {
         Self {
             is_int: true,
@@ -167,7 +170,7 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// The type that holds all values seen.
+    /// The type that fits all values so far.
     fn dtype(&self) -> DType {
         match self {
             Self { has_value: false, .. } => DType::String,

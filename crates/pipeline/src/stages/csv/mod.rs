@@ -67,7 +67,7 @@ impl CsvFields {
         };
         if count != layout.num_fields {
             return format!(
-                "there are {count} fields, expected {}; the record is '{}'. Correct the record, or the delimiter.",
+                "got {count} fields, expected {}; the record is '{}'. Correct the record, or the delimiter.",
                 layout.num_fields,
                 excerpt(record)
             );
@@ -192,8 +192,8 @@ mod tests {
         let text = parsed(&["x,1,y,2", "x,,y,"], None).unwrap_err();
         assert_eq!(
             text.message(),
-            "f: line 8: the field of column 'b' is empty, expected int32. Give a value for it, with defaults={'b': \
-             ...}, or read it as hr.Nullable(...), with a mask."
+            "f: line 8: the field of column 'b' is empty, expected int32. Set a default with defaults={'b': ...}, or \
+             read it as hr.Nullable(...), which adds a mask."
         );
     }
 

@@ -83,19 +83,19 @@ const SURE_F64: f64 = 9_007_199_254_740_992.0;
 
 /// A number as a field of a record.
 pub trait Field: Numeric {
-    /// Parses the next field if it is a number in the usual form, as most are. `None` leaves the
-    /// field where it is.
+    /// Parses the next field if it is a number in the usual form, as most are. `None` keeps the
+    /// field as it is.
     fn usual<'a>(fields: &mut Fields<'a>) -> Option<(Option<Self>, &'a [u8])>;
 
     /// Parses all of `text` as a number.
     fn from_field(text: &[u8]) -> Option<Self>;
 
-    /// True if the type gives the text back.
+    /// True if the type round-trips the text.
     fn gives_back(text: &[u8]) -> bool {
         fits_i64(text)
     }
 
-    /// True if this differs from the text by rounding alone.
+    /// True if this differs from the text only by rounding.
     #[inline]
     fn is_rounded(self, _text: &[u8]) -> bool {
         true

@@ -12,7 +12,7 @@ impl Words {
         Self(words.into())
     }
 
-    /// True if there are none.
+    /// True if it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

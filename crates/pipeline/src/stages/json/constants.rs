@@ -1,7 +1,7 @@
 //! `NaN`, `Infinity` and `-Infinity`: these are not JSON, but Python writes them for floats.
 //!
-//! They are replaced by marked strings, which cannot occur in a line otherwise, before the line is
-//! parsed.
+//! Before a line is parsed, they are replaced by marked strings, which cannot occur in a line
+//! otherwise.
 
 use headrace_engine::tensor::allocate;
 use memchr::memmem;
@@ -18,25 +18,27 @@ pub fn replaced(line: &[u8]) -> Cow<'_, [u8]> {
     if num_words == 0 {
         return Cow::Borrowed(line);
     }
-    // Without memory for the copy, the line is refused as it is.
-    let Ok(mut made) = allocate::room(line.len() + ADDED_BYTES * num_words) else { return Cow::Borrowed(line) };
+    // Without memory for the copy, the line is parsed unchanged and rejected.
+    let Ok(mut replaced_line) = allocate::room(line.len() + ADDED_BYTES * num_words) else {
+        return Cow::Borrowed(line);
+    };
     let mut at = 0;
     while let Some(byte) = line.get(at) {
         if *byte == b'"' {
             let end = string_end(line, at);
-            made.extend_from_slice(&line[at..end]);
+            replaced_line.extend_from_slice(&line[at..end]);
             at = end;
         } else if let Some((word, _)) = WORDS.iter().find(|(word, _)| is_value(&line[at..], word)) {
-            made.extend_from_slice(b"\"\\u0000");
-            made.extend_from_slice(word);
-            made.push(b'"');
+            replaced_line.extend_from_slice(b"\"\\u0000");
+            replaced_line.extend_from_slice(word);
+            replaced_line.push(b'"');
             at += word.len();
         } else {
-            made.push(*byte);
+            replaced_line.push(*byte);
             at += 1;
         }
     }
-    Cow::Owned(made)
+    Cow::Owned(replaced_line)
 }
 
 /// True if a line continues with `word` as a value, not as a key.

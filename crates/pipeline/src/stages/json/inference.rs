@@ -14,11 +14,11 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// A key, with a type that holds its values.
+/// A key, with a type that fits its values.
 pub struct InferredKey {
     /// Its name.
     pub name: String,
-    /// The type of its values; that of strings for JSON.
+    /// The type of its values; the type for strings for JSON.
     pub dtype: DType,
     /// True if its values are any JSON: objects, and lists of different kinds of values.
     pub is_json: bool,
@@ -29,9 +29,9 @@ pub struct InferredKey {
 /// The deepest lists of lists that are a component.
 const MAX_LISTS: usize = 3;
 
-/// The keys of the objects in the first block, in order of appearance, with types that hold their
-/// values; `None` if there are no records. Keys that are always null are skipped. Those in `typed` may
-/// have any values.
+/// The keys of the objects in the first block, in order of appearance, with types that fit their
+/// values; `None` if there are no records. Keys that are always null are skipped. Those in `typed`
+/// may have any values.
 pub fn infer_json(
     format: &dyn Format,
     file: &Arc<FileProvenance>,
@@ -40,7 +40,7 @@ pub fn infer_json(
     let name = file.name.text();
     let block = format.open(file, RecordPosition::default())?.next(Budget::new(usize::MAX).charge(0))?;
     let Some(block) = block else { return Ok(None) };
-    let mut found: Vec<Key> = Vec::new();
+    let mut keys: Vec<Key> = Vec::new();
     let mut is_array = false;
     if let Some(Column::Text(texts)) = block.columns.first() {
         for (row, text) in Text::rows(texts).enumerate() {
@@ -49,12 +49,12 @@ pub fn infer_json(
             let Ok(Object(pairs)) = serde_json::from_slice(&replaced(text)) else { continue };
             for (key, value) in pairs {
                 if typed.contains(&key) {
-                    if found.iter().all(|other| other.name != key) {
-                        found.push(Key { name: key, kind: Some(Kind::Nested) });
+                    if keys.iter().all(|other| other.name != key) {
+                        keys.push(Key { name: key, kind: Some(Kind::Nested) });
                     }
                     continue;
                 }
-                see(&mut found, key, &value, text).map_err(|text| {
+                see(&mut keys, key, &value, text).map_err(|text| {
                     let position =
                         block.row_provenance(row).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
                     Error::invalid_argument(format!("{position}{text}"))
@@ -66,13 +66,13 @@ pub fn infer_json(
         let (dtype, num_lists) = key.kind?.dtype();
         Some(InferredKey { name: key.name, dtype, is_json: key.kind? == Kind::Nested, num_lists })
     };
-    let columns: Vec<_> = found.into_iter().filter_map(column).collect();
+    let columns: Vec<_> = keys.into_iter().filter_map(column).collect();
     if !columns.is_empty() {
         return Ok(Some(columns));
     }
     let remedy = match format.is_of_lines() && is_array {
         true => ONE_ARRAY,
-        false => "Give them, with columns={...}.",
+        false => "Pass columns={...}.",
     };
     Err(Error::invalid_argument(format!("{name}: it has no objects to infer the columns from. {remedy}")))
 }
@@ -84,27 +84,27 @@ struct Key {
     kind: Option<Kind>,
 }
 
-fn see(found: &mut Vec<Key>, name: String, value: &Value, line: &[u8]) -> std::result::Result<(), String> {
-    let wrong = |text: &str| format!("'{name}' is {value}, {text}. Give its type, with dtypes={{'{name}': ...}}.");
+fn see(keys: &mut Vec<Key>, name: String, value: &Value, line: &[u8]) -> std::result::Result<(), String> {
+    let wrong = |text: &str| format!("'{name}' is {value}, {text}. Set its type with dtypes={{'{name}': ...}}.");
     let kind = Kind::of(value);
     if kind.is_some_and(|kind| kind != Kind::Nested)
         && let Some(digits) = long_integer_in(value, line)
     {
         return Err(format!(
-            "'{name}' has the integer {digits}, expected one of 64 bits. Give its type, with dtypes={{'{name}': ...}}: \
+            "'{name}' has the integer {digits}, expected at most 64 bits. Set its type with dtypes={{'{name}': ...}}; \
              hr.Json keeps all digits."
         ));
     }
-    let Some(key) = found.iter_mut().find(|key| key.name == name) else {
-        found.push(Key { name, kind });
+    let Some(key) = keys.iter_mut().find(|key| key.name == name) else {
+        keys.push(Key { name, kind });
         return Ok(());
     };
     let both = match (key.kind, kind) {
-        (known, None) => Some(known),
+        (earlier, None) => Some(earlier),
         (None, kind) => Some(kind),
-        (Some(known), Some(kind)) => known.and(kind).map(Some),
+        (Some(earlier), Some(kind)) => earlier.and(kind).map(Some),
     };
-    key.kind = both.ok_or_else(|| wrong("which is of another type than before"))?;
+    key.kind = both.ok_or_else(|| wrong("which is not the same type as before"))?;
     Ok(())
 }
 
@@ -144,7 +144,7 @@ struct Numbers {
     has_negative: bool,
     /// True if some are integers too large for int64.
     is_long: bool,
-    /// True if float32 and float64 give them back.
+    /// True if float32 and float64 round-trip them.
     is_single: bool,
     is_double: bool,
 }
@@ -189,7 +189,7 @@ impl Numbers {
 }
 
 impl Element {
-    /// The type that holds both.
+    /// The type that fits both.
     fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Number(one), Self::Number(other)) => one.and(other).map(Self::Number),

@@ -12,7 +12,7 @@ use crate::formats::component::Component;
 use crate::stages::Stage;
 use crate::stages::json::objects::{Key, Keys, Object, State};
 use crate::stages::json::values::{Values, values_of};
-use crate::stages::sightings::{MOST_NAMES, Sightings};
+use crate::stages::seen_components::{MOST_NAMES, SeenComponents};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::text::excerpt::excerpt;
 use serde::de::DeserializeSeed;
@@ -28,14 +28,14 @@ pub struct JsonFields {
     root: Keys,
     /// The numbers of the components that a line may lack.
     optional: Vec<usize>,
-    sightings: Arc<Sightings>,
+    seen_components: Arc<SeenComponents>,
     /// True if records are elements of an array, and not lines.
     is_array: bool,
 }
 
 impl JsonFields {
-    /// The name of a component is its key; after each dot, the key in the object found so far. A
-    /// key that contains dots is found too.
+    /// The name of a component is its key; a dot leads to a key in a nested object. A key may
+    /// contain dots, too.
     pub fn new(components: Vec<Component>) -> Result<Self> {
         let mut root = Keys::default();
         let mut optional = Vec::new();
@@ -53,7 +53,7 @@ impl JsonFields {
             key.component = Some(index);
             root.make(name).component = Some(index);
         }
-        Ok(Self { components, root, optional, sightings: Sightings::new(), is_array: false })
+        Ok(Self { components, root, optional, seen_components: SeenComponents::new(), is_array: false })
     }
 
     /// For records that are elements of an array, if `is_array`.
@@ -62,8 +62,8 @@ impl JsonFields {
     }
 
     /// Records which of the components that a line may lack occur.
-    pub fn seen_by(mut self, sightings: Arc<Sightings>) -> Self {
-        self.sightings = sightings;
+    pub fn seen_by(mut self, seen_components: Arc<SeenComponents>) -> Self {
+        self.seen_components = seen_components;
         self
     }
 
@@ -88,7 +88,7 @@ impl JsonFields {
             } else if !column.push_default() {
                 let name = &component.name;
                 return Err(format!(
-                    "there is no '{name}', or it is null, expected {}. {}",
+                    "'{name}' is missing or null, expected {}. {}",
                     component.type_name(),
                     component.fillers()
                 ));
@@ -109,8 +109,8 @@ impl JsonFields {
         let text_shown = excerpt(text);
         if words.contains("surrogate") || words.contains("hex escape") {
             return format!(
-                "half a surrogate pair at {position}, expected text: {text_shown}. Read the key as bytes or as hr.Json, \
-                 which keep it, or correct it."
+                "half of a surrogate pair at {position}, expected text: {text_shown}. Read the key as bytes or as \
+                 hr.Json, which keep it, or correct it."
             );
         }
         let remedy = match !self.is_array && text.trim_ascii_start().starts_with(b"[") {
@@ -162,10 +162,10 @@ impl Stage for JsonFields {
             })?;
         }
         if let Some(first) = first
-            && !self.sightings.is_done()
+            && !self.seen_components.is_done()
         {
             let optional = self.optional.iter().map(|index| (&self.components[*index].name[..], seen[*index]));
-            self.sightings.add(rows.len(), optional, || names(first));
+            self.seen_components.add(rows.len(), optional, || names(first));
         }
         let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<Vec<_>>>()?;
         let columns = columns.into_iter().flatten().collect();
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn errors_name_the_key() {
         for (line, text) in [
-            (r#"{"l": []}"#, "there is no 'm.id', or it is null, expected int32."),
+            (r#"{"l": []}"#, "'m.id' is missing or null, expected int32."),
             (r#"{"m": {"id": 1.5}, "l": []}"#, "'m.id' is floating point `1.5`, expected int32."),
             (r#"{"m": {"id": 1}, "l": 2}"#, "'l' is integer `2`, expected list of float32."),
             (r#"{"m": {"id": 1}, "m.id": 2, "l": []}"#, "'m.id' is given twice"),

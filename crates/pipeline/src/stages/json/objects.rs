@@ -1,4 +1,4 @@
-//! Walks through a JSON object, takes the wanted values, and skips the rest.
+//! Walks through a JSON object, collects the requested values and skips the rest.
 
 use crate::formats::component::{Component, Form};
 use crate::stages::json::constants::{constant, long_integer, restored};
@@ -11,16 +11,16 @@ use serde::de::{
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// The wanted keys of an object.
+/// The requested keys of an object.
 #[derive(Default)]
 pub struct Keys(Vec<(String, Key)>);
 
-/// A wanted key.
+/// A requested key.
 #[derive(Default)]
 pub struct Key {
     /// The component with its value.
     pub component: Option<usize>,
-    /// The wanted keys of its value, if that is an object.
+    /// The requested keys of its value, if that is an object.
     pub keys: Keys,
 }
 
@@ -59,22 +59,22 @@ impl State<'_> {
     }
 
     #[cold]
-    fn wrong<E: serde::de::Error>(&mut self, component: usize, found: impl fmt::Display) -> E {
+    fn wrong<E: serde::de::Error>(&mut self, component: usize, value: impl fmt::Display) -> E {
         let component = &self.components[component];
         let (name, dtype) = (&component.name, component.type_name());
         let remedy = match component.is_inferred {
             true => component.remedy(),
             false => "Correct it, or read it as another type.".to_owned(),
         };
-        let found = found.to_string();
-        let is_element = found.starts_with("a list") == (component.is_list() || !component.shape.is_empty());
-        let limit = if is_element && found.contains(" `") { component.limit() } else { "" };
-        self.misfit = Some(format!("'{name}' is {found}, expected {dtype}{limit}. {remedy}"));
+        let value = value.to_string();
+        let is_element = value.starts_with("a list") == (component.is_list() || !component.shape.is_empty());
+        let limit = if is_element && value.contains(" `") { component.limit() } else { "" };
+        self.misfit = Some(format!("'{name}' is {value}, expected {dtype}{limit}. {remedy}"));
         E::custom("a value of another type")
     }
 }
 
-/// An object, and its wanted keys.
+/// An object, and its requested keys.
 pub struct Object<'a, 'b> {
     pub keys: &'a Keys,
     pub state: &'a mut State<'b>,
@@ -132,7 +132,7 @@ impl<'a> Visitor<'_> for Find<'a> {
     }
 }
 
-/// An object inside another one. If it is null, all wanted keys in it are missing.
+/// An object inside another one. If it is null, all requested keys in it are missing.
 struct Inner<'a, 'b>(Object<'a, 'b>);
 
 impl<'de> DeserializeSeed<'de> for Inner<'_, '_> {
@@ -161,8 +161,8 @@ impl<'de> Visitor<'de> for Inner<'_, '_> {
 
 type Taken<E> = std::result::Result<(), E>;
 
-/// Visitor methods for values that are neither lists nor objects: `one` takes the value, or reports
-/// that it is wrong.
+/// Visitor methods for values that are neither lists nor objects: `one` stores the value, or
+/// reports that it is wrong.
 macro_rules! visit_single_values {
     () => {
         fn visit_bool<E: serde::de::Error>(self, value: bool) -> Taken<E> {
@@ -208,14 +208,14 @@ impl Value<'_, '_> {
     /// Takes a single value, if one is expected and `push` accepts it.
     fn one<E: serde::de::Error>(
         self,
-        found: Unexpected,
+        value: Unexpected,
         push: impl FnOnce(&mut dyn Values) -> bool,
     ) -> std::result::Result<(), E> {
         let component = &self.state.components[self.component];
         let column = &mut *self.state.columns[self.component];
         let is_new = column.len() == self.state.row;
         if component.is_list() || !component.shape.is_empty() || !is_new || !push(column) {
-            let words = if is_new { found.to_string() } else { "given twice".to_owned() };
+            let words = if is_new { value.to_string() } else { "given twice".to_owned() };
             return Err(self.state.wrong(self.component, words));
         }
         column.end_row();
@@ -280,16 +280,16 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
         if state.columns[component].len() != state.row {
             return Err(state.wrong(component, "given twice"));
         }
-        let wanted = match &components[component] {
-            found if found.is_list() => None,
-            found if found.shape.is_empty() => return Err(state.wrong(component, "a list")),
-            found => Some(found.shape[0]),
+        let length_expected = match &components[component] {
+            component if component.is_list() => None,
+            component_spec if component_spec.shape.is_empty() => return Err(state.wrong(component, "a list")),
+            component => Some(component.shape[0]),
         };
         let mut length = 0;
         while let Some(()) = list.next_element_seed(Element { component, depth: 1, state })? {
             length += 1;
         }
-        if wanted.is_some_and(|wanted| wanted != length) {
+        if length_expected.is_some_and(|length_expected| length_expected != length) {
             return Err(state.wrong(component, format_args!("a list of {length}")));
         }
         state.columns[component].end_row();
@@ -297,7 +297,7 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, _: A) -> Taken<A::Error> {
-        Err(self.state.wrong(self.component, "an object; its values have names such as 'key.inner'"))
+        Err(self.state.wrong(self.component, "an object (read its values with names such as 'key.inner')"))
     }
 }
 
@@ -310,12 +310,12 @@ struct Element<'a, 'b> {
 }
 
 impl Element<'_, '_> {
-    fn one<E: serde::de::Error>(self, found: Unexpected, push: impl FnOnce(&mut dyn Values) -> bool) -> Taken<E> {
+    fn one<E: serde::de::Error>(self, value: Unexpected, push: impl FnOnce(&mut dyn Values) -> bool) -> Taken<E> {
         let component = &self.state.components[self.component];
         let is_deepest = self.depth == component.num_lists.max(component.shape.len());
         match is_deepest && push(&mut *self.state.columns[self.component]) {
             true => Ok(()),
-            false => Err(self.state.wrong(self.component, format_args!("a list with {found} in it"))),
+            false => Err(self.state.wrong(self.component, format_args!("a list that contains {value}"))),
         }
     }
 }
@@ -344,16 +344,16 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Taken<A::Error> {
         let Self { component, depth, state } = self;
         let Component { num_lists, shape, .. } = &state.components[component];
-        let wanted = shape.get(depth).copied();
-        if depth >= *num_lists && wanted.is_none() {
+        let length_expected = shape.get(depth).copied();
+        if depth >= *num_lists && length_expected.is_none() {
             return Err(state.wrong(component, format_args!("a list of {}lists", "lists of ".repeat(depth - 1))));
         }
         let mut length = 0;
         while let Some(()) = list.next_element_seed(Element { component, depth: depth + 1, state })? {
             length += 1;
         }
-        if wanted.is_some_and(|wanted| wanted != length) {
-            return Err(state.wrong(component, format_args!("a list with a list of {length} in it")));
+        if length_expected.is_some_and(|length_expected| length_expected != length) {
+            return Err(state.wrong(component, format_args!("a list that contains a list of {length}")));
         }
         state.columns[component].end_list(depth);
         Ok(())

@@ -10,7 +10,7 @@ use headrace_engine::tensor::allocate::{self, Refusal};
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// Collects values. Each `push` takes one element; it returns whether the element is of the type.
+/// Collects values. Each `push` adds one element and returns whether the element fits the type.
 pub trait Values {
     /// Adds an integer.
     fn push_int(&mut self, value: i128) -> bool;
@@ -33,8 +33,8 @@ pub trait Values {
     /// Adds the default for a missing row; returns whether there is one.
     fn push_default(&mut self) -> bool;
 
-    /// Ends a list within the list of a row: at depth 1 one of its elements, at depth 2 an element
-    /// of those.
+    /// Ends a list within the list of a row: at depth 1 an element of the row's list, at depth 2 an
+    /// element of such an element.
     fn end_list(&mut self, depth: usize);
 
     /// Ends a row: the elements since the last row form one.

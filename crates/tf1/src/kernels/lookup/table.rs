@@ -73,7 +73,7 @@ impl Kernel for TableKernel {
             (Action::Find, [keys, default]) => self.table.find(keys, default).map(Step::one),
             (Action::Size, []) => Ok(Step::one(Tensor::scalar(self.table.size() as i64))),
             (Action::Export, []) => self.table.export().map(|parts| Step::Done(Outputs::from_iter(parts))),
-            _ => Err(Error::internal(format!("{} inputs given to a lookup table", inputs.len()))),
+            _ => Err(Error::internal(format!("a lookup table got {} inputs", inputs.len()))),
         }
     }
 }
@@ -122,7 +122,7 @@ impl Kernel for MutableTableKernel {
             (Change::Find, [keys, default]) => table.find(keys, default).map(Step::one),
             (Change::Size, []) => Ok(Step::one(Tensor::scalar(table.size() as i64))),
             (Change::Export, []) => table.export().map(|parts| Step::Done(Outputs::from_iter(parts))),
-            _ => Err(Error::internal(format!("{} inputs given to a lookup table", inputs.len()))),
+            _ => Err(Error::internal(format!("a lookup table got {} inputs", inputs.len()))),
         }
     }
 }

@@ -68,7 +68,7 @@ impl Kernel for BarrierKernel {
             (Action::Close { cancels }, []) => barrier.close(cancels).map(|()| Step::none()),
             (Action::ReadySize, []) => Ok(size(barrier.ready_size())),
             (Action::IncompleteSize, []) => Ok(size(barrier.incomplete_size())),
-            _ => Err(Error::internal(format!("{} inputs given to a barrier", inputs.len()))),
+            _ => Err(Error::internal(format!("a barrier got {} inputs", inputs.len()))),
         }
     }
 }

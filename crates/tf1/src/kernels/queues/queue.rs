@@ -10,7 +10,7 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::waits::Description;
 use std::sync::Arc;
 
-/// The attribute of an enqueue that is repeated for ever, which without rows would never end.
+/// The attribute of an enqueue that is repeated forever, and would never end without rows.
 const REFUSES_EMPTY: &str = "_refuses_empty";
 
 struct QueueKernel {
@@ -92,8 +92,8 @@ impl QueueKernel {
     #[cold]
     fn empty(&self) -> Error {
         Error::invalid_argument(format!(
-            "{} '{}': its producer got no rows, expected at least one: without num_epochs it would look for one for ever. \
-             Check where the rows come from (a pattern that no file matches?), or give num_epochs.",
+            "{} '{}': its producer got no rows, expected at least one: without num_epochs it would wait forever. \
+             Check the input (does any file match the pattern?), or set num_epochs.",
             self.queue.spec().class(),
             self.queue.spec().name
         ))

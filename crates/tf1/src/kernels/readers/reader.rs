@@ -37,7 +37,7 @@ pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
             Box::new(TfRecordFormat { compression: compression.ok_or_else(unknown)? })
         }
         "WholeFileReaderV2" => Box::new(WholeFileFormat),
-        _ => return Err(Error::unimplemented(format!("there is no reader {op_type}"))),
+        _ => return Err(Error::unimplemented(format!("unknown reader {op_type}"))),
     })
 }
 

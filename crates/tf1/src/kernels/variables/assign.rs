@@ -42,8 +42,7 @@ pub fn build(op_type: &str, attrs: &Attrs, variable: &Arc<Variable>) -> Result<O
 }
 
 fn arithmetic(op_type: &str, attrs: &Attrs) -> Result<Arc<dyn Kernel>> {
-    headrace_engine::kernels::build(op_type, attrs)?
-        .ok_or_else(|| Error::internal(format!("there is no kernel {op_type}")))
+    headrace_engine::kernels::build(op_type, attrs)?.ok_or_else(|| Error::internal(format!("unknown kernel {op_type}")))
 }
 
 impl Kernel for AssignKernel {
@@ -80,7 +79,7 @@ fn combine(kernel: &dyn Kernel, run: &Run, current: &Tensor, operand: Tensor) ->
         Step::Done(outputs) => outputs.into_iter().next().map(|value| (value.clone(), value)),
         Step::Pending(_) => None,
     }
-    .ok_or_else(|| Error::internal("arithmetic gave no value"))
+    .ok_or_else(|| Error::internal("arithmetic returned no value"))
 }
 
 /// The new value, which is one more, and the old value, which is the output.

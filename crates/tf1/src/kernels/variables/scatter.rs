@@ -110,11 +110,11 @@ fn slices(current: &Tensor, indices: &Tensor, updates: &Tensor) -> Result<Slices
             usize::try_from(*index).ok().filter(|index| index < size).map(|index| number * size + index)
         });
         index.ok_or_else(|| {
-            let found: Vec<_> = tuple(position).iter().map(i64::to_string).collect();
+            let indices_text: Vec<_> = tuple(position).iter().map(i64::to_string).collect();
             Error::invalid_argument(format!(
                 "indices{} = [{}] does not index into shape {}",
                 coordinates(leading, position),
-                found.join(", "),
+                indices_text.join(", "),
                 current.shape()
             ))
         })
@@ -129,11 +129,11 @@ fn refused(refusal: allocate::Refusal) -> Error {
 
 /// The error for updates that do not have the slices' shape after indices of `depth` numbers.
 fn wrong_slices(current: &Tensor, depth: usize, updates: &Tensor) -> Error {
-    let (params, given) = (current.shape(), updates.shape());
-    let (rank, given_rank) = (params.len(), given.len());
+    let (params, update_shape) = (current.shape(), updates.shape());
+    let (rank, given_rank) = (params.len(), update_shape.len());
     Error::invalid_argument(format!(
         "Dimensions [{depth},{rank}) of input[shape={params}] must match dimensions [{depth},{given_rank}) of \
-         updates[shape={given}]"
+         updates[shape={update_shape}]"
     ))
 }
 
@@ -155,8 +155,8 @@ fn coordinates(shape: &[usize], mut position: usize) -> String {
 impl Slices {
     fn change(&self, current: &Tensor, indices: &Tensor, updates: &Tensor, change: Change) -> Result<Tensor> {
         if updates.dtype() != current.dtype() {
-            let (has, given) = (current.dtype(), updates.dtype());
-            return Err(Error::invalid_argument(format!("a variable of type {has} is given updates of type {given}")));
+            let (expected, dtype) = (current.dtype(), updates.dtype());
+            return Err(Error::invalid_argument(format!("a variable of type {expected} got updates of type {dtype}")));
         }
         let slice = &current.shape()[current.shape().len() - self.rank..];
         let leading = &indices.shape()[..indices.shape().len() - self.num_index_axes];
@@ -170,7 +170,7 @@ impl Slices {
             (DType::String, Change::Update) => {
                 let strings = allocate::elements(DType::String, current.shape());
                 let mut strings = strings.collect(current.string_values().iter().cloned())?;
-                self.each(length, &mut strings, updates.string_values(), |_, given| given.clone());
+                self.each(length, &mut strings, updates.string_values(), |_, update| update.clone());
                 Tensor::strings(current.shape().clone(), strings)
             }
             (dtype, _) => {
@@ -202,12 +202,12 @@ impl Slices {
         length: usize,
         change: Change,
     ) -> Result<Tensor> {
-        let given = updates.values::<T>()?;
-        if change == Change::Div && given.iter().any(|divisor| divisor.divides_nothing()) {
+        let updates = updates.values::<T>()?;
+        if change == Change::Div && updates.iter().any(|divisor| divisor.divides_nothing()) {
             return Err(Error::invalid_argument("Integer division by zero"));
         }
         let function: fn(T, T) -> T = match change {
-            Change::Update => |_, given| given,
+            Change::Update => |_, update| update,
             Change::Add => T::add,
             Change::Sub => T::sub,
             Change::Mul => T::mul,
@@ -217,7 +217,7 @@ impl Slices {
         };
         let room = allocate::elements(current.dtype(), current.shape());
         let mut values: Vec<T> = room.collect(current.values::<T>()?.iter().copied())?;
-        self.each(length, &mut values, given, |value, given| function(*value, *given));
+        self.each(length, &mut values, updates, |value, update| function(*value, *update));
         Tensor::from_values(current.shape().clone(), values)
     }
 
@@ -225,20 +225,20 @@ impl Slices {
     fn change_bytes(&self, current: &Tensor, updates: &Tensor, length: usize) -> Result<Tensor> {
         let mut bytes: Vec<u8> = allocate::elements(current.dtype(), current.shape()).room()?;
         bytes.extend_from_slice(current.stored()?);
-        self.each(length, &mut bytes, updates.stored()?, |_, given| *given);
+        self.each(length, &mut bytes, updates.stored()?, |_, update| *update);
         Tensor::from_bytes(current.dtype(), current.shape().clone(), bytes.into())
     }
 
-    /// Changes the elements of the slices, `length` elements each, in order. `given` has as many
+    /// Changes the elements of the slices, `length` elements each, in order. `updates` has as many
     /// elements, or one for all.
-    fn each<T>(&self, length: usize, values: &mut [T], given: &[T], change: impl Fn(&T, &T) -> T) {
+    fn each<T>(&self, length: usize, values: &mut [T], updates: &[T], change: impl Fn(&T, &T) -> T) {
         for (position, number) in self.numbers.iter().enumerate() {
-            let updates = match given {
+            let slices = match updates {
                 [one] => std::slice::from_ref(one).iter().cycle(),
-                _ => given[position * length..(position + 1) * length].iter().cycle(),
+                _ => updates[position * length..(position + 1) * length].iter().cycle(),
             };
             let slice = &mut values[number * length..(number + 1) * length];
-            slice.iter_mut().zip(updates).for_each(|(value, given)| *value = change(value, given));
+            slice.iter_mut().zip(slices).for_each(|(value, update)| *value = change(value, update));
         }
     }
 }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 /// The elements that one dequeue took.
 pub type Elements = SmallVec<[Element; 1]>;
 
-/// One element, as it lies in a queue. Only `packing` knows its form.
+/// One element in a queue. Only `packing` uses its representation.
 #[derive(Clone, Debug)]
 pub struct Element(pub(super) Packed);
 

@@ -1,10 +1,10 @@
 //! The form of elements in a queue: small ones are stored as bytes, without tensors around them.
 //!
-//! A tensor takes some ninety bytes besides its elements, and most queued elements are small. Where
+//! A tensor needs some ninety bytes besides its elements, and most queued elements are small. If
 //! all shapes are known, the components of an element are packed one after the other: numbers as
-//! they are, strings after their lengths. Deferred floats (see [`headrace_engine::tensor::deferred`]) are
-//! packed as their source if the elements are dequeued in batches. Otherwise the thread that
-//! enqueues them computes them, not the consumer.
+//! they are, strings after their lengths. Deferred floats (see
+//! [`headrace_engine::tensor::deferred`]) are packed as their source if the elements are dequeued
+//! in batches. Otherwise the thread that enqueues them computes them, not the consumer.
 
 mod element;
 mod layout;
@@ -24,7 +24,7 @@ use layout::{Content, Layout, Part};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Larger elements are not packed: their tensors are moved. The strings of packed elements lie in
+/// Larger elements are not packed: their tensors are moved. The strings of packed elements share
 /// one buffer once they form a batch.
 const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 
@@ -32,7 +32,7 @@ const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 /// pack.
 const NUM_OTHER_LAYOUTS: usize = 3;
 
-/// The approximate overhead in bytes of a tensor beside its elements, and of an allocation.
+/// The approximate overhead in bytes of a tensor besides its elements, and of an allocation.
 const TENSOR_BYTES: usize = 192;
 const ALLOCATION_BYTES: usize = 32;
 
@@ -46,7 +46,7 @@ pub(super) struct Packing {
     first: Option<Layout>,
     others: [OnceLock<Layout>; NUM_OTHER_LAYOUTS],
     /// True if the elements are put into batches, which computes deferred floats. Set while
-    /// programs are made, read by every enqueue; nothing else depends on its order, so loom need
+    /// programs are built, read by every enqueue; nothing else depends on its order, so loom need
     /// not see it.
     is_batched: AtomicBool,
 }
@@ -122,7 +122,7 @@ impl Packing {
             .map(|components| Element(Packed::Tensors(components)))
     }
 
-    /// About how many bytes an element takes besides those of its components.
+    /// The approximate overhead in bytes of an element, besides its components.
     pub(super) fn overhead_bytes(&self, num_components: usize) -> usize {
         let of_each = if self.first.is_some() { 0 } else { TENSOR_BYTES * num_components };
         size_of::<Element>() + ALLOCATION_BYTES + of_each
@@ -251,7 +251,7 @@ mod tests {
                 let one = packing.pack_row(layout, &mut rows.clone(), row).unwrap();
                 prop_assert_eq!(&packing.unpack(one).unwrap()[..], &element(row)[..]);
             }
-            // Rows and elements, packed or not, make one batch.
+            // Rows and elements, packed or not, form one batch.
             let first = packing.pack(&mut element(0)).unwrap();
             let second = packing.pack_row(layout, &mut rows, 1).unwrap();
             let assembled = packing.batch(&mut Elements::from_iter([first, second])).unwrap().unwrap();

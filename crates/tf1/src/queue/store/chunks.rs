@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// Elements in a chunk: 24 KiB.
 const CHUNK: usize = 512;
 
-/// A list whose elements can be taken from both ends, or from anywhere.
+/// A list whose elements can be removed from both ends, or from anywhere.
 #[derive(Default)]
 pub(in crate::queue) struct Chunks {
     /// All chunks but the first and the last are full. None is empty, unless it is the only one.

@@ -17,7 +17,7 @@ impl Heap {
         self.0.len()
     }
 
-    /// The elements in the order of the heap. Pushing them in this order gives the same heap.
+    /// The elements in the order of the heap. Pushing them in this order leads to the same heap.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Element> {
         self.0.iter().map(|(_, element)| element)
     }

@@ -46,8 +46,8 @@ impl Store {
         }
     }
 
-    /// The number of elements that may be taken now, of the `missing` ones. A priority queue gives
-    /// all of them at once or none, so that they are the smallest.
+    /// How many of the `missing` elements may be dequeued now. A priority queue returns all of them
+    /// at once or none, so that they are the smallest.
     pub(super) fn available(&self, is_closed: bool, missing: usize) -> usize {
         match self {
             Self::Fifo(elements) => elements.len(),
@@ -63,7 +63,7 @@ impl Store {
         }
     }
 
-    /// The elements in an order such that pushing them to an empty store gives the same behaviour.
+    /// The elements, ordered so that pushing them to an empty store leads to the same behaviour.
     pub(super) fn elements(&self) -> Box<dyn Iterator<Item = &Element> + '_> {
         match self {
             Self::Fifo(elements) => Box::new(elements.iter()),

@@ -34,7 +34,7 @@ impl Pack {
 
 impl Kernel for Pack {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
-        let first = inputs.first().ok_or_else(|| Error::internal("Pack of nothing"))?;
+        let first = inputs.first().ok_or_else(|| Error::internal("Pack needs at least one input"))?;
         if let Some((index, other)) = inputs.iter().enumerate().find(|(_, tensor)| tensor.shape() != first.shape()) {
             return Err(Error::invalid_argument(format!(
                 "Shapes of all inputs must match: values[0].shape = {} != values[{index}].shape = {}",
@@ -54,7 +54,7 @@ impl Kernel for Pack {
 impl Kernel for Concat {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let Some((axis, tensors)) = inputs.split_last().filter(|(_, tensors)| !tensors.is_empty()) else {
-            return Err(Error::internal("ConcatV2 of nothing"));
+            return Err(Error::internal("ConcatV2 needs at least one input"));
         };
         let (first, axis) = (tensors[0].shape(), axis.integer_scalar("axis")?);
         let rank = first.len();
@@ -89,13 +89,13 @@ impl Kernel for Concat {
 
 /// Tensors of one type and shape, at least one, stacked along a new first axis.
 pub(crate) fn stack(tensors: &[Tensor]) -> Result<Tensor> {
-    let first = tensors.first().ok_or_else(|| Error::internal("a stack of nothing"))?;
+    let first = tensors.first().ok_or_else(|| Error::internal("a stack needs at least one input"))?;
     join(first.dtype(), first.shape().batched(tensors.len()), 1, tensors)
 }
 
 /// Tensors joined along their first axis: the result has `length` rows.
 pub(crate) fn concatenate(tensors: &[Tensor], length: usize) -> Result<Tensor> {
-    let first = tensors.first().ok_or_else(|| Error::internal("nothing is joined"))?;
+    let first = tensors.first().ok_or_else(|| Error::internal("at least one tensor is joined"))?;
     join(first.dtype(), first.shape().with_size(0, length), 1, tensors)
 }
 

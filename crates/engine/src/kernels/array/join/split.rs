@@ -31,7 +31,7 @@ pub struct Unpack {
 
 fn count(attrs: &Attrs, name: &str) -> Result<usize> {
     let count = attrs.int(name)?;
-    usize::try_from(count).map_err(|_| Error::internal(format!("{name} is {count}")))
+    usize::try_from(count).map_err(|_| Error::internal(format!("{name} is {count}, expected at least 0")))
 }
 
 impl Split {

@@ -18,9 +18,9 @@ use symphonia_core::errors::Error as Reason;
 use symphonia_core::packet::PacketRef;
 use symphonia_core::units::{Duration, Timestamp};
 
-/// A file of sound, whose headers are read.
+/// An audio file after reading its headers.
 pub trait Sound {
-    /// The number of samples a second, not 0.
+    /// The number of samples per second, not 0.
     fn sample_rate(&self) -> u32;
 
     /// The number of channels, not 0.
@@ -29,17 +29,16 @@ pub trait Sound {
     /// The number of samples of each channel.
     fn num_samples(&self) -> Result<u64>;
 
-    /// The number of values for which memory may be taken at once, since the file has bytes for
-    /// them.
+    /// The number of values for which memory may be allocated at once, because the file has enough
+    /// bytes.
     fn values_at_once(&self) -> usize;
 
-    /// Decodes a part of the file, which gives it to `samples`. Fails if the file is damaged there,
-    /// or ends before the part does.
+    /// Decodes a part of the file into `samples`. Fails if the file is damaged there, or ends
+    /// before the part does.
     fn decode(&self, part: Part, samples: &mut Samples) -> Result<()>;
 }
 
-/// Opens a file. Fails if its format is not one of those that are decoded, or its headers are
-/// damaged.
+/// Opens a file. Fails if its format is not supported, or its headers are damaged.
 pub fn open(contents: &[u8]) -> Result<Box<dyn Sound + '_>> {
     Ok(match sniff::format(contents)? {
         sniff::Format::Wav => Box::new(wav::Wav::open(contents)?),
@@ -57,12 +56,12 @@ fn damaged(text: impl Display) -> Error {
 /// The error for a file that is not decoded; `text` names the format and the reason.
 fn unsupported(text: impl Display) -> Error {
     Error::invalid_argument(format!(
-        "{text}, expected WAV (PCM or floats), FLAC, MP3 or Ogg Vorbis. Convert the file, or decode it in a Python \
+        "{text}, expected WAV (PCM or float), FLAC, MP3 or Ogg Vorbis. Convert the file, or decode it in a Python \
          function"
     ))
 }
 
-/// Decodes the frame that lies at byte `offset`.
+/// Decodes the frame at byte `offset`.
 fn decode<'a>(
     decoder: &'a mut dyn AudioDecoder,
     format: &str,
@@ -75,15 +74,15 @@ fn decode<'a>(
 
 /// Calls a decoder, which may panic at damaged data, for a frame or headers at byte `offset`.
 fn guarded<T>(format: &str, offset: usize, decode: impl FnOnce() -> std::result::Result<T, Reason>) -> Result<T> {
-    // A decoder is not used any more after an error, unless it begins anew.
+    // A decoder is not used after an error, unless it is reset.
     let done = catch_library_panic(decode);
     done.unwrap_or(Err(Reason::DecodeError("a value is out of range"))).map_err(|error| refused(format, offset, &error))
 }
 
-/// The error for a file that a decoder refuses.
+/// The error for a file that the decoder rejects.
 fn refused(format: &str, offset: usize, error: &Reason) -> Error {
     let reason = match error {
-        Reason::IoError(_) => "its data end too soon".to_owned(),
+        Reason::IoError(_) => "its data ends too early".to_owned(),
         Reason::DecodeError(text) | Reason::Unsupported(text) => (*text).to_owned(),
         other => other.to_string(),
     };

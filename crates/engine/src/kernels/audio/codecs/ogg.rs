@@ -11,16 +11,16 @@ use symphonia_core::io::Monitor;
 
 const HEADER_BYTES: usize = 27;
 
-/// A page, whose checksum has not been looked at.
+/// A page with an unchecked checksum.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// Its place in the file.
+    /// Its position in the file.
     pub offset: usize,
     bytes: &'a [u8],
     lacing: &'a [u8],
     /// The codec's time at the end of the last packet that ends here; `None` if no packet ends.
     pub granule: Option<u64>,
-    /// True if it begins in the midst of a packet.
+    /// True if it begins in the middle of a packet.
     pub is_continued: bool,
     is_first: bool,
     pub is_last: bool,
@@ -32,12 +32,12 @@ impl<'a> Page<'a> {
     fn read(contents: &'a [u8], offset: usize) -> Result<Self> {
         let rest = &contents[offset..];
         if !rest.starts_with(b"OggS") {
-            let found = rest[..rest.len().min(4)].escape_ascii();
+            let mark = rest[..rest.len().min(4)].escape_ascii();
             return Err(damaged(format!(
-                "Ogg: expected a page at byte {offset}, but found b'{found}'; the file is damaged"
+                "Ogg: expected a page at byte {offset}, but found b'{mark}'; the file is damaged"
             )));
         }
-        let cut = || damaged(format!("Ogg: the page at byte {offset} is not whole; the file is cut short"));
+        let cut = || damaged(format!("Ogg: the page at byte {offset} is incomplete; the file is cut short"));
         let head = rest.first_chunk::<HEADER_BYTES>().ok_or_else(cut)?;
         let lacing = rest.get(HEADER_BYTES..HEADER_BYTES + usize::from(head[26])).ok_or_else(cut)?;
         let body: usize = lacing.iter().map(|size| usize::from(*size)).sum();
@@ -116,11 +116,12 @@ pub fn pages(contents: &[u8]) -> Result<Vec<Page<'_>>> {
     }
     match (pages.first(), pages.last()) {
         (Some(first), _) if !first.is_first => {
-            Err(damaged("Ogg: the first page is missing; the file is cut at its start"))
+            Err(damaged("Ogg: the first page is missing; the beginning of the file was cut off"))
         }
-        (_, Some(last)) if !last.is_last => {
-            Err(damaged(format!("Ogg: page {} is not the last of its stream; the file is cut short", last.number)))
-        }
+        (_, Some(last)) if !last.is_last => Err(damaged(format!(
+            "Ogg: the last page ({}) is not the end of its stream; the file is cut short",
+            last.number
+        ))),
         _ => Ok(pages),
     }
 }
@@ -133,8 +134,8 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Gives `take` each packet that ends in a page. One that began before the first page that was
-    /// given is left out.
+    /// Calls `take` for each packet that ends in a page. A packet that began before the first page
+    /// is omitted.
     pub fn of_page<'a>(&mut self, page: &Page<'a>, mut take: impl FnMut(Cow<'a, [u8]>) -> Result<()>) -> Result<()> {
         page.check()?;
         let mut is_continued = page.is_continued;

@@ -1,9 +1,9 @@
-//! Decoded samples: collects what is wanted of a file, as the mean of the channels or side by side.
+//! Collects the requested samples of a file, as the mean of the channels or side by side.
 
 use crate::error::{Error, Result};
 use crate::tensor::allocate;
 
-/// The most values that one call may give: 4 GiB of float32.
+/// The maximum number of values of one call: 4 GiB of float32.
 ///
 /// A small file can decode to any length. No more than this is decoded.
 pub const MAX_VALUES: usize = 1 << 30;
@@ -21,8 +21,8 @@ impl Part {
     /// The whole file.
     pub const ALL: Self = Self { start: 0, length: None };
 
-    /// The first sample after the part, of a file with `num_samples`. Fails if the part does not
-    /// lie in the file.
+    /// The first sample after the part, of a file with `num_samples`. Fails if the part is outside
+    /// the file.
     pub fn end(&self, num_samples: u64) -> Result<u64> {
         let end = self.length.map_or(Some(num_samples), |length| self.start.checked_add(length));
         match end.filter(|end| self.start <= *end && *end <= num_samples) {
@@ -31,12 +31,12 @@ impl Part {
         }
     }
 
-    /// The error for a part that does not lie in a file.
+    /// The error for a part outside a file.
     fn outside(&self, num_samples: u64) -> Error {
         let length = self.length.unwrap_or(0);
         Error::out_of_range(format!(
-            "the slice has {length} samples from sample {}, expected a part of the file's {num_samples} samples. \
-             hr.ops.audio_num_samples gives the number of a file's samples",
+            "the slice of {length} samples from sample {} is outside the file, which has {num_samples} samples. Get \
+             this number with hr.ops.audio_num_samples",
             self.start
         ))
     }
@@ -48,21 +48,20 @@ pub struct Samples {
     is_mono: bool,
     /// The samples to leave out before the first one.
     skip: u64,
-    /// The samples that are still wanted.
-    wanted: u64,
+    /// The number of missing samples.
+    num_missing: u64,
     values: Vec<f32>,
 }
 
 impl Samples {
-    /// A collector of `wanted` samples of each of `channels`, which are averaged if `is_mono`.
+    /// A collector of `num_missing` samples of each channel, which are averaged if `is_mono`.
     /// `at_once` is the number of values for which there is room at once.
-    pub fn new(channels: usize, is_mono: bool, wanted: u64, at_once: usize) -> Result<Self> {
+    pub fn new(channels: usize, is_mono: bool, num_missing: u64, at_once: usize) -> Result<Self> {
         let of_sample = if is_mono { 1 } else { channels } as u64;
-        let num_values = wanted.saturating_mul(of_sample);
+        let num_values = num_missing.saturating_mul(of_sample);
         check_values(num_values)?;
-        let values =
-            allocate::room(at_once.min(num_values as usize)).map_err(|refusal| refusal.at("samples of sound"))?;
-        Ok(Self { channels, is_mono, skip: 0, wanted, values })
+        let values = allocate::room(at_once.min(num_values as usize)).map_err(|refusal| refusal.at("audio samples"))?;
+        Ok(Self { channels, is_mono, skip: 0, num_missing, values })
     }
 
     /// Skips the next samples, this many.
@@ -70,14 +69,14 @@ impl Samples {
         self.skip = num_samples;
     }
 
-    /// True if nothing more is wanted.
+    /// True if no sample is missing.
     pub fn is_full(&self) -> bool {
-        self.wanted == 0
+        self.num_missing == 0
     }
 
-    /// The number of samples that are still wanted.
-    pub fn wanted(&self) -> u64 {
-        self.wanted
+    /// The number of missing samples.
+    pub fn num_missing(&self) -> u64 {
+        self.num_missing
     }
 
     /// Adds `count` samples; `value(channel, index)` is one of them.
@@ -85,10 +84,10 @@ impl Samples {
     pub fn push(&mut self, count: usize, value: impl Fn(usize, usize) -> f32) -> Result<()> {
         let first = self.skip.min(count as u64) as usize;
         self.skip -= first as u64;
-        let taken = (self.wanted.min((count - first) as u64)) as usize;
-        self.wanted -= taken as u64;
+        let taken = (self.num_missing.min((count - first) as u64)) as usize;
+        self.num_missing -= taken as u64;
         let of_sample = if self.is_mono { 1 } else { self.channels };
-        allocate::grow(&mut self.values, taken * of_sample).map_err(|refusal| refusal.at("samples of sound"))?;
+        allocate::grow(&mut self.values, taken * of_sample).map_err(|refusal| refusal.at("audio samples"))?;
         let indices = first..first + taken;
         match (self.is_mono, self.channels) {
             (_, 1) => self.values.extend(indices.map(|index| value(0, index))),
@@ -115,14 +114,14 @@ impl Samples {
     }
 }
 
-/// Fails if so many values are more than one call gives.
+/// Fails if this many values are too many for one call.
 pub fn check_values(num_values: u64) -> Result<()> {
     if num_values <= MAX_VALUES as u64 {
         return Ok(());
     }
     Err(Error::invalid_argument(format!(
-        "the sound has {num_values} values, expected at most {MAX_VALUES}. Decode parts of it by hr.ops.audio_slice; \
-         if so many were not meant, the file is damaged or hostile"
+        "the audio has {num_values} values, expected at most {MAX_VALUES}. Decode parts of it with \
+         hr.ops.audio_slice; if it should be shorter, the file is damaged or malicious"
     )))
 }
 
@@ -130,9 +129,9 @@ pub fn check_values(num_values: u64) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn collected(is_mono: bool, skip: u64, wanted: u64) -> Vec<f32> {
+    fn collected(is_mono: bool, skip: u64, num_missing: u64) -> Vec<f32> {
         let planes = [[0.0, 1.0, 2.0, 3.0], [0.0, 3.0, 4.0, 5.0]];
-        let mut samples = Samples::new(2, is_mono, wanted, 0).unwrap();
+        let mut samples = Samples::new(2, is_mono, num_missing, 0).unwrap();
         samples.skip(skip);
         for _ in 0..2 {
             samples.push(4, |channel, index| planes[channel][index]).unwrap();
@@ -157,7 +156,7 @@ mod tests {
         let part = |start, length| Part { start, length: Some(length) };
         assert_eq!((Part::ALL.end(7).unwrap(), part(3, 4).end(7).unwrap(), part(7, 0).end(7).unwrap()), (7, 7, 7));
         let error = part(4, 4).end(7).unwrap_err();
-        let text = "the slice has 4 samples from sample 4, expected a part of the file's 7 samples. hr.ops";
+        let text = "the slice of 4 samples from sample 4 is outside the file, which has 7 samples. Get";
         assert!(error.message().starts_with(text), "{error}");
         assert!(part(u64::MAX, 2).end(7).is_err());
     }
@@ -166,7 +165,7 @@ mod tests {
     fn sound_with_too_many_values_is_rejected() {
         let error = Samples::new(2, false, 1 << 30, 0).map(drop).unwrap_err();
         assert!(
-            error.message().starts_with("the sound has 2147483648 values, expected at most 1073741824."),
+            error.message().starts_with("the audio has 2147483648 values, expected at most 1073741824."),
             "{error}"
         );
         assert!(Samples::new(2, true, 1 << 30, 0).is_ok());

@@ -15,7 +15,7 @@ pub enum Format {
     Ogg,
 }
 
-/// Finds the format. Fails if the file is in none that is decoded.
+/// Finds the format. Fails if the format is not supported.
 pub fn format(contents: &[u8]) -> Result<Format> {
     let start = behind_id3v2(contents)?;
     let bytes = &contents[start..];
@@ -25,7 +25,7 @@ pub fn format(contents: &[u8]) -> Result<Format> {
         () if (is_at(0, b"RIFF") || is_at(0, b"RF64")) && is_at(8, b"WAVE") && start == 0 => return Ok(Format::Wav),
         () if is_at(0, b"OggS") && start == 0 => return Ok(Format::Ogg),
         () if bytes.is_empty() && start == 0 => "an empty file",
-        () if is_at(0, b"RIFX") => "a WAV file of big-endian numbers",
+        () if is_at(0, b"RIFX") => "a big-endian WAV file",
         () if is_at(0, b"RIFF") => "a RIFF file that is not WAV",
         () if is_at(0, b"FORM") && (is_at(8, b"AIFF") || is_at(8, b"AIFC")) => "AIFF",
         () if is_at(4, b"ftyp") => "MP4 (AAC or ALAC)",
@@ -42,13 +42,13 @@ pub fn format(contents: &[u8]) -> Result<Format> {
             Some([0xff, second, third, ..]) if second & 0xe0 == 0xe0 && third & 0xf0 != 0xf0 => {
                 return match (second & 0x06, second & 0x18) {
                     (0x02, 0x00 | 0x10 | 0x18) => Ok(Format::Mp3(start)),
-                    (0x04, _) => Err(unsupported("the file is MPEG audio of layer 2")),
-                    (0x06, _) => Err(unsupported("the file is MPEG audio of layer 1")),
+                    (0x04, _) => Err(unsupported("the file is MPEG layer 2 audio")),
+                    (0x06, _) => Err(unsupported("the file is MPEG layer 1 audio")),
                     _ => Err(unsupported(unknown(bytes))),
                 };
             }
             _ if start > 0 => {
-                return Err(damaged(format!("no sound follows the {} bytes of ID3 tags", start)));
+                return Err(damaged(format!("no audio follows the {} bytes of ID3 tags", start)));
             }
             _ => return Err(unsupported(unknown(bytes))),
         },
@@ -57,18 +57,18 @@ pub fn format(contents: &[u8]) -> Result<Format> {
 }
 
 fn unknown(bytes: &[u8]) -> String {
-    if let Some(found) =
-        content(bytes).filter(|found| matches!(found.kind, Kind::Pointer | Kind::Page | Kind::Compressed))
+    if let Some(detected) =
+        content(bytes).filter(|detected| matches!(detected.kind, Kind::Pointer | Kind::Page | Kind::Compressed))
     {
-        return format!("the file is {found}");
+        return format!("the file is {detected}");
     }
     format!(
-        "the file begins with b'{}', which is not a known format of sound",
+        "the file begins with b'{}', which is not a known audio format",
         bytes[..bytes.len().min(12)].escape_ascii()
     )
 }
 
-/// The place after all ID3v2 tags that a file begins with.
+/// The position after all ID3v2 tags at the beginning of a file.
 fn behind_id3v2(contents: &[u8]) -> Result<usize> {
     let mut offset = 0;
     while let Some([b'I', b'D', b'3', _, _, flags, sizes @ ..]) =
@@ -79,7 +79,7 @@ fn behind_id3v2(contents: &[u8]) -> Result<usize> {
         if offset > contents.len() {
             let count = contents.len();
             return Err(damaged(format!(
-                "an ID3 tag of {size} bytes does not end in the {count} bytes of the file, which is cut short"
+                "an ID3 tag has {size} bytes, but the file has only {count}; it is cut short"
             )));
         }
     }
@@ -101,16 +101,16 @@ mod tests {
     #[test]
     fn other_formats_are_rejected_by_name() {
         for (bytes, text) in [
-            (&b""[..], "the file is an empty file, expected WAV (PCM or floats), FLAC, MP3 or Ogg Vorbis. Convert"),
+            (&b""[..], "the file is an empty file, expected WAV (PCM or float), FLAC, MP3 or Ogg Vorbis. Convert"),
             (b"FORM\0\0\0\0AIFF", "the file is AIFF, expected"),
             (b"\xff\xf1\x50", "the file is AAC in ADTS frames, expected"),
-            (b"\xff\xfd\x50", "the file is MPEG audio of layer 2, expected"),
-            (b"\x89PNG\r\n", "the file begins with b'\\x89PNG\\r\\n', which is not a known format of sound, expected"),
+            (b"\xff\xfd\x50", "the file is MPEG layer 2 audio, expected"),
+            (b"\x89PNG\r\n", "the file begins with b'\\x89PNG\\r\\n', which is not a known audio format, expected"),
             (
                 b"version https://git-lfs.github.com/spec/v1\noid",
-                "the file is a pointer of Git LFS, and not the file that it points to, expected",
+                "the file is a Git LFS pointer, not the file itself, expected",
             ),
-            (b"ID3\x04\0\0\0\0\x02\0ab", "an ID3 tag of 256 bytes does not end in the 12 bytes of the file"),
+            (b"ID3\x04\0\0\0\0\x02\0ab", "an ID3 tag has 256 bytes, but the file has only 12; it is cut short"),
         ] {
             let error = format(bytes).unwrap_err();
             assert!(error.message().starts_with(text), "{error}");

@@ -7,10 +7,10 @@ use super::samples::{Part, Samples};
 use super::{Sound, damaged, unsupported};
 use crate::error::Result;
 
-/// A size that a program writes before it knows the real one.
+/// A placeholder size that a program writes before the real one is known.
 const UNKNOWN: u32 = u32::MAX;
 
-/// A WAV file, whose headers are read.
+/// A WAV file after reading its headers.
 #[derive(Debug)]
 pub struct Wav<'a> {
     sample_rate: u32,
@@ -65,7 +65,8 @@ impl<'a> Wav<'a> {
                 }
                 _ if chunk.body.len() < chunk.size as usize => {
                     return Err(damaged(format!(
-                        "WAV: chunk {} at byte {offset} has {} bytes, but {} are there; the file is cut short",
+                        "WAV: chunk {} at byte {offset} should have {} bytes, but only {} are left; the file is cut \
+                         short",
                         name_of(&chunk.id),
                         chunk.size,
                         chunk.body.len()
@@ -73,7 +74,7 @@ impl<'a> Wav<'a> {
                 }
                 b"fmt " => format = Some(Format::read(chunk.body)?),
                 b"ds64" => long_size = chunk.body.get(8..16).map(|bytes| u64::from_le_bytes(array(bytes))),
-                b"wavl" => return Err(unsupported("WAV: the samples lie in a list of chunks (wavl)")),
+                b"wavl" => return Err(unsupported("WAV: the samples are in a list of chunks (wavl)")),
                 _ => {}
             }
             offset = chunk.end;
@@ -88,10 +89,10 @@ impl<'a> Wav<'a> {
             _ if is_stream => there as u64,
             (size, _) => u64::from(size),
         };
-        let known = Some(size).filter(|size| *size <= there as u64);
-        let Some(size) = known.map(|size| size as usize) else {
+        let valid_size = Some(size).filter(|size| *size <= there as u64);
+        let Some(size) = valid_size.map(|size| size as usize) else {
             return Err(damaged(format!(
-                "WAV: the data chunk has {size} bytes by its header, but {there} are there; the file is cut short, or \
+                "WAV: the data chunk should have {size} bytes, but only {there} are left; the file is cut short, or \
                  its header was never completed"
             )));
         };
@@ -101,8 +102,8 @@ impl<'a> Wav<'a> {
         let of_sample = format.channels * format.encoding.num_bytes();
         if size % of_sample != 0 {
             return Err(damaged(format!(
-                "WAV: the data chunk has {size} bytes, which are {} samples of {of_sample} bytes and {} bytes more; the \
-                 file is cut short",
+                "WAV: the data chunk has {size} bytes, {} samples of {of_sample} bytes and {} extra bytes; the file \
+                 is cut short",
                 size / of_sample,
                 size % of_sample
             )));
@@ -178,7 +179,7 @@ impl Format {
             };
         }
         if channels == 0 || sample_rate == 0 {
-            return Err(damaged(format!("WAV: there are {channels} channels and {sample_rate} samples a second")));
+            return Err(damaged(format!("WAV: the file has {channels} channels at a sample rate of {sample_rate}")));
         }
         let encoding = match (kind, bits) {
             (1, 1..=8) => Encoding::Unsigned8,
@@ -200,10 +201,10 @@ impl Format {
     }
 }
 
-/// Checks what follows the samples: if it is not made of chunks, the size of the data is wrong.
+/// Checks the data after the samples: if it is not chunks, the size of the data is wrong.
 fn check_rest(contents: &[u8], end: usize, size: usize) -> Result<()> {
     let mut offset = end;
-    // Not every program writes the byte that makes an odd size even.
+    // Not every program pads odd sizes.
     if size % 2 == 1 && contents.get(offset).is_some_and(|byte| *byte == 0) {
         offset += 1;
     }
@@ -217,8 +218,8 @@ fn check_rest(contents: &[u8], end: usize, size: usize) -> Result<()> {
             Some(chunk) => offset = chunk.end,
             None => {
                 return Err(damaged(format!(
-                    "WAV: the data chunk has {size} bytes by its header, but {} bytes follow that are no chunks; the \
-                     size is wrong",
+                    "WAV: the data chunk should have {size} bytes, but {} bytes after it are not chunks; the size is \
+                     wrong",
                     contents.len() - end
                 )));
             }
@@ -234,7 +235,7 @@ struct Chunk<'a> {
     /// The part of the body that the file has.
     body: &'a [u8],
     body_and_rest: &'a [u8],
-    /// The place of the next chunk.
+    /// The position of the next chunk.
     end: usize,
 }
 
@@ -321,17 +322,15 @@ pub mod tests {
     #[test]
     fn wrong_lengths_are_errors() {
         let file = wav(1, 1, 16, &[1, 0, 2, 0, 3, 0]);
-        let text =
-            "WAV: the data chunk has 6 bytes by its header, but 5 are there; the file is cut short, or its header";
+        let text = "WAV: the data chunk should have 6 bytes, but only 5 are left; the file is cut short, or its header";
         assert!(error_of(&file[..file.len() - 1]).starts_with(text), "{}", error_of(&file[..file.len() - 1]));
         let mut short = file.clone();
         short[40] = 2;
-        let text =
-            "WAV: the data chunk has 2 bytes by its header, but 4 bytes follow that are no chunks; the size is wrong";
+        let text = "WAV: the data chunk should have 2 bytes, but 4 bytes after it are not chunks; the size is wrong";
         assert!(error_of(&short).starts_with(text), "{}", error_of(&short));
         let odd = wav(1, 2, 16, &[1, 0, 2, 0, 3, 0]);
-        assert!(error_of(&odd).contains("which are 1 samples of 4 bytes and 2 bytes more"), "{}", error_of(&odd));
-        assert!(error_of(&file[..30]).contains("chunk 'fmt ' at byte 12 has 16 bytes, but 10 are there"));
+        assert!(error_of(&odd).contains("1 samples of 4 bytes and 2 extra bytes"), "{}", error_of(&odd));
+        assert!(error_of(&file[..30]).contains("chunk 'fmt ' at byte 12 should have 16 bytes, but only 10 are left"));
         assert!(error_of(&file[..36]).contains("there is no data chunk in the 36 bytes"));
     }
 
@@ -358,6 +357,6 @@ pub mod tests {
     fn compressed_samples_are_rejected_by_name() {
         assert!(error_of(&wav(7, 1, 8, &[0])).starts_with("WAV: the samples are compressed as mu-law"));
         assert!(error_of(&wav(1, 1, 48, &[0; 6])).starts_with("WAV: a sample has 48 bits (format 1)"));
-        assert!(error_of(&wav(1, 0, 8, &[])).starts_with("WAV: there are 0 channels and 8000 samples a second"));
+        assert!(error_of(&wav(1, 0, 8, &[])).starts_with("WAV: the file has 0 channels at a sample rate of 8000"));
     }
 }

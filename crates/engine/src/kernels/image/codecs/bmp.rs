@@ -16,7 +16,7 @@ const BIT_FIELDS: [i32; 2] = [3, 6];
 
 /// The fields of a header that TensorFlow reads too.
 struct Header {
-    /// The place of the first pixel.
+    /// The position of the first pixel.
     start: usize,
     width: usize,
     height: usize,
@@ -58,8 +58,8 @@ impl Header {
 }
 
 /// Decodes to `channels`; 0 means the stored number. For TensorFlow 1, for which `for_pipeline` is
-/// false, pixels of 8 bits are shades of grey, those of 24 and 32 bits are BGR and BGRA, and other
-/// numbers of channels than the stored one are refused.
+/// false, pixels of 8 bits are shades of grey, those of 24 and 32 bits are BGR and BGRA, and
+/// numbers of channels other than the stored one are rejected.
 pub fn decode(contents: &[u8], channels: usize, for_pipeline: bool) -> Result<Pixels> {
     if contents.len() < 32 {
         return Err(damaged(&format!(
@@ -83,7 +83,9 @@ fn decode_plain(contents: &[u8], channels: usize) -> Result<Pixels> {
     }
     if !matches!(stored, 1 | 3 | 4) {
         let reason = match Format::of(contents) {
-            Some(Format::Bmp) => "Only BMP files of 8 bits of grey, 24 or 32 bits a pixel can be read".to_owned(),
+            Some(Format::Bmp) => {
+                "Only BMP files with 8-bit grey or with 24 or 32 bits per pixel are supported".to_owned()
+            }
             _ => not_a_bmp(contents, "tf.image.decode_image"),
         };
         return Err(Error::invalid_argument(format!("Number of channels must be 1, 3 or 4, was {stored}. {reason}")));
@@ -111,12 +113,12 @@ fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
     }
     if !matches!(header_size, 40 | 52 | 56 | 64 | 108 | 124) {
         return Err(Error::invalid_argument(format!(
-            "The BMP has a header of {header_size} bytes, expected one of Windows 3 or later (40 to 124). Save it so, \
-             or as a PNG"
+            "The BMP has a header of {header_size} bytes, expected a header of Windows 3 or later (40 to 124 bytes). \
+             Convert it, or save it as a PNG"
         )));
     }
     let compression = contents.get(30..34).map_or(0, |_| number(contents, 30));
-    // Headers of 64 bytes are those of OS/2, whose method 3 is another one.
+    // Headers of 64 bytes are from OS/2, where method 3 has another meaning.
     let has_masks = BIT_FIELDS.contains(&compression) && header_size != 64;
     let header = Header::of(contents)?;
     let refused = |refusal: allocate::Refusal| refusal.at("BMP data");
@@ -135,9 +137,8 @@ fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
         }
         (16 | 24 | 32, _) if compression == 0 || has_masks => {
             let masks = match has_masks {
-                true => Masks::read(contents, bits, header_size as u32, compression as u32).ok_or_else(|| {
-                    damaged("Invalid BMP data: its masks are not those of red, green and blue in a pixel")
-                })?,
+                true => Masks::read(contents, bits, header_size as u32, compression as u32)
+                    .ok_or_else(|| damaged("Invalid BMP data: its masks do not describe red, green and blue"))?,
                 false => Masks::standard(bits),
             };
             let rows = header.rows(contents)?;
@@ -148,7 +149,8 @@ fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
         (1 | 2 | 4 | 8 | 16 | 24 | 32, _) => return Err(compressed(compression)),
         _ => {
             return Err(Error::invalid_argument(format!(
-                "The BMP has {bits} bits a pixel, expected 1, 2, 4, 8, 16, 24 or 32. Save it so, or as a PNG"
+                "The BMP has {bits} bits per pixel, expected 1, 2, 4, 8, 16, 24 or 32. Convert it, or save it as a \
+                 PNG"
             )));
         }
     };
@@ -181,10 +183,10 @@ fn coloured(indices: Vec<u8>, palette: Option<&[[u8; 4]]>, bits: u16) -> Result<
     Ok((samples, channels))
 }
 
-/// Returns what the file is instead, and the operation that decodes it.
+/// Returns the actual type of the file, and the operation that decodes it.
 fn not_a_bmp(contents: &[u8], decode_image: &str) -> String {
     match Format::of(contents) {
-        Some(format) => format!("The file is a {format}: decode it by {decode_image}"),
+        Some(format) => format!("The file is a {format}: decode it with {decode_image}"),
         None => format!("The file is not a BMP: {}", describe_unknown(contents)),
     }
 }
@@ -224,7 +226,7 @@ fn palette(contents: &[u8], bits: u16) -> Result<Option<&[[u8; 4]]>> {
 
 #[cold]
 fn outside(index: u8, count: usize) -> Error {
-    damaged(&format!("Invalid BMP data: a pixel has colour {index} of a palette of {count} colours"))
+    damaged(&format!("Invalid BMP data: a pixel has colour {index}, but the palette has {count} colours"))
 }
 
 #[cfg(test)]
@@ -274,7 +276,7 @@ mod tests {
             file
         };
         let read = |file: &[u8], channels| decode(file, channels, true).map(|pixels| (pixels.channels, pixels.samples));
-        let is = |found: Result<(usize, Samples)>, expected: (usize, &[u8])| match found.unwrap() {
+        let is = |result: Result<(usize, Samples)>, expected: (usize, &[u8])| match result.unwrap() {
             (channels, Samples::Eight(samples)) => assert_eq!((channels, &samples[..]), expected),
             _ => panic!("BMP has 8 bits"),
         };
@@ -285,7 +287,7 @@ mod tests {
         is(read(&with(&[[255, 255, 255, 0], [5, 5, 5, 0]], &[1, 0, 0, 0]), 1), (1, &[5, 255]));
         is(read(&bmp(2, -1, 8, &[1, 2, 0, 0]), 0), (1, &[1, 2]));
         let error = read(&with(&[[1, 2, 3, 0]], &[0, 1, 0, 0]), 0).map(drop).unwrap_err();
-        assert!(error.message().contains("a pixel has colour 1 of a palette of 1 colours"), "{error}");
+        assert!(error.message().contains("a pixel has colour 1, but the palette has 1 colours"), "{error}");
         let mut long = with(&[[1, 2, 3, 0]], &[0, 0, 0, 0]);
         long[46] = 9;
         let error = read(&long, 0).map(drop).unwrap_err();
@@ -308,7 +310,7 @@ mod tests {
         let mut old = bmp(1, 1, 24, &[0; 4]);
         old[14] = 12;
         let error = decode(&old, 0, true).unwrap_err();
-        assert!(error.message().starts_with("The BMP has a header of 12 bytes, expected one of"), "{error}");
+        assert!(error.message().starts_with("The BMP has a header of 12 bytes, expected a header of"), "{error}");
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Bit-field masks of BMP: where the channels lie in a pixel.
+//! Bit-field masks of BMP: the positions of the channels in a pixel.
 //!
 //! Source: `BITMAPV5HEADER` of Windows.
 
-/// The place of the masks, behind the fields of every header or in the larger ones.
+/// The position of the masks, after the fields of small headers or inside larger ones.
 const MASKS: usize = 54;
 /// The smallest header that has a mask for alpha.
 const HEADER_WITH_ALPHA: u32 = 56;
-/// The number of `BI_ALPHABITFIELDS`: there are four masks, whatever the header.
+/// The number of `BI_ALPHABITFIELDS`: there are always four masks.
 const WITH_ALPHA: u32 = 6;
 
 /// The bits of one channel in a pixel, which are next to each other.

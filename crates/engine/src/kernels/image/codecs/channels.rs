@@ -3,7 +3,7 @@
 use crate::tensor::allocate::{self, Refusal};
 
 /// Converts pixels of `from` channels to pixels of `to` channels: 1 grey, 2 grey with alpha, 3 RGB,
-/// 4 RGB with alpha. What has colours must not become grey.
+/// 4 RGB with alpha. Images with colours must not become grey.
 pub fn convert<T: Copy>(samples: Vec<T>, from: usize, to: usize, opaque: T) -> std::result::Result<Vec<T>, Refusal> {
     if from == to {
         return Ok(samples);

@@ -1,4 +1,4 @@
-//! The orientation that EXIF data give, and where files have such data.
+//! The orientation in EXIF data, and the position of EXIF data in files.
 //!
 //! Source: Exif 2.32, 4.6 (orientation is tag 274 of the first directory), TIFF 6.0.
 
@@ -10,7 +10,7 @@ const SHORT: u16 = 3;
 const NAME: &[u8] = b"Exif\0\0";
 
 /// The orientation in EXIF data, 1 to 8, by which a picture is turned and flipped; 1 is none, also
-/// of data that are damaged or have no orientation.
+/// of data that is damaged or has no orientation.
 pub fn orientation(data: &[u8]) -> u8 {
     let data = data.strip_prefix(NAME).unwrap_or(data);
     match find(data) {

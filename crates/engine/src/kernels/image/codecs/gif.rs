@@ -1,6 +1,6 @@
 //! GIF: frames drawn one over the other.
 //!
-//! Source: the GIF89a specification, and Pillow where it leaves a choice. For TensorFlow 1,
+//! Source: the GIF89a specification, and Pillow for details that it leaves open. For TensorFlow 1,
 //! `tf.image.decode_gif` of 1.15, with transparent pixels as TensorFlow 2 has them.
 
 use crate::error::Result;
@@ -10,7 +10,7 @@ use gif::{ColorOutput, DecodeOptions, DisposalMethod, Frame, MemoryLimit};
 use std::iter::repeat_n;
 use std::num::NonZeroU64;
 
-/// A code of at least three bits gives at most as many pixels as there are codes, which is 4096.
+/// A code of at least three bits expands to at most 4096 pixels, the number of codes.
 const MOST_PIXELS_OF_BYTE: usize = 4096 * 8 / 3;
 
 /// The frames of a GIF as RGB, one after the other.
@@ -23,7 +23,7 @@ pub struct Frames {
 }
 
 /// Decodes at most `max_frames` frames. Pixels that a frame does not cover, or makes transparent,
-/// keep their colour from the frame before, after its disposal. In the first frame they have the
+/// keep their colour from the previous frame, after its disposal. In the first frame they have the
 /// transparent colour, or the first of the palette.
 ///
 /// TensorFlow 1, for which `for_pipeline` is false, disposes of no frame and begins with black.
@@ -101,14 +101,14 @@ struct Area {
     row_bytes: usize,
 }
 
-/// Puts the pixels in place that a frame leaves.
+/// Disposes of a frame: leaves its pixels for the next frame.
 fn undo((area, pixels): Disposal, canvas: &mut [u8], width: usize) {
     for (row, pixels) in area.rows(canvas, width).zip(pixels.chunks_exact(area.row_bytes)) {
         row.copy_from_slice(pixels);
     }
 }
 
-/// What the disposal of a frame will need, before the frame is drawn.
+/// The data that the disposal of a frame will need, before the frame is drawn.
 fn disposal_of(
     frame: &Frame<'_>,
     fill: &[u8; 3],

@@ -31,11 +31,11 @@ pub struct Options {
     for_pipeline: bool,
 }
 
-/// Columns decoded on each side of a window, since chroma between two samples needs both.
+/// Columns decoded on each side of a window, because chroma between two samples needs both.
 const MARGIN: usize = 2;
 
 impl Options {
-    /// The options with a transform alone: `method`, or the default of the face if it is empty.
+    /// The options with only a transform: `method`, or the default of the face if it is empty.
     pub fn new(method: &str, for_pipeline: bool) -> Result<Self> {
         let is_accurate = match (method, for_pipeline) {
             ("", _) => for_pipeline,
@@ -77,10 +77,10 @@ pub fn widened(window: Window, width: usize) -> (Window, usize) {
     (Window { x, width: end - x, ..window }, window.x - x)
 }
 
-/// Decodes a window. For a pipeline, its pixels are those of the whole image.
+/// Decodes a window. For a pipeline, its pixels equal the pixels of the whole image.
 pub fn decode_window(contents: &[u8], channels: usize, options: &Options, window: Window) -> Result<Pixels> {
     let width = if options.for_pipeline { shape(contents)?[1].div_ceil(options.ratio.into()) } else { 0 };
-    // TensorFlow's have other chroma there; a window outside of the image is an error.
+    // TensorFlow's chroma differs there. A window outside the image is an error.
     if window.width == 0 || window.x.checked_add(window.width).is_none_or(|end| end > width) {
         return decode(contents, channels, options, Some(window));
     }
@@ -137,8 +137,8 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     let is_enough = options.is_recovering || image.is_complete || options.acceptable_fraction < 1.0;
     if !is_enough || fraction < options.acceptable_fraction.min(1.0) {
         return Err(Error::invalid_argument(format!(
-            "{what}: the data end after {} of {} rows. Copy the file again, or accept less: try_recover_truncated, \
-             acceptable_fraction",
+            "{what}: the data ends after {} of {} rows. Copy the file again, or accept partial images with \
+             try_recover_truncated or acceptable_fraction",
             image.num_rows_read, image.height
         )));
     }
@@ -191,11 +191,11 @@ pub fn decode_part(
     let image = image.map_err(|error| error.to_string())?;
     match image.is_complete {
         true => Ok(image),
-        false => Err(format!("the data end after {} of {} rows", image.num_rows_read, image.height).into()),
+        false => Err(format!("the data ends after {} of {} rows", image.num_rows_read, image.height).into()),
     }
 }
 
-/// Returns the error if libjpeg got no memory, and none if something else is wrong.
+/// Returns the error if libjpeg ran out of memory, otherwise none.
 pub fn short_of_memory(what: &str, error: &headrace_jpeg::Error) -> Option<Error> {
     error.is_out_of_memory().then(|| Error::new(Code::ResourceExhausted, format!("{what}: {error}")))
 }
@@ -207,12 +207,12 @@ fn check_fullness(what: &str, height: usize, width: usize, num_bytes: usize) -> 
     match blocks < MANY_BLOCKS || num_bytes >= blocks / 32 {
         true => Ok(()),
         false => {
-            Err(damaged(&format!("{what}: {width} x {height} pixels are claimed, more than these bytes can hold")))
+            Err(damaged(&format!("{what}: the header claims {width} x {height} pixels, more than the data can hold")))
         }
     }
 }
 
-/// Height, width and channels, from the header alone.
+/// Height, width and channels, from the header.
 pub fn shape(contents: &[u8]) -> Result<[usize; 3]> {
     let decoder = Decoder::new(contents, MAX_SCANS)
         .map_err(|error| damaged(&format!("Invalid JPEG data, data size {}: {error}", contents.len())))?;

@@ -1,4 +1,4 @@
-//! Samples of fewer bits than a byte has, of which the first is the highest in its byte.
+//! Samples of fewer than eight bits, stored from the highest bit of each byte.
 
 /// Unpacks a row of samples of 1, 2 or 4 bits, to the end of its last byte.
 pub fn unpacked(row: &[u8], bits: usize) -> impl Iterator<Item = u8> {

@@ -66,7 +66,7 @@ pub fn undecoded(contents: &[u8]) -> Option<&'static str> {
     let (size, rest) = contents.split_first_chunk()?;
     let end = (u32::from_be_bytes(*size) as usize).min(contents.len());
     let brands = rest.strip_prefix(b"ftyp").and_then(|_| contents.get(8..end))?;
-    let has = |wanted: &[&[u8]]| brands.chunks_exact(4).any(|brand| wanted.contains(&brand));
+    let has = |accepted: &[&[u8]]| brands.chunks_exact(4).any(|brand| accepted.contains(&brand));
     match has(&[b"avif", b"avis"]) {
         true => Some("AVIF"),
         false => has(&HEIF_BRANDS).then_some("HEIF"),

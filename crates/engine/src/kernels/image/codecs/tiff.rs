@@ -27,7 +27,7 @@ const ASSOCIATED_ALPHA: u32 = 1;
 const UNASSOCIATED_ALPHA: u32 = 2;
 /// Differences to the pixel before.
 const HORIZONTAL: u32 = 2;
-/// The compression of TIFF 6.0's own JPEG, which nobody reads any more in the same way.
+/// The old-style JPEG compression of TIFF 6.0, which programs read in different ways.
 const JPEG: u32 = 7;
 
 /// The meaning of the samples that are not extra.
@@ -74,7 +74,7 @@ struct Tags<'a> {
 
 impl<'a> Tags<'a> {
     fn of(contents: &'a [u8]) -> Result<Self> {
-        // The crate makes room for all of them before it knows the limits.
+        // The crate allocates memory for all of them before it knows the limits.
         if Directory::of(contents).is_some_and(|directory| directory.has_too_many_values()) {
             return Err(invalid(contents, &"an entry has more values than the file has bytes"));
         }
@@ -83,10 +83,10 @@ impl<'a> Tags<'a> {
     }
 
     fn number(&mut self, tag: Tag, default: u32) -> Result<u32> {
-        Ok(self.found(tag)?.unwrap_or(default))
+        Ok(self.optional_number(tag)?.unwrap_or(default))
     }
 
-    fn found(&mut self, tag: Tag) -> Result<Option<u32>> {
+    fn optional_number(&mut self, tag: Tag) -> Result<Option<u32>> {
         self.decoder.find_tag_unsigned(tag).map_err(|error| fault_of(self.contents, error))
     }
 
@@ -95,7 +95,7 @@ impl<'a> Tags<'a> {
         Ok(numbers.unwrap_or_default())
     }
 
-    /// The width and the height of strips or tiles, and their places in the file.
+    /// The width and the height of strips or tiles, and their positions in the file.
     fn chunks(&mut self, width: usize) -> Result<([usize; 2], Vec<Place>)> {
         let [offsets, lengths] = match self.decoder.get_chunk_type() {
             ChunkType::Strip => [Tag::StripOffsets, Tag::StripByteCounts],
@@ -112,9 +112,9 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// Decodes to 1 to 4 channels; 0 means as stored, and RGB for a palette and for inks. Samples have 16
-/// bits if the file has them and `is_wide`, else 8. Unless `is_first_only`, a file of several images
-/// is refused.
+/// Decodes to 1 to 4 channels; 0 means as stored, and RGB for a palette and for inks. Samples have
+/// 16 bits if the file has them and `is_wide`, else 8. Unless `is_first_only`, a file of several
+/// images is rejected.
 pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bool) -> Result<Pixels> {
     let what = || format!("Invalid TIFF data (size {})", contents.len());
     let refused = |refusal: Refusal| refusal.at(what());
@@ -128,15 +128,15 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
              expand_animations=False",
         ));
     }
-    let interpretation = tags.found(Tag::PhotometricInterpretation)?;
-    let colours = Colours::of(interpretation).ok_or_else(|| unread(&"other colours"))?;
+    let interpretation = tags.optional_number(Tag::PhotometricInterpretation)?;
+    let colours = Colours::of(interpretation).ok_or_else(|| unread(&"an unsupported colour space"))?;
     let bits = tags.numbers::<u32>(Tag::BitsPerSample)?.first().copied().unwrap_or(1);
     let is_plain = tags.numbers::<u32>(Tag::SampleFormat)?.iter().all(|format| *format == 1);
     if !matches!(bits, 1 | 2 | 4 | 8 | 16) || !is_plain {
         return Err(unread(&format_args!("samples that are not integers of 1, 2, 4, 8 or 16 bits ({bits} bits)")));
     }
     if tags.number(Tag::FillOrder, 1)? != 1 {
-        return Err(unread(&"bytes whose first bit is their lowest"));
+        return Err(unread(&"bytes stored lowest bit first"));
     }
     let samples = tags.number(Tag::SamplesPerPixel, 1)? as usize;
     let alpha = alpha(colours, samples, &tags.numbers(Tag::ExtraSamples)?)?;
@@ -155,11 +155,11 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     }
     let predictor = tags.number(Tag::Predictor, 1)?;
     if !matches!(predictor, 1 | HORIZONTAL) || predictor == HORIZONTAL && bits < 8 {
-        return Err(unread(&format_args!("predictor {predictor} for {bits} bits")));
+        return Err(unread(&format_args!("predictor {predictor} with {bits}-bit samples")));
     }
     let compression = tags.number(Tag::Compression, 1)?;
     if compression == JPEG && bits != 8 {
-        return Err(unread(&format_args!("JPEG data of {bits} bits")));
+        return Err(unread(&format_args!("{bits}-bit JPEG data")));
     }
     let tables = if compression == JPEG { tags.numbers::<u8>(Tag::JPEGTables)? } else { Vec::new() };
     let (size, places) = tags.chunks(width)?;
@@ -245,7 +245,7 @@ enum Alpha {
 fn alpha(colours: Colours, samples: usize, extra: &[u32]) -> Result<Option<Alpha>> {
     match (samples.checked_sub(colours.num_samples()), extra) {
         (Some(0), []) => Ok(None),
-        // As Pillow takes it.
+        // As in Pillow.
         (Some(1), []) if colours == Colours::Rgb => Ok(Some(Alpha::Unassociated)),
         (Some(1), [ASSOCIATED_ALPHA]) if matches!(colours, Colours::Grey { .. } | Colours::Rgb) => {
             Ok(Some(Alpha::Associated))
@@ -253,15 +253,19 @@ fn alpha(colours: Colours, samples: usize, extra: &[u32]) -> Result<Option<Alpha
         (Some(1), [UNASSOCIATED_ALPHA]) if matches!(colours, Colours::Grey { .. } | Colours::Rgb) => {
             Ok(Some(Alpha::Unassociated))
         }
-        _ => Err(unread(&"channels other than colours, and alpha of grey or RGB")),
+        _ => Err(unread(&"extra channels other than the alpha of grey or RGB")),
     }
 }
 
-/// The colours of a palette, of 16 bits. Numbers below 256 alone are of 8 bits, as libtiff takes them.
+/// The colours of a palette, of 16 bits. If all numbers are below 256, they have 8 bits, as in
+/// libtiff.
 fn palette(map: &[u32], bits: u32) -> Result<Vec<[u16; 3]>> {
     let num_colours = 1_usize << bits;
     if bits > 8 || map.len() != 3 * num_colours {
-        return Err(unread(&format_args!("a palette that is not of {num_colours} colours of 1 to 8 bits")));
+        return Err(unread(&format_args!(
+            "an invalid palette, which should have {num_colours} colours and at most 8 \
+                                         bits"
+        )));
     }
     let times = if map.iter().all(|number| *number < 256) { 257 } else { 1 };
     let part = |at: usize| u16::try_from(map[at] * times).unwrap_or(u16::MAX);
@@ -276,8 +280,8 @@ fn compression_of(number: u32, tables: &[u8], has_luma: bool) -> Result<Compress
         8 | 32_946 => return Ok(Compression::Deflate),
         32_773 => return Ok(Compression::PackBits),
         50_000 => return Ok(Compression::Zstd),
-        2..=4 => "fax codes",
-        6 => "JPEG data of the old kind",
+        2..=4 => "fax compression",
+        6 => "old-style JPEG data",
         34_925 => "LZMA compression",
         50_001 => "WebP compression",
         _ => return Err(unread(&format_args!("compression method {number}"))),
@@ -310,8 +314,8 @@ fn finish<T: Copy + Into<u32> + TryFrom<u32>>(
     }
 }
 
-/// The limits for a file. The values of an entry take a byte or more each there, whatever their number
-/// is said to be; the crate makes room for all of them at once.
+/// The limits for a file. The crate allocates memory for the claimed number of values of an entry,
+/// which need at least a byte each.
 fn limits(contents: &[u8]) -> Limits {
     let mut limits = Limits::default();
     let most = contents.len().saturating_mul(size_of::<Value>());
@@ -333,8 +337,8 @@ fn invalid(contents: &[u8], reason: &dyn Display) -> Error {
 /// The error for a file that is valid and of a kind that is not read.
 fn unread(reason: &dyn Display) -> Error {
     Error::invalid_argument(format!(
-        "The TIFF has {reason}, expected grey, a palette, RGB or CMYK of up to 16 bits, uncompressed or packed by LZW, \
-         Deflate, PackBits, Zstandard or JPEG. Save it so, or as a PNG"
+        "The TIFF has {reason}, expected grey, a palette, RGB or CMYK of up to 16 bits, uncompressed or compressed \
+         with LZW, Deflate, PackBits, Zstandard or JPEG. Convert it, or save it as a PNG"
     ))
 }
 

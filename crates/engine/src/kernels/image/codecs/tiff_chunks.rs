@@ -10,7 +10,7 @@ use bytemuck::Zeroable;
 use std::io::{ErrorKind, Read};
 use weezl::LzwStatus;
 
-/// The most memory for the unpacked bytes of one strip or tile.
+/// The maximum memory for the unpacked bytes of one strip or tile.
 const MOST_CHUNK_BYTES: usize = 1 << 28;
 
 /// The compression of strips and tiles.
@@ -43,7 +43,7 @@ pub struct Chunks<'a> {
     /// Samples of each pixel of the image.
     pub samples: usize,
     pub bits: usize,
-    /// True if each channel has strips or tiles of its own.
+    /// True if each channel has separate strips or tiles.
     pub is_planar: bool,
     /// True if samples are differences to the pixel before.
     pub is_predicted: bool,
@@ -96,7 +96,7 @@ impl Chunks<'_> {
                 format!("it has {} strips or tiles, expected {}", self.places.len(), across * down * planes).into()
             );
         }
-        // Strips and tiles may be much larger than what the image shows of them.
+        // Strips and tiles may be much larger than the image.
         let most_rows = chunk_height.min(self.height);
         let num_bytes = row_bytes.checked_mul(most_rows).filter(|bytes| *bytes <= MOST_CHUNK_BYTES);
         let num_bytes = num_bytes.ok_or_else(|| "a strip or tile is larger than 256 MiB".to_owned())?;
@@ -108,8 +108,7 @@ impl Chunks<'_> {
             let (x, y) = (chunk % across * chunk_width, chunk / across * chunk_height);
             let (width, height) = (chunk_width.min(self.width - x), chunk_height.min(self.height - y));
             let bytes = &mut bytes[..row_bytes * height];
-            let packed =
-                self.packed(*place).ok_or_else(|| format!("strip or tile {number} lies outside of the file"))?;
+            let packed = self.packed(*place).ok_or_else(|| format!("strip or tile {number} is outside the file"))?;
             self.unpack(packed, bytes, in_chunk).map_err(|fault| match fault {
                 Fault::Damage(reason) => Fault::Damage(format!("strip or tile {number}: {reason}")),
                 memory => memory,
@@ -139,7 +138,7 @@ impl Chunks<'_> {
         self.contents.get(offset..offset.checked_add(length)?)
     }
 
-    /// Unpacks the first bytes of a strip or tile: those of the rows that lie in the image.
+    /// Unpacks the first bytes of a strip or tile: the rows inside the image.
     fn unpack(&self, packed: &[u8], bytes: &mut [u8], in_chunk: usize) -> Result<(), Fault> {
         let expected = bytes.len();
         let num_bytes = match self.compression {
@@ -171,7 +170,7 @@ impl Chunks<'_> {
         };
         match num_bytes == expected {
             true => Ok(()),
-            false => Err(format!("the data end after {num_bytes} of {expected} bytes").into()),
+            false => Err(format!("the data ends after {num_bytes} of {expected} bytes").into()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The first directory of a TIFF or BigTIFF, as its bytes say.
+//! The first directory of a TIFF or BigTIFF, read directly from its bytes.
 //!
 //! Source: TIFF 6.0, section 2; the BigTIFF file format.
 
@@ -31,8 +31,8 @@ impl<'a> Directory<'a> {
         Some(directory)
     }
 
-    /// True if there are more entries, or if an entry has more values, than the file has bytes. Each
-    /// takes one byte or more.
+    /// True if there are more entries, or if an entry has more values, than the file has bytes.
+    /// Each needs at least one byte.
     pub fn has_too_many_values(&self) -> bool {
         let entry_bytes = 4 + 2 * self.offset_bytes();
         self.num_entries > self.contents.len()

@@ -12,30 +12,30 @@ use std::fmt::Display;
 use std::io::Cursor;
 use std::ops::Range;
 
-/// The most bytes that a decoder takes for each pixel besides the result.
+/// The maximum memory of a decoder per pixel, besides the result.
 const WORKING_BYTES: usize = 8;
 
 /// The bytes before the first chunk of a file.
 pub const RIFF_BYTES: usize = 12;
-/// The place of the width and the height in a lossy image, after its tag and its mark.
+/// The position of the width and the height in a lossy image, after its tag and its marker.
 const LOSSY_SIZE: Range<usize> = 6..10;
 
-/// The pixels of a file. Frames of an animation lie one after the other.
+/// The pixels of a file. Frames of an animation are stored one after the other.
 pub struct Decoded {
     pub pixels: Pixels,
-    /// The number of frames; `None` for an image that is not animated, or of which the first frame
-    /// is wanted.
+    /// The number of frames; `None` for an image that is not animated, or if only its first frame
+    /// is requested.
     pub num_frames: Option<usize>,
 }
 
-/// Decodes to 3 or 4 channels; 0 means as stored. `is_first_only` takes the first frame of an
+/// Decodes to 3 or 4 channels; 0 means as stored. `is_first_only` decodes the first frame of an
 /// animation.
 pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<Decoded> {
     let what = || format!("Invalid WebP data (size {})", contents.len());
     let invalid = |error: &dyn Display| damaged(&format!("{}: {error}", what()));
     if claimed_bytes(contents) > contents.len() {
-        // The decoder reads what is missing as zeros.
-        return Err(invalid(&format_args!("the data end before the {} bytes of the file", claimed_bytes(contents))));
+        // The decoder would read missing bytes as zeros.
+        return Err(invalid(&format_args!("the file is cut short, expected {} bytes", claimed_bytes(contents))));
     }
     let mut decoder = WebPDecoder::new(Cursor::new(contents)).map_err(|error| invalid(&error))?;
     decoder.set_memory_limit(contents.len());
@@ -47,9 +47,9 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
         false => 1,
     };
     check_size(&what(), height, width, num_frames.max(1))?;
-    // The decoder makes room for what such an image claims before it compares that with the file.
+    // The decoder allocates memory for the claims of such an image before it checks them.
     if let Some([width, height]) = larger_image(contents.get(RIFF_BYTES..).unwrap_or_default(), [width, height]) {
-        let claim = format_args!("it has an image of {height} rows and {width} columns, more than its header says");
+        let claim = format_args!("its image has {height} rows and {width} columns, more than its header claims");
         return Err(invalid(&claim));
     }
     if num_frames == 0 {
@@ -58,7 +58,7 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
     let stored = if decoder.has_alpha() { 4 } else { 3 };
     let channels = if channels == 0 { stored } else { channels };
     let refused = |refusal: allocate::Refusal| refusal.at(what());
-    // The decoder takes memory of its own, and would end the process if there were none.
+    // The decoder allocates memory itself, and would end the process if there were none.
     allocate::probe(height * width * WORKING_BYTES).map_err(refused)?;
     let frame_bytes = height * width * stored;
     let mut samples = allocate::zeros(frame_bytes * num_frames).map_err(refused)?;
@@ -83,13 +83,13 @@ fn larger_image(mut chunks: &[u8], file: [usize; 2]) -> Option<[usize; 2]> {
     while let Some((header, rest)) = chunks.split_first_chunk::<CHUNK_BYTES>() {
         let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
         let data = rest.get(..length).unwrap_or(rest);
-        let found = match &header[..4] {
+        let claimed = match &header[..4] {
             b"ANMF" => larger_image(data.get(FRAME_BYTES..).unwrap_or_default(), file),
             b"VP8 " => lossy_size(data).filter(|size| size[0] > file[0] || size[1] > file[1]),
             _ => None,
         };
-        if found.is_some() {
-            return found;
+        if claimed.is_some() {
+            return claimed;
         }
         chunks = rest.get(length.saturating_add(length & 1)..).unwrap_or_default();
     }
@@ -127,7 +127,7 @@ mod tests {
         let animated = |width| file(&[canvas(2), chunk(b"ANIM", &[0; 6]), frame(11), frame(width)].concat());
         for data in [animated(16_383), file(&[canvas(0), lossy(16_383)].concat())] {
             let error = decode(&data, 0, false).map(|_| ()).unwrap_err();
-            let expected = "it has an image of 9 rows and 16383 columns, more than its header says";
+            let expected = "its image has 9 rows and 16383 columns, more than its header claims";
             assert!(error.message().contains(expected), "{error}");
         }
         let error = decode(&animated(11), 0, false).map(|_| ()).unwrap_err();
@@ -140,6 +140,6 @@ mod tests {
         assert!(error.message().starts_with("Invalid WebP data (size 12): "), "{error}");
         assert!(error.message().ends_with("Copy the file again, or skip it"), "{error}");
         let error = decode(b"RIFF\x05\0\0\0WEBP", 0, true).map(|_| ()).unwrap_err();
-        assert!(error.message().contains("the data end before the 13 bytes of the file"), "{error}");
+        assert!(error.message().contains("the file is cut short, expected 13 bytes"), "{error}");
     }
 }

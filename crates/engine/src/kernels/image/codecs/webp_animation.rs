@@ -17,7 +17,7 @@ const IS_NOT_BLENDED: u8 = 2;
 /// The flag of alpha in the header of an extended file.
 const HAS_ALPHA: u8 = 0x10;
 
-/// A frame: its place, and an image file of its own.
+/// A frame: its position, and its own image file.
 pub struct Frame {
     area: Area,
     is_disposed: bool,
@@ -34,7 +34,8 @@ struct Area {
     height: usize,
 }
 
-/// The pixels of the whole animation, RGBA, and what the next frame needs to know of the last.
+/// The pixels of the whole animation, RGBA, and the properties of the last frame that the next one
+/// needs.
 pub struct Canvas {
     width: usize,
     height: usize,
@@ -65,7 +66,7 @@ fn chunks_of(mut chunks: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
 }
 
 fn frame_of(data: &[u8]) -> Result<Frame, String> {
-    let (header, chunks) = data.split_first_chunk::<FRAME_BYTES>().ok_or("a frame ends in its header")?;
+    let (header, chunks) = data.split_first_chunk::<FRAME_BYTES>().ok_or("a frame ends within its header")?;
     let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], 0]) as usize;
     let area = Area { x: 2 * number(0), y: 2 * number(3), width: number(6) + 1, height: number(9) + 1 };
     let parts: Vec<_> = chunks_of(chunks).filter(|(name, _)| matches!(name, b"ALPH" | b"VP8 " | b"VP8L")).collect();
@@ -129,10 +130,10 @@ impl Canvas {
     pub fn draw(&mut self, frame: &Frame) -> Result<(), String> {
         let area = frame.area;
         if area.x + area.width > self.width || area.y + area.height > self.height {
-            return Err("a frame does not lie in the image".to_owned());
+            return Err("a frame is outside the image".to_owned());
         }
         let (pixels, has_alpha) = frame.pixels()?;
-        // libwebp begins anew with such a frame, and does not blend it, which would round colours.
+        // libwebp starts again with such a frame and does not blend it, which would round colours.
         let is_key = match &self.last {
             None => true,
             Some(_) if self.is_whole(area) && !(has_alpha && frame.is_blended) => true,
@@ -199,6 +200,6 @@ mod tests {
     fn truncated_frame_is_an_error() {
         let file = [&b"ANMF\x04\0\0\0"[..], &[0; 4]].concat();
         let error = frames_of(&file).next().unwrap().map(drop).unwrap_err();
-        assert_eq!(error, "a frame ends in its header");
+        assert_eq!(error, "a frame ends within its header");
     }
 }

@@ -7,8 +7,8 @@ use crate::kernels::image::frame::Frame;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
-/// The two pixels between which a pixel of the result lies along one axis, and its distance from
-/// the first.
+/// The two source pixels around a pixel of the result along one axis, and the distance from the
+/// first.
 struct Between {
     lower: usize,
     upper: usize,

@@ -99,7 +99,8 @@ impl Kernel for Resize {
         let frame = source_frame(images)?;
         let target = self.target_frame(&frame, size)?;
         let dtype = if matches!(self.method, Method::Nearest(_)) { images.dtype() } else { DType::Float32 };
-        // Checked before the positions of pixels are computed, which takes memory and time too.
+        // Checked before the positions of pixels are computed, because they need memory and time
+        // too.
         allocate::elements(dtype, &target.shape()).check()?;
         if let Method::Nearest(grid) = self.method {
             return nearest::resize(images, &frame, &target, grid).map(Step::one);
@@ -203,11 +204,11 @@ fn source_frame(images: &Tensor) -> Result<Frame> {
     Frame::of(images)
 }
 
-/// The largest size inside `wanted` with the proportions of `size`; in single precision, as
+/// The largest size inside `target` with the proportions of `size`; in single precision, as
 /// TensorFlow computes it.
-fn proportional(wanted: [i32; 2], size: [usize; 2]) -> [i32; 2] {
+fn proportional(target: [i32; 2], size: [usize; 2]) -> [i32; 2] {
     let size = size.map(|size| size as f32);
-    let scale = (wanted[0] as f32 / size[0]).min(wanted[1] as f32 / size[1]);
+    let scale = (target[0] as f32 / size[0]).min(target[1] as f32 / size[1]);
     size.map(|size| (scale * size).round_ties_even() as i32)
 }
 

@@ -59,10 +59,10 @@ impl Taps {
             let first = position.floor();
             let step = f64::from(((position - first) * STEPS).round_ties_even() / STEPS);
             let mut weights = [far(step), near(step), near(1.0 - step), far(1.0 - step)];
-            let wanted = [-1, 0, 1, 2].map(|offset| first as i64 + offset);
-            let indices = wanted.map(|index| index.clamp(0, size as i64 - 1));
+            let unclamped = [-1, 0, 1, 2].map(|offset| first as i64 + offset);
+            let indices = unclamped.map(|index| index.clamp(0, size as i64 - 1));
             if is_keys {
-                (0..4).filter(|tap| indices[*tap] != wanted[*tap]).for_each(|tap| weights[tap] = 0.0);
+                (0..4).filter(|tap| indices[*tap] != unclamped[*tap]).for_each(|tap| weights[tap] = 0.0);
                 let sum = weights[0] + weights[1] + weights[2] + weights[3];
                 if sum.abs() >= 1000.0 * f32::MIN_POSITIVE {
                     let inverse = 1.0 / sum;

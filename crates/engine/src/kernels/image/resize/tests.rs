@@ -119,7 +119,7 @@ fn unsupported_images_and_sizes_are_rejected() {
         (image.reshaped(Shape::new(&[4])).unwrap(), size(1, 1), "input must be 4-dimensional[4]"),
         (ramp(0, 2, 1), size(1, 1), "input image must be of non-zero size"),
         (ramp(2, 2, 0), size(1, 1), "image must have at least one channel"),
-        (Tensor::strings(Shape::new(&[1, 1, 1]), vec!["".into()]).unwrap(), size(1, 1), "strings are not pixels"),
+        (Tensor::strings(Shape::new(&[1, 1, 1]), vec!["".into()]).unwrap(), size(1, 1), "expected pixels, got strings"),
     ] {
         let error = error_text(&kernel, &[image, size]);
         assert!(error.contains(text), "{error}");

@@ -1,12 +1,12 @@
-//! Weighted sums of neighbouring pixels, of as many for each pixel of the result.
+//! Weighted sums of neighbouring pixels, with the same number of neighbours for each pixel.
 //!
-//! Where the number of taps is known when the loops are compiled, these take a third of the time.
+//! If the number of taps is known at compile time, the loops take a third of the time.
 
 use super::{Pixel, refused};
 use crate::error::Result;
 use crate::tensor::allocate;
 
-/// The most neighbours, of an image that is made three to four times smaller.
+/// The maximum number of neighbours, for an image that becomes three to four times smaller.
 const MOST: usize = 8;
 
 /// A pixel and its weight.
@@ -27,16 +27,16 @@ pub struct Windows {
 
 /// Calls a function with the number of neighbours as a constant.
 macro_rules! with_width {
-    ($width:expr, $name:ident::<$($given:ident),*>($($argument:expr),*)) => {
+    ($width:expr, $name:ident::<$($generic:ident),*>($($argument:expr),*)) => {
         match $width {
-            1 => $name::<$($given,)* 1>($($argument),*),
-            2 => $name::<$($given,)* 2>($($argument),*),
-            3 => $name::<$($given,)* 3>($($argument),*),
-            4 => $name::<$($given,)* 4>($($argument),*),
-            5 => $name::<$($given,)* 5>($($argument),*),
-            6 => $name::<$($given,)* 6>($($argument),*),
-            7 => $name::<$($given,)* 7>($($argument),*),
-            8 => $name::<$($given,)* 8>($($argument),*),
+            1 => $name::<$($generic,)* 1>($($argument),*),
+            2 => $name::<$($generic,)* 2>($($argument),*),
+            3 => $name::<$($generic,)* 3>($($argument),*),
+            4 => $name::<$($generic,)* 4>($($argument),*),
+            5 => $name::<$($generic,)* 5>($($argument),*),
+            6 => $name::<$($generic,)* 6>($($argument),*),
+            7 => $name::<$($generic,)* 7>($($argument),*),
+            8 => $name::<$($generic,)* 8>($($argument),*),
             _ => unreachable!("there are from 1 to {MOST} neighbours"),
         }
     };
@@ -66,7 +66,7 @@ impl Windows {
         Ok(Some(windows))
     }
 
-    /// Sets `sum` to that of the rows of an image that the pixel `number` of a column has.
+    /// Sets `sum` to the weighted sum of the image rows for pixel `number` of a column.
     pub fn add_rows<T: Pixel>(&self, number: usize, image: &[T], sum: &mut [f32]) {
         let weights = &self.weights[number * self.width..][..self.width];
         let rows = &image[self.firsts[number] * sum.len()..];

@@ -130,7 +130,7 @@ impl Binary {
     fn compute(self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
         let dtype = x.dtype();
         if y.dtype() != dtype {
-            return Err(Error::internal(format!("{self:?} of {dtype} and {}, expected one type", y.dtype())));
+            return Err(Error::internal(format!("{self:?} of {dtype} and {}, expected the same type", y.dtype())));
         }
         match self {
             Self::RealDiv => real_div(x, y),
@@ -219,7 +219,7 @@ fn sign<T: Accumulate>(value: T) -> T {
 
 impl Kernel for AddN {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
-        let (first, others) = inputs.split_first().ok_or_else(|| Error::internal("AddN of nothing"))?;
+        let (first, others) = inputs.split_first().ok_or_else(|| Error::internal("AddN needs at least one input"))?;
         if let Some((index, other)) = others.iter().enumerate().find(|(_, other)| other.shape() != first.shape()) {
             return Err(Error::invalid_argument(format!(
                 "Inputs to operation AddN of type AddN must have the same size and shape.  Input 0: {} != input {}: {}",

@@ -133,9 +133,9 @@ mod tests {
             let double = run_one(&function, &[double]).unwrap().values::<f64>().unwrap().to_vec();
             let half = run_one(&function, &[half]).unwrap().values::<f16>().unwrap().to_vec();
             for position in 0..2 {
-                let is_close = |found: f64, error: f64| {
+                let is_close = |result: f64, error: f64| {
                     let expected = f64::from(expected[position]);
-                    found == expected || (found - expected).abs() <= error * expected.abs()
+                    result == expected || (result - expected).abs() <= error * expected.abs()
                 };
                 assert!(is_close(f64::from(single[position]), 1e-6), "{function:?}: {single:?}");
                 assert!(is_close(double[position], 1e-6), "{function:?}: {double:?}");

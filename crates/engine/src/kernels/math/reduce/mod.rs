@@ -114,8 +114,8 @@ impl<A: Copy, F: Fn(A, A) -> A + Copy> Folding<A, F, F> {
 }
 
 impl<A: Copy, F, C: Fn(A, A) -> A> Folding<A, F, C> {
-    /// The result for consecutive elements. They are dealt out to eight partial results in turn, so
-    /// that a step need not wait for the one before it.
+    /// The result for consecutive elements. They are distributed to eight partial results in turn,
+    /// so that a step need not wait for the previous one.
     fn run<T: Copy>(&self, values: &[T]) -> A
     where
         F: Fn(A, T) -> A,
@@ -153,8 +153,8 @@ impl Walk {
         let mut is_reduced: SmallVec<[bool; 4]> = shape.iter().map(|_| false).collect();
         for axis in axes {
             let position = if *axis < 0 { axis + rank as i64 } else { *axis };
-            let known = usize::try_from(position).ok().and_then(|position| is_reduced.get_mut(position));
-            match known {
+            let flag = usize::try_from(position).ok().and_then(|position| is_reduced.get_mut(position));
+            match flag {
                 None => {
                     let text = format!("Invalid reduction dimension ({axis} for input with {rank} dimension(s)");
                     return Err(Error::invalid_argument(text));
@@ -163,7 +163,7 @@ impl Walk {
                     let text = format!("Invalid reduction arguments: Axes contains duplicate dimension: {position}");
                     return Err(Error::invalid_argument(text));
                 }
-                Some(known) => *known = true,
+                Some(flag) => *flag = true,
             }
         }
         let sizes = || shape.iter().zip(&is_reduced);

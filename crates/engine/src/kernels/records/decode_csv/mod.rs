@@ -61,7 +61,7 @@ impl DecodeCsv {
 
     fn check_defaults(&self, defaults: &[Tensor]) -> Result<()> {
         if defaults.len() != self.dtypes.len() {
-            let text = format!("{} defaults given for {} columns", defaults.len(), self.dtypes.len());
+            let text = format!("got {} defaults for {} columns", defaults.len(), self.dtypes.len());
             return Err(Error::internal(text));
         }
         for (field, default) in defaults.iter().enumerate() {
@@ -105,10 +105,14 @@ impl Rewritable for DecodeCsv {
 impl Fill for DecodeCsv {
     fn fill(&self, _run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
         if slots.len() != self.dtypes.len() {
-            return Err(Error::internal(format!("{} outputs expected of {} columns", slots.len(), self.dtypes.len())));
+            return Err(Error::internal(format!(
+                "expected {} outputs from {} columns",
+                slots.len(),
+                self.dtypes.len()
+            )));
         }
         let Some((records, defaults)) = inputs.split_first() else {
-            return Err(Error::internal("no records given"));
+            return Err(Error::internal("the records are missing"));
         };
         if records.dtype() != DType::String {
             return Err(Error::internal(format!("DecodeCSV of {} tensor, expected strings", records.dtype())));
@@ -216,8 +220,8 @@ impl DecodeCsv {
         match count == expected {
             true => Ok(()),
             false => Err(Error::invalid_argument(format!(
-                "Expect {expected} fields but have {count} in record {record}. Correct the record; or give a default \
-                 for each field in record_defaults, or name the wanted ones in select_cols"
+                "Expect {expected} fields but have {count} in record {record}. Correct the record, set a default for \
+                 each field in record_defaults, or list the fields you need in select_cols"
             ))),
         }
     }

@@ -32,7 +32,7 @@ impl ParseExample {
 impl Kernel for ParseExample {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [serialized, names, defaults @ ..] = inputs.as_slice() else {
-            return Err(Error::internal("no serialized Examples or no names given"));
+            return Err(Error::internal("the serialized Examples or their names are missing"));
         };
         check_shapes(serialized, names)?;
         self.features.check_defaults(defaults)?;
@@ -63,12 +63,12 @@ impl Kernel for ParseExample {
 impl ParseExample {
     /// Adds the features of one Example to the columns.
     fn parse(&self, example: &Example, defaults: &[Tensor], sparse: &mut [Column], dense: &mut [Column]) -> Result<()> {
-        let found = self.features.find(example.record.bytes()).map_err(|error| example.named(error))?;
-        for ((feature, found), column) in self.features.with_sparse(&found).zip(sparse) {
-            column.push_sparse(feature, Feature::parse(found.unwrap_or_default())?, example)?;
+        let feature_bytes = self.features.find(example.record.bytes()).map_err(|error| example.named(error))?;
+        for ((feature, bytes), column) in self.features.with_sparse(&feature_bytes).zip(sparse) {
+            column.push_sparse(feature, Feature::parse(bytes.unwrap_or_default())?, example)?;
         }
-        for (((feature, found), default), column) in self.features.with_dense(&found).zip(defaults).zip(dense) {
-            column.push_dense(feature, Feature::parse(found.unwrap_or_default())?, default, example)?;
+        for (((feature, bytes), default), column) in self.features.with_dense(&feature_bytes).zip(defaults).zip(dense) {
+            column.push_dense(feature, Feature::parse(bytes.unwrap_or_default())?, default, example)?;
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ mod tests {
                 &[vector(&[ints(&[])]), vector(&[]), required(DType::Int64)]
             ),
             "InvalidArgument: Name: <unknown>, Feature: b (data type: int64) is required but could not be found. The \
-             Example has: a. Correct the name, or give a default_value"
+             Example has: a. Correct the name, or set default_value"
         );
         let sparse = kernel(&[("a", DType::Int64)], &[]);
         assert_eq!(

@@ -16,9 +16,9 @@ const SMALL_BYTES: usize = 1 << 20;
 pub struct Example<'a> {
     /// The serialized message.
     pub record: Record<'a>,
-    /// The place in the batch, for messages of errors.
+    /// The position in the batch, for error messages.
     pub index: usize,
-    /// The name that messages of errors give it.
+    /// Its name in error messages.
     pub name: Option<&'a Bytes>,
 }
 
@@ -60,10 +60,10 @@ impl Column {
     }
 
     /// Adds the feature of the next Example.
-    pub fn push_sparse(&mut self, feature: &SparseFeature, found: Option<Feature>, example: &Example) -> Result<()> {
-        if let Some(found) = found {
-            feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
-            self.decode(&feature.key, found, example)?;
+    pub fn push_sparse(&mut self, feature: &SparseFeature, encoded: Option<Feature>, example: &Example) -> Result<()> {
+        if let Some(encoded) = encoded {
+            feature.check_type(encoded.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
+            self.decode(&feature.key, encoded, example)?;
         }
         self.end_row();
         Ok(())
@@ -73,14 +73,14 @@ impl Column {
     pub fn push_dense(
         &mut self,
         feature: &DenseFeature,
-        found: Option<Feature>,
+        encoded: Option<Feature>,
         default: &Tensor,
         example: &Example,
     ) -> Result<()> {
-        match (found, &feature.extent) {
-            (Some(found), _) => {
-                feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
-                let count = self.decode(&feature.key, found, example)?;
+        match (encoded, &feature.extent) {
+            (Some(encoded), _) => {
+                feature.check_type(encoded.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
+                let count = self.decode(&feature.key, encoded, example)?;
                 feature.check_count(count).map_err(|misfit| example.failure(&feature.key, &misfit))?;
             }
             (None, Extent::Rows(_)) => {}
@@ -94,15 +94,15 @@ impl Column {
         Ok(())
     }
 
-    fn decode(&mut self, key: &str, found: Feature, example: &Example) -> Result<usize> {
-        self.push(found, example.record).ok_or_else(|| example.failure(key, MALFORMED_LIST))
+    fn decode(&mut self, key: &str, encoded: Feature, example: &Example) -> Result<usize> {
+        self.push(encoded, example.record).ok_or_else(|| example.failure(key, MALFORMED_LIST))
     }
 
-    /// Adds the values of `found`, which has this type and lies in `record`, to the current row.
-    /// Returns their number, or `None` if they are malformed.
-    pub fn push<'a>(&mut self, found: Feature, record: impl Into<Record<'a>>) -> Option<usize> {
+    /// Adds the values of `encoded`, which has this type and is inside `record`, to the current
+    /// row. Returns their number, or `None` if they are malformed.
+    pub fn push<'a>(&mut self, encoded: Feature, record: impl Into<Record<'a>>) -> Option<usize> {
         let before = self.values.len();
-        self.values.decode(found, record.into())?;
+        self.values.decode(encoded, record.into())?;
         Some(self.values.len() - before)
     }
 
@@ -145,13 +145,13 @@ impl Column {
         Tensor::from_values(Shape::new(&[2]), vec![self.ends.len() as i64, self.longest() as i64])
     }
 
-    /// The values alone, as a vector.
+    /// Only the values, as a vector.
     pub fn into_values(self) -> Result<Tensor> {
         let shape = Shape::new(&[self.values.len()]);
         self.values.into_tensor(shape)
     }
 
-    /// The values alone, as a vector, and the end of each Example's values.
+    /// Only the values, as a vector, and the end of each Example's values.
     pub fn into_lists(self) -> Result<(Tensor, Vec<usize>)> {
         let shape = Shape::new(&[self.values.len()]);
         Ok((self.values.into_tensor(shape)?, self.ends))

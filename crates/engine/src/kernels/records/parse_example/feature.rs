@@ -46,22 +46,22 @@ pub enum Extent {
 pub type Misfit = String;
 
 impl SparseFeature {
-    /// Fails if a list of another type was found.
-    pub fn check_type(&self, found: DType) -> std::result::Result<(), Misfit> {
-        check_type(self.dtype, found)
+    /// Fails if the list has another type.
+    pub fn check_type(&self, actual: DType) -> std::result::Result<(), Misfit> {
+        check_type(self.dtype, actual)
     }
 }
 
-/// Fails if a list of another type than expected was found.
-pub fn check_type(expected: DType, found: DType) -> std::result::Result<(), Misfit> {
-    match found == expected {
+/// Fails if the list does not have the expected type.
+pub fn check_type(expected: DType, actual: DType) -> std::result::Result<(), Misfit> {
+    match actual == expected {
         true => Ok(()),
-        false => Err(format!("Data types don't match. Expected type: {expected}, Actual type: {found}")),
+        false => Err(format!("Data types don't match. Expected type: {expected}, Actual type: {actual}")),
     }
 }
 
 impl DenseFeature {
-    /// A feature of the requested shape, in which the first dimension alone may be unknown.
+    /// A feature of the requested shape, where only the first dimension may be unknown.
     pub fn new(key: String, dtype: DType, shape: PartialShape) -> Result<Self> {
         let extent = match (shape.to_shape(), shape.dims()) {
             (Some(shape), _) => Some(Extent::Fixed(shape)),
@@ -71,8 +71,8 @@ impl DenseFeature {
         match extent.filter(|extent| !matches!(extent, Extent::Rows(row) if row.num_elements() == 0)) {
             Some(extent) => Ok(Self { key, dtype, extent, shape }),
             None => Err(Error::invalid_argument(format!(
-                "feature '{key}' has shape {shape}, expected one in which at most the first dimension is unknown, \
-                 and none is 0 then"
+                "feature '{key}' has shape {shape}, expected at most the first dimension to be unknown, and in that \
+                 case no dimension of 0"
             ))),
         }
     }
@@ -100,12 +100,12 @@ impl DenseFeature {
         }
     }
 
-    /// Fails if a list of another type was found.
-    pub fn check_type(&self, found: DType) -> std::result::Result<(), Misfit> {
+    /// Fails if the list has another type.
+    pub fn check_type(&self, actual: DType) -> std::result::Result<(), Misfit> {
         let expected = self.dtype;
-        match found == expected {
+        match actual == expected {
             true => Ok(()),
-            false => Err(format!("Data types don't match. Data type: {found} but expected type: {expected}")),
+            false => Err(format!("Data types don't match. Data type: {actual} but expected type: {expected}")),
         }
     }
 
@@ -128,10 +128,10 @@ impl DenseFeature {
     /// The message for a feature that is not in `example` and has no default.
     pub fn missing(&self, example: &[u8]) -> String {
         let (key, dtype) = (&self.key, self.dtype);
-        let found = keys(example);
+        let present = keys(example);
         format!(
-            "Feature: {key} (data type: {dtype}) is required but could not be found. The Example has: {found}. Correct \
-             the name, or give a default_value"
+            "Feature: {key} (data type: {dtype}) is required but could not be found. The Example has: {present}. \
+             Correct the name, or set default_value"
         )
     }
 }
@@ -221,7 +221,7 @@ mod tests {
             dense(DType::Int64, &[]).missing(&example(&features))
         };
         let words = "Feature: f (data type: int64) is required but could not be found. The Example has: ";
-        let remedy = ". Correct the name, or give a default_value";
+        let remedy = ". Correct the name, or set default_value";
         assert_eq!(missing(&[]), format!("{words}no features{remedy}"));
         assert_eq!(missing(&["b".to_owned(), "a".to_owned()]), format!("{words}a, b{remedy}"));
         let many: Vec<_> = (100..200).map(|number| number.to_string()).collect();

@@ -27,7 +27,7 @@ pub struct Features {
     table: Vec<(Vec<u8>, usize)>,
 }
 
-/// The bytes of the features (or lists of features) that were found in one message, by slot.
+/// The bytes of the features (or feature lists) of one message, by slot.
 pub struct FeatureBytes<'a>(SmallVec<[Option<&'a [u8]>; 8]>);
 
 impl Features {
@@ -38,7 +38,7 @@ impl Features {
         let (dense_keys, dense_types) = (keys(attrs, &name("dense_keys"))?, types(attrs, &name("dense_types"))?);
         let shapes = shapes(attrs, &name("dense_shapes"))?;
         if sparse_keys.len() != sparse_types.len() || [dense_types.len(), shapes.len()] != [dense_keys.len(); 2] {
-            return Err(Error::internal("keys, types and shapes of an Example's features differ in number"));
+            return Err(Error::internal("an Example has different numbers of feature keys, types and shapes"));
         }
         let table = table(sparse_keys.iter().chain(&dense_keys))?;
         let sparse = sparse_keys.into_iter().zip(sparse_types);
@@ -63,14 +63,14 @@ impl Features {
     /// Finds the features in a serialized Example. If a key occurs more than once, the last one
     /// with a list counts.
     pub fn find<'a>(&self, example: &'a [u8]) -> Result<FeatureBytes<'a>> {
-        let mut found = self.nothing();
+        let mut feature_bytes = self.nothing();
         let is_well_formed = for_each_feature(example, |key, feature| {
             if !feature.is_empty() {
-                self.note(key, feature, &mut found);
+                self.note(key, feature, &mut feature_bytes);
             }
         });
         is_well_formed.ok_or_else(|| malformed(example))?;
-        Ok(found)
+        Ok(feature_bytes)
     }
 
     /// An empty result.
@@ -80,26 +80,26 @@ impl Features {
     }
 
     /// Stores `value` in the slot of `key`, if that is requested, and replaces an earlier value.
-    pub fn note<'a>(&self, key: &[u8], value: &'a [u8], found: &mut FeatureBytes<'a>) {
+    pub fn note<'a>(&self, key: &[u8], value: &'a [u8], feature_bytes: &mut FeatureBytes<'a>) {
         if let Some(slot) = self.slot(key) {
-            found.0[slot] = Some(value);
+            feature_bytes.0[slot] = Some(value);
         }
     }
 
-    /// Each sparse feature and its bytes, if found.
+    /// Each sparse feature, and its bytes if present.
     pub fn with_sparse<'f, 'a>(
         &'f self,
-        found: &'f FeatureBytes<'a>,
+        feature_bytes: &'f FeatureBytes<'a>,
     ) -> impl Iterator<Item = (&'f SparseFeature, Option<&'a [u8]>)> {
-        self.sparse.iter().zip(found.0.iter().copied())
+        self.sparse.iter().zip(feature_bytes.0.iter().copied())
     }
 
-    /// Each dense feature and its bytes, if found.
+    /// Each dense feature, and its bytes if present.
     pub fn with_dense<'f, 'a>(
         &'f self,
-        found: &'f FeatureBytes<'a>,
+        feature_bytes: &'f FeatureBytes<'a>,
     ) -> impl Iterator<Item = (&'f DenseFeature, Option<&'a [u8]>)> {
-        self.dense.iter().zip(found.0[self.sparse.len()..].iter().copied())
+        self.dense.iter().zip(feature_bytes.0[self.sparse.len()..].iter().copied())
     }
 
     fn slot(&self, key: &[u8]) -> Option<usize> {
@@ -156,13 +156,13 @@ fn table<'a>(keys: impl Iterator<Item = &'a String>) -> Result<Vec<(Vec<u8>, usi
     match table.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some(pair) => {
             let key = String::from_utf8_lossy(&pair[0].0);
-            Err(Error::invalid_argument(format!("feature '{key}' is asked for twice")))
+            Err(Error::invalid_argument(format!("feature '{key}' is requested twice")))
         }
         None => Ok(table),
     }
 }
 
-/// Compares by length first: most keys differ there.
+/// Compares by length first, because most keys differ in length.
 fn compare(x: &[u8], y: &[u8]) -> Ordering {
     x.len().cmp(&y.len()).then_with(|| x.cmp(y))
 }
@@ -170,7 +170,8 @@ fn compare(x: &[u8], y: &[u8]) -> Ordering {
 /// The error for bytes that are not an Example.
 pub fn malformed(example: &[u8]) -> Error {
     Error::invalid_argument(format!(
-        "Could not parse example input, value: '{}'. Check that the file has such messages, and its compression",
+        "Could not parse example input, value: '{}'. Check that the file contains such messages, and check its \
+         compression",
         excerpt(example)
     ))
 }
@@ -189,19 +190,21 @@ mod tests {
     fn features_are_found_by_key_in_any_order() {
         let bytes = example(&[("x", int64s(&[1])), ("long", strings(&[b"v"])), ("c", vec![]), ("a", int64s(&[]))]);
         let features = features();
-        let found = features.find(&bytes).unwrap();
-        let sparse: Vec<_> = features.with_sparse(&found).map(|(feature, bytes)| (&feature.key[..], bytes)).collect();
+        let feature_bytes = features.find(&bytes).unwrap();
+        let sparse: Vec<_> =
+            features.with_sparse(&feature_bytes).map(|(feature, bytes)| (&feature.key[..], bytes)).collect();
         assert_eq!(sparse, [("b", None), ("long", Some(&strings(&[b"v"])[..]))]);
-        let dense: Vec<_> = features.with_dense(&found).map(|(feature, bytes)| (&feature.key[..], bytes)).collect();
+        let dense: Vec<_> =
+            features.with_dense(&feature_bytes).map(|(feature, bytes)| (&feature.key[..], bytes)).collect();
         assert_eq!(dense, [("a", Some(&int64s(&[])[..])), ("c", None)]);
     }
 
     #[test]
-    fn features_are_found_in_small_and_large_tables() {
+    fn features_are_looked_up_in_small_and_large_tables() {
         for count in [1, MAX_SCANNED, MAX_SCANNED + 1, 40] {
             let keys: Vec<String> = (0..count).map(|number| format!("{}{number}", "k".repeat(number % 3))).collect();
-            let asked: Vec<_> = keys.iter().map(|key| (&key[..], DType::Int64, &[][..])).collect();
-            let features = Features::from_attrs(&asking_for(&[], &asked), "").unwrap();
+            let requested: Vec<_> = keys.iter().map(|key| (&key[..], DType::Int64, &[][..])).collect();
+            let features = Features::from_attrs(&asking_for(&[], &requested), "").unwrap();
             let slots: Vec<_> = keys.iter().map(|key| features.slot(key.as_bytes())).collect();
             assert_eq!(slots, (0..count).map(Some).collect::<Vec<_>>());
             assert_eq!(["", "k", "x0", "kk"].map(|key| features.slot(key.as_bytes())), [None; 4]);
@@ -212,8 +215,8 @@ mod tests {
     fn last_feature_with_a_list_counts_if_a_key_occurs_twice() {
         let bytes = example(&[("a", strings(&[])), ("a", int64s(&[1])), ("a", vec![])]);
         let features = features();
-        let found = features.find(&bytes).unwrap();
-        assert_eq!(features.with_dense(&found).next().unwrap().1, Some(&int64s(&[1])[..]));
+        let feature_bytes = features.find(&bytes).unwrap();
+        assert_eq!(features.with_dense(&feature_bytes).next().unwrap().1, Some(&int64s(&[1])[..]));
     }
 
     #[test]
@@ -221,7 +224,8 @@ mod tests {
         let text = |bytes: &[u8]| format!("{:?}", features().find(bytes).map(drop).unwrap_err());
         assert_eq!(
             text(b"\x0a\x02a"),
-            "InvalidArgument: Could not parse example input, value: '\\n\\x02a'. Check that the file has such messages, and its compression"
+            "InvalidArgument: Could not parse example input, value: '\\n\\x02a'. Check that the file contains such \
+             messages, and check its compression"
         );
         let long = text(&[b'\x0b'; 1000]);
         assert!(long.contains("\\x0b... (1000 bytes)'. Check"), "{long}");
@@ -232,7 +236,7 @@ mod tests {
         let text = |attrs| format!("{:?}", Features::from_attrs(&attrs, "").map(drop).unwrap_err());
         assert_eq!(
             text(asking_for(&[("a", DType::Int64)], &[("a", DType::Int64, &[])])),
-            "InvalidArgument: feature 'a' is asked for twice"
+            "InvalidArgument: feature 'a' is requested twice"
         );
         assert_eq!(text(asking_for(&[("a", DType::Int32)], &[])), "InvalidArgument: Invalid config dtype: int32");
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// `(serialized, default of each dense feature)` to the indices, then the values, then the shapes
 /// of the sparse features, then the dense features.
 ///
-/// A missing dense feature has its default; without a fixed number of rows it has none. It is an
+/// A missing dense feature gets its default; with a variable number of rows it has none. It is an
 /// error if the default has no elements. A missing sparse feature is empty. Every error names the
 /// key.
 pub struct ParseSingleExample {
@@ -41,7 +41,7 @@ impl ParseSingleExample {
 impl Kernel for ParseSingleExample {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let Some((serialized, defaults)) = inputs.split_first() else {
-            return Err(Error::internal("no serialized Example given"));
+            return Err(Error::internal("the serialized Example is missing"));
         };
         let example = scalar(serialized)?;
         self.features.check_defaults(defaults)?;
@@ -92,32 +92,32 @@ impl Fill for ParseWithDefaults {
 
 /// Parses `example` into the slots of the outputs. The defaults must fit.
 fn parse(features: &Features, example: &Bytes, defaults: &[Tensor], slots: &mut [Option<Tensor>]) -> Result<()> {
-    let found = features.find(example)?;
+    let feature_bytes = features.find(example)?;
     let (sparse, dense) = slots.split_at_mut_checked(features.num_sparse_outputs()).unwrap_or_default();
     if !sparse.is_empty() {
         let mut outputs = Outputs::new();
-        push_sparse(features, &found, example, &failure, &mut outputs)?;
+        push_sparse(features, &feature_bytes, example, &failure, &mut outputs)?;
         store(outputs, sparse)?;
     }
-    for (((feature, found), default), position) in features.with_dense(&found).zip(defaults).zip(dense) {
-        *position = Some(parse_dense(feature, found, default, example)?);
+    for (((feature, bytes), default), position) in features.with_dense(&feature_bytes).zip(defaults).zip(dense) {
+        *position = Some(parse_dense(feature, bytes, default, example)?);
     }
     Ok(())
 }
 
-fn parse_dense(feature: &DenseFeature, found: Option<&[u8]>, default: &Tensor, example: &Bytes) -> Result<Tensor> {
-    let found = Feature::parse(found.unwrap_or_default())?;
-    if let (Some(found), Extent::Fixed(shape)) = (found, &feature.extent)
-        && found.dtype == feature.dtype
+fn parse_dense(feature: &DenseFeature, bytes: Option<&[u8]>, default: &Tensor, example: &Bytes) -> Result<Tensor> {
+    let encoded = Feature::parse(bytes.unwrap_or_default())?;
+    if let (Some(encoded), Extent::Fixed(shape)) = (encoded, &feature.extent)
+        && encoded.dtype == feature.dtype
         && shape.num_elements() == 1
-        && let Some(value) = only_value(found, example)
+        && let Some(value) = only_value(encoded, example)
     {
         return if shape.is_empty() { Ok(value) } else { value.reshaped(shape.clone()) };
     }
-    if let Some(found) = found {
-        feature.check_type(found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
+    if let Some(encoded) = encoded {
+        feature.check_type(encoded.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
     }
-    let value = dense(feature, found, default, example, &failure)?;
+    let value = dense(feature, encoded, default, example, &failure)?;
     value.ok_or_else(|| Error::invalid_argument(feature.missing(example)))
 }
 
@@ -138,18 +138,18 @@ pub fn scalar(serialized: &Tensor) -> Result<&Bytes> {
 /// Adds the indices, then the values, then the shapes of the sparse features.
 pub fn push_sparse(
     features: &Features,
-    found: &FeatureBytes,
+    feature_bytes: &FeatureBytes,
     example: &Bytes,
     failure: Failure,
     outputs: &mut Outputs,
 ) -> Result<()> {
     let mut all_values = Vec::new();
     let mut shapes = Vec::new();
-    for (feature, found) in features.with_sparse(found) {
-        let values = match Feature::parse(found.unwrap_or_default())? {
-            Some(found) => {
-                feature.check_type(found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
-                decode(&feature.key, found, example, failure)?
+    for (feature, bytes) in features.with_sparse(feature_bytes) {
+        let values = match Feature::parse(bytes.unwrap_or_default())? {
+            Some(encoded) => {
+                feature.check_type(encoded.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
+                decode(&feature.key, encoded, example, failure)?
             }
             None => Values::new(feature.dtype)?,
         };
@@ -163,17 +163,17 @@ pub fn push_sparse(
     Ok(())
 }
 
-/// The value of a dense feature: the value found, which has its type, or its default. `None` if it
+/// The value of a dense feature: the parsed value, which has its type, or its default. `None` if it
 /// is required and missing.
 pub fn dense(
     feature: &DenseFeature,
-    found: Option<Feature>,
+    encoded: Option<Feature>,
     default: &Tensor,
     example: &Bytes,
     failure: Failure,
 ) -> Result<Option<Tensor>> {
-    let Some(found) = found else { return default_of(feature, default) };
-    let values = decode(&feature.key, found, example, failure)?;
+    let Some(encoded) = encoded else { return default_of(feature, default) };
+    let values = decode(&feature.key, encoded, example, failure)?;
     let count = values.len();
     feature.check_count(count).map_err(|misfit| failure(&feature.key, &format!("{MALFORMED_LIST} {misfit}")))?;
     let shape = match &feature.extent {
@@ -191,9 +191,9 @@ fn default_of(feature: &DenseFeature, default: &Tensor) -> Result<Option<Tensor>
     }
 }
 
-fn decode(key: &str, found: Feature, example: &Bytes, failure: Failure) -> Result<Values> {
-    let mut values = Values::new(found.dtype)?;
-    values.decode(found, example.into()).ok_or_else(|| failure(key, MALFORMED_LIST))?;
+fn decode(key: &str, encoded: Feature, example: &Bytes, failure: Failure) -> Result<Values> {
+    let mut values = Values::new(encoded.dtype)?;
+    values.decode(encoded, example.into()).ok_or_else(|| failure(key, MALFORMED_LIST))?;
     Ok(values)
 }
 
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(
             error_text(&kernel, &[Tensor::string(Bytes::new()), required(DType::Int64)]),
             "InvalidArgument: Feature: a (data type: int64) is required but could not be found. The Example has: no \
-             features. Correct the name, or give a default_value"
+             features. Correct the name, or set default_value"
         );
     }
 

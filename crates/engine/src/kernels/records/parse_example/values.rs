@@ -25,7 +25,7 @@ pub enum Values {
     Joined(Joined),
 }
 
-/// Strings that lie end to end.
+/// Contiguous strings.
 #[derive(Debug, Default)]
 pub struct Joined {
     /// The bytes of all strings.
@@ -52,7 +52,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// `part`, which lies in the record, as a string.
+    /// `part`, which is inside the record, as a string.
     fn string(self, part: &[u8]) -> Bytes {
         match self {
             Self::Shared(bytes) => alias_or_copy(part, bytes),
@@ -108,8 +108,8 @@ impl Values {
         }
     }
 
-    /// The most bytes that the values in a message can take, and the ends of the lists in it. The
-    /// bytes of strings that share the memory of the message are not among them.
+    /// The maximum number of bytes of the values in a message, and the ends of its lists. The bytes
+    /// of strings that share the memory of the message are not among them.
     pub fn most_bytes(&self, message: &[u8]) -> usize {
         // Each string, and each list, begins with such a byte.
         let num_delimited = memchr::memchr_iter(DELIMITED_VALUE, message).count();
@@ -122,7 +122,7 @@ impl Values {
         values + size_of::<usize>() * num_delimited
     }
 
-    /// Adds the values of `feature`, which has this type and lies in `record`. `None` if it is
+    /// Adds the values of `feature`, which has this type and is inside `record`. `None` if it is
     /// malformed.
     pub fn decode(&mut self, feature: Feature, record: Record) -> Option<()> {
         let list = feature.values()?;
@@ -145,8 +145,8 @@ impl Values {
         Ok(())
     }
 
-    /// Makes room for `times` times as many more values, but for no more than `most` values or
-    /// bytes of joined strings.
+    /// Reserves memory for `times` times as many more values, but at most `most` values or bytes of
+    /// joined strings.
     pub fn expect_times(&mut self, times: usize, most: usize) -> std::result::Result<(), allocate::Refusal> {
         let more = |count: usize| count.saturating_mul(times).min(most);
         match self {

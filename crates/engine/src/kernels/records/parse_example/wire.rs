@@ -57,8 +57,8 @@ pub struct Feature<'a> {
     list: Cursor<'a>,
 }
 
-const UNSUPPORTED: &str = "Unsupported datatype. A feature holds bytes, floats or integers; check that the file has \
-                           such messages, and copy it again";
+const UNSUPPORTED: &str = "Unsupported datatype. A feature holds bytes, floats or integers; check that the file \
+                           contains such messages, or copy it again";
 
 impl<'a> Feature<'a> {
     /// The feature, or `None` if it has no list.
@@ -142,8 +142,8 @@ mod tests {
         assert_eq!(dtype(b"\x1a\0").unwrap(), Some(DType::Int64));
         assert_eq!(
             format!("{:?}", dtype(b"\x22\0").unwrap_err()),
-            "InvalidArgument: Unsupported datatype. A feature holds bytes, floats or integers; check that the file has such \
-             messages, and copy it again"
+            "InvalidArgument: Unsupported datatype. A feature holds bytes, floats or integers; check that the file \
+             contains such messages, or copy it again"
         );
     }
 

@@ -34,7 +34,7 @@ impl ParseSequenceExample {
 impl Kernel for ParseSequenceExample {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [serialized, names, defaults @ ..] = inputs.as_slice() else {
-            return Err(Error::internal("no serialized SequenceExamples or no names given"));
+            return Err(Error::internal("the serialized SequenceExamples or their names are missing"));
         };
         let [num_examples] = serialized.shape()[..] else {
             let text = format!("Expected serialized to be a vector, got shape: {}", serialized.shape());

@@ -29,7 +29,7 @@ use crate::wire::{Value, for_each_field};
 use bytes::Bytes;
 
 /// `(serialized, name, default of each dense context feature)` to the features of the context, as
-/// [`ParseSingleExample`] gives them, and then in the same order the features of the lists.
+/// from [`ParseSingleExample`], and then the features of the lists in the same order.
 ///
 /// A list, sparse or dense, has one row for each of its features; the rows of a dense list have the
 /// requested shape. A missing sparse list is empty, and so is a missing dense list that is
@@ -78,7 +78,7 @@ impl ParseSingleSequenceExample {
     /// Parses the inputs of the kernel into its outputs.
     fn parse(&self, inputs: &[Tensor]) -> Result<Outputs> {
         let [serialized, name, defaults @ ..] = inputs else {
-            return Err(Error::internal("no serialized SequenceExample or no name given"));
+            return Err(Error::internal("the serialized SequenceExample or its name is missing"));
         };
         let example = Example { bytes: scalar(serialized)?, name: shown_name(name.string_scalar("debug_name")?) };
         self.context.check_defaults(defaults)?;
@@ -86,26 +86,26 @@ impl ParseSingleSequenceExample {
         let failure = |key: &str, text: &str| example.failure(&format!("Context feature: {key}"), text);
         let mut outputs = Outputs::new();
         push_sparse(&self.context, &context, example.bytes, &failure, &mut outputs)?;
-        for ((feature, found), default) in self.context.with_dense(&context).zip(defaults) {
-            let found = Feature::parse(found.unwrap_or_default())?;
-            if let Some(found) = found {
-                check_type(feature.dtype, found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
+        for ((feature, bytes), default) in self.context.with_dense(&context).zip(defaults) {
+            let encoded = Feature::parse(bytes.unwrap_or_default())?;
+            if let Some(encoded) = encoded {
+                check_type(feature.dtype, encoded.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
             }
-            let value = dense(feature, found, default, example.bytes, &failure)?;
+            let value = dense(feature, encoded, default, example.bytes, &failure)?;
             outputs.push(value.ok_or_else(|| example.missing_feature(feature))?);
         }
         self.push_sparse_lists(&lists, &example, &mut outputs)?;
-        for (feature, found) in self.lists.with_dense(&lists) {
-            if found.is_none() && !self.optional.contains(&feature.key) {
+        for (feature, bytes) in self.lists.with_dense(&lists) {
+            if bytes.is_none() && !self.optional.contains(&feature.key) {
                 return Err(example.missing_list(feature));
             }
-            outputs.push(dense_list(feature, found, &example)?);
+            outputs.push(dense_list(feature, bytes, &example)?);
         }
         Ok(outputs)
     }
 
     fn push_sparse_lists(&self, lists: &FeatureBytes, example: &Example, outputs: &mut Outputs) -> Result<()> {
-        let columns = self.lists.with_sparse(lists).map(|(feature, found)| sparse_list(feature, found, example));
+        let columns = self.lists.with_sparse(lists).map(|(feature, bytes)| sparse_list(feature, bytes, example));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         for column in &columns {
             outputs.push(column.indices()?);
@@ -137,7 +137,7 @@ impl Example<'_> {
     fn missing_feature(&self, DenseFeature { key, dtype, .. }: &DenseFeature) -> Error {
         Error::invalid_argument(format!(
             "Name: {}, Context feature '{key}' (data type: {dtype}) is required but could not be found. Correct the \
-             name, or give a default_value",
+             name, or set default_value",
             self.name
         ))
     }
@@ -145,8 +145,8 @@ impl Example<'_> {
     fn missing_list(&self, DenseFeature { key, .. }: &DenseFeature) -> Error {
         Error::invalid_argument(format!(
             "Name: {}, Feature list '{key}' is required but could not be found.  Did you mean to include it in \
-             feature_list_dense_missing_assumed_empty or feature_list_dense_defaults? That is allow_missing=True of \
-             its FixedLenSequenceFeature",
+             feature_list_dense_missing_assumed_empty or feature_list_dense_defaults? Set allow_missing=True in its \
+             FixedLenSequenceFeature",
             self.name
         ))
     }
@@ -181,11 +181,11 @@ fn for_each_row<'a>(
 fn sparse_list(feature: &SparseFeature, list: Option<&[u8]>, example: &Example) -> Result<Column> {
     let mut column = Column::new(feature.dtype)?;
     column.check_room(list.unwrap_or_default())?;
-    for_each_row(list, example, |row, found| {
-        if let Some(found) = found {
+    for_each_row(list, example, |row, encoded| {
+        if let Some(encoded) = encoded {
             let failure = |text: &str| example.list_failure(&feature.key, row, text);
-            feature.check_type(found.dtype).map_err(|misfit| failure(&misfit))?;
-            column.push(found, example.bytes).ok_or_else(|| failure(MALFORMED_LIST))?;
+            feature.check_type(encoded.dtype).map_err(|misfit| failure(&misfit))?;
+            column.push(encoded, example.bytes).ok_or_else(|| failure(MALFORMED_LIST))?;
         }
         column.end_row();
         Ok(())
@@ -199,12 +199,12 @@ fn dense_list(feature: &DenseFeature, list: Option<&[u8]>, example: &Example) ->
     };
     let mut column = Column::new(feature.dtype)?;
     column.check_room(list.unwrap_or_default())?;
-    for_each_row(list, example, |row, found| {
+    for_each_row(list, example, |row, encoded| {
         let failure = |text: &str| example.list_failure(&feature.key, row, text);
-        let count = match found {
-            Some(found) => {
-                check_type(feature.dtype, found.dtype).map_err(|misfit| failure(&misfit))?;
-                column.push(found, example.bytes).ok_or_else(|| failure(MALFORMED_LIST))?
+        let count = match encoded {
+            Some(encoded) => {
+                check_type(feature.dtype, encoded.dtype).map_err(|misfit| failure(&misfit))?;
+                column.push(encoded, example.bytes).ok_or_else(|| failure(MALFORMED_LIST))?
             }
             None => 0,
         };

@@ -1,4 +1,4 @@
-//! Frames of FLAC: headers, and where a frame ends.
+//! FLAC frames: headers and ends.
 
 use super::StreamInfo;
 use memchr::memchr_iter;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use symphonia_core::checksum::{Crc8Ccitt, Crc16Ansi};
 use symphonia_core::io::Monitor;
 
-/// The header of a frame, whose checksum is right.
+/// The header of a frame, with a correct checksum.
 #[derive(Clone, Debug)]
 pub struct Header {
     /// The number of the frame, or of its first sample.
@@ -17,7 +17,7 @@ pub struct Header {
     num_bytes: usize,
 }
 
-/// A frame, whose checksum is right.
+/// A frame with a correct checksum.
 #[derive(Debug)]
 pub struct Frame {
     pub num_samples: u64,
@@ -85,8 +85,8 @@ impl Header {
         }
     }
 
-    /// The frame with this header, which `bytes` begin with. It ends where the checksum is right,
-    /// and where the next frame or the end of the bytes is; if `is_last`, the next is none.
+    /// The frame with this header, which `bytes` begin with. It ends where the checksum matches and
+    /// where the next frame begins or the bytes end; if `is_last`, there is no next frame.
     pub fn frame(&self, bytes: &[u8], info: &StreamInfo, is_last: bool) -> Option<Frame> {
         let mut crc = Crc16Ansi::new(0);
         let mut checked = 0;
@@ -111,12 +111,12 @@ impl Header {
     }
 }
 
-/// The first frame that begins in `range` and whose checksum is right: its place and its first
-/// sample. Only the first few places that look like a frame are tried.
+/// The first frame in `range` with a correct checksum: its position and its first sample. Only the
+/// first few candidates are tried.
 pub fn next_frame(bytes: &[u8], range: Range<usize>, info: &StreamInfo) -> Option<(usize, u64)> {
     let at = |index| (range.start + index, Header::read(&bytes[range.start + index..], info));
-    let found = memchr_iter(0xff, &bytes[range.clone()]).map(at).filter(|(_, header)| header.is_some());
-    found.take(8).find_map(|(offset, header)| {
+    let candidates = memchr_iter(0xff, &bytes[range.clone()]).map(at).filter(|(_, header)| header.is_some());
+    candidates.take(8).find_map(|(offset, header)| {
         let header = header?;
         let first = header.first_sample(info)?;
         let is_last = info.num_samples == Some(first + header.num_samples);
@@ -124,7 +124,7 @@ pub fn next_frame(bytes: &[u8], range: Range<usize>, info: &StreamInfo) -> Optio
     })
 }
 
-/// A number as UTF-8 codes it, with up to 36 bits, and the place after it.
+/// A number of up to 36 bits in UTF-8 coding, and the position after it.
 fn coded_number(bytes: &[u8], offset: usize) -> Option<(u64, usize)> {
     let first = *bytes.get(offset)?;
     let more = match first.leading_ones() as usize {

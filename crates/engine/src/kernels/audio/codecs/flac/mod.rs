@@ -17,7 +17,7 @@ const STREAM_INFO_BYTES: usize = 34;
 /// Parts of a file that are shorter than this are searched from frame to frame.
 const SEARCHED_BYTES: usize = 64 << 10;
 
-/// A FLAC file, whose metadata blocks are read.
+/// A FLAC file after reading its metadata blocks.
 pub struct Flac<'a> {
     contents: &'a [u8],
     info: StreamInfo,
@@ -54,7 +54,7 @@ impl StreamInfo {
             num_samples: Some(packed & ((1 << 36) - 1)).filter(|count| *count > 0),
         };
         if info.sample_rate == 0 {
-            return Err(damaged("FLAC: there are 0 samples a second"));
+            return Err(damaged("FLAC: the sample rate is 0"));
         }
         Ok(info)
     }
@@ -68,7 +68,7 @@ impl StreamInfo {
 impl<'a> Flac<'a> {
     /// Reads the metadata of the stream that begins with "fLaC" at byte `start`.
     pub fn open(contents: &'a [u8], start: usize) -> Result<Self> {
-        let cut = || damaged("FLAC: the metadata are cut short");
+        let cut = || damaged("FLAC: the metadata is cut short");
         let mut offset = start + 4;
         let mut info = None;
         loop {
@@ -108,13 +108,13 @@ impl<'a> Flac<'a> {
         let is_last = self.info.num_samples == Some(first + header.num_samples);
         header.frame(bytes, &self.info, is_last).ok_or_else(|| {
             damaged(format!(
-                "FLAC: the frame of sample {first} at byte {offset} does not end with its checksum; the file is damaged \
-                 or cut short"
+                "FLAC: the frame of sample {first} at byte {offset} has a wrong checksum; the file is damaged or cut \
+                 short"
             ))
         })
     }
 
-    /// The place and first sample of a frame at or before a sample, near it.
+    /// The position and first sample of a frame at or shortly before a sample.
     fn near(&self, sample: u64) -> (usize, u64) {
         let mut best = (self.frames.start, 0);
         let mut end = self.frames.end;
@@ -171,7 +171,7 @@ impl Sound for Flac<'_> {
             if end > part.start {
                 samples.skip(part.start.saturating_sub(first));
                 if self.info.bits == 32 && frame.is_decorrelated {
-                    return Err(unsupported("FLAC: samples of 32 bits are stored as differences of channels"));
+                    return Err(unsupported("FLAC: 32-bit samples are stored as channel differences"));
                 }
                 let data = &self.contents[offset..offset + frame.num_bytes];
                 let decoded = decode(&mut decoder, "FLAC", offset, data)?;
@@ -182,17 +182,17 @@ impl Sound for Flac<'_> {
         if !samples.is_full() {
             return Err(damaged(format!(
                 "FLAC: the file ends after {first} samples, expected {} more; it is cut short",
-                samples.wanted()
+                samples.num_missing()
             )));
         }
         if is_whole && offset < self.frames.end {
             return Err(damaged(format!(
-                "FLAC: {} bytes follow the last of {first} samples; the file is damaged",
+                "FLAC: {} extra bytes follow the last of {first} samples; the file is damaged",
                 self.frames.end - offset
             )));
         }
         match decoder.finalize().verify_ok {
-            Some(false) => Err(damaged("FLAC: the samples do not have the MD5 of the file; it is damaged")),
+            Some(false) => Err(damaged("FLAC: the MD5 of the samples does not match; the file is damaged")),
             _ => Ok(()),
         }
     }
@@ -200,17 +200,17 @@ impl Sound for Flac<'_> {
 
 fn push(decoded: &GenericAudioBufferRef<'_>, count: usize, samples: &mut Samples) -> Result<()> {
     let GenericAudioBufferRef::S32(buffer) = decoded else {
-        return Err(Error::internal("FLAC decoded to another type than int32"));
+        return Err(Error::internal("FLAC decoded to a type other than int32"));
     };
     let planes: smallvec::SmallVec<[&[i32]; 8]> =
         (0..buffer.num_planes()).filter_map(|one| buffer.plane(one)).collect();
     if planes.iter().any(|plane| plane.len() != count) {
-        return Err(Error::internal("FLAC decoded to another number of samples"));
+        return Err(Error::internal("FLAC decoded to an unexpected number of samples"));
     }
     samples.push(count, |channel, index| planes[channel][index] as f32 / 2_147_483_648.0)
 }
 
-/// The end of the frames: the place of an ID3v1 tag, or the end of the file.
+/// The end of the frames: the position of an ID3v1 tag, or the end of the file.
 fn end_of_frames(contents: &[u8]) -> usize {
     match contents.len().checked_sub(128) {
         Some(tag) if contents[tag..].starts_with(b"TAG") => tag,

@@ -1,4 +1,4 @@
-//! Headers of MP3 frames: what a frame says of itself.
+//! Headers of MP3 frames.
 //!
 //! Source: ISO 11172-3 and 13818-3, and the extension to version 2.5.
 
@@ -30,9 +30,9 @@ pub enum NoHeader {
 pub struct SideInfo {
     /// The number of bytes of earlier frames that this one needs.
     pub reused: usize,
-    /// The number of bytes that the frame brings.
+    /// The number of bytes that the frame adds.
     pub brought: usize,
-    /// The number of bytes that its samples take, of the reused and the brought ones.
+    /// The number of bytes that its samples need, of the reused and the added ones.
     pub used: usize,
 }
 
@@ -80,7 +80,7 @@ impl Header {
         of(self) == of(other)
     }
 
-    /// The place of the side information in the frame.
+    /// The position of the side information in the frame.
     fn side_at(&self) -> usize {
         if self.has_checksum { 6 } else { 4 }
     }
@@ -95,12 +95,12 @@ impl Header {
         }
     }
 
-    /// The place after the side information.
+    /// The position after the side information.
     pub fn main_at(&self) -> usize {
         self.side_at() + self.side_bytes()
     }
 
-    /// The place of an info tag in a frame that has one: it stands as if there were no checksum.
+    /// The position of an info tag in a frame that has one, as if there were no checksum.
     pub fn tag_at(&self) -> usize {
         4 + self.side_bytes()
     }

@@ -1,7 +1,7 @@
 //! MP3: finds the frames, checks that each has the bytes that it needs, and decodes them.
 //!
-//! The samples that an encoder adds at both ends are left out where an info tag says how many they
-//! are. A file has no checksum of its samples, so single wrong bits are not always found.
+//! Padding samples of the encoder are removed at both ends if an info tag contains their number.
+//! Files have no checksum of their samples, so single wrong bits are not always detected.
 //!
 //! Source: ISO 11172-3 and 13818-3; the info tags of Xing, LAME and Fraunhofer.
 
@@ -16,12 +16,12 @@ use symphonia_core::audio::{Audio, GenericAudioBufferRef};
 use symphonia_core::codecs::audio::well_known::CODEC_ID_MP3;
 use symphonia_core::codecs::audio::{AudioCodecParameters, AudioDecoderOptions};
 
-/// The samples by which a decoder is late.
+/// The delay of a decoder in samples.
 const DECODER_DELAY: u64 = 529;
 /// The largest number of bytes of earlier frames that a frame may need.
 const MAX_REUSED: usize = 511;
 
-/// An MP3 file, whose frames are found.
+/// An MP3 file with its frames located.
 pub struct Mp3<'a> {
     contents: &'a [u8],
     header: Header,
@@ -57,9 +57,9 @@ impl<'a> Mp3<'a> {
             sound.num_frames += 1;
         }
         if let Some(said) = sound.tag.num_frames.filter(|said| *said != sound.num_frames) {
-            let (found, how) =
-                (sound.num_frames, if said > sound.num_frames { "it is cut short" } else { "more follow" });
-            return Err(damaged(format!("MP3: the file has {found} frames, but its header says {said}; {how}")));
+            let (num_frames, how) =
+                (sound.num_frames, if said > sound.num_frames { "it is cut short" } else { "there are extra frames" });
+            return Err(damaged(format!("MP3: the file has {num_frames} frames, but its header says {said}; {how}")));
         }
         Ok(sound)
     }
@@ -69,7 +69,8 @@ impl<'a> Mp3<'a> {
         let header = header_at(&self.contents[..end], offset)?;
         if !header.is_like(&self.header) {
             return Err(unsupported(format!(
-                "MP3: the frames from byte {offset} have {} samples a second and {} channels, those before {} and {}",
+                "MP3: the frames from byte {offset} have a sample rate of {} and {} channels, earlier frames {} and \
+                 {}",
                 header.sample_rate, header.channels, self.header.sample_rate, self.header.channels
             )));
         }
@@ -88,18 +89,19 @@ impl<'a> Mp3<'a> {
         }
     }
 
-    /// The frame from which a decoder has to begin so that the samples from frame `wanted` on are
-    /// right: its place and number. The two frames before it add to its samples.
-    fn beginning(&self, wanted: u64) -> Result<(usize, u64)> {
+    /// The frame where decoding has to begin so that the samples from frame `target` on are
+    /// correct: its position and number. The two frames before it add to its samples.
+    fn beginning(&self, target: u64) -> Result<(usize, u64)> {
         let mut earlier = std::collections::VecDeque::new();
         let (mut offset, mut brought) = (self.frames.start, 0);
-        for number in 0..wanted {
+        for number in 0..target {
             let frame = self.frame(offset, self.frames.end)?;
             let size = frame.len().saturating_sub(self.header.main_at() + 2);
             earlier.push_back((offset, number, size));
             brought += size;
             offset += frame.len();
-            // The last frames are decoded for what they add; those before for their bytes.
+            // The last frames are decoded for their effect on later ones; earlier frames for their
+            // bytes.
             while earlier.len() > 4 {
                 let oldest = earlier[0].2;
                 let of_last: usize = earlier.iter().rev().take(3).map(|frame| frame.2).sum();
@@ -110,7 +112,7 @@ impl<'a> Mp3<'a> {
                 earlier.pop_front();
             }
         }
-        Ok(earlier.front().map_or((offset, wanted), |(offset, number, _)| (*offset, *number)))
+        Ok(earlier.front().map_or((offset, target), |(offset, number, _)| (*offset, *number)))
     }
 }
 
@@ -138,16 +140,16 @@ impl Sound for Mp3<'_> {
         let mut decoder = guarded("MP3", self.frames.start, || MpaDecoder::try_new(&params, &options))?;
         let of_frame = self.header.num_samples() as u64;
         let first = self.trimmed().0 + part.start;
-        let wanted = first / of_frame;
-        let (mut offset, mut number) = self.beginning(wanted)?;
+        let target = first / of_frame;
+        let (mut offset, mut number) = self.beginning(target)?;
         samples.skip(first - number * of_frame);
         // The bytes of earlier frames that the decoder still has.
         let mut left = 0;
         let is_from_start = number == 0;
         while !samples.is_full() && offset < self.frames.end {
             let frame = self.frame(offset, self.frames.end)?;
-            // The first frames after a start in the midst may need bytes that come before them.
-            let is_needed = is_from_start || number + 2 >= wanted;
+            // After a start in the middle, the first frames may need earlier bytes.
+            let is_needed = is_from_start || number + 2 >= target;
             left = Self::check(frame, offset, left, is_needed)?;
             match decode(&mut decoder, "MP3", offset, frame) {
                 Ok(decoded) => push(&decoded, of_frame as usize, samples)?,
@@ -162,7 +164,7 @@ impl Sound for Mp3<'_> {
         }
         match samples.is_full() {
             true => Ok(()),
-            false => Err(damaged(format!("MP3: {} samples are missing at the end", samples.wanted()))),
+            false => Err(damaged(format!("MP3: {} samples are missing at the end", samples.num_missing()))),
         }
     }
 }
@@ -174,20 +176,20 @@ impl Mp3<'_> {
         let header = header_at(frame, 0)?;
         let side = header.side_info(frame).ok_or_else(|| {
             damaged(format!(
-                "MP3: the frame at byte {offset} has a wrong checksum, or no room for its side information"
+                "MP3: the frame at byte {offset} has a wrong checksum, or is too short for its side information"
             ))
         })?;
         if is_needed && side.reused > left {
             return Err(damaged(format!(
-                "MP3: the frame at byte {offset} needs {} bytes of the frames before it, but {left} are there; the file is \
-                 cut at its start, or damaged",
+                "MP3: the frame at byte {offset} needs {} bytes from earlier frames, but only {left} exist; the \
+                 beginning of the file was cut off, or it is damaged",
                 side.reused
             )));
         }
         let there = side.reused + side.brought;
         if side.used > there {
             return Err(damaged(format!(
-                "MP3: the samples of the frame at byte {offset} take {} bytes, but {there} are there; the file is damaged",
+                "MP3: the frame at byte {offset} needs {} bytes for its samples, but has {there}; the file is damaged",
                 side.used
             )));
         }
@@ -197,11 +199,11 @@ impl Mp3<'_> {
 
 fn push(decoded: &GenericAudioBufferRef<'_>, count: usize, samples: &mut Samples) -> Result<()> {
     let GenericAudioBufferRef::F32(buffer) = decoded else {
-        return Err(Error::internal("MP3 decoded to another type than float32"));
+        return Err(Error::internal("MP3 decoded to a type other than float32"));
     };
     let (left, right) = (buffer.plane(0).unwrap_or_default(), buffer.plane(1).unwrap_or_default());
     if left.len() != count {
-        return Err(Error::internal("MP3 decoded to another number of samples"));
+        return Err(Error::internal("MP3 decoded to an unexpected number of samples"));
     }
     samples.push(count, |channel, index| if channel == 0 { left[index] } else { right[index] })
 }
@@ -220,7 +222,7 @@ fn header_at(contents: &[u8], offset: usize) -> Result<Header> {
 fn frame_at<'a>(contents: &'a [u8], offset: usize, header: &Header) -> Result<&'a [u8]> {
     contents.get(offset..offset + header.num_bytes).ok_or_else(|| {
         damaged(format!(
-            "MP3: the frame at byte {offset} has {} bytes, but {} are there; the file is cut short",
+            "MP3: the frame at byte {offset} should have {} bytes, but only {} are left; the file is cut short",
             header.num_bytes,
             contents.len() - offset
         ))
@@ -271,7 +273,7 @@ fn end_of_frames(contents: &[u8], start: usize) -> usize {
         }
         end -= size;
     }
-    // Frames may end with zeros themselves, so those of a frame are left to it.
+    // Frames may end with zeros themselves, so a frame keeps its zeros.
     let zeros = contents[start..end].iter().rev().take_while(|byte| **byte == 0).count();
     let mut offset = start;
     while offset < end - zeros {

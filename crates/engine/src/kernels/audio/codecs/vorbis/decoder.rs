@@ -1,4 +1,5 @@
-//! The decoders of Vorbis packets: symphonia, and lewton for what symphonia decodes wrongly.
+//! The decoders of Vorbis packets: symphonia, and lewton for packets that symphonia decodes
+//! incorrectly.
 
 use super::super::samples::Samples;
 use super::super::{damaged, decode, guarded};
@@ -14,22 +15,21 @@ use symphonia_core::errors::Error as Reason;
 
 const FORMAT: &str = "Ogg Vorbis";
 
-/// A decoder of the packets of one stream. Channels are in FFmpeg's order, which is that of WAV and
-/// FLAC.
+/// A decoder of the packets of one stream. Channels are in FFmpeg's order, as in WAV and FLAC.
 pub enum Decoder<'a> {
     Symphonia(Box<VorbisDecoder>),
     Lewton(Box<Lewton<'a>>),
 }
 
-/// lewton's decoder. It gives the samples after the middle of a long block that a short one follows
-/// at once, and not with that one.
+/// lewton's decoder. It returns the samples after the middle of a long block immediately, not with
+/// the following short block.
 pub struct Lewton<'a> {
     headers: (IdentHeader, SetupHeader),
     read: (&'a Identification, &'a Setup),
     window: PreviousWindowRight,
     /// The block decoded last.
     before: Option<Block>,
-    /// For each channel, the samples that it has given too early.
+    /// For each channel, the samples that it returned too early.
     early: Vec<Vec<f32>>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Decoder<'a> {
         let mut params = AudioCodecParameters::new();
         let headers = [identification, setup].concat();
         params.for_codec(CODEC_ID_VORBIS).with_extra_data(headers.into_boxed_slice());
-        // The first packet after a start gives no samples.
+        // The first packet after a start returns no samples.
         let options = AudioDecoderOptions::default().gapless(true);
         guarded(FORMAT, 0, || {
             VorbisDecoder::try_new(&params, &options).map(|decoder| Self::Symphonia(Box::new(decoder)))
@@ -72,7 +72,7 @@ impl<'a> Decoder<'a> {
             Self::Symphonia(decoder) => {
                 let decoded = decode(&mut **decoder, FORMAT, offset, packet)?;
                 let GenericAudioBufferRef::F32(buffer) = decoded else {
-                    return Err(Error::internal("Ogg Vorbis decoded to another type than float32"));
+                    return Err(Error::internal("Ogg Vorbis decoded to a type other than float32"));
                 };
                 let planes: smallvec::SmallVec<[&[f32]; 8]> =
                     (0..buffer.num_planes()).filter_map(|one| buffer.plane(one)).collect();
@@ -88,14 +88,14 @@ impl Lewton<'_> {
     fn decode(&mut self, offset: usize, packet: &[u8], samples: &mut Samples) -> Result<u64> {
         let (identification, setup) = self.read;
         let (count, planes) = guarded(FORMAT, offset, || {
-            let block = setup.block(packet, identification).ok_or(Reason::DecodeError("it is no packet of sound"))?;
+            let block = setup.block(packet, identification).ok_or(Reason::DecodeError("it is not an audio packet"))?;
             let before = self.before.replace(block);
-            // lewton believes what a long block says of its neighbours.
+            // lewton trusts the neighbour flags of long blocks.
             let fits = |long: Block, number: usize, other: Block| {
                 long.neighbours.is_none_or(|neighbours| neighbours[number] == other.is_long)
             };
             if before.is_some_and(|before| !fits(before, 1, block) || !fits(block, 0, before)) {
-                return Err(Reason::DecodeError("a block has another size than its neighbour says"));
+                return Err(Reason::DecodeError("the size of a block does not match its neighbour"));
             }
             let mut decoded = || {
                 let planes = read_audio_packet_generic(&self.headers.0, &self.headers.1, packet, &mut self.window);

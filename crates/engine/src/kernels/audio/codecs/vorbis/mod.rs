@@ -1,6 +1,6 @@
-//! Ogg Vorbis: decodes the packets of a stream, and gives each sample its place.
+//! Ogg Vorbis: decodes the packets of a stream and positions each sample.
 //!
-//! Source: the Vorbis I specification, whose section A.2 says how pages count samples.
+//! Source: the Vorbis I specification; section A.2 defines how pages count samples.
 
 mod decoder;
 mod setup;
@@ -13,7 +13,7 @@ use decoder::Decoder;
 use setup::{Identification, Setup};
 use std::sync::OnceLock;
 
-/// An Ogg Vorbis file, whose pages are found.
+/// An Ogg Vorbis file with its pages located.
 pub struct Vorbis<'a> {
     contents: &'a [u8],
     identification: Identification,
@@ -46,15 +46,15 @@ impl<'a> Vorbis<'a> {
             }
         }
         let [first, comment, last] = &headers[..] else {
-            return Err(damaged(format!(
-                "Ogg Vorbis: there are {} of three headers before the first sound",
-                headers.len()
-            )));
+            return Err(damaged(format!("Ogg Vorbis: only {} of three headers precede the audio", headers.len())));
         };
         let identification = Identification::read(first).filter(|_| comment.starts_with(b"\x03vorbis"));
         let identification = identification.ok_or_else(|| damaged("Ogg Vorbis: the headers are invalid"))?;
         if identification.channels > 32 {
-            return Err(unsupported(format!("Ogg Vorbis: there are {} channels", identification.channels)));
+            return Err(unsupported(format!(
+                "Ogg Vorbis: the file has {} channels, expected at most 32",
+                identification.channels
+            )));
         }
         let setup = Setup::read(last, identification.channels)?;
         let headers = [first.clone(), last.clone()];
@@ -105,12 +105,13 @@ impl<'a> Vorbis<'a> {
         Ok(self.origin()?.max(0) as u64)
     }
 
-    /// The page to begin with so that the samples from position `start` on are right, and the
-    /// position at which that page ends. The last packet of the page adds to the samples of the next one.
+    /// The page to begin with so that the samples from position `start` on are correct, and the
+    /// position where that page ends. The last packet of the page adds to the samples of the next
+    /// one.
     fn beginning(&self, start: u64) -> Option<(usize, u64)> {
-        let found =
+        let candidate =
             self.pages.iter().enumerate().rev().skip_while(|(_, page)| page.granule.is_none_or(|end| end > start));
-        let whole = found.filter(|(_, page)| {
+        let whole = candidate.filter(|(_, page)| {
             let mut parts = page.parts();
             page.granule.is_some() && parts.by_ref().skip(usize::from(page.is_continued)).any(|(_, has_end)| has_end)
         });
@@ -131,7 +132,7 @@ impl Sound for Vorbis<'_> {
         let Some(last) = self.pages.last() else {
             return Ok(0);
         };
-        // A page whose granule position is not set ends no packet; the count is that of an earlier page.
+        // A page without a granule position ends no packet; the count is from an earlier page.
         let end = self.pages.iter().rev().find_map(|page| page.granule);
         let end = end.ok_or_else(|| damaged(format!("Ogg Vorbis: no packet ends before byte {}", last.offset)))?;
         let first = self.first_position()?;
@@ -186,14 +187,15 @@ impl Sound for Vorbis<'_> {
         }
         match samples.is_full() {
             true => Ok(()),
-            false => {
-                Err(damaged(format!("Ogg Vorbis: {} of the samples before sample {end} are missing", samples.wanted())))
-            }
+            false => Err(damaged(format!(
+                "Ogg Vorbis: {} of the samples before sample {end} are missing",
+                samples.num_missing()
+            ))),
         }
     }
 }
 
-/// A decoder, and the number of samples that it has given.
+/// A decoder, and the number of samples that it has returned.
 struct Decoding<'a> {
     decoder: Decoder<'a>,
     packets: Packets,
@@ -209,7 +211,7 @@ impl<'a> Decoding<'a> {
     fn page(&mut self, page: &Page, samples: &mut Samples) -> Result<()> {
         let Self { decoder, packets, num_samples } = self;
         packets.of_page(page, |packet| {
-            // A packet without bytes has no sound.
+            // A packet without bytes has no audio.
             if !packet.is_empty() {
                 *num_samples += decoder.decode(page.offset, &packet, samples)?;
             }
@@ -226,7 +228,7 @@ fn check_codec(packet: &[u8]) -> Result<()> {
         _ if packet.starts_with(b"\x7fFLAC") => "FLAC",
         _ if packet.starts_with(b"Speex   ") => "Speex",
         _ if packet.starts_with(b"\x80theora") => "Theora, a video",
-        _ if packet.starts_with(b"fishead") => "a stream with a skeleton",
+        _ if packet.starts_with(b"fishead") => "a Skeleton stream",
         _ => "unknown",
     };
     Err(unsupported(format!("Ogg: the codec is {name}")))

@@ -5,7 +5,7 @@
 use super::super::damaged;
 use crate::error::Result;
 
-/// The most values that the codebooks of a file may have together.
+/// The maximum number of values that the codebooks of a file may have together.
 const MAX_VALUES: u64 = 1 << 21;
 
 /// The identification header.
@@ -36,8 +36,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Reads a setup header. Fails if it is invalid, or its codebooks claim more memory than those
-    /// of any encoder.
+    /// Reads a setup header. Fails if it is invalid, or its codebooks claim more memory than any
+    /// encoder needs.
     pub fn read(packet: &[u8], channels: usize) -> Result<Self> {
         let invalid = || damaged("Ogg Vorbis: the setup header is invalid");
         let body = packet.strip_prefix(b"\x05vorbis").ok_or_else(invalid)?;
@@ -48,8 +48,8 @@ impl Setup {
             total += bits.codebook().ok_or_else(invalid)?;
             if total > MAX_VALUES {
                 return Err(damaged(format!(
-                    "Ogg Vorbis: the codebooks have {total} values or more, expected at most {MAX_VALUES}; the file is damaged or \
-                     hostile"
+                    "Ogg Vorbis: the codebooks have at least {total} values, expected at most {MAX_VALUES}; the file \
+                     is damaged or malicious"
                 )));
             }
         }
@@ -75,11 +75,11 @@ impl Setup {
 pub struct Block {
     pub size: u64,
     pub is_long: bool,
-    /// For a long block: true if the block before it, and the one after it, are said to be long.
+    /// For a long block: whether the previous and the next block are marked as long.
     pub neighbours: Option<[bool; 2]>,
 }
 
-/// Bits of which the lowest one of a byte comes first.
+/// Reads bits, starting with the lowest bit of each byte.
 struct Bits<'a> {
     bytes: &'a [u8],
     offset: usize,
@@ -133,7 +133,7 @@ impl Bits<'_> {
         entries.checked_mul(dimensions.max(1))
     }
 
-    /// Reads what follows the codebooks.
+    /// Reads the fields after the codebooks.
     fn rest(&mut self, channels: usize) -> Option<Setup> {
         let num_times = self.take(6)? + 1;
         self.skip(num_times * 16)?;
@@ -264,7 +264,7 @@ mod tests {
             bits.chunks(8).map(|bits| bits.iter().enumerate().map(|(index, bit)| u8::from(*bit) << index).sum::<u8>()),
         );
         let error = Setup::read(&packet, 2).err().unwrap();
-        assert!(error.message().starts_with("Ogg Vorbis: the codebooks have 4194272 values or more"), "{error}");
+        assert!(error.message().starts_with("Ogg Vorbis: the codebooks have at least 4194272 values"), "{error}");
         assert!(Setup::read(&packet[..9], 2).err().unwrap().message().contains("is invalid"));
     }
 }

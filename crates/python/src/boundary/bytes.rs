@@ -6,15 +6,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 /// A copy of `bytes` for Python.
-pub fn given<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+pub fn python_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let copy = |room: &mut [u8]| {
         room.copy_from_slice(bytes);
         Ok(())
     };
     PyBytes::new_with(py, bytes.len(), copy).map_err(|_| {
         let text = format!(
-            "a string for Python: {} bytes were asked for, and the system does not give as many now. Ask for less, or use a \
-             machine or a control group with more memory",
+            "a string for Python: the system cannot allocate {} bytes. Use less memory, or a machine or control group \
+             with more of it",
             bytes.len()
         );
         to_python(py, &Error::new(Code::ResourceExhausted, text))

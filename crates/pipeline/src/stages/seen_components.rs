@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The largest number of remembered names of a record.
 pub const MOST_NAMES: usize = 50;
 
-/// The components, requested by a stage, that occurred: lists of features, or keys of JSON that
-/// need not be there. Written by its tasks, read by its creator.
+/// The requested components of a stage that have occurred: lists of features, or JSON keys that may
+/// be missing. Written by its tasks, read by its creator.
 #[derive(Default)]
-pub struct Sightings {
+pub struct SeenComponents {
     seen: Mutex<Seen>,
     /// True once all of them occurred.
     is_done: AtomicBool,
@@ -20,7 +20,7 @@ pub struct Sightings {
 #[derive(Clone, Default)]
 struct Seen {
     num_records: u64,
-    /// The names of those that have not occurred, once a record was read.
+    /// The names of components that have not occurred, once a record was read.
     unseen: Option<Vec<String>>,
     /// The names in the first record.
     there: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Unseen {
     pub there: Vec<String>,
 }
 
-impl Sightings {
+impl SeenComponents {
     /// No component has occurred yet.
     pub fn new() -> Arc<Self> {
         Arc::default()
@@ -47,8 +47,8 @@ impl Sightings {
         self.is_done.load(Ordering::Relaxed)
     }
 
-    /// Adds some records. For each component, true if it occurred in them; `there` gives the names
-    /// in one of the records.
+    /// Adds some records. For each component, true if it occurred in them; `there` returns the
+    /// names in one of the records.
     pub fn add<'a>(
         &self,
         num_records: usize,
