@@ -191,7 +191,7 @@ class TestOtherKinds:
         Path("a").write_text("n,x\n1,2\n3,4\n5\n7,8\n9,10\n")
         [report] = inspected("a", code=1)
         assert (report["count"], report["damage"][0]["record"]) == (4, 3)
-        assert "line 4: there are 1 fields" in report["damage"][0]["reason"]
+        assert "line 4: got 1 fields" in report["damage"][0]["reason"]
 
     def test_json_lines_have_columns(self):
         Path("a").write_text('{"n": 1, "ids": [1, 2]}\n{"n": 2, "ids": []}\n')

@@ -186,7 +186,7 @@ def test_error_names_a_truncated_tile(photo):
     file = tiled(image, (16, 32), False, False, {"compression": "raw"})
     for end, number in ((len(file) - 1, 5), (len(file) - 16 * 32 * 3, 5)):
         with pytest.raises(
-            hr.errors.InvalidArgumentError, match=f"strip or tile {number} lies outside"
+            hr.errors.InvalidArgumentError, match=f"strip or tile {number} is outside"
         ):
             decoded(file[:end])
 
@@ -212,9 +212,12 @@ PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
             "an invalid palette, which should have 16 colours",
         ),
         (packed(PIXELS[..., :1], 1, tags={266: (3, [2])}), "bytes stored lowest bit first"),
-        (narrow(PIXELS[..., 0], 4, tags={317: (3, [2])}), "The TIFF has predictor 2 for 4 bits"),
+        (narrow(PIXELS[..., 0], 4, tags={317: (3, [2])}), "The TIFF has predictor 2 with 4-bit"),
         (packed(PIXELS[..., :3], 3, tags={262: (3, [6])}), "YCbCr colours without JPEG"),
-        (packed(PIXELS[..., :1], 1, tags={259: (3, [4])}), "The TIFF has fax codes, expected"),
+        (
+            packed(PIXELS[..., :1], 1, tags={259: (3, [4])}),
+            "The TIFF has fax compression, expected",
+        ),
         (packed(PIXELS[..., :1], 1, tags={259: (3, [34925])}), "The TIFF has LZMA compression"),
     ],
     ids=[

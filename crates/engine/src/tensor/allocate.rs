@@ -384,7 +384,7 @@ mod tests {
         let MemoryLimit { num_bytes: limit, owner } = memory_limit();
         let text = |refusal: Refusal| refusal.at("here").message().to_owned();
         let expected = format!("expected at most the {limit} of {owner}. {REMEDY}");
-        let huge = format!("here: {PETABYTE} bytes were asked for, {expected}");
+        let huge = format!("here: {PETABYTE} bytes were requested, {expected}");
         assert_eq!(text(room::<u64>(PETABYTE / 8).unwrap_err()), huge);
         assert_eq!(text(zeros::<u32>(PETABYTE / 4).unwrap_err()), huge);
         assert_eq!(text(copies(PETABYTE, 7_u8).unwrap_err()), huge);
