@@ -63,7 +63,7 @@ impl SizeEstimate {
         self.0.most_rows.fetch_max(num_rows, Ordering::Relaxed);
     }
 
-    /// Adds the time that so many rows took. The last times count most, since a first call may
+    /// Adds the time that this many rows took. The last times count most, since a first call may
     /// import a library.
     pub fn add_time(&self, num_rows: usize, time: Duration) {
         let time = usize::try_from(time.as_nanos()).unwrap_or(usize::MAX).div_ceil(num_rows.max(1)).max(1);
