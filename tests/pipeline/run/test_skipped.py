@@ -465,7 +465,7 @@ class TestBudgets:
         inputs, skipped, error = self.until_error(expected, errors.SkippedExamples)
         assert (len(inputs), len(skipped), len(error.skipped)) == (300, 3, 3)
         assert "3 examples were skipped: 3 by map(" in str(error)
-        assert "first arrays, record 50: map(" in str(error)
+        assert "starting with arrays, record 50: map(" in str(error)
         assert len(list(pipeline.take(40).skip_errors(100, raises_at_end=True))) == 40
 
     def test_two_skip_errors_count_separately(self, pipeline):
