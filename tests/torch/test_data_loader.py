@@ -151,6 +151,7 @@ def test_threads_end_with_the_loop():
 
 
 def test_threads_raise_the_exception_at_its_batch():
+    before = set(threading.enumerate())
     loader = DataLoader(
         datasets.FailsAt(6, ValueError("broken")), 2, num_workers=2, workers="threads"
     )
@@ -159,8 +160,9 @@ def test_threads_raise_the_exception_at_its_batch():
         seen.extend(batch.tolist() for batch in batches)
     assert seen == [[0, 1], [2, 3], [4, 5]]
     assert next(batches).tolist() == [8, 9]
-    del batches, loader  # The dataset holds the exception, and that the iteration.
-    gc.collect()
+    # The dataset holds the exception, that the iteration, and a thread the dataset for a while.
+    del batches, loader
+    wait_until(lambda: gc.collect() >= 0 and set(threading.enumerate()) <= before)
 
 
 @pytest.mark.parametrize(
