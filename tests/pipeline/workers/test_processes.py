@@ -17,7 +17,7 @@ import pytest
 from tests.pipeline.workers import picklable
 
 import headrace as hr
-from headrace.pipeline.workers.remote import RemoteWorker
+from headrace.pipeline.workers.remote import RemoteWorker, WorkerEnded, start_workers
 from headrace.testing import dump_waits
 
 TIMEOUT = 60
@@ -282,6 +282,14 @@ def test_dead_worker_is_an_error_with_record_and_signal(function, words):
     for word in words:
         assert word in str(caught.value)
     assert caught.value.__notes__ == [f"in map({function.__name__}), at arrays: row 30"]
+
+
+def test_ended_worker_lends_no_place():
+    [worker] = start_workers(1)
+    worker.kill()
+    assert worker.close() == -signal.SIGKILL
+    with pytest.raises(WorkerEnded):
+        worker.take_place()
 
 
 @pytest.mark.parametrize("num_processes", [1, 2])

@@ -139,6 +139,7 @@ class RemoteWorker:
         process: The number of the process.
         call_status: The shared status with its current call.
         plan: The number of its last plan.
+        has_closed: Whether the memory of free places was freed, because the process has ended.
     """
 
     def __init__(self) -> None:
@@ -160,7 +161,7 @@ class RemoteWorker:
         self._last_answer = threading.Lock()
         self._blocks: Final = itertools.count(1)
         self._num_told = self._num_answers = 0
-        self._has_closed = False
+        self.has_closed = False
         self._codes: list[int | None] = []
 
     @property
@@ -197,15 +198,21 @@ class RemoteWorker:
         return sum(place.num_bytes for place in self._places)
 
     def take_place(self) -> Place:
-        """Returns a free place. `leave` gives it back."""
+        """Returns a free place. `leave` gives it back.
+
+        Raises:
+            WorkerEnded: If the process has ended, and another thread has noticed that.
+        """
         with self._lock:
+            if self.has_closed:  # Its free places have no memory any more.
+                raise WorkerEnded(self.process, None, None, was_calling=True)
             return self._free.pop(0)
 
     def leave(self, place: Place) -> None:
         """Gives a place back."""
         with self._lock:
             self._free.insert(0, place)
-            if self._has_closed:
+            if self.has_closed:
                 place.close()
                 if len(self._free) == NUM_PLACES:
                     self._channel.close()
@@ -356,7 +363,7 @@ class RemoteWorker:
 
     def _free_places(self) -> None:
         with self._lock:
-            self._has_closed = True
+            self.has_closed = True
             for place in self._free:
                 place.close()
 
@@ -426,6 +433,7 @@ class Processes:
         with self._lock:
             if self._has_ended:
                 raise RuntimeError("the iteration is over")
+            self._workers = [worker for worker in self._workers if not worker.has_closed]
             if len(self._workers) < self._num_workers:
                 self._start(plan)
             worker = max(self._workers, key=lambda worker: worker.num_free)
