@@ -1,4 +1,4 @@
-//! Rows of arrays in memory.
+//! Rows of in-memory arrays.
 
 use crate::blocks::block::{Block, FileProvenance, Provenance, RowProvenance};
 use crate::blocks::column::Column;

@@ -1,5 +1,4 @@
-//! Strings in Apache Arrow's layout: all bytes in one buffer, and the offsets at which they begin
-//! and end.
+//! Strings in Apache Arrow's layout: one buffer of bytes, and the offset of each string.
 //!
 //! Source: the "Variable-size Binary Layout" of Arrow's columnar format, with offsets of 64 bits.
 

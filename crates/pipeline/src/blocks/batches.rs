@@ -1,4 +1,4 @@
-//! The batches of a block, one after the other: each row of the block is a batch.
+//! Returns the batches of a block one after the other, where each row is a batch.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::Column;

@@ -1,4 +1,4 @@
-//! Blocks: many examples in columns.
+//! Blocks, which store many examples in columns.
 
 use crate::blocks::column::Column;
 pub use crate::blocks::file_provenance::FileProvenance;

@@ -1,4 +1,4 @@
-//! The columns of a block: one component of many examples, without an object for each example.
+//! Columns, which store one component of many examples without an object for each.
 
 use crate::blocks::stack::stack;
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! The files that rows are read from: how to open them, their pass, and the numbers of their
-//! records in errors.
+//! The files that rows are read from: how to open them, their pass, and the record numbers in
+//! errors.
 
 use crate::blocks::row_id::Pass;
 use headrace_engine::error::Result;

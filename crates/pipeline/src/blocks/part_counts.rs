@@ -1,5 +1,4 @@
-//! Facts that batches keep about their rows: how many come from each part of a mixture, and
-//! their records.
+//! Annotations of batches: how many rows come from each part of a mixture, and from which records.
 
 use crate::blocks::block::Block;
 use crate::blocks::file_provenance::{FileProvenance, Origin};

@@ -1,4 +1,4 @@
-//! The provenance of rows, for messages and as the key of random draws for a row.
+//! The provenance of rows, used in messages and as the key of random draws.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::row_id::{Pass, RowId};

@@ -1,4 +1,4 @@
-//! A row's unique identity, the key of random draws for it, and of splits.
+//! The unique identity of a row, which is the key of its random draws and of splits.
 
 use headrace_engine::philox::{Philox, mix};
 use std::ops::RangeInclusive;

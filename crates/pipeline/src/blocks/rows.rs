@@ -1,4 +1,4 @@
-//! Selections of rows from blocks, in the order in which they are wanted.
+//! Selections of rows from blocks, in the requested order.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::Column;

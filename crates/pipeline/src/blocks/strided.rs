@@ -1,4 +1,4 @@
-//! Rows of an array that is not contiguous, such as a transposed array or overlapping windows.
+//! Array rows that are not contiguous in memory, such as transposed arrays and overlapping windows.
 
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};

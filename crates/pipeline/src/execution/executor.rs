@@ -1,4 +1,4 @@
-//! Runs a pipeline: a pool of workers, and the nodes, which are polled by one thread at a time.
+//! Runs a pipeline with a pool of workers, while one thread at a time polls the nodes.
 //!
 //! When a task ends or the consumer takes rows, the executor is marked dirty and polls the nodes
 //! again. This is done by a thread that would otherwise idle: a worker between two tasks, or a

@@ -1,4 +1,4 @@
-//! The state of a running pipeline at one moment, to find out why no rows come.
+//! The state of a running pipeline at one moment, to find out why no rows arrive.
 
 use crate::tasks::meters::{NO_STAGE, stage_of_this_thread};
 use headrace_engine::waits::this_thread;

@@ -1,4 +1,4 @@
-//! Files of records of one fixed length.
+//! Files of fixed-length records.
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;

@@ -1,4 +1,4 @@
-//! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line
+//! Text files, split at line feeds without assuming an encoding. A carriage return before a line
 //! feed is dropped, and so is the byte order mark of UTF-8.
 
 use crate::blocks::block::FileProvenance;

@@ -1,4 +1,4 @@
-//! Finds the offsets of records after their file was read, for reports of skipped records.
+//! Finds record offsets in a file that was already read, for reports of skipped records.
 
 use crate::blocks::file_provenance::{FileProvenance, KnownOffset, Locate};
 use crate::records::{Format, RecordPosition, Scan};

@@ -1,4 +1,4 @@
-//! The beginning of a text file: its byte order mark, and a check that it is text.
+//! Skips the byte order mark of a text file and checks that it is text.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::chunks::CHUNK_BYTES;

@@ -1,4 +1,4 @@
-//! TFRecord files, with every checksum checked; see [`headrace_engine::tfrecord`].
+//! TFRecord files, whose checksums are all checked; see [`headrace_engine::tfrecord`].
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;

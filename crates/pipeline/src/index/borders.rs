@@ -1,4 +1,4 @@
-//! The borders of pieces of files: runs of whole records of about one size.
+//! Finds the borders of pieces: runs of whole records of about equal size.
 //!
 //! Piece `k` has the records that begin from byte `k * block_bytes` up to byte `(k + 1) *
 //! block_bytes`, so pieces depend only on the size of the file and of a block. Where lines end is

@@ -1,4 +1,4 @@
-//! The positions of the records of one file, from an index file or a scan.
+//! The positions of a file's records, from an index file or a scan.
 
 use super::index_files::{FoundIndex, IndexFiles, Mode, is_unchanged};
 use super::sidecar::{Identity, RecordSpan};

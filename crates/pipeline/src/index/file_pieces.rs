@@ -1,4 +1,4 @@
-//! The pieces of files: runs of whole records, or whole files.
+//! Divides files into pieces, which are runs of whole records or whole files.
 
 use super::borders::Borders;
 use super::shared_handle::SharedHandle;

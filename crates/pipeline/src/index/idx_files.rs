@@ -1,5 +1,4 @@
-//! Index files of other programs, `NAME.idx`: the places of TFRecords as NVIDIA DALI writes them,
-//! and the places of the files of samples in tar archives as WebDataset's users have them.
+//! Reads index files that other programs write, `NAME.idx`, for TFRecords and tar archives.
 //!
 //! Source: `tfrecord2idx` and `wds2idx` of NVIDIA DALI.
 

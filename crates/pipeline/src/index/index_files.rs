@@ -1,4 +1,4 @@
-//! Index files: where they are kept, and which one belongs to a file.
+//! Manages index files: where they are stored, and which one belongs to a file.
 
 use super::idx_files;
 use super::sidecar::{self, Header, Identity, SUFFIX, Sidecar, Stamp};

@@ -1,4 +1,4 @@
-//! The indexes of files that a pipeline keeps between its iterations.
+//! Indexes that a pipeline keeps between iterations.
 
 use super::FileIndex;
 use crate::blocks::block::FileProvenance;

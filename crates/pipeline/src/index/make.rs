@@ -1,4 +1,4 @@
-//! Makes the index file of a file ahead of its use.
+//! Creates the index file of a file before its first use.
 
 use super::index_files::{is_unchanged, open, rest_of_tick, write_named};
 use super::sidecar::{Identity, header_of};

@@ -1,4 +1,4 @@
-//! The records of files by their numbers.
+//! Reads records from several files by number.
 
 use super::FileIndex;
 use super::sidecar::RecordSpan;

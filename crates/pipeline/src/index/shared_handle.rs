@@ -1,4 +1,4 @@
-//! An open file that the pieces of it share.
+//! An open file that its pieces share.
 
 use headrace_engine::error::Result;
 use headrace_engine::files::positioned::Positioned;

@@ -1,4 +1,4 @@
-//! Index files, `NAME.hrindex`: the positions of the records of one file, to be mapped into memory.
+//! Index files, `NAME.hrindex`, which map a file's record positions into memory.
 //!
 //! A header, the offset of each record and the end of the last one, the numbers of the records if
 //! some are skipped, and a checksum for each 4 KiB of those tables, all little-endian. The header

@@ -1,4 +1,4 @@
-//! Native functions of a row's components, as programs.
+//! Runs a native function as programs over the components of a row.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::Column;

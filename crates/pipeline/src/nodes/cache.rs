@@ -1,4 +1,4 @@
-//! Caches rows in memory, so that the earlier stages run only once.
+//! Caches rows in memory, so that earlier stages run only once.
 
 use crate::blocks::block::{Block, Pass, RowProvenance};
 use crate::blocks::indexed::Indexed;

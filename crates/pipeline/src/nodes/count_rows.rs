@@ -1,4 +1,4 @@
-//! Counts the rows of a stage.
+//! Counts the rows that a stage returns.
 
 use crate::node::{Context, Ended, Node, Poll};
 use headrace_engine::error::Result;

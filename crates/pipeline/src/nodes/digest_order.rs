@@ -1,4 +1,4 @@
-//! Adds the rows of the global order to a digest.
+//! Adds rows to the digest of the global order.
 
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll};

@@ -1,4 +1,4 @@
-//! Passes: a pipeline several times over, and pipelines one after the other.
+//! Runs a pipeline for several passes, or several pipelines one after the other.
 
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::function_states::FunctionStates;

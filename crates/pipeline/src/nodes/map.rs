@@ -1,4 +1,4 @@
-//! Maps rows in parallel, with results in the order of the rows.
+//! Maps rows in parallel and returns the results in row order.
 
 use crate::blocks::block::{Block, RowProvenance};
 use crate::blocks::rows::Rows;

@@ -1,4 +1,4 @@
-//! Chooses the part of a mixture for the next row.
+//! Chooses the input from which the next row of a mixture is taken.
 
 use crate::checkpoint::damaged;
 use crate::nodes::interleave::{Choose, Shares};

@@ -1,4 +1,4 @@
-//! Pieces of a source in a new order, several of them read at once: one row of each in turn.
+//! Reads the pieces of a source in a new order, taking one row from each open piece in turn.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Charge;

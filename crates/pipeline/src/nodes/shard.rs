@@ -1,4 +1,4 @@
-//! Selects the rows of one of several ranks.
+//! Selects the rows of one rank.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Budget;

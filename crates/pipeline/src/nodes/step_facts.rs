@@ -1,4 +1,4 @@
-//! Facts about steps, which plans ask for.
+//! Attributes of steps that planning depends on.
 
 use crate::nodes::sources::indexed::Batches;
 

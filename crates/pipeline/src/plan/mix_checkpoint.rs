@@ -1,4 +1,4 @@
-//! The position of a checkpoint in the rows of a mixture.
+//! Finds the position of a checkpoint among the rows of a mixture.
 
 use crate::checkpoint::Checkpoint;
 use crate::nodes::interleave::exact;

@@ -1,4 +1,4 @@
-//! The position of a checkpoint in the global order, as a digest counts it.
+//! Finds the position of a checkpoint in the global order, as counted by a digest.
 
 use crate::checkpoint::Checkpoint;
 use crate::plan::step::first_pass;

@@ -1,4 +1,4 @@
-//! Plans a full shuffle: the rows are shuffled at their sources, and the later steps follow.
+//! Plans a full shuffle: rows are shuffled at their sources and then go through the other steps.
 
 use crate::blocks::block::{FileProvenance, Pass, RowId, RowProvenance};
 use crate::blocks::indexed::Indexed;

@@ -1,4 +1,4 @@
-//! The nodes of a plan for one pass.
+//! Creates the nodes of a plan for one pass.
 
 use crate::checkpoint::Checkpoint;
 use crate::node::Node;

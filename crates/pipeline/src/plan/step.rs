@@ -1,4 +1,4 @@
-//! The nodes of a step, after the nodes of its input.
+//! Creates the nodes of a step, after the nodes of its input.
 
 use crate::blocks::part_counts::RowAnnotations;
 use crate::blocks::row_id::Path;

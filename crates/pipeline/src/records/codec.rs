@@ -1,4 +1,4 @@
-//! The compression of a file, recognised by its first bytes.
+//! Detects a file's compression from its first bytes.
 //!
 //! Source: RFC 1950 (zlib), RFC 1952 (gzip), RFC 8878 (Zstandard), the .xz File Format 1.2.1, the
 //! LZ4 Frame Format Description 1.6.4, and bzip2's manual.

@@ -1,4 +1,4 @@
-//! The interface of a file format: cutting files into blocks of records.
+//! The interface for file formats, which split files into blocks of records.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::budget::Charge;

@@ -1,4 +1,4 @@
-//! Reads single positions of a file in ascending order, for a scan.
+//! Reads selected positions of a file in ascending order, for a scan.
 
 use crate::blocks::block::FileProvenance;
 use headrace_engine::error::{Error, Result};

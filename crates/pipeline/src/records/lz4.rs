@@ -1,4 +1,4 @@
-//! LZ4 frames, read one after the other.
+//! Decompresses LZ4 frames, one after the other.
 //!
 //! Source: LZ4 Frame Format Description 1.6.4, with its legacy and skippable frames. Dictionaries
 //! are not supported.

@@ -1,4 +1,4 @@
-//! The offsets of records, in a few bytes each.
+//! Stores record offsets in a few bytes each.
 
 use headrace_engine::error::Result;
 use headrace_engine::tensor::allocate;

@@ -1,4 +1,4 @@
-//! Parts of a file: the records that begin in a byte range.
+//! A part of a file: the records that begin in a byte range.
 
 use crate::blocks::file_provenance::Layout;
 use crate::records::{RecordPosition, Source};

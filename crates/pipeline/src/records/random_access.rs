@@ -1,4 +1,4 @@
-//! The interface for single records of a format.
+//! The interface for finding and reading single records.
 
 use crate::blocks::block::{FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};

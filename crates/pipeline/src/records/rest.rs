@@ -1,4 +1,4 @@
-//! The rest of a file after damage.
+//! The unreadable rest of a damaged file.
 
 use crate::records::RecordPosition;
 use headrace_engine::error::Lost;

@@ -1,4 +1,4 @@
-//! The uncompressed bytes of a file.
+//! Reads a file and decompresses it.
 
 use crate::blocks::block::FileProvenance;
 use crate::records::lz4::Lz4;

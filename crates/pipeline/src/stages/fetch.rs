@@ -1,4 +1,4 @@
-//! Rows that pass through a pipeline as numbers, and are read once it is known which are needed.
+//! Passes row numbers through a pipeline, and reads only the rows that are needed in the end.
 
 use crate::blocks::block::{Block, FileProvenance, Pass, Provenance};
 use crate::blocks::column::Column;

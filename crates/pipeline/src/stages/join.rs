@@ -1,4 +1,4 @@
-//! Joins the rows of a batch end to end, with the offset of each row.
+//! Concatenates the rows of a batch, and returns the offset of each row.
 
 use crate::blocks::column::Column;
 use headrace_engine::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Stages that are measured.
+//! Wraps a stage so that its work is measured.
 
 use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;

@@ -1,4 +1,4 @@
-//! Native functions of rows, for `map` and `filter`.
+//! Runs native functions on rows, for `map` and `filter`.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;

@@ -1,4 +1,4 @@
-//! Packs lists into rows of equal length, and cuts long lists into pieces before that.
+//! Packs lists into rows of equal length, after cutting long lists into pieces.
 
 use crate::blocks::block::{Block, Provenance, RowProvenance};
 use crate::blocks::column::{Column, Ragged};

@@ -1,4 +1,4 @@
-//! Pads lists of lists to one length at each depth.
+//! Pads nested lists to equal lengths at each depth.
 
 use crate::blocks::column::Column;
 use bytes::Bytes;

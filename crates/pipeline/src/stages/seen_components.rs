@@ -1,5 +1,4 @@
-//! Finds requested components that no record has, though each may lack them: their names may be
-//! misspelt.
+//! Finds requested components that are missing from every record, perhaps because of a typo.
 
 use headrace_engine::sync::Mutex;
 use std::sync::Arc;

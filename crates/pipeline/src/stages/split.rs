@@ -1,4 +1,4 @@
-//! Splits the examples by the identities of their records: for training and validation.
+//! Splits examples by the identity of their records, for example into training and validation.
 
 use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;

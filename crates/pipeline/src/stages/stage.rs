@@ -1,4 +1,4 @@
-//! The interface of a stage: work on rows.
+//! The interface of stages, which work on rows.
 
 use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;

@@ -1,4 +1,4 @@
-//! Windows of tokens as arrays of numbers.
+//! Converts windows of tokens to numeric arrays.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;

@@ -1,4 +1,4 @@
-//! Arrow's types and arrays as those of the engine.
+//! Converts Arrow types and arrays to those of the engine.
 
 pub mod columns;
 pub mod fields;

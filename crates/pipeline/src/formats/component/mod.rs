@@ -1,4 +1,4 @@
-//! Components read from a column of a table, or from a key.
+//! Components that are read from a table column or a key.
 
 pub mod elements;
 pub mod times;

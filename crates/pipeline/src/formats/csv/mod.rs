@@ -1,5 +1,5 @@
-//! Comma-separated values: text files of records, which end with lines. A line end between quotes
-//! belongs to its field.
+//! Splits CSV files into records, usually one per line. A line end between
+//! quotes belongs to its field.
 //!
 //! Records are only found here, by their ends;
 //! [`CsvFields`](crate::stages::csv::CsvFields) parses the fields of many at a time, in

@@ -1,4 +1,4 @@
-//! Tar archives of samples: neighbouring files whose names are equal up to the first dot.
+//! Tar archives of samples: neighbouring files with the same name up to the first dot.
 //!
 //! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library
 //! `webdataset`.

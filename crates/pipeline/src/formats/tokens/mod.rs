@@ -1,4 +1,4 @@
-//! Files of tokens, which are numbers of one type. Records are windows of them.
+//! Token files, which contain numbers of one type. Records are windows of them.
 
 mod datatrove;
 mod megatron;

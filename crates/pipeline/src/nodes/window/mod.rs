@@ -1,4 +1,4 @@
-//! A shuffle over a window: each returned row is drawn from the waiting ones.
+//! A windowed shuffle, which draws each row at random from the waiting rows.
 
 mod draws;
 

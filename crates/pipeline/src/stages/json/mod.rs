@@ -1,4 +1,4 @@
-//! Parses JSON objects, one in each record, into columns.
+//! Parses JSON objects, one per record, into columns.
 
 mod constants;
 pub mod inference;
