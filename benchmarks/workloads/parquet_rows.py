@@ -1,6 +1,7 @@
 """W10: rows of Parquet files in shuffled batches."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ WINDOW = 100_000
 BATCH_SIZE = 4_096
 NUM_FILES = 8
 GROUP_ROWS = 50_000
-PIECE_ROWS = 65_536
-"""How many rows are permuted at a time by hand."""
+PIECE_ROWS = 131_072
+"""How many rows are added to those that wait, by hand, before all of them are permuted."""
 LABELS = 1_000
 FEATURES = [f"f{number}" for number in range(8)]
 NUMBERS = [*FEATURES, "id", "label"]
@@ -98,50 +99,57 @@ W10.limit("parquet_rows")
 @W10.program(
     BY_HAND,
     "pyarrow and NumPy by hand",
-    "`iter_batches` with threads; blocks of rows are permuted; Arrow strings",
+    "`to_batches` with threads; 100,000 rows and the next block are permuted; Arrow strings",
     "polars",
-    ["pyarrow.parquet"],
+    ["pyarrow.dataset"],
 )
 def with_pyarrow(home: Path, num_epochs: int) -> Iterator[Columns]:
     """Yields batches; blocks of rows are permuted, with what waits beside."""
-    import pyarrow.parquet as pq
+    import pyarrow.dataset as ds
 
-    generator = np.random.default_rng(1)
-    waiting: list[Columns] = []
-    count = 0
-    for name in epochs_of(files_of(home), num_epochs):
-        for piece in pq.ParquetFile(name).iter_batches(PIECE_ROWS):
-            waiting.append(numbers_of(piece.column) | {TEXT: piece.column(TEXT)})
-            count += piece.num_rows
-            if count >= 2 * WINDOW:
-                rows = permuted(waiting, generator)
-                ready = (count - WINDOW) // BATCH_SIZE * BATCH_SIZE
-                yield from cut(rows, ready)
-                waiting = [{name: column[ready:] for name, column in rows.items()}]
-                count -= ready
-    yield from cut(permuted(waiting, generator), count)
+    def blocks() -> Iterator[Any]:
+        return ds.dataset(files_of(home)).to_batches(batch_size=PIECE_ROWS)
+
+    epochs = chain.from_iterable(blocks() for _ in range(num_epochs))
+    for rows in permuted_tables(epochs, np.random.default_rng(1)):
+        yield numbers_of(rows.column) | {TEXT: rows.column(TEXT)}
+
+
+def permuted_tables(blocks: Iterable[Any], generator: np.random.Generator) -> Iterator[Any]:
+    """Yields tables of `BATCH_SIZE` rows, and one with the rest.
+
+    The `WINDOW` rows that wait are permuted together with those of the next block, and all but
+    `WINDOW` of them are yielded.
+    """
+    import pyarrow as pa
+
+    waiting = None
+    for block in blocks:
+        rows = pa.Table.from_batches([block])
+        waiting = rows if waiting is None else pa.concat_tables([waiting, rows])
+        ready = max(len(waiting) - WINDOW, 0) // BATCH_SIZE * BATCH_SIZE
+        if ready:
+            waiting = permuted(waiting, generator)
+            yield from cut(waiting, ready)
+            waiting = waiting.slice(ready)
+    if waiting is not None:
+        yield from cut(permuted(waiting, generator), len(waiting))
+
+
+def permuted(rows: Any, generator: np.random.Generator) -> Any:
+    """Returns the rows of a table in random order, each column end to end."""
+    return rows.take(generator.permutation(len(rows))).combine_chunks()
+
+
+def cut(rows: Any, end: int) -> Iterator[Any]:
+    """Yields the first rows of a table as batches."""
+    for begin in range(0, end, BATCH_SIZE):
+        yield rows.slice(begin, min(BATCH_SIZE, end - begin))
 
 
 def numbers_of(column: Callable[[str], Any]) -> Columns:
     """Returns the columns of numbers as arrays, out of those that a function returns by name."""
     return {name: column(name).to_numpy() for name in NUMBERS}
-
-
-def permuted(waiting: Sequence[Columns], generator: np.random.Generator) -> Columns:
-    """Returns all rows of some pieces, in random order."""
-    import pyarrow as pa
-
-    order = generator.permutation(sum(len(piece["id"]) for piece in waiting))
-    columns = {name: np.concatenate([piece[name] for piece in waiting])[order] for name in NUMBERS}
-    texts = pa.concat_arrays([piece[TEXT] for piece in waiting])
-    return columns | {TEXT: texts.take(pa.array(order))}
-
-
-def cut(rows: Columns, end: int) -> Iterator[Columns]:
-    """Yields the first rows as batches."""
-    for begin in range(0, end, BATCH_SIZE):
-        stop = min(begin + BATCH_SIZE, end)
-        yield {name: column[begin:stop] for name, column in rows.items()}
 
 
 @W10.program(

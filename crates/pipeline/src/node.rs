@@ -69,6 +69,8 @@ pub struct Position {
     /// True if it polls for rows and begins tasks one at a time, only when their results are
     /// requested.
     pub synchronous: bool,
+    /// True if the rows of its blocks are returned in another order by the next node.
+    pub is_mixed: bool,
 }
 
 /// The result of polling a node.

@@ -1,11 +1,13 @@
 //! A digest of the global order: of the identities of all rows up to a position, in order.
 
+use crate::blocks::block::Block;
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::row_id::RowId;
 use crate::blocks::rows::Rows;
 use crate::budget::{Budget, Charge};
 use headrace_engine::philox::mix;
 use headrace_engine::sync::Mutex;
+use headrace_engine::tensor::allocate;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -244,36 +246,36 @@ impl Log {
         }
         self.seen = (pass, position + num_positions);
         self.is_pass_over = false;
-        let mut keys = KeysOf::new(rows.blocks().len());
+        let mut keys = KeysOf::new(rows.blocks());
         if rows.group().is_some() {
             self.num_held += rows.len();
-            let keys = rows.iter().map(|(block, row)| keys.of(block.provenance().identity(row))).collect();
-            self.later.push_back(Seen { pass, position, keys: Keys::Batch(keys) });
+            let mut batch: Vec<u64> = allocate::room(rows.len()).unwrap_or_default();
+            let mut index = 0;
+            while let Some((block, start, length)) = rows.numbered_run(index) {
+                index += 1;
+                batch.extend((start..start + length).map(|row| keys.of_row(block, row)));
+            }
+            self.later.push_back(Seen { pass, position, keys: Keys::Batch(batch) });
             return;
         }
+        let mut each: Vec<u64> = allocate::room(rows.len()).unwrap_or_default();
         let mut at = position;
         let mut index = 0;
-        while let Some((block, start, length)) = rows.run(index) {
+        while let Some((block, start, length)) = rows.numbered_run(index) {
             index += 1;
             let num_repeated = num_known.saturating_sub(at - position).min(length as u64) as usize;
             let (first, length) = (start + num_repeated, length - num_repeated);
             at += num_repeated as u64;
-            if length == 0 {
-                continue;
-            }
-            match block.provenance().run_from(first).filter(|_| length >= LEAST_RUN) {
-                Some((file, record)) => {
-                    let key = keys.of(Some((file, record, 0)));
+            match keys.of_run(block, first).filter(|_| length >= LEAST_RUN) {
+                Some(key) => {
+                    self.push_each(pass, at, &mut each);
                     self.push_run(pass, at, key, length as u64);
                 }
-                None => {
-                    self.num_held += length;
-                    let each = self.each(pass, at);
-                    each.extend((first..first + length).map(|row| keys.of(block.provenance().identity(row))));
-                }
+                None => each.extend((first..first + length).map(|row| keys.of_row(block, row))),
             }
             at += length as u64;
         }
+        self.push_each(pass, at, &mut each);
     }
 
     fn push_run(&mut self, pass: u64, position: u64, first: u64, count: u64) {
@@ -288,16 +290,20 @@ impl Log {
         self.later.push_back(Seen { pass, position, keys: Keys::Run(first, count) });
     }
 
-    /// The numbers of rows that are hashed one by one; the next of them is at this position.
-    fn each(&mut self, pass: u64, position: u64) -> &mut VecDeque<u64> {
-        let is_open = matches!(self.later.back(), Some(Seen { pass: last, keys: Keys::Each(_), .. }) if *last == pass);
-        if !is_open {
-            self.later.push_back(Seen { pass, position, keys: Keys::Each(VecDeque::new()) });
+    /// Adds the numbers of rows before a position, which are hashed one by one; takes them out.
+    fn push_each(&mut self, pass: u64, end: u64, each: &mut Vec<u64>) {
+        if each.is_empty() {
+            return;
         }
-        match self.later.back_mut() {
-            Some(Seen { keys: Keys::Each(keys), .. }) => keys,
-            _ => unreachable!("it was pushed"),
+        self.num_held += each.len();
+        if let Some(Seen { pass: last, keys: Keys::Each(keys), .. }) = self.later.back_mut()
+            && *last == pass
+        {
+            keys.extend(each.drain(..));
+            return;
         }
+        let position = end - each.len() as u64;
+        self.later.push_back(Seen { pass, position, keys: Keys::Each(std::mem::take(each).into()) });
     }
 
     fn advance(&mut self, pass: u64, position: u64) {
@@ -350,27 +356,67 @@ impl Log {
     }
 }
 
-/// Computes the hashed numbers of rows; some files are cached, since rows of several alternate.
-struct KeysOf(Vec<(*const FileProvenance, u64)>);
+/// Computes the hashed numbers of rows of some blocks.
+struct KeysOf<'a> {
+    blocks: &'a [Arc<Block>],
+    /// For each block whose rows are consecutive records of a file, the number of the first.
+    firsts: Vec<FirstKey>,
+    /// Some files with the number of their first record, since rows of several alternate.
+    files: Vec<(*const FileProvenance, u64)>,
+}
+
+/// The number that is hashed for the first row of a block.
+#[derive(Clone, Copy)]
+enum FirstKey {
+    Unseen,
+    /// Those of the others follow.
+    Consecutive(u64),
+    /// The number of each row is looked up.
+    Each,
+}
 
 /// The least and the largest number of slots for remembered files, powers of two.
 const NUM_REMEMBERED: [usize; 2] = [8, 2048];
 
-impl KeysOf {
+impl<'a> KeysOf<'a> {
     /// Remembers the files of as many blocks.
-    fn new(num_blocks: usize) -> Self {
+    fn new(blocks: &'a [Arc<Block>]) -> Self {
         let [least, most] = NUM_REMEMBERED;
-        let num_slots = (2 * num_blocks).clamp(least, most).next_power_of_two();
-        Self(std::iter::repeat_n((std::ptr::null(), 0), num_slots).collect())
+        let num_slots = (2 * blocks.len()).clamp(least, most).next_power_of_two();
+        let firsts = std::iter::repeat_n(FirstKey::Unseen, blocks.len()).collect();
+        Self { blocks, firsts, files: std::iter::repeat_n((std::ptr::null(), 0), num_slots).collect() }
     }
 
-    /// Consecutive records of a file have consecutive numbers modulo `PRIME`. The files must stay
-    /// alive in the meantime.
-    fn of(&mut self, identity: Option<(&Arc<FileProvenance>, u64, u64)>) -> u64 {
-        let Some((file, record, sub)) = identity else { return UNKNOWN };
+    /// The number for a row of a block, if those of the following rows follow it.
+    #[inline]
+    fn of_run(&mut self, block: usize, row: usize) -> Option<u64> {
+        if let FirstKey::Unseen = self.firsts[block] {
+            let first = self.blocks[block].provenance().run_from(0).map(|(file, record)| self.of(file, record, 0));
+            self.firsts[block] = first.map_or(FirstKey::Each, FirstKey::Consecutive);
+        }
+        match self.firsts[block] {
+            FirstKey::Consecutive(first) => Some(plus(first, reduced(row as u64))),
+            FirstKey::Unseen | FirstKey::Each => None,
+        }
+    }
+
+    /// The number for a row of a block.
+    #[inline]
+    fn of_row(&mut self, block: usize, row: usize) -> u64 {
+        if let Some(key) = self.of_run(block, row) {
+            return key;
+        }
+        match self.blocks[block].provenance().identity(row) {
+            Some((file, record, sub)) => self.of(file, record, sub),
+            None => UNKNOWN,
+        }
+    }
+
+    /// Consecutive records of a file have consecutive numbers modulo `PRIME`.
+    fn of(&mut self, file: &Arc<FileProvenance>, record: u64, sub: u64) -> u64 {
         let pointer = Arc::as_ptr(file);
-        let position = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - self.0.len().ilog2());
-        let remembered = &mut self.0[position as usize];
+        let position = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - self.files.len().ilog2());
+        let remembered = &mut self.files[position as usize];
         if remembered.0 != pointer {
             *remembered = (pointer, Self::base(file));
         }
@@ -435,8 +481,7 @@ mod tests {
         let mut log = Log::default();
         log.push_run(0, 0, 10, 4);
         log.push_run(0, 4, 14, 2);
-        log.each(0, 6).extend([99, 98]);
-        log.num_held += 2;
+        log.push_each(0, 8, &mut vec![99, 98]);
         log.push_run(1, 0, 30, 5);
         log.seen = (1, 5);
         let digest = OrderDigest(Mutex::new(log));

@@ -126,6 +126,8 @@ def write_files(directory: Path) -> None:
             columns["list"] = pa.array([list_of(n) for n in numbers], pa.list_(pa.int64()))
             # Every third is null.
             columns["some"] = pa.array([n if n % 3 else None for n in numbers], pa.int64())
+            columns["half"] = pa.array([n / 2 for n in numbers], pa.float32())
+            columns["name"] = pa.array(map(name_of, numbers), pa.string())
             table = pa.table(columns)
             with pa.ipc.new_file(directory / f"{index}.arrow", table.schema) as writer:
                 writer.write_table(table, max_chunksize=_GROUP_ROWS)
@@ -137,6 +139,11 @@ def write_files(directory: Path) -> None:
                 (directory / kind).mkdir(exist_ok=True)
                 (directory / kind / name).write_bytes(compress((directory / name).read_bytes()))
     _damage(directory / "damaged" / "0.tfrecord")
+
+
+def name_of(n: int) -> str:
+    """A string, which is empty for some numbers."""
+    return f"{n} " * (n % 4)
 
 
 def _write_large(path: Path, numbers: range) -> None:

@@ -24,6 +24,7 @@ from tests.pipeline.generated.source_files import (
     large_of,
     layouts,
     list_of,
+    name_of,
     pq,
     row_of,
 )
@@ -300,19 +301,28 @@ def _groups() -> list[list[int]]:
 
 
 def _arrow(random: Random) -> Source:
-    """Arrow files with lists, a mask and a default."""
+    """Arrow files with lists, a mask and a default, or of short values and strings."""
     seed = random.choice([None, None, random.randrange(2**20)])
-    names = random.choice([("n",), ("list", "n"), ("n", "some", "some_mask")])
+    short = ("half", "n", "name", "some", "some_mask")
+    names = random.choice([("n",), ("list", "n"), ("n", "some", "some_mask"), short])
 
     def begin(directory: Path) -> hr.Pipeline:
         types = {"n": int, "list": hr.Ragged(int), "some": hr.Nullable(int)}
+        types |= {"half": np.float32, "name": str}
         columns = {name: types[name] for name in names if name in types}
         defaults = {"some": -1} if "some" in names else None
         rows = hr.arrow(directory / "*.arrow", columns, defaults=defaults)
         return rows if seed is None else rows.shuffle(seed=seed)
 
     uninterrupted = [
-        {"n": n, "list": list_of(n), "some": n if n % 3 else -1, "some_mask": n % 3 != 0}
+        {
+            "n": n,
+            "list": list_of(n),
+            "some": n if n % 3 else -1,
+            "some_mask": n % 3 != 0,
+            "half": n / 2,
+            "name": name_of(n),
+        }
         for n in ALL
     ]
     examples = [{name: example[name] for name in names} for example in uninterrupted]

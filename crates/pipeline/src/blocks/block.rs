@@ -14,6 +14,8 @@ pub struct Block {
     /// The components, in the order of the description.
     pub columns: Vec<Column>,
     num_rows: usize,
+    /// True if several columns are in rows together.
+    is_packed: bool,
     provenance: Provenance,
     /// The charge of the block, besides its buffers, which carry their own charges.
     _charge: Option<Charge>,
@@ -25,7 +27,8 @@ impl Block {
         if let Some(column) = columns.iter().find(|column| column.len() != num_rows) {
             return Err(Error::internal(format!("a column of {} rows in a block of {num_rows}", column.len())));
         }
-        Ok(Self { columns, num_rows, provenance, _charge: None })
+        let is_packed = columns.iter().any(|column| column.packed().is_some());
+        Ok(Self { columns, num_rows, is_packed, provenance, _charge: None })
     }
 
     /// The block, charged for as long as it lives.
@@ -42,6 +45,11 @@ impl Block {
     /// The number of examples.
     pub fn num_rows(&self) -> usize {
         self.num_rows
+    }
+
+    /// True if several columns are in rows together: such columns are only gathered.
+    pub fn is_packed(&self) -> bool {
+        self.is_packed
     }
 
     /// The number of bytes of the elements.
@@ -87,6 +95,7 @@ impl Block {
         Self {
             columns: self.columns.clone(),
             num_rows: self.num_rows,
+            is_packed: self.is_packed,
             provenance: self.provenance.clone(),
             _charge: None,
         }

@@ -1,5 +1,7 @@
 //! Columns, which store one component of many examples without an object for each.
 
+use crate::blocks::packed_rows::Packed;
+pub use crate::blocks::span::Span;
 use crate::blocks::stack::stack;
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
@@ -29,6 +31,9 @@ pub fn widen(axes: &mut Axes, first: usize, others: &[usize]) {
 pub enum Column {
     /// Rows of one shape: a tensor whose first dimension counts the rows.
     Dense(Tensor),
+    /// The same, in rows that hold other columns too. Only blocks whose rows are gathered from all over
+    /// them have such columns: gathered columns are dense.
+    Packed(Packed),
     /// One string in each row, as a span of a buffer that many rows share.
     Text(Text),
     /// One list in each row: row `i` is `values[ends[i - 1]..ends[i]]`.
@@ -45,23 +50,44 @@ pub enum Column {
 #[derive(Clone, Debug)]
 pub struct Text {
     buffer: Bytes,
-    spans: Arc<[Span]>,
+    spans: Spans,
     /// The bytes of all strings.
     num_bytes: usize,
 }
 
-/// The position of a string in its buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// Its first byte.
-    pub start: usize,
-    /// Number of its bytes.
-    pub length: usize,
+/// The places of strings.
+#[derive(Clone, Debug)]
+enum Spans {
+    Each(Arc<[Span]>),
+    /// In rows that hold other columns too.
+    Packed(Packed),
 }
 
-impl Span {
-    fn range(self) -> Range<usize> {
-        self.start..self.start + self.length
+impl Spans {
+    fn len(&self) -> usize {
+        match self {
+            Self::Each(spans) => spans.len(),
+            Self::Packed(packed) => packed.len(),
+        }
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> Span {
+        match self {
+            Self::Each(spans) => spans[row],
+            Self::Packed(packed) => packed.span(row),
+        }
+    }
+
+    fn iter(&self) -> impl ExactSizeIterator<Item = Span> + Clone {
+        (0..self.len()).map(|row| self.get(row))
+    }
+
+    fn held_bytes(&self) -> usize {
+        match self {
+            Self::Each(spans) => size_of_val(&**spans),
+            Self::Packed(packed) => packed.held_bytes(),
+        }
     }
 }
 
@@ -76,7 +102,45 @@ impl Text {
     /// Strings at `spans`, which must lie inside `buffer`.
     pub fn new(buffer: Bytes, spans: Vec<Span>) -> Self {
         let num_bytes = spans.iter().map(|span| span.length).sum();
-        Self { buffer, spans: spans.into(), num_bytes }
+        Self { buffer, spans: Spans::Each(spans.into()), num_bytes }
+    }
+
+    /// Copies of strings, end to end.
+    pub fn copied<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<Self> {
+        /// Number of strings prefetched before the first is copied.
+        const LOOKED_AHEAD: usize = 64;
+        let refused = |refusal: allocate::Refusal| refusal.at("the strings of a batch");
+        let strings = allocate::collected(strings.len(), strings).map_err(refused)?;
+        let num_bytes = strings.iter().map(|string| string.len()).sum();
+        let mut buffer = allocate::room(num_bytes).map_err(refused)?;
+        let mut spans = allocate::room(strings.len()).map_err(refused)?;
+        for group in strings.chunks(LOOKED_AHEAD) {
+            look_ahead(group.iter().copied());
+            for string in group {
+                spans.push(Span { start: buffer.len(), length: string.len() });
+                buffer.extend_from_slice(string);
+            }
+        }
+        Ok(Self::new(buffer.into(), spans))
+    }
+
+    /// The places of the strings, if they may go into packed rows.
+    pub(super) fn packable_spans(&self) -> Option<&[Span]> {
+        match &self.spans {
+            Spans::Each(spans) if u32::try_from(self.buffer.len()).is_ok() => Some(spans),
+            _ => None,
+        }
+    }
+
+    /// The same strings, whose places are in packed rows.
+    pub(super) fn packed(&self, spans: Packed) -> Self {
+        Self { buffer: self.buffer.clone(), spans: Spans::Packed(spans), num_bytes: self.num_bytes }
+    }
+
+    /// The string at a place.
+    #[inline]
+    pub(super) fn at(&self, span: Span) -> &[u8] {
+        &self.buffer[span.range()]
     }
 
     /// Strings that are contiguous and end at `ends` of `buffer`.
@@ -94,7 +158,7 @@ impl Text {
 
     /// The bytes of all strings, if they are contiguous.
     pub fn joined(&self) -> Option<Bytes> {
-        let start = self.spans.first().map_or(0, |span| span.start);
+        let start = self.spans.iter().next().map_or(0, |span| span.start);
         let end = self.spans.iter().try_fold(start, |end, span| (span.start == end).then_some(end + span.length))?;
         Some(self.buffer.slice(start..end))
     }
@@ -106,17 +170,17 @@ impl Text {
 
     /// True if it is empty.
     pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
+        self.len() == 0
     }
 
     /// The bytes of row `row`.
     pub fn row(&self, row: usize) -> &[u8] {
-        &self.buffer[self.spans[row].range()]
+        self.at(self.spans.get(row))
     }
 
     /// Row `row` as bytes that keep the buffer alive.
     pub fn shared_row(&self, row: usize) -> Bytes {
-        self.buffer.slice(self.spans[row].range())
+        self.buffer.slice(self.spans.get(row).range())
     }
 
     /// `string`, a row of this text, as bytes that keep the buffer alive.
@@ -126,7 +190,7 @@ impl Text {
 
     /// The bytes of each row.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
-        self.spans.iter().map(|span| &self.buffer[span.range()])
+        self.spans.iter().map(|span| self.at(span))
     }
 
     fn num_bytes(&self) -> usize {
@@ -192,6 +256,7 @@ impl Column {
     pub fn len(&self) -> usize {
         match self {
             Self::Dense(tensor) => tensor.shape().first().copied().unwrap_or(0),
+            Self::Packed(packed) => packed.len(),
             Self::Text(text) => text.len(),
             Self::Ragged(ragged) => ragged.ends.len(),
             Self::Lists(lists) => lists.len(),
@@ -205,10 +270,20 @@ impl Column {
         self.len() == 0
     }
 
+    /// The packed rows that hold its values, or the places of its strings.
+    pub(super) fn packed(&self) -> Option<&Packed> {
+        match self {
+            Self::Packed(packed) => Some(packed),
+            Self::Text(Text { spans: Spans::Packed(packed), .. }) => Some(packed),
+            _ => None,
+        }
+    }
+
     /// The number of bytes of the elements.
     pub fn num_bytes(&self) -> usize {
         match self {
             Self::Dense(tensor) => tensor.num_bytes(),
+            Self::Packed(packed) => packed.num_bytes(),
             Self::Text(text) => text.num_bytes(),
             Self::Ragged(ragged) => ragged.values.num_bytes(),
             Self::Lists(lists) => lists.inner().num_bytes(),
@@ -221,7 +296,8 @@ impl Column {
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Dense(tensor) => held_by(tensor),
-            Self::Text(text) => text.num_bytes() + size_of_val(&*text.spans),
+            Self::Packed(packed) => packed.held_bytes(),
+            Self::Text(text) => text.num_bytes() + text.spans.held_bytes(),
             Self::Ragged(ragged) => held_by(&ragged.values) + size_of_val(&*ragged.ends),
             Self::Lists(lists) => lists.held_bytes(),
             Self::Each(tensors) => size_of_val(&**tensors) + tensors.iter().map(held_by).sum::<usize>(),
@@ -233,6 +309,7 @@ impl Column {
     pub fn row(&self, row: usize) -> Result<Tensor> {
         match self {
             Self::Dense(tensor) => tensor.row(row),
+            Self::Packed(packed) => packed.row(row),
             Self::Text(text) => Ok(Tensor::string(text.shared_row(row))),
             Self::Ragged(ragged) => ragged.row(row),
             Self::Lists(_) => Err(not_one_tensor()),
@@ -267,7 +344,7 @@ impl Column {
             Self::Text(text) => Ok(text.row(row)),
             Self::Dense(tensor) => Ok(tensor.string_values().get(row).ok_or_else(none)?),
             Self::Each(tensors) => Ok(tensors[row].string_scalar("a string of a row")?),
-            Self::Ragged(_) | Self::Lists(_) | Self::Batches(_) => Err(none()),
+            Self::Packed(_) | Self::Ragged(_) | Self::Lists(_) | Self::Batches(_) => Err(none()),
         }
     }
 
@@ -275,7 +352,8 @@ impl Column {
     pub fn row_length(&self, row: usize) -> usize {
         match self {
             Self::Dense(tensor) => tensor.shape().row().first().copied().unwrap_or(1),
-            Self::Text(text) => text.spans[row].length,
+            Self::Packed(packed) => packed.axes().first().copied().unwrap_or(1),
+            Self::Text(text) => text.spans.get(row).length,
             Self::Ragged(ragged) => ragged.row_length(row),
             Self::Lists(lists) => lists.range(row).len(),
             Self::Each(tensors) => tensors[row].shape().first().copied().unwrap_or(1),
@@ -289,6 +367,7 @@ impl Column {
         let mut axes: Axes = smallvec![self.row_length(row)];
         match self {
             Self::Dense(tensor) => axes.extend(tensor.shape().row().iter().skip(1).copied()),
+            Self::Packed(packed) => axes.extend(packed.axes().iter().skip(1).copied()),
             Self::Each(tensors) => axes.extend(tensors[row].shape().iter().skip(1).copied()),
             Self::Lists(lists) => {
                 lists.range(row).for_each(|inner| widen(&mut axes, 1, &lists.inner().row_axes(inner)));
@@ -302,6 +381,7 @@ impl Column {
     pub fn to_tensor(&self) -> Result<Tensor> {
         match self {
             Self::Dense(tensor) => Ok(tensor.clone()),
+            Self::Packed(packed) => packed.to_tensor(),
             Self::Text(text) => {
                 let shape = Shape::new(&[text.len()]);
                 let strings = allocate::elements(DType::String, &shape);

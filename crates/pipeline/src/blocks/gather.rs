@@ -1,6 +1,6 @@
 //! Copies rows of several columns into one column.
 
-use crate::blocks::column::{Column, Lists, Ragged, Span, Text, look_ahead};
+use crate::blocks::column::{Column, Lists, Ragged, Text};
 use crate::blocks::stack::check_alike;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
@@ -21,7 +21,10 @@ pub fn gather(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow>
         return gather_each(columns, rows).map(Column::Each);
     }
     match first {
-        Column::Dense(_) => gather_dense(columns, rows).map(Column::Dense),
+        Column::Dense(_) if columns.iter().all(|column| matches!(column, Column::Dense(_))) => {
+            gather_dense(columns, rows).map(Column::Dense)
+        }
+        Column::Dense(_) | Column::Packed(_) => gather_values(columns, rows).map(Column::Dense),
         Column::Text(_) => gather_text(columns, rows).map(Column::Text),
         Column::Ragged(_) => gather_ragged(columns, rows).map(Column::Ragged),
         Column::Lists(_) => gather_lists(columns, rows).map(Column::Lists),
@@ -32,11 +35,18 @@ pub fn gather(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow>
 
 /// True if the rows of both fit into one column of their kind.
 fn are_alike(one: &Column, other: &Column) -> bool {
-    match (one, other) {
-        (Column::Dense(one), Column::Dense(other)) => {
-            one.dtype() == other.dtype() && one.shape().get(1..) == other.shape().get(1..)
-        }
-        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
+    match (row_type(one), row_type(other)) {
+        (None, None) => std::mem::discriminant(one) == std::mem::discriminant(other),
+        (one, other) => one == other,
+    }
+}
+
+/// The type and the dimensions of all rows of a column.
+fn row_type(column: &Column) -> Option<(DType, &[usize])> {
+    match column {
+        Column::Dense(tensor) => Some((tensor.dtype(), tensor.shape().get(1..).unwrap_or_default())),
+        Column::Packed(packed) => packed.row_type().map(|(dtype, shape)| (dtype, &**shape)),
+        _ => None,
     }
 }
 
@@ -106,28 +116,30 @@ fn copy_runs(sources: &[&[u8]], rows: impl Iterator<Item = BlockRow>, row_bytes:
     copy(run);
 }
 
-fn gather_text(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Text> {
+/// Gathers numbers of columns some of which are packed and others not.
+fn gather_values(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow>) -> Result<Tensor> {
+    let Some((dtype, dims)) = columns.first().and_then(|column| row_type(column)) else { return Err(unlike()) };
+    let shape = Shape::new(dims);
+    let row_bytes = shape.num_elements() * dtype.size();
+    let shape = shape.batched(rows.len());
+    let mut bytes: Vec<u8> = allocate::elements(dtype, &shape).room()?;
+    for (column, row) in rows {
+        bytes.extend_from_slice(match columns[column] {
+            Column::Dense(tensor) => &tensor.bytes()[row * row_bytes..][..row_bytes],
+            Column::Packed(packed) => packed.bytes(row),
+            _ => return Err(unlike()),
+        });
+    }
+    Tensor::from_bytes(dtype, shape, bytes.into())
+}
+
+fn gather_text(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow>) -> Result<Text> {
     let texts = columns.iter().map(|column| match column {
         Column::Text(text) => Ok(text),
         _ => Err(unlike()),
     });
     let texts = texts.collect::<Result<Vec<_>>>()?;
-    /// Number of strings prefetched before the first is copied.
-    const LOOKED_AHEAD: usize = 64;
-    let refused = |refusal: allocate::Refusal| refusal.at("the strings of a batch");
-    let mut strings: Vec<&[u8]> = allocate::room(rows.len()).map_err(refused)?;
-    strings.extend(rows.map(|(column, row)| texts[column].row(row)));
-    let num_bytes = strings.iter().map(|string| string.len()).sum();
-    let mut buffer = allocate::room(num_bytes).map_err(refused)?;
-    let mut spans = allocate::room(strings.len()).map_err(refused)?;
-    for group in strings.chunks(LOOKED_AHEAD) {
-        look_ahead(group.iter().copied());
-        for string in group {
-            spans.push(Span { start: buffer.len(), length: string.len() });
-            buffer.extend_from_slice(string);
-        }
-    }
-    Ok(Text::new(buffer.into(), spans))
+    Text::copied(rows.map(|(column, row)| texts[column].row(row)))
 }
 
 fn gather_ragged(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Ragged> {
@@ -213,6 +225,7 @@ fn gather_batches(columns: &[&Column], rows: impl Iterator<Item = BlockRow>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::column::Span;
 
     fn text(lines: &[&str]) -> Column {
         let mut spans = Vec::new();

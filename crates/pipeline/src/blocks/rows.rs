@@ -4,12 +4,14 @@ use crate::blocks::block::Block;
 use crate::blocks::column::Column;
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::gather::gather;
+use crate::blocks::packing::gather_packed;
 use crate::blocks::provenance::{HasProvenance, Provenance, ProvenanceBuilder, RowProvenance};
 use crate::blocks::row_id::RowId;
 use crate::checkpoint::{Checkpoint, RowCheckpoints};
 use bytes::Bytes;
-use headrace_engine::error::Result;
+use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::allocate;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Consecutive rows of one block.
@@ -262,10 +264,11 @@ impl Rows {
         self
     }
 
-    /// The block, if these are all the rows of one block, in order.
+    /// The block, if these are all the rows of one block, in order, and it has them in columns.
     pub fn whole_block(&self) -> Option<&Arc<Block>> {
+        let is_whole = |block: &&Arc<Block>, length| block.num_rows() == length && !block.is_packed();
         match self.runs[..] {
-            [Run { block, start: 0, length }] => self.blocks.get(block).filter(|block| block.num_rows() == length),
+            [Run { block, start: 0, length }] => self.blocks.get(block).filter(|block| is_whole(block, length)),
             _ => None,
         }
     }
@@ -289,10 +292,10 @@ impl Rows {
 
     /// The rows of column `column`, copied together unless they are a whole block.
     pub fn gather_column(&self, column: usize) -> Result<Column> {
-        if let Some(block) = self.whole_block() {
-            return Ok(block.columns[column].clone());
+        match self.whole_block() {
+            Some(block) => Ok(block.columns[column].clone()),
+            None => gather(&self.columns(column), self.block_rows()),
         }
-        gather(&self.columns(column), self.block_rows())
     }
 
     /// As [`Rows::gather_column`], for several columns.
@@ -304,7 +307,11 @@ impl Rows {
     /// Locates each row once, to gather several columns.
     pub fn gatherer(&self) -> Result<Gatherer<'_>> {
         let positions = if self.whole_block().is_some() { Vec::new() } else { self.positions()? };
-        Ok(Gatherer { rows: self, positions })
+        Ok(self.gatherer_of(positions))
+    }
+
+    fn gatherer_of(&self, positions: Vec<(usize, usize)>) -> Gatherer<'_> {
+        Gatherer { rows: self, positions, gathered: RefCell::default() }
     }
 
     fn positions(&self) -> Result<Vec<(usize, usize)>> {
@@ -320,9 +327,8 @@ impl Rows {
     /// The rows as a separate block, always copied.
     pub fn copy(&self) -> Result<Block> {
         let num_columns = self.blocks.first().map_or(0, |block| block.columns.len());
-        let positions = self.positions()?;
-        let copy = |column: usize| gather(&self.columns(column), positions.iter().copied());
-        let columns = (0..num_columns).map(copy).collect::<Result<_>>()?;
+        let gatherer = self.gatherer_of(self.positions()?);
+        let columns = (0..num_columns).map(|column| gatherer.copy(column)).collect::<Result<_>>()?;
         Block::new(columns, self.num_rows, self.provenance())
     }
 
@@ -341,6 +347,8 @@ pub struct Gatherer<'a> {
     rows: &'a Rows,
     /// The block of each row, and its number in it; empty if the rows are a whole block.
     positions: Vec<(usize, usize)>,
+    /// Columns that were gathered together with others, with their numbers.
+    gathered: RefCell<Vec<(usize, Column)>>,
 }
 
 impl Gatherer<'_> {
@@ -348,8 +356,23 @@ impl Gatherer<'_> {
     pub fn column(&self, column: usize) -> Result<Column> {
         match self.rows.whole_block() {
             Some(block) => Ok(block.columns[column].clone()),
-            None => gather(&self.rows.columns(column), self.positions.iter().copied()),
+            None => self.copy(column),
         }
+    }
+
+    fn copy(&self, column: usize) -> Result<Column> {
+        let mut gathered = self.gathered.borrow_mut();
+        if let Some(index) = gathered.iter().position(|(other, _)| *other == column) {
+            return Ok(gathered.swap_remove(index).1);
+        }
+        let blocks = &self.rows.blocks;
+        if let Some(packed) = gather_packed(blocks, column, &self.positions)? {
+            gathered.extend(packed);
+            let index = gathered.iter().position(|(other, _)| *other == column);
+            let index = index.ok_or_else(|| Error::internal("a packed column without its rows"))?;
+            return Ok(gathered.swap_remove(index).1);
+        }
+        gather(&self.rows.columns(column), self.positions.iter().copied())
     }
 }
 

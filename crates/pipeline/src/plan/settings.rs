@@ -41,6 +41,8 @@ pub struct Settings {
     pub(super) keeps_origins: bool,
     /// The batches that are built from the rows, one for one.
     pub(super) batches: Option<Batches>,
+    /// True if the next step holds rows of the source's blocks, and returns them in another order.
+    pub(super) is_mixed: bool,
 }
 
 impl Settings {
@@ -61,6 +63,7 @@ impl Settings {
             num_files: 1,
             keeps_origins: false,
             batches: None,
+            is_mixed: false,
         }
     }
 
@@ -80,6 +83,11 @@ impl Settings {
         Use { skipper: self.skipper, is_aligned: self.is_aligned, in_any_order: self.in_any_order }
     }
 
+    /// Settings for rows that do not reach the next step in the blocks of the source.
+    pub(super) fn unmixed(self) -> Self {
+        Self { is_mixed: false, ..self }
+    }
+
     pub(super) fn synchronous(self) -> bool {
         self.synchronous
     }
@@ -96,7 +104,8 @@ impl Settings {
 
     /// Settings for the input of a step.
     pub(super) fn before(self, step: &Step) -> Self {
-        Self { batches: step.facts().batches.of(self.batches), ..self }.through(step)
+        let is_mixed = matches!(step, Step::Window { .. } | Step::Bucket(_) | Step::Pack(_));
+        Self { batches: step.facts().batches.of(self.batches), is_mixed, ..self }.through(step)
     }
 
     /// Settings for a step and its input.
@@ -132,8 +141,8 @@ impl Settings {
 
     /// The position of a node in pass `pass`, `distance` steps away from the consumer.
     pub(super) fn position(self, pass: u64, distance: usize) -> Position {
-        let Self { stage, skipper, synchronous, keeps_origins, .. } = self;
-        Position { pass: self.pass(pass), distance, stage, skipper, keeps_origins, synchronous }
+        let Self { stage, skipper, synchronous, keeps_origins, is_mixed, .. } = self;
+        Position { pass: self.pass(pass), distance, stage, skipper, keeps_origins, synchronous, is_mixed }
     }
 
     /// Settings for part `index` of combined pipelines.

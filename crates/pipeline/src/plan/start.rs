@@ -32,6 +32,10 @@ impl Plan {
             Self::Zip(..) | Self::Meter { .. } | Self::Then(..) => settings,
             _ => settings.unaligned(),
         };
+        let settings = match &**self {
+            Self::Files(..) | Self::File(..) | Self::Meter { .. } | Self::Then(..) | Self::Pieces(..) => settings,
+            _ => settings.unmixed(),
+        };
         let node: Box<dyn Node> = match &**self {
             Self::Files(format, files) => {
                 let (format, files) = (Arc::clone(format), Arc::clone(files));

@@ -150,6 +150,9 @@ pub fn vector_length(column: &Column, row: usize, name: &str, block: &Block) -> 
         Column::Dense(tensor) if tensor.shape().len() != 2 => {
             Err(no_vector(name, &tensor.shape().row(), block.row_provenance(row)))
         }
+        Column::Packed(packed) if packed.axes().len() != 1 => {
+            Err(no_vector(name, &Shape::new(packed.axes()), block.row_provenance(row)))
+        }
         Column::Each(tensors) if tensors[row].shape().len() != 1 => {
             Err(no_vector(name, tensors[row].shape(), block.row_provenance(row)))
         }

@@ -1,13 +1,14 @@
 //! Blocks with pending rows. A block with few of them is replaced by a copy of these rows.
 
 use crate::blocks::block::Block;
+use crate::blocks::packing::{packed, packed_whole};
 use crate::blocks::rows::Rows;
 use crate::budget::{Budget, Charge};
 use crate::checkpoint::Checkpoint;
 use headrace_engine::error::Result;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A block is replaced once at most this fraction of its rows is pending.
 const KEPT_PART: usize = 4;
@@ -40,6 +41,8 @@ pub struct PendingRows {
     /// The number of the current arrival.
     arrival: u64,
     is_tight: bool,
+    /// Blocks of which few rows may be left, while rows are given.
+    few: Vec<u32>,
     /// The charge for the tables beside the blocks.
     charge: Option<Charge>,
 }
@@ -61,6 +64,8 @@ struct PendingBlock {
     /// The number of the arrival of its first rows.
     arrival: u64,
     block: Option<Arc<Block>>,
+    /// While it is open: the block that came.
+    origin: Weak<Block>,
     /// The number of rows of the block.
     num_rows: usize,
     num_waiting: usize,
@@ -136,16 +141,25 @@ impl Ranks {
     }
 }
 
-impl PendingBlock {
-    fn new(block: Arc<Block>, arrival: u64) -> Self {
-        let (num_rows, is_small) = (block.num_rows(), block.held_bytes() <= SMALL_BYTES);
-        let waits = Bits::new(num_rows);
-        Self { arrival, block: Some(block), num_rows, is_open: true, is_small, waits, ..Self::default() }
+/// The block, with its short values row by row.
+fn by_row(block: Arc<Block>, budget: &Arc<Budget>) -> Result<Arc<Block>> {
+    if block.is_packed() {
+        return Ok(block);
     }
+    let packed = packed(block.share())?;
+    if !packed.is_packed() {
+        return Ok(block);
+    }
+    let charge = budget.charge(packed.held_bytes());
+    Ok(Arc::new(packed.charged(charge)))
+}
 
-    /// The address of its block.
-    fn address(&self) -> Option<*const Block> {
-        self.block.as_ref().map(Arc::as_ptr)
+impl PendingBlock {
+    fn new(block: Arc<Block>, arrival: u64, budget: &Arc<Budget>) -> Result<Self> {
+        let (num_rows, is_small) = (block.num_rows(), block.held_bytes() <= SMALL_BYTES);
+        let (waits, origin) = (Bits::new(num_rows), Arc::downgrade(&block));
+        let block = Some(by_row(block, budget)?);
+        Ok(Self { arrival, block, origin, num_rows, is_open: true, is_small, waits, ..Self::default() })
     }
 
     /// Notes that these rows are pending, which come in this run.
@@ -188,7 +202,9 @@ impl PendingBlock {
         let Some(block) = self.block.as_ref().filter(|_| self.num_waiting > 0) else { return Ok(()) };
         let mut kept = Rows::new();
         self.waits.iter().for_each(|row| kept.push(block, self.current_row(row), 1));
+        let is_packed = block.is_packed();
         let copy = kept.copy()?;
+        let copy = if is_packed { packed_whole(copy)? } else { copy };
         self.kept = Some(Ranks::new(self.waits.clone()));
         let charge = budget.charge(copy.held_bytes() + self.table_bytes());
         self.num_rows = copy.num_rows();
@@ -207,32 +223,39 @@ impl PendingRows {
     /// Adds pending rows of a block; returns its number. The rows of one block are added in
     /// succession, or in turn with those of other open blocks.
     pub fn add(&mut self, block: &Arc<Block>, rows: Range<usize>, budget: &Arc<Budget>) -> Result<u32> {
-        let address = Some(Arc::as_ptr(block));
-        let open = self.open.iter().copied().find(|number| self.blocks[*number as usize].address() == address);
-        let number = open.unwrap_or_else(|| self.hold(Arc::clone(block)));
+        let address = Arc::as_ptr(block);
+        let mut open = self.open.iter().copied();
+        let number = match open.find(|number| self.blocks[*number as usize].origin.as_ptr() == address) {
+            Some(number) => number,
+            None => self.hold(Arc::clone(block), budget)?,
+        };
         self.num_runs += 1;
         self.blocks[number as usize].add(rows, self.num_runs);
         self.close(budget)?;
         Ok(number)
     }
 
-    /// Adds pending rows as [`PendingRows::add`] does; sets `numbers` to the number of each of their
-    /// blocks.
-    pub fn add_all(&mut self, rows: &Rows, numbers: &mut Vec<u32>, budget: &Arc<Budget>) -> Result<()> {
+    /// Adds pending rows as [`PendingRows::add`] does; appends the position of each to `positions`.
+    pub fn add_all(&mut self, rows: &Rows, positions: &mut VecDeque<PendingRow>, budget: &Arc<Budget>) -> Result<()> {
         const NONE: u32 = u32::MAX;
         let blocks = rows.blocks();
-        numbers.clear();
-        numbers.extend(std::iter::repeat_n(NONE, blocks.len()));
-        let address = |number: &u32| self.blocks[*number as usize].address().map(|address| (address, *number));
-        let open: HashMap<_, _> = self.open.iter().filter_map(address).collect();
+        let mut numbers: Vec<u32> = std::iter::repeat_n(NONE, blocks.len()).collect();
+        let address = |number: &u32| (self.blocks[*number as usize].origin.as_ptr(), *number);
+        let mut open: HashMap<_, _> = self.open.iter().map(address).collect();
         let mut run = 0;
         while let Some((block, start, length)) = rows.numbered_run(run) {
             if numbers[block] == NONE {
-                let open = open.get(&Arc::as_ptr(&blocks[block])).copied();
-                numbers[block] = open.unwrap_or_else(|| self.hold(Arc::clone(&blocks[block])));
+                let address = Arc::as_ptr(&blocks[block]);
+                numbers[block] = match open.get(&address) {
+                    Some(number) => *number,
+                    None => self.hold(Arc::clone(&blocks[block]), budget)?,
+                };
+                open.insert(address, numbers[block]);
             }
+            let number = numbers[block];
             self.num_runs += 1;
-            self.blocks[numbers[block] as usize].add(start..start + length, self.num_runs);
+            self.blocks[number as usize].add(start..start + length, self.num_runs);
+            positions.extend((start as u32..(start + length) as u32).map(|row| (number, row)));
             run += 1;
         }
         self.close(budget)
@@ -269,8 +292,8 @@ impl PendingRows {
     }
 
     /// The number of a block, whose rows become pending.
-    fn hold(&mut self, block: Arc<Block>) -> u32 {
-        let pending_block = PendingBlock::new(block, self.arrival);
+    fn hold(&mut self, block: Arc<Block>, budget: &Arc<Budget>) -> Result<u32> {
+        let pending_block = PendingBlock::new(block, self.arrival, budget)?;
         let number = match self.free.pop() {
             Some(number) => {
                 self.blocks[number as usize] = pending_block;
@@ -283,7 +306,7 @@ impl PendingRows {
         };
         self.count_block(self.arrival, |count| count + 1);
         self.open.push(number);
-        number
+        Ok(number)
     }
 
     /// Closes the blocks that were used longest ago: all of their rows have come, and most of them
@@ -296,7 +319,8 @@ impl PendingRows {
         open.sort_unstable_by_key(|number| self.blocks[*number as usize].last_run);
         self.open = open.split_off(num_closed);
         for number in open {
-            self.blocks[number as usize].is_open = false;
+            let pending_block = &mut self.blocks[number as usize];
+            (pending_block.is_open, pending_block.origin) = (false, Weak::new());
             self.thin_out(number, budget)?;
         }
         Ok(())
@@ -307,22 +331,27 @@ impl PendingRows {
         self.group += 1;
     }
 
-    /// Moves a pending row to the end of `rows`, the rows of the current group.
-    #[inline]
-    pub fn give(&mut self, (number, row): PendingRow, rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
-        let pending_block = &mut self.blocks[number as usize];
-        if pending_block.known.1 != self.group
-            && let Some(block) = &pending_block.block
-        {
-            pending_block.known = (rows.add_block(block), self.group);
+    /// Moves pending rows to the end of `rows`, the rows of the current group.
+    pub fn give(&mut self, positions: &[PendingRow], rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
+        for (number, row) in positions {
+            let pending_block = &mut self.blocks[*number as usize];
+            if pending_block.known.1 != self.group
+                && let Some(block) = &pending_block.block
+            {
+                pending_block.known = (rows.add_block(block), self.group);
+            }
+            let row = *row as usize;
+            rows.push_run(pending_block.known.0, pending_block.current_row(row), 1);
+            pending_block.waits.unset(row);
+            pending_block.num_waiting -= 1;
+            if !pending_block.is_open && pending_block.are_few(self.is_tight) {
+                self.few.push(*number);
+            }
         }
-        rows.push_run(pending_block.known.0, pending_block.current_row(row as usize), 1);
-        pending_block.waits.unset(row as usize);
-        pending_block.num_waiting -= 1;
-        match pending_block.are_few(self.is_tight) {
-            true => self.thin_out(number, budget),
-            false => Ok(()),
+        while let Some(number) = self.few.pop() {
+            self.thin_out(number, budget)?;
         }
+        Ok(())
     }
 
     /// Drops the rows of a block that are not pending, if they are most of it and no more of its
@@ -385,8 +414,10 @@ impl PendingRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocks::block::Provenance;
-    use crate::blocks::column::Column;
+    use crate::blocks::block::{FileProvenance, Provenance};
+    use crate::blocks::column::{Column, Text};
+    use headrace_engine::files::name::FileName;
+    use headrace_engine::numbering::Numbering;
     use headrace_engine::tensor::Tensor;
     use headrace_engine::tensor::shape::Shape;
 
@@ -403,7 +434,7 @@ mod tests {
     fn given(pending: &mut PendingRows, positions: &[PendingRow], budget: &Arc<Budget>) -> Vec<u32> {
         let mut rows = Rows::new();
         pending.begin_group();
-        positions.iter().for_each(|position| pending.give(*position, &mut rows, budget).unwrap());
+        pending.give(positions, &mut rows, budget).unwrap();
         let gathered = rows.gather().unwrap();
         gathered.columns[0].to_tensor().unwrap().values::<u32>().unwrap().iter().step_by(LENGTH).copied().collect()
     }
@@ -426,6 +457,64 @@ mod tests {
             assert_eq!(pending.free, [number]);
             assert_eq!(pending.blocks[other as usize].num_waiting, 10);
         }
+    }
+
+    /// A block with short values of several columns.
+    fn table() -> Arc<Block> {
+        let numbers: Vec<u32> = (0..NUM_ROWS).collect();
+        let numbers = Tensor::from_values(Shape::new(&[numbers.len()]), numbers).unwrap();
+        let strings: Vec<String> = (0..NUM_ROWS).map(|row| format!("row {row}, {}", "x".repeat(200))).collect();
+        let strings = Text::copied(strings.iter().map(|string| string.as_bytes())).unwrap();
+        let columns = vec![Column::Dense(numbers), Column::Text(strings)];
+        let file = FileProvenance::new(FileName::new("f"), Numbering::RECORDS, 0);
+        Arc::new(Block::new(columns, NUM_ROWS as usize, Provenance::Run(Arc::new(file), 7)).unwrap())
+    }
+
+    #[test]
+    fn rows_of_short_values_keep_their_strings_and_records() {
+        for limit_bytes in [usize::MAX, 0] {
+            let budget = Budget::new(limit_bytes);
+            let mut pending = PendingRows::default();
+            let number = pending.add(&table(), 0..NUM_ROWS as usize, &budget).unwrap();
+            pending.add(&block(), 0..1, &budget).unwrap();
+            pending.look_at(&budget, 0).unwrap();
+            assert!(pending.blocks[number as usize].block.as_ref().unwrap().is_packed());
+            let order: Vec<_> = (0..7).flat_map(|first| (first..NUM_ROWS).step_by(7)).collect();
+            for numbers in order.chunks(9) {
+                let mut rows = Rows::new();
+                pending.begin_group();
+                let positions: Vec<_> = numbers.iter().map(|row| (number, *row)).collect();
+                pending.give(&positions, &mut rows, &budget).unwrap();
+                let records = (0..numbers.len()).map(|row| rows.row_provenance(row).unwrap().record as u32 - 7);
+                assert_eq!(records.collect::<Vec<_>>(), numbers);
+                let gathered = rows.gather().unwrap();
+                assert_eq!(gathered.columns[0].to_tensor().unwrap().values::<u32>().unwrap(), numbers);
+                for (index, row) in numbers.iter().enumerate() {
+                    assert!(gathered.columns[1].string(index).unwrap().starts_with(format!("row {row}, x").as_bytes()));
+                }
+            }
+            assert_eq!(pending.free, [number]);
+        }
+    }
+
+    #[test]
+    fn a_block_is_known_again_as_long_as_its_rows_come() {
+        let budget = Budget::new(usize::MAX);
+        let mut pending = PendingRows::default();
+        pending.keep_open(2);
+        let one = table();
+        let number = pending.add(&one, 0..2, &budget).unwrap();
+        let mut positions = VecDeque::new();
+        let mut rows = Rows::new();
+        [(&one, 2), (&block(), 0), (&one, 3)].into_iter().for_each(|(block, row)| rows.push(block, row, 1));
+        pending.add_all(&rows, &mut positions, &budget).unwrap();
+        let other = positions[1].0;
+        assert_ne!(other, number);
+        assert_eq!(positions, [(number, 2), (other, 0), (number, 3)]);
+        // A block that takes the memory of this one is another.
+        drop((rows, one));
+        let numbers: Vec<_> = (0..9).map(|_| pending.add(&table(), 0..1, &budget).unwrap()).collect();
+        assert!(!numbers.contains(&number), "{numbers:?}");
     }
 
     #[test]

@@ -78,6 +78,7 @@ fn encode_column(output: &mut Vec<u8>, column: &Column) -> Result<()> {
             output.push(0);
             encode_tensor(output, tensor)?;
         }
+        Column::Packed(packed) => encode_column(output, &Column::Dense(packed.to_tensor()?))?,
         Column::Text(text) => {
             output.push(1);
             encode_strings(output, text.rows())?;

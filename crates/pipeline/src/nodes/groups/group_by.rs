@@ -167,7 +167,8 @@ impl<G: Grouping> GroupBy<G> {
         }
         let mut rows = Rows::new();
         self.pending.begin_group();
-        group.rows.into_iter().try_for_each(|(_, slot)| self.pending.give(slot, &mut rows, context.budget))?;
+        let positions: Vec<_> = group.rows.iter().map(|(_, position)| *position).collect();
+        self.pending.give(&positions, &mut rows, context.budget)?;
         Ok(rows)
     }
 }

@@ -1,6 +1,7 @@
 //! Reads the records of files, one file after the other, with several files open at the same time.
 
 use crate::blocks::block::{Block, FileProvenance};
+use crate::blocks::packing::packed;
 use crate::blocks::rows::Rows;
 use crate::budget::Charge;
 use crate::checkpoint::{Checkpoint, damaged};
@@ -439,6 +440,7 @@ impl Stream {
                 if let (Some(meter), Some(block)) = (meter, &block) {
                     meter.count(0, block.num_bytes());
                 }
+                let block = if position.is_mixed { block.map(packed).transpose()? } else { block };
                 let output = block.map(StreamOutput::Block);
                 Ok(Part { scan: Some(scan), at_record, output, open_charge: None, closed: None })
             };

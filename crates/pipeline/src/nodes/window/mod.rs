@@ -14,7 +14,7 @@ use crate::skip_event::SkipEvent;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::order;
 use headrace_engine::philox::Philox;
-use std::ops::Range;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Number of rows returned at a time.
@@ -45,7 +45,10 @@ pub struct Window {
     /// The position in `waiting` of the row drawn last, which the next row of the input takes.
     hole: Option<usize>,
     pending: PendingRows,
-    incoming: Incoming,
+    /// Rows of the input that the window has not taken yet.
+    incoming: VecDeque<PendingRow>,
+    /// The rows of a group that are drawn.
+    given: Vec<PendingRow>,
     /// True once the window was full and its size was checked.
     was_full: bool,
     is_over: bool,
@@ -53,31 +56,6 @@ pub struct Window {
     error: Option<Error>,
     /// A report of skipped rows, likewise. Nothing is drawn until it is returned.
     skip_event: Option<SkipEvent>,
-}
-
-/// Rows of the input that the window has not taken yet.
-#[derive(Default)]
-struct Incoming {
-    rows: Rows,
-    /// The number in `pending` of each block of `rows`.
-    numbers: Vec<u32>,
-    /// The number of the next run of rows.
-    run: usize,
-    /// The remaining rows of the previous run, of block number `block`.
-    rest: Range<u32>,
-    block: u32,
-}
-
-impl Incoming {
-    /// Moves to the next run of the rows that came; false if there is none.
-    #[inline]
-    fn begin_run(&mut self) -> bool {
-        let Some((block, start, length)) = self.rows.numbered_run(self.run) else { return false };
-        self.run += 1;
-        self.block = self.numbers[block];
-        self.rest = start as u32..(start + length) as u32;
-        true
-    }
 }
 
 impl Window {
@@ -150,7 +128,8 @@ impl Window {
             waiting: Vec::new(),
             hole: None,
             pending: PendingRows::default(),
-            incoming: Incoming::default(),
+            incoming: VecDeque::new(),
+            given: Vec::new(),
             was_full: false,
             is_over: false,
             error: None,
@@ -182,57 +161,40 @@ impl Window {
     #[cold]
     fn refill_slots(&mut self, context: &mut Context) -> Result<bool> {
         while let Some(slot) = self.refill.last().copied() {
-            if self.incoming.rest.is_empty() && !self.next_run(context)? {
+            let Some(row) = self.next_row(context)? else {
                 return if self.is_over { Err(damaged()) } else { Ok(false) };
-            }
-            if let Some(row) = self.incoming.rest.next() {
-                self.waiting[slot] = (self.incoming.block, row);
-                self.refill.pop();
-            }
+            };
+            self.waiting[slot] = row;
+            self.refill.pop();
         }
         Ok(true)
     }
 
     /// The next row of the input, if it has one now.
-    #[inline]
     fn next_row(&mut self, context: &mut Context) -> Result<Option<PendingRow>> {
-        loop {
-            if let Some(row) = self.incoming.rest.next() {
-                return Ok(Some((self.incoming.block, row)));
-            }
-            if !self.next_run(context)? {
-                return Ok(None);
-            }
-        }
+        while self.incoming.is_empty() && self.pull_rows(context)? {}
+        Ok(self.incoming.pop_front())
     }
 
-    /// Moves to the next run of rows of the input; false if it has none now.
-    fn next_run(&mut self, context: &mut Context) -> Result<bool> {
-        loop {
-            if self.incoming.begin_run() {
-                return Ok(true);
+    /// Pulls rows of the input; false if it has none now.
+    fn pull_rows(&mut self, context: &mut Context) -> Result<bool> {
+        if self.is_over || self.skip_event.is_some() {
+            return Ok(false);
+        }
+        match self.input.pull(context)? {
+            ReplayPoll::SkipEvent(skip_event) => self.skip_event = Some(skip_event),
+            ReplayPoll::Rows(first, rows) => {
+                self.pending.begin_arrival(first, rows.checkpoint(0));
+                self.num_rows = self.num_rows.max(first + rows.len() as u64);
+                self.pending.add_all(&rows, &mut self.incoming, context.budget)?;
             }
-            if self.is_over {
-                return Ok(false);
-            }
-            if self.skip_event.is_some() {
-                return Ok(false);
-            }
-            match self.input.pull(context)? {
-                ReplayPoll::SkipEvent(skip_event) => self.skip_event = Some(skip_event),
-                ReplayPoll::Rows(first, rows) => {
-                    self.pending.begin_arrival(first, rows.checkpoint(0));
-                    self.num_rows = self.num_rows.max(first + rows.len() as u64);
-                    self.pending.add_all(&rows, &mut self.incoming.numbers, context.budget)?;
-                    (self.incoming.rows, self.incoming.run) = (rows, 0);
-                }
-                ReplayPoll::Pending => return Ok(false),
-                ReplayPoll::End => {
-                    self.is_over = true;
-                    self.end_position.get_or_insert(self.random.position());
-                }
+            ReplayPoll::Pending => return Ok(false),
+            ReplayPoll::End => {
+                self.is_over = true;
+                self.end_position.get_or_insert(self.random.position());
             }
         }
+        Ok(true)
     }
 
     /// The position in `waiting` of the next row.
@@ -266,7 +228,8 @@ impl Window {
     /// used up. Memory that others hold for a while, such as the window of the previous pass, does
     /// not count.
     fn look_at_budget(&mut self, budget: &Arc<Budget>) -> Result<()> {
-        self.pending.look_at(budget, self.waiting.capacity() * size_of::<PendingRow>())?;
+        let num_rows = self.waiting.capacity() + self.incoming.capacity();
+        self.pending.look_at(budget, num_rows * size_of::<PendingRow>())?;
         let is_full = self.waiting.len() == self.size && !self.is_over;
         let is_first = is_full && !self.was_full;
         self.was_full |= is_full;
@@ -342,30 +305,25 @@ impl Window {
             if rows.is_empty() {
                 *checkpoint = self.checkpoint();
             }
-            self.draw_from_run(rows, context)?;
+            self.draw_from_incoming(rows, context)?;
             let hole = self.draw();
             self.hole = Some(hole);
             self.drawn += 1;
-            self.pending.give(self.waiting[hole], rows, context.budget)?;
+            self.pending.give(&[self.waiting[hole]], rows, context.budget)?;
         }
         Ok(())
     }
 
-    /// Draws rows of a full window; each is replaced by the next row of a run of the input.
-    fn draw_from_run(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
+    /// Draws rows of a full window; each is replaced by a row of the input that has come.
+    fn draw_from_incoming(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
         // One row is left for the caller, which asks the input for more.
-        while rows.len() + 1 < self.group_rows {
-            let Some(row) = self.incoming.rest.next() else {
-                match self.incoming.begin_run() {
-                    true => continue,
-                    false => break,
-                }
-            };
-            let slot = self.draw();
-            self.drawn += 1;
-            let drawn = std::mem::replace(&mut self.waiting[slot], (self.incoming.block, row));
-            self.pending.give(drawn, rows, context.budget)?;
+        let count = self.incoming.len().min(self.group_rows.saturating_sub(rows.len() + 1));
+        self.given.clear();
+        for row in self.incoming.drain(..count) {
+            let slot = below(&mut self.random, self.waiting.len() as u64) as usize;
+            self.given.push(std::mem::replace(&mut self.waiting[slot], row));
         }
-        Ok(())
+        self.drawn += count as u64;
+        self.pending.give(&self.given, rows, context.budget)
     }
 }

@@ -1,0 +1,308 @@
+//! Short values of several columns, row by row: who takes rows one by one, from all over memory,
+//! waits for memory once for a row and not once for each of its columns.
+
+use crate::blocks::span::Span;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::allocate::{self, Refusal};
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::Shape;
+use std::sync::Arc;
+
+/// Rows are at most as long: a cache line.
+const MOST_ROW_BYTES: usize = 64;
+/// Rows are a multiple of so many bytes long.
+const UNIT_BYTES: usize = 8;
+/// Longer values stay apart: alone they fill half of a cache line.
+const MOST_FIELD_BYTES: usize = 32;
+/// The number of rows that are moved together; they fit into the first cache.
+const TILE_ROWS: usize = 128;
+
+/// Rows with the values of several columns of a block.
+#[derive(Debug)]
+pub struct PackedRows {
+    layout: Layout,
+    bytes: Vec<u8>,
+}
+
+/// The places of values in a packed row.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    fields: Vec<Field>,
+    row_bytes: usize,
+}
+
+/// The place of a column's values.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    /// The number of the column in its block.
+    pub(super) column: usize,
+    pub(super) values: Values,
+    /// The first byte in a row, and the number of bytes.
+    offset: usize,
+    num_bytes: usize,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Values {
+    /// Elements of a type; the shape is that of a row.
+    Elements(DType, Shape),
+    /// Places of strings in a buffer.
+    Spans,
+}
+
+/// A column whose values are in packed rows.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    rows: Arc<PackedRows>,
+    /// The number of the field.
+    field: usize,
+}
+
+impl Layout {
+    /// The layouts for a block whose columns have these values, if they may be packed. Columns with
+    /// long values are left out, and a row has at least two columns.
+    pub(super) fn all_of(columns: impl Iterator<Item = Option<Values>>) -> Vec<Self> {
+        let mut layouts: Vec<Self> = Vec::new();
+        for (column, values) in columns.enumerate() {
+            let Some(values) = values else { continue };
+            let num_bytes = match &values {
+                Values::Elements(dtype, shape) => shape.num_elements().saturating_mul(dtype.size()),
+                Values::Spans => Span::NUM_BYTES,
+            };
+            if !(1..=MOST_FIELD_BYTES).contains(&num_bytes) {
+                continue;
+            }
+            if layouts.last().is_none_or(|last| last.row_bytes + num_bytes > MOST_ROW_BYTES) {
+                layouts.push(Self { fields: Vec::new(), row_bytes: 0 });
+            }
+            if let Some(last) = layouts.last_mut() {
+                last.fields.push(Field { column, values, offset: last.row_bytes, num_bytes });
+                last.row_bytes += num_bytes;
+            }
+        }
+        layouts.retain(|layout| layout.fields.len() > 1);
+        layouts.iter_mut().for_each(|layout| layout.row_bytes = layout.row_bytes.next_multiple_of(UNIT_BYTES));
+        layouts
+    }
+
+    /// The columns, in the order of their places.
+    pub(super) fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+}
+
+/// The values of a column that go into packed rows.
+pub(super) enum Source<'a> {
+    /// The bytes of elements.
+    Elements(&'a [u8]),
+    /// The place of the string of each row.
+    Spans(&'a [Span]),
+}
+
+impl PackedRows {
+    /// `num_rows` rows of the values of each field of a layout.
+    pub(super) fn new(layout: Layout, sources: &[Source<'_>], num_rows: usize) -> Result<Self> {
+        let mut bytes = room(num_rows * layout.row_bytes)?;
+        match layout.row_bytes / UNIT_BYTES {
+            1 => layout.pack::<8>(sources, num_rows, &mut bytes),
+            2 => layout.pack::<16>(sources, num_rows, &mut bytes),
+            3 => layout.pack::<24>(sources, num_rows, &mut bytes),
+            4 => layout.pack::<32>(sources, num_rows, &mut bytes),
+            5 => layout.pack::<40>(sources, num_rows, &mut bytes),
+            6 => layout.pack::<48>(sources, num_rows, &mut bytes),
+            7 => layout.pack::<56>(sources, num_rows, &mut bytes),
+            _ => layout.pack::<64>(sources, num_rows, &mut bytes),
+        }
+        Ok(Self { layout, bytes })
+    }
+
+    /// The places of the values.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The values of each field in the rows at `positions`, each the number of the packed rows, which
+    /// have the same layout, and of a row in them.
+    pub(super) fn gather(rows: &[&Self], positions: &[(usize, usize)]) -> Result<Vec<Vec<u8>>> {
+        let Some(Self { layout, .. }) = rows.first() else { return Ok(Vec::new()) };
+        let values = layout.fields.iter().map(|field| room(positions.len() * field.num_bytes));
+        let mut values = values.collect::<Result<Vec<_>>>()?;
+        match layout.row_bytes / UNIT_BYTES {
+            1 => layout.unpack::<8>(rows, positions, &mut values),
+            2 => layout.unpack::<16>(rows, positions, &mut values),
+            3 => layout.unpack::<24>(rows, positions, &mut values),
+            4 => layout.unpack::<32>(rows, positions, &mut values),
+            5 => layout.unpack::<40>(rows, positions, &mut values),
+            6 => layout.unpack::<48>(rows, positions, &mut values),
+            7 => layout.unpack::<56>(rows, positions, &mut values),
+            _ => layout.unpack::<64>(rows, positions, &mut values),
+        }
+        Ok(values)
+    }
+}
+
+impl Layout {
+    /// Appends packed rows of `ROW` bytes each.
+    fn pack<const ROW: usize>(&self, sources: &[Source<'_>], num_rows: usize, bytes: &mut Vec<u8>) {
+        let mut tile = [[0; ROW]; TILE_ROWS];
+        for first in (0..num_rows).step_by(TILE_ROWS) {
+            let tile = &mut tile[..TILE_ROWS.min(num_rows - first)];
+            self.fields.iter().zip(sources).for_each(|(field, source)| field.put(source, first, tile));
+            bytes.extend_from_slice(tile.as_flattened());
+        }
+    }
+
+    /// Appends the values of some rows to those of each field.
+    fn unpack<const ROW: usize>(&self, rows: &[&PackedRows], positions: &[(usize, usize)], values: &mut [Vec<u8>]) {
+        let sources: Vec<&[[u8; ROW]]> = rows.iter().map(|rows| rows.bytes.as_chunks().0).collect();
+        let mut tile = [[0; ROW]; TILE_ROWS];
+        for positions in positions.chunks(TILE_ROWS) {
+            for (row, (source, number)) in tile.iter_mut().zip(positions) {
+                *row = sources[*source][*number];
+            }
+            let tile = &tile[..positions.len()];
+            self.fields.iter().zip(&mut *values).for_each(|(field, values)| field.take(tile, values));
+        }
+    }
+}
+
+impl Field {
+    /// Sets the values of a tile, from row `first` of the source on.
+    fn put<const ROW: usize>(&self, source: &Source<'_>, first: usize, tile: &mut [[u8; ROW]]) {
+        let bytes = match source {
+            Source::Elements(bytes) => &bytes[first * self.num_bytes..],
+            Source::Spans(spans) => return self.put_all(spans[first..].iter().map(|span| span.to_bytes()), tile),
+        };
+        match self.num_bytes {
+            1 => self.put_all(bytes.as_chunks::<1>().0.iter().copied(), tile),
+            2 => self.put_all(bytes.as_chunks::<2>().0.iter().copied(), tile),
+            4 => self.put_all(bytes.as_chunks::<4>().0.iter().copied(), tile),
+            8 => self.put_all(bytes.as_chunks::<8>().0.iter().copied(), tile),
+            16 => self.put_all(bytes.as_chunks::<16>().0.iter().copied(), tile),
+            num_bytes => {
+                for (row, value) in tile.iter_mut().zip(bytes.chunks_exact(num_bytes)) {
+                    row[self.offset..][..num_bytes].copy_from_slice(value);
+                }
+            }
+        }
+    }
+
+    fn put_all<const ROW: usize, const N: usize>(
+        &self,
+        values: impl Iterator<Item = [u8; N]>,
+        tile: &mut [[u8; ROW]],
+    ) {
+        for (row, value) in tile.iter_mut().zip(values) {
+            row[self.offset..][..N].copy_from_slice(&value);
+        }
+    }
+
+    /// Appends the values of a tile.
+    fn take<const ROW: usize>(&self, tile: &[[u8; ROW]], values: &mut Vec<u8>) {
+        match self.num_bytes {
+            1 => self.take_all::<ROW, 1>(tile, values),
+            2 => self.take_all::<ROW, 2>(tile, values),
+            4 => self.take_all::<ROW, 4>(tile, values),
+            8 => self.take_all::<ROW, 8>(tile, values),
+            16 => self.take_all::<ROW, 16>(tile, values),
+            num_bytes => tile.iter().for_each(|row| values.extend_from_slice(&row[self.offset..][..num_bytes])),
+        }
+    }
+
+    fn take_all<const ROW: usize, const N: usize>(&self, tile: &[[u8; ROW]], values: &mut Vec<u8>) {
+        let mut taken = [[0; N]; TILE_ROWS];
+        for (taken, row) in taken.iter_mut().zip(tile) {
+            taken.copy_from_slice(&row[self.offset..][..N]);
+        }
+        values.extend_from_slice(taken[..tile.len()].as_flattened());
+    }
+}
+
+impl Packed {
+    /// Each column of packed rows, in the order of their places.
+    pub(super) fn all_of(rows: PackedRows) -> impl Iterator<Item = Self> {
+        let rows = Arc::new(rows);
+        (0..rows.layout.fields.len()).map(move |field| Self { rows: Arc::clone(&rows), field })
+    }
+
+    /// The rows that it is a part of.
+    pub(super) fn rows(&self) -> &PackedRows {
+        &self.rows
+    }
+
+    fn field(&self) -> &Field {
+        &self.rows.layout.fields[self.field]
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.bytes.len() / self.rows.layout.row_bytes
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.bytes.is_empty()
+    }
+
+    /// The number of bytes of the values.
+    pub fn num_bytes(&self) -> usize {
+        self.len() * self.field().num_bytes
+    }
+
+    /// The memory that it takes. What fills up the rows is counted with the first of their columns.
+    pub fn held_bytes(&self) -> usize {
+        let Layout { fields, row_bytes } = &self.rows.layout;
+        let others: usize = fields[1..].iter().map(|field| field.num_bytes).sum();
+        self.len() * if self.field == 0 { row_bytes - others } else { self.field().num_bytes }
+    }
+
+    /// The type and the shape of a row, if it has elements.
+    pub(super) fn row_type(&self) -> Option<(DType, &Shape)> {
+        match &self.field().values {
+            Values::Elements(dtype, shape) => Some((*dtype, shape)),
+            Values::Spans => None,
+        }
+    }
+
+    fn elements(&self) -> Result<(DType, &Shape)> {
+        self.row_type().ok_or_else(|| Error::internal("places of strings as elements"))
+    }
+
+    /// The size of each axis of a row.
+    pub fn axes(&self) -> &[usize] {
+        self.row_type().map_or(&[], |(_, shape)| shape)
+    }
+
+    /// The bytes of the value of row `row`.
+    #[inline]
+    pub(super) fn bytes(&self, row: usize) -> &[u8] {
+        let Field { offset, num_bytes, .. } = *self.field();
+        &self.rows.bytes[row * self.rows.layout.row_bytes + offset..][..num_bytes]
+    }
+
+    /// Row `row` as a tensor.
+    pub fn row(&self, row: usize) -> Result<Tensor> {
+        let (dtype, shape) = self.elements()?;
+        Tensor::copied(dtype, shape.clone(), self.bytes(row))
+    }
+
+    /// All rows as one tensor.
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        let (dtype, shape) = self.elements()?;
+        let mut bytes: Vec<u8> = room(self.num_bytes())?;
+        (0..self.len()).for_each(|row| bytes.extend_from_slice(self.bytes(row)));
+        Tensor::from_bytes(dtype, shape.batched(self.len()), bytes.into())
+    }
+
+    /// The place of the string of row `row`.
+    #[inline]
+    pub fn span(&self, row: usize) -> Span {
+        Span::of_bytes(self.bytes(row).first_chunk().copied().unwrap_or_default())
+    }
+}
+
+fn room<T>(count: usize) -> Result<Vec<T>> {
+    allocate::room(count).map_err(|refusal: Refusal| refusal.at("the rows of a block"))
+}
