@@ -96,10 +96,8 @@ def report(rounds: int, runs: dict[tuple[str, str], list[dict[str, float]]]) -> 
             f"{statistics.median(each):.2f} ({min(each):.2f} to {max(each):.2f})"
             for each in zip(*ratios, strict=True)
         )
-        click.echo(
-            f"{kind:8} {program:13} {rate / 1e6:5.2f} M rows/s, {spent:4.0f} ns of processor time a"
-            f" row, {peak:4.0f} MiB; headrace ÷ this: {by_time} by processor time, {by_rate} by rate"
-        )
+        click.echo(f"{kind} {program}: {rate / 1e6:.2f} M rows/s, {spent:.0f} ns, {peak:.0f} MiB")
+        click.echo(f"  headrace ÷ this: {by_time} by processor time, {by_rate} by rate")
     click.echo(f"medians of {rounds} rounds, and the least and the largest ratio")
 
 

@@ -189,11 +189,7 @@ impl Field {
         }
     }
 
-    fn put_all<const ROW: usize, const N: usize>(
-        &self,
-        values: impl Iterator<Item = [u8; N]>,
-        tile: &mut [[u8; ROW]],
-    ) {
+    fn put_all<const ROW: usize, const N: usize>(&self, values: impl Iterator<Item = [u8; N]>, tile: &mut [[u8; ROW]]) {
         for (row, value) in tile.iter_mut().zip(values) {
             row[self.offset..][..N].copy_from_slice(&value);
         }

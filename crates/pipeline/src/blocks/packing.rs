@@ -146,11 +146,18 @@ mod tests {
             }
             let num_bytes = shape.num_elements() * dtype.size();
             let byte = |index| if dtype == DType::Bool { number(index) & 1 } else { number(index) };
-            Column::Dense(Tensor::from_bytes(dtype, shape, (0..num_bytes).map(byte).collect::<Vec<_>>().into()).unwrap())
+            Column::Dense(
+                Tensor::from_bytes(dtype, shape, (0..num_bytes).map(byte).collect::<Vec<_>>().into()).unwrap(),
+            )
         };
         let ragged = |num_rows: usize| {
             let lengths = (0..num_rows).map(|row| number(row) as usize % 3);
-            let ends: Vec<_> = lengths.scan(0, |end, length| { *end += length; Some(*end) }).collect();
+            let ends: Vec<_> = lengths
+                .scan(0, |end, length| {
+                    *end += length;
+                    Some(*end)
+                })
+                .collect();
             let values = (0..ends.last().copied().unwrap_or(0)).map(|index| i64::from(number(index)));
             let values: Vec<_> = values.collect();
             Ragged::new(Tensor::from_values(Shape::new(&[values.len()]), values).unwrap(), ends)
@@ -163,7 +170,8 @@ mod tests {
             18 => dense(DType::Int64, &[5]),
             19 => dense(DType::Int32, &[0]),
             20 | 21 => {
-                let strings: Vec<Vec<u8>> = (0..num_rows).map(|row| vec![number(row); number(row) as usize % 5]).collect();
+                let strings: Vec<Vec<u8>> =
+                    (0..num_rows).map(|row| vec![number(row); number(row) as usize % 5]).collect();
                 // In the other order, so that they do not lie end to end.
                 let mut buffer = vec![9; kind];
                 let spans = strings.iter().rev().map(|string| {
@@ -186,7 +194,11 @@ mod tests {
                 };
                 Column::Each((0..num_rows).map(row).collect())
             }
-            _ => Column::Batches((0..num_rows).map(|row| Column::Dense(Tensor::from_values(Shape::new(&[1]), vec![number(row)]).unwrap())).collect()),
+            _ => Column::Batches(
+                (0..num_rows)
+                    .map(|row| Column::Dense(Tensor::from_values(Shape::new(&[1]), vec![number(row)]).unwrap()))
+                    .collect(),
+            ),
         }
     }
 
@@ -197,7 +209,7 @@ mod tests {
         Arc::new(Block::new(columns, num_rows, Provenance::Unknown).unwrap())
     }
 
-    fn by_row(block: &Block) -> Arc<Block> {
+    fn by_row(block: &Arc<Block>) -> Arc<Block> {
         Arc::new(packed_whole(block.share()).unwrap())
     }
 

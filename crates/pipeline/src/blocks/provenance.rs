@@ -8,13 +8,16 @@ use headrace_engine::tensor::allocate;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// The provenance of the rows of a block. A row costs nothing in a run and 16 bytes elsewhere.
+/// The provenance of the rows of a block. A row costs nothing in a run, 4 bytes among records of one
+/// file that lie close together, and 16 bytes elsewhere.
 #[derive(Clone, Debug)]
 pub enum Provenance {
     /// Unknown.
     Unknown,
     /// Consecutive records of one file, from this number on.
     Run(Arc<FileProvenance>, u64),
+    /// Records of one file: for each the distance from this number.
+    Near(Arc<FileProvenance>, u64, Arc<[u32]>),
     /// Any records of these files.
     Each(Arc<[Arc<FileProvenance>]>, Arc<Records>),
     /// The provenance of other rows; nothing is copied yet.
@@ -133,6 +136,7 @@ impl Provenance {
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Unknown | Self::Run(..) => 0,
+            Self::Near(_, _, distances) => size_of_val(&**distances),
             Self::Each(files, rows) => {
                 let subs = rows.subs.capacity() * size_of::<u64>();
                 size_of_val(&**files) + rows.records.capacity() * size_of::<(u32, u64)>() + subs
@@ -147,6 +151,10 @@ impl Provenance {
             Self::Unknown => None,
             Self::Run(file, first) => {
                 Some(RowProvenance { file: Arc::clone(file), record: first + row as u64, sub: 0 })
+            }
+            Self::Near(file, first, distances) => {
+                let record = first + u64::from(*distances.get(row)?);
+                Some(RowProvenance { file: Arc::clone(file), record, sub: 0 })
             }
             Self::Each(files, rows) => {
                 let (file, record) = *rows.records.get(row)?;
@@ -163,6 +171,7 @@ impl Provenance {
         match self {
             Self::Unknown => None,
             Self::Run(file, first) => Some((file, first + row as u64, 0)),
+            Self::Near(file, first, distances) => Some((file, first + u64::from(*distances.get(row)?), 0)),
             Self::Each(files, rows) => {
                 let (file, record) = *rows.records.get(row)?;
                 Some((files.get(file as usize)?, record, rows.subs.get(row).copied().unwrap_or(0)))
@@ -177,7 +186,7 @@ impl Provenance {
         match self {
             Self::Run(file, first) => Some((file, first + row as u64)),
             Self::Of(deferred) => deferred.provenance().run_from(row),
-            Self::Unknown | Self::Each(..) => None,
+            Self::Unknown | Self::Near(..) | Self::Each(..) => None,
         }
     }
 
@@ -186,6 +195,7 @@ impl Provenance {
         match self {
             Self::Unknown => None,
             Self::Run(file, _) => Some(file),
+            Self::Near(file, _, distances) => (row < distances.len()).then_some(file),
             Self::Each(files, rows) => rows.records.get(row).and_then(|(file, _)| files.get(*file as usize)),
             Self::Of(deferred) => deferred.provenance().file(row),
         }
@@ -196,6 +206,7 @@ impl Provenance {
         match self {
             Self::Unknown => Self::Unknown,
             Self::Run(file, first) => Self::Run(file.in_pass(pass), *first),
+            Self::Near(file, first, distances) => Self::Near(file.in_pass(pass), *first, Arc::clone(distances)),
             Self::Each(files, rows) => {
                 Self::Each(files.iter().map(|file| file.in_pass(pass)).collect(), Arc::clone(rows))
             }
@@ -208,6 +219,7 @@ impl Provenance {
         match self {
             Self::Unknown => Self::Unknown,
             Self::Run(file, first) => Self::Run(file.repeated(), *first),
+            Self::Near(file, first, distances) => Self::Near(file.repeated(), *first, Arc::clone(distances)),
             Self::Each(files, rows) => Self::Each(files.iter().map(|file| file.repeated()).collect(), Arc::clone(rows)),
             Self::Of(deferred) => deferred.provenance().repeated(),
         }
@@ -239,7 +251,16 @@ impl ProvenanceBuilder {
 
     /// The provenance of all rows that were added.
     pub fn finish(self) -> Provenance {
-        Provenance::Each(self.files.into(), Arc::new(self.rows))
+        self.near().unwrap_or_else(|| Provenance::Each(self.files.into(), Arc::new(self.rows)))
+    }
+
+    /// The provenance of all rows, if they are records of one file that lie close together.
+    fn near(&self) -> Option<Provenance> {
+        let [file] = &self.files[..] else { return None };
+        let Records { records, subs } = &self.rows;
+        let first = records.iter().map(|(_, record)| *record).min().filter(|_| subs.is_empty())?;
+        let distances = records.iter().map(|(_, record)| u32::try_from(record - first).ok());
+        Some(Provenance::Near(Arc::clone(file), first, distances.collect::<Option<_>>()?))
     }
 
     /// The index of a file in the list.
@@ -279,6 +300,11 @@ impl ProvenanceBuilder {
             Provenance::Run(file, first) => {
                 let (file, first) = (self.file(file), first + start as u64);
                 self.rows.records.extend((first..first + length as u64).map(|record| (file, record)));
+            }
+            Provenance::Near(file, first, distances) => {
+                let file = self.file(file);
+                let records = distances[start..start + length].iter().map(|distance| first + u64::from(*distance));
+                self.rows.records.extend(records.map(|record| (file, record)));
             }
             Provenance::Each(files, rows) => {
                 let range = start..start + length;
@@ -332,6 +358,40 @@ mod tests {
         };
         assert_eq!([of(&again, 0), of(&again, 1), of(&again, 2)], [Some((0, 13)), Some((1, 20)), Some((0, 10))]);
         assert_eq!(of(&again, 3), None);
+    }
+
+    #[test]
+    fn records_of_one_file_take_little_memory() {
+        let one = file(0);
+        let run = Provenance::Run(Arc::clone(&one), 1 << 40);
+        let mut builder = ProvenanceBuilder::default();
+        assert!([7, 0, 5].iter().all(|row| builder.push(&run, *row, 2)));
+        let near = builder.finish();
+        assert_eq!(near.held_bytes(), 24);
+        let records = |provenance: &Provenance| -> Vec<u64> {
+            let rows = 0..6;
+            let records: Vec<_> = rows.clone().map(|row| provenance.get(row).unwrap().record - (1 << 40)).collect();
+            let identity =
+                |row| provenance.identity(row).map(|(file, record, sub)| (file.number, record - (1 << 40), sub));
+            assert!(rows.map(identity).eq(records.iter().map(|record| Some((0, *record, 0)))));
+            records
+        };
+        assert_eq!(records(&near), [7, 8, 0, 1, 5, 6]);
+        assert!(near.get(6).is_none() && near.identity(6).is_none() && near.file(6).is_none());
+        assert!(near.run_from(0).is_none() && near.file(5).is_some());
+        let pass = Pass { number: 3, ..Pass::default() };
+        let passed = near.in_pass(pass).repeated();
+        assert_eq!(records(&passed), records(&near));
+        assert_eq!((passed.get(1).unwrap().file.pass, passed.file(1).unwrap().is_repeated), (pass, true));
+        // Records that lie far apart, or in several files.
+        for other in [Provenance::Run(Arc::clone(&one), 1), Provenance::Run(file(1), 1 << 40)] {
+            let mut builder = ProvenanceBuilder::default();
+            assert!(builder.push(&near, 1, 3) && builder.push(&other, 0, 1));
+            let each = builder.finish();
+            assert!(matches!(each, Provenance::Each(..)));
+            assert_eq!(each.identity(0).unwrap().1, (1 << 40) + 8);
+            assert_eq!(each.identity(3).unwrap().1, other.identity(0).unwrap().1);
+        }
     }
 
     #[test]

@@ -527,7 +527,7 @@ mod tests {
         let positions: Vec<_> = (0..NUM_ROWS - 10).map(|row| (number, row)).collect();
         given(&mut pending, &positions, &budget);
         let replaced = pending.blocks[number as usize].block.as_ref().unwrap();
-        assert_eq!(replaced.num_rows(), 12);
+        assert_eq!(replaced.num_rows(), 10);
         assert!(budget.used_bytes() < block().held_bytes() / 2);
         assert!((4..200).contains(&row_bytes) && pending.row_bytes() >= row_bytes);
         assert!(budget.used_bytes() > 0);

@@ -47,7 +47,8 @@ pub struct Window {
     pending: PendingRows,
     /// Rows of the input that the window has not taken yet.
     incoming: VecDeque<PendingRow>,
-    /// The rows of a group that are drawn.
+    /// The positions in `waiting` of the rows of a group, and the rows.
+    slots: Vec<usize>,
     given: Vec<PendingRow>,
     /// True once the window was full and its size was checked.
     was_full: bool,
@@ -129,6 +130,7 @@ impl Window {
             hole: None,
             pending: PendingRows::default(),
             incoming: VecDeque::new(),
+            slots: Vec::new(),
             given: Vec::new(),
             was_full: false,
             is_over: false,
@@ -318,11 +320,12 @@ impl Window {
     fn draw_from_incoming(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
         // One row is left for the caller, which asks the input for more.
         let count = self.incoming.len().min(self.group_rows.saturating_sub(rows.len() + 1));
+        // All are drawn before the first is moved, so that the processor waits for many of them at once.
+        self.slots.clear();
+        self.slots.extend((0..count).map(|_| below(&mut self.random, self.waiting.len() as u64) as usize));
         self.given.clear();
-        for row in self.incoming.drain(..count) {
-            let slot = below(&mut self.random, self.waiting.len() as u64) as usize;
-            self.given.push(std::mem::replace(&mut self.waiting[slot], row));
-        }
+        let drawn = self.slots.iter().zip(self.incoming.drain(..count));
+        self.given.extend(drawn.map(|(slot, row)| std::mem::replace(&mut self.waiting[*slot], row)));
         self.drawn += count as u64;
         self.pending.give(&self.given, rows, context.budget)
     }
