@@ -5,6 +5,7 @@ other work on the machine changes less than time, and of rates.
 """
 
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -13,7 +14,6 @@ import time
 from collections.abc import Iterator
 from itertools import chain, repeat
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
 from typing import Any, Final
 
 import click
@@ -81,8 +81,12 @@ def run(path: Path, kind: str, program: str) -> None:
     while (seconds := time.perf_counter() - begin) < SECONDS:
         count += len(next(batches)[0])
     spent = (time.process_time() - processor) / count
-    peak = getrusage(RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"rate": count / seconds, "ns": spent * 1e9, "peak": peak}), flush=True)
+    # `getrusage` counts the process that started this one, too.
+    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    print(
+        json.dumps({"rate": count / seconds, "ns": spent * 1e9, "peak": int(peak) / 1024}),
+        flush=True,
+    )
 
 
 def report(rounds: int, runs: dict[tuple[str, str], list[dict[str, float]]]) -> None:
