@@ -1,4 +1,4 @@
-"""Lists the local files that directories and patterns stand for.
+"""Lists the local files that are in directories or match patterns.
 
 A directory that cannot be listed raises an error. `glob.glob` and `os.walk` would skip it and its
 files silently.

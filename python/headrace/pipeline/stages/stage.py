@@ -1,4 +1,4 @@
-"""The base class of stages: plain data, plus the facts that other modules look up."""
+"""The base class of stages: plain data, plus the attributes that other modules look up."""
 
 import re
 from abc import ABC, abstractmethod

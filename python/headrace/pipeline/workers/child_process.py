@@ -1,4 +1,4 @@
-"""A worker process that `multiprocessing` starts, so that it may inherit what this program holds.
+"""A worker process that `multiprocessing` starts, so that it can inherit the program's objects.
 
 The fork server starts workers for functions that can be pickled. A worker for PyTorch's loader
 begins as a copy of the program, or in the way of the program's own `multiprocessing` context.

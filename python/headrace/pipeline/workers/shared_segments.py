@@ -1,4 +1,4 @@
-"""Pieces of memory that a worker process fills and the program uses where they lie.
+"""Memory segments that a worker process fills and the program uses without copying them.
 
 A segment goes back to the worker when nothing refers to it any more. A mapping needs no descriptor
 once it exists, so the number of segments is not limited by that of open files.
