@@ -226,7 +226,7 @@ class TestErrors:
         assert caught.value.__notes__[0].endswith("at arrays: row 0")
 
     def test_iterator_exception_before_the_first_batch_is_raised(self):
-        job = SimpleNamespace(pass_number=1, wanted_bytes=1 << 20)
+        job = SimpleNamespace(pass_number=1, target_bytes=1 << 20)
         feed, taken = Feed(), []
         taking = threading.Thread(target=lambda: taken.append(feed.take(job)))
         taking.start()

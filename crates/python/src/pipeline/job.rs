@@ -106,7 +106,7 @@ impl Job {
     /// The number of bytes that the result should have, unless one row has more. Needed only by
     /// sources.
     #[getter]
-    fn wanted_bytes(&self) -> usize {
+    fn target_bytes(&self) -> usize {
         self.target_bytes
     }
 

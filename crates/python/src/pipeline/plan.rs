@@ -257,7 +257,7 @@ fn map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)
 }
 
 /// Records which of the requested components, that a record may lack, occur.
-#[pyclass(frozen, module = "headrace._native", name = "Sightings")]
+#[pyclass(frozen, module = "headrace._native")]
 pub struct SeenComponents {
     /// The name of the stage that requests them.
     #[pyo3(get)]

@@ -11,22 +11,22 @@ __all__ = ["defer_reads"]
 
 
 def defer_reads(
-    chain: Sequence[Stage], chain_specs: ChainSpecs, is_covered: bool
+    chain: Sequence[Stage], chain_specs: ChainSpecs, has_error_skipper: bool
 ) -> tuple[Sequence[Stage], ChainSpecs]:
     """Returns equivalent stages that read only the rows that remain.
 
     Args:
         chain: The stages.
         chain_specs: The components after each stage.
-        is_covered: Whether a stage after all of these skips failing examples.
+        has_error_skipper: Whether a stage after all of these skips failing examples.
     """
     if len(chain) < 2 or source_of(chain).origin is not Origin.ROWS:
         return chain, chain_specs
-    is_covered = is_covered or any(step.judges_errors for step in steps(chain))
+    has_error_skipper = has_error_skipper or any(step.judges_errors for step in steps(chain))
     end = 2
     for step in steps(chain)[1:]:
         # A stage that counts examples must know which ones were skipped.
-        if step.needs_values or (is_covered and step.counts_examples):
+        if step.needs_values or (has_error_skipper and step.counts_examples):
             break
         end += 1
     specs = [*[chain_specs.specs[0]] * (end - 1), chain_specs.specs[1], *chain_specs.specs[end:]]

@@ -49,7 +49,7 @@ class FunctionPlanning:
     # The stages collected for one call of a worker process, each with its index in the chain and
     # its number.
     _in_process: list[tuple[int, int]]
-    _covered: int
+    _skipper_index: int
     _num_cached: int
 
     def call(self, step: Caller) -> None:
@@ -91,7 +91,7 @@ class FunctionPlanning:
     def _goes_on(self, index: int) -> bool:
         """Returns whether the next stage runs in the same call of a worker process."""
         # If errors are skipped, a saved position can lie between the two stages.
-        is_between = self._shared.is_resumed and index < self._covered
+        is_between = self._shared.is_resumed and index < self._skipper_index
         return not is_between and _are_called_together(*self.chain[index : index + 2])
 
     def _process_functions(self, is_batched: bool) -> PythonWorker:

@@ -49,7 +49,7 @@ class PipelinePlan:
         stages: The measured stages, in the order of their numbers.
         files: The files of each source, in the order of the sources.
         num_ready: The maximum number of results that wait for the consumer.
-        sightings: For each `parse` and each source, which optional components have occurred.
+        seen_components: For each `parse` and each source, which optional components have occurred.
         contents: The files that native functions depend on; see `TracedFunction`.
         disk_caches: The disk caches.
     """
@@ -59,7 +59,7 @@ class PipelinePlan:
     stages: list[MeteredStage] = field(default_factory=list)
     files: list[Sequence[bytes]] = field(default_factory=list)
     num_ready: int = 2
-    sightings: list[engine.Sightings] = field(default_factory=list)
+    seen_components: list[engine.SeenComponents] = field(default_factory=list)
     contents: list[tuple[str, str]] = field(default_factory=list)
     disk_caches: list[engine.DiskCache] = field(default_factory=list)
 
@@ -73,7 +73,7 @@ class SharedState(NamedTuple):
     cache: CacheDirectory | None
     is_learning: bool
     is_resumed: bool
-    sightings: list[engine.Sightings]
+    seen_components: list[engine.SeenComponents]
     contents: list[tuple[str, str]]
     indexes: engine.IndexFiles
     disk_caches: list[engine.DiskCache]

@@ -67,7 +67,7 @@ def plan(
         shared.counted,
         shared.files,
         num_ready,
-        shared.sightings,
+        shared.seen_components,
         shared.contents,
         shared.disk_caches,
     )
@@ -81,7 +81,7 @@ class _Planning(Requests):
         chain: Sequence[Stage],
         chain_specs: ChainSpecs,
         shared: SharedState,
-        is_covered: bool = False,
+        has_error_skipper: bool = False,
         is_cached: bool = False,
         depth: int = 0,
         is_shuffled: bool = False,
@@ -94,7 +94,7 @@ class _Planning(Requests):
             chain: The pipeline's stages.
             chain_specs: The components after each stage.
             shared: The state shared by the parts of a combined pipeline.
-            is_covered: Whether a stage after all of these skips failing examples.
+            has_error_skipper: Whether a stage after all of these skips failing examples.
             is_cached: Whether a stage after all of these keeps the results.
             depth: How many levels of combined pipelines enclose these stages, up to the next cache.
             is_shuffled: Whether a full shuffle follows these stages.
@@ -108,7 +108,7 @@ class _Planning(Requests):
             chain = [*chain[: chain_specs.first_empty_stage + 1], *reporting]
         self._shared = shared
         self.num_ready = 2
-        chain, chain_specs = defer_reads(*shuffled_before(chain, chain_specs), is_covered)
+        chain, chain_specs = defer_reads(*shuffled_before(chain, chain_specs), has_error_skipper)
         self.chain = chain
         # Where the files and contents of these stages start in the shared lists.
         self._first_files = len(shared.files), len(shared.contents)
@@ -122,7 +122,7 @@ class _Planning(Requests):
         self.turn = (0, 1)
         skippers = [n for n, step in enumerate(steps(chain), 1) if step.judges_errors]
         # Errors in stages before this index are skipped.
-        self._covered = len(chain) if is_covered else max(skippers, default=0)
+        self._skipper_index = len(chain) if has_error_skipper else max(skippers, default=0)
         self._num_cached = len(chain) if is_cached else num_cached(chain)
         self._depth = depth
         self.is_shuffled = is_shuffled_whole(chain, is_shuffled)
@@ -149,7 +149,7 @@ class _Planning(Requests):
     def _add(self, step: Step) -> None:
         self.number = self._count(step)
         self._is_fused = self._is_grouped = False
-        if self.is_covered and (step.counts_examples or step.groups_evenly):
+        if self.has_error_skipper and (step.counts_examples or step.groups_evenly):
             # The step counts examples that were not skipped, so errors must be known before it.
             self.finish_waiting()
         plan = self.plan
@@ -162,7 +162,7 @@ class _Planning(Requests):
 
     def part_plans(self) -> list[engine.Plan]:
         """Returns the plans of the parts that the source combines."""
-        behind = self._covered > 0, self._num_cached > 0, self.depth() + 1, self.is_shuffled
+        behind = self._skipper_index > 0, self._num_cached > 0, self.depth() + 1, self.is_shuffled
         return [
             _Planning(part, chain_specs, self._shared, *behind).finished_plan()
             for part, chain_specs in zip(self.chain[0].parts, self._chain_specs.parts, strict=True)

@@ -40,9 +40,9 @@ class Requests(FunctionPlanning):
         """Records the files that the source reads, in order."""
         self._shared.files.append(paths)
 
-    def add_sightings(self, sightings: engine.Sightings) -> None:
+    def add_seen_components(self, seen_components: engine.SeenComponents) -> None:
         """Adds a record of which optional components occur."""
-        self._shared.sightings.append(sightings)
+        self._shared.seen_components.append(seen_components)
 
     def measure(self, **facts: Any) -> None:
         """Updates the source's entry in the statistics; see `MeteredStage`."""
@@ -66,9 +66,9 @@ class Requests(FunctionPlanning):
         return self._shared.indexes
 
     @property
-    def is_covered(self) -> bool:
+    def has_error_skipper(self) -> bool:
         """Whether a later stage skips examples that this step fails on."""
-        return self.index < self._covered
+        return self.index < self._skipper_index
 
     @property
     def is_learning(self) -> bool:
@@ -83,11 +83,11 @@ class Requests(FunctionPlanning):
         behind = steps(self.chain)[self.index :]
         return 0 if any(step.effect is Effect.KEEPS for step in behind) else self._depth
 
-    def sightings(self, where: str) -> engine.Sightings:
+    def seen_components(self, where: str) -> engine.SeenComponents:
         """Returns a record of which optional components have occurred so far."""
-        sightings = engine.Sightings(where)
-        self.add_sightings(sightings)
-        return sightings
+        seen_components = engine.SeenComponents(where)
+        self.add_seen_components(seen_components)
+        return seen_components
 
     def skipping(self) -> tuple[Any, ...] | None:
         """Returns what the counts of skipped examples depend on; None if nothing is skipped.
@@ -123,7 +123,7 @@ class Requests(FunctionPlanning):
             return self.plan
         # All threads read its records one by one.
         self.measure(num_parallel=None)
-        if self.is_covered or not has_deferred_reads(self.chain, self.index):
+        if self.has_error_skipper or not has_deferred_reads(self.chain, self.index):
             return self.plan.shuffle_all(index, self.indexes, seed)
         plan, fetch = self.plan.shuffle_numbers(index, self.indexes, seed)
         self._waiting.insert(0, fetch.metered(self._source_number))

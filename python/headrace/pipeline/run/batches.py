@@ -210,7 +210,7 @@ class Batches(Reports):
             if counted.stage.judges_errors
         }
         self._functions = _functions(planned.python_workers, resumed)
-        self._absent = MissingComponents(planned.sightings)
+        self._absent = MissingComponents(planned.seen_components)
         self._report = Report(judged, list(map(StageReadings.name_of, stages)))
         if resumed is not None:
             self._report.restore(resumed.skipped)

@@ -24,26 +24,26 @@ _WORDS: Final[Mapping[str, tuple[str, str, str]]] = {
 class MissingComponents:
     """Warns once about optional components that no record had."""
 
-    def __init__(self, sightings: Iterable[engine.Sightings]) -> None:
-        """`sightings` has one entry for each stage with such components."""
-        self._sightings = list(sightings)
+    def __init__(self, seen_components: Iterable[engine.SeenComponents]) -> None:
+        """`seen_components` has one entry for each stage with such components."""
+        self._seen_components = list(seen_components)
 
     def look(self, is_over: bool = False) -> None:
         """Warns if enough records have been read, or if the data has ended."""
-        if not self._sightings:
+        if not self._seen_components:
             return
         waiting = []
-        for sightings in self._sightings:
-            if sightings.is_done:
+        for seen_components in self._seen_components:
+            if seen_components.is_done:
                 continue
-            unseen = sightings.unseen()
+            unseen = seen_components.unseen()
             if unseen is None or (
-                unseen.num_records < _LEAST_RECORDS[sightings.stage] and not is_over
+                unseen.num_records < _LEAST_RECORDS[seen_components.stage] and not is_over
             ):
-                waiting.append(sightings)
+                waiting.append(seen_components)
             else:
-                _warn(sightings.stage, unseen)
-        self._sightings = waiting
+                _warn(seen_components.stage, unseen)
+        self._seen_components = waiting
 
 
 def _warn(stage: str, unseen: engine.UnseenComponents) -> None:

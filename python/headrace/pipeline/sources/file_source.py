@@ -27,7 +27,7 @@ class SourcePlan(NamedTuple):
         num_parallel: The maximum number of parallel reads; None for the number of threads.
         is_python: Whether a Python function does the reading.
         left_out: The number of tokens that don't fill a window.
-        sightings: Tracks which optional components occur.
+        seen_components: Tracks which optional components occur.
         part: The name under which the work of `stages` is measured.
     """
 
@@ -37,7 +37,7 @@ class SourcePlan(NamedTuple):
     num_parallel: int | None = None
     is_python: bool = False
     left_out: int = 0
-    sightings: engine.Sightings | None = None
+    seen_components: engine.SeenComponents | None = None
     part: str = "fields"
 
 
@@ -98,8 +98,8 @@ class FileSource(Source, is_base=True):
             reads_files=not planned.is_python,
             left_out=planned.left_out,
         )
-        if planned.sightings is not None:
-            planning.add_sightings(planned.sightings)
+        if planned.seen_components is not None:
+            planning.add_seen_components(planned.seen_components)
         # Reading waits for storage and parsing doesn't, so parsing is measured separately.
         for stage in planned.stages:
             planning.later(stage, planned.part)

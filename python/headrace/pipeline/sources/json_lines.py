@@ -100,13 +100,13 @@ class JsonLines(InferredSource):
         typed = self.dtypes if self.columns is None else self.columns
         components = components_of(self.name, specs, typed, self.defaults)
         components = list(map(_filled, components))
-        sightings = engine.Sightings(self.name)
-        fields = engine.json_fields(list(map(native, components)), sightings, self.is_array)
+        seen_components = engine.SeenComponents(self.name)
+        fields = engine.json_fields(list(map(native, components)), seen_components, self.is_array)
         paths = find_files(self.name, self.paths)
         records = engine.json_records(paths, self.compression or "", self.is_array)
         # Inferred keys do occur, and the user did not name them.
-        missing = None if self.columns is None else sightings
-        return SourcePlan(records, paths, [fields], len(paths), sightings=missing)
+        missing = None if self.columns is None else seen_components
+        return SourcePlan(records, paths, [fields], len(paths), seen_components=missing)
 
 
 def json_lines(

@@ -64,7 +64,7 @@ class Parse(Step):
 
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
-        seen = planning.sightings("parse") if self._lists else engine.Sightings("parse")
+        seen = planning.seen_components("parse") if self._lists else engine.SeenComponents("parse")
         attrs = {
             "sparse_keys": [name for name, _ in self._lists],
             "sparse_types": [_type_attr(feature) for _, feature in self._lists],

@@ -35,7 +35,7 @@ class SourcePlanning(Protocol):
     def add_files(self, paths: Sequence[bytes]) -> None:
         """Records the files that the source reads, in order."""
 
-    def add_sightings(self, sightings: engine.Sightings) -> None:
+    def add_seen_components(self, seen_components: engine.SeenComponents) -> None:
         """Adds a record of which optional components occur."""
 
     def measure(self, **facts: Any) -> None:

@@ -369,7 +369,7 @@ class Planning(Protocol):
     def depth(self) -> int:
         """Returns how many levels of combined pipelines enclose the step, up to the next cache."""
 
-    def sightings(self, where: str) -> engine.Sightings:
+    def seen_components(self, where: str) -> engine.SeenComponents:
         """Returns a record of which optional components have occurred so far."""
 
     def skipping(self) -> tuple[Any, ...] | None:

@@ -106,7 +106,7 @@ class Feed:
         return job is not None and not self._has_ended() and not self._is_full(job)
 
     def _is_full(self, job: engine.Job) -> bool:
-        return len(self._rows) >= _BLOCK_ROWS or self._num_bytes >= job.wanted_bytes
+        return len(self._rows) >= _BLOCK_ROWS or self._num_bytes >= job.target_bytes
 
 
 class IterableFunction:
@@ -149,7 +149,7 @@ class IterableFunction:
                 result.doing = "starting its worker processes"
             examples = self._examples(job)
             result.doing = Result.doing
-            examples.expect(self._output_specs, job.wanted_bytes)
+            examples.expect(self._output_specs, job.target_bytes)
             while True:
                 state, words = examples.state(), examples.words()
                 example = next(examples, _END)
