@@ -57,7 +57,7 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other: "DimensionLike") -> bool:
-        """Returns whether both can be the same dimension: equal, or one of them unknown."""
+        """Returns whether the dimensions are compatible: equal, or at least one unknown."""
         other = as_dimension(other)
         return self._value is None or other._value is None or self._value == other._value
 

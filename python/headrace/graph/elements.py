@@ -94,7 +94,8 @@ class GraphElements:
 
         Raises:
             TypeError: If it stands for neither.
-            ValueError: If it belongs to another graph, or a name is not of an allowed kind.
+            ValueError: If it belongs to another graph, or the name refers to a tensor or operation
+                that is not allowed.
             KeyError: If the graph contains nothing with this name.
         """
         if not (allow_tensor or allow_operation):

@@ -43,8 +43,8 @@ def serve(
     must be accessible from all readers.
 
     Args:
-        pipe: A pipeline with `batch`. Any missing seed was drawn when the pipeline was created, so
-            all readers use the same one.
+        pipe: A pipeline that has a `batch` stage. Any missing seed was drawn when the pipeline was
+            created, so all readers use the same one.
         num_readers: The number of readers, at least 1.
         cpus_per_reader: The number of CPUs that Ray reserves for each reader. If it is at least 1,
             the engine uses that many threads, unless the pipeline sets another number.

@@ -108,7 +108,8 @@ class Reader:
         """Waits for a batch and returns it.
 
         Raises:
-            Exception: An exception that the pipeline raises at or before the batch.
+            Exception: If the pipeline failed at or before this batch; its exception is raised
+                again.
         """
         begin = time.monotonic()
         self._begin = self._begin or begin

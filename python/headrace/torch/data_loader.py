@@ -183,8 +183,8 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
                 changes nothing.
 
         Raises:
-            ValueError: If it is not such a result. If it belongs to another loader, the next
-                iteration raises the error.
+            ValueError: If `state_dict` did not come from `DataLoader.state_dict()`. If it belongs
+                to another loader, the next iteration raises the error.
         """
         self._iterator = None
         if not state_dict and isinstance(state_dict, Mapping):

@@ -276,7 +276,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
             raise error from error.__cause__
 
     def _slowest(self) -> int:
-        """Returns the worker that makes the oldest batch."""
+        """Returns the worker responsible for the oldest pending batch."""
         return min((tasks[0].number, worker) for worker, tasks in enumerate(self._tasks) if tasks)[
             1
         ]

@@ -138,8 +138,8 @@ class TorchLoader:
 
         Training loops call it before each epoch. After `load_state_dict`, a number below the epoch
         of the state does not change the position. The loader resumes from the state, and later
-        numbers are counted from its epoch. A number above the epoch of the state starts that epoch
-        from the beginning.
+        numbers are counted from its epoch. A later epoch number starts the requested epoch from its
+        beginning.
 
         Args:
             epoch: The epoch number, from 0.

@@ -516,8 +516,8 @@ class Batches(Reports):
         """Returns the counters and gauges of this iteration by name.
 
         Counters count what your loop received from this iteration. After a resume, they start at 0.
-        A metric with a label is a dict by label, for example by stage. The names are stable, and
-        `headrace.metrics.export` uses the same ones for Prometheus and OpenTelemetry.
+        A labelled metric is a dict keyed by its label, for example the stage name. The names are
+        stable, and `headrace.metrics.export` uses the same ones for Prometheus and OpenTelemetry.
 
         | name | meaning |
         |---|---|

@@ -97,7 +97,7 @@ def _fill(
         number: The number of the shard.
         to: The shard, and the number of examples before it.
         first: The first example of the shard.
-        examples: The examples after it.
+        examples: The remaining examples.
 
     Returns:
         The number of examples in the shard.

@@ -126,7 +126,8 @@ def get_variable(
     `caching_device`, `use_resource`, `synchronization` and `aggregation` have no effect.
 
     Raises:
-        ValueError: If there is a `partitioner` or `custom_getter`. See also `ops.get_variable`.
+        ValueError: If `partitioner` or `custom_getter` is set, because neither is supported. See
+            also `ops.get_variable`.
     """
     _check_supported("tf.get_variable", partitioner=partitioner, custom_getter=custom_getter)
     variable = ops.get_variable(

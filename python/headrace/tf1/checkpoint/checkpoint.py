@@ -35,8 +35,9 @@ def save(session: Session, path: _Path) -> None:
         path: The path of the file.
 
     Raises:
-        FailedPreconditionError: If a stop has cancelled a queue, a thread waits in one, a runner
-            cannot pause, or a reader reads a pipe. The message names it. The old file is kept.
+        FailedPreconditionError: If a stop request cancelled a queue, a thread is waiting on a
+            queue, a runner cannot be paused, or a reader is reading from a pipe. The message names
+            it. The old file is kept.
         NotFoundError: If the directory does not exist, or a reader is in a file that was deleted.
         RuntimeError: If the session is closed.
         TypeError: If `session` is not a session.

@@ -168,7 +168,7 @@ class _Import:
         return _node_name(text) in self._positions
 
     def _sorted(self) -> list[NodeDef]:
-        """Returns the nodes in their order, except that each comes after its inputs."""
+        """Returns the nodes in topological order, otherwise keeping their order."""
         missing = [self._needed(node) for node in self._messages]
         readers: list[list[int]] = [[] for _ in self._messages]
         for position, needed in enumerate(missing):

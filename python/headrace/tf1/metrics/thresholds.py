@@ -160,7 +160,8 @@ def sensitivity_at_specificity(
     Args:
         labels: The labels of a batch, which are converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
-        specificity: The fraction of false labels that are predicted, from 0 to 1.
+        specificity: The target specificity: the fraction of negative labels that are predicted
+            negative, from 0 to 1.
         weights: The weight of each element: a scalar, or a tensor that is broadcast. Defaults to 1.
         num_thresholds: The number of thresholds to use.
         metrics_collections: The collections that the value is added to.

@@ -50,7 +50,7 @@ class Scaffold:
         summary_op: The summaries to write. By default, all summaries are merged.
         saver: Saves and restores checkpoints. Defaults to the saver in the collection
             `GraphKeys.SAVERS`, or a new saver.
-        copy_from_scaffold: A scaffold that provides the parts not given here.
+        copy_from_scaffold: A scaffold to copy any missing parts from.
         local_init_feed_dict: The feeds of `local_init_op`.
 
     Raises:

@@ -482,7 +482,7 @@ class Supervisor:
             close_summary_writer: Whether to close the event file.
 
         Raises:
-            BaseException: The first error of the block or of a thread.
+            BaseException: The first error raised in the block or in a thread.
         """
         sess = None
         try:

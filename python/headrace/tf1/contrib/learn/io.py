@@ -169,7 +169,7 @@ def read_batch_features(
         name: See `read_batch_examples`.
 
     Returns:
-        A batch: the tensors of the features by their names.
+        A batch, as a dict from feature name to tensor.
 
     Raises:
         ValueError: See `read_batch_examples`.
@@ -310,7 +310,7 @@ def queue_parsed_features(
     num_enqueue_threads: int = 2,
     name: str | None = None,
 ) -> tuple[Tensor | None, dict[str, Any]]:
-    """Puts features into a queue that a runner fills, so that they are parsed ahead.
+    """Prefetches parsed features through a queue that a queue runner fills.
 
     Args:
         parsed_features: Tensors and sparse tensors by their names, as from `tf.parse_example`.

@@ -57,7 +57,7 @@ class StrongHashSpec(HasherSpec):
         key: The two integers.
 
     Raises:
-        ValueError: If there are not two integers.
+        ValueError: If `key` is not exactly two integers.
     """
 
     __slots__ = ()
@@ -154,7 +154,7 @@ class IdTableWithHashBuckets:
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds operations that count the entries and buckets, a scalar int64.
+        """Adds operations that count the entries and buckets. The result is a scalar int64.
 
         Args:
             name: Name of the scope.

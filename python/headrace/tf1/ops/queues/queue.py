@@ -120,7 +120,7 @@ class QueueBase:
 
     @property
     def dtypes(self) -> list[Any]:
-        """The types of the components as passed by the caller, in a new list."""
+        """A new list of the component types, as the caller passed them."""
         return list(self._dtypes)
 
     @property

@@ -115,8 +115,8 @@ class StagingArea:
 
         Raises:
             ResourceExhaustedError: When run, if the element has more bytes than `memory_limit`.
-            ValueError: If a tensor has another type or shape, or there are too many. Or if there is
-                a dict but the area has no names, or vice versa.
+            ValueError: If a tensor has the wrong type or shape, or if there are too many tensors.
+                Or if there is a dict but the area has no names, or vice versa.
         """
         listed = values if isinstance(values, (list, tuple, Mapping)) else [values]
         scope_values = list(listed.values() if isinstance(listed, Mapping) else listed)

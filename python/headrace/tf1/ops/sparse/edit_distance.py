@@ -31,7 +31,7 @@ def edit_distance(
 
     Args:
         hypothesis: Sequences along the last axis.
-        truth: The same number of sequences, of the same type.
+        truth: The reference sequences. They must match `hypothesis` in number and type.
         normalize: Whether to divide by the length of the true sequence. If it is empty, the result
             is infinite, or 0 if both are empty.
         name: Name of the operation.

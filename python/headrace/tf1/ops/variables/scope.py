@@ -37,7 +37,7 @@ class VariableScope:
         reuse: True: variables must already exist. False: they must not exist. `AUTO_REUSE`: both
             are allowed.
         name: The prefix of the names of variables.
-        initializer: Creates initial values, unless a call passes another initializer.
+        initializer: The default initializer. A call can override it.
         regularizer: Creates losses of variables, unless a call passes another regularizer.
         name_scope: The name scope of the operations in the block that created this scope.
         dtype: The type of variables, unless a call passes another one.

@@ -399,7 +399,7 @@ def _parts(slices: Any) -> tuple[TensorLike, TensorLike]:
 def restored_variable(
     ref: Tensor, initializer: Operation, snapshot: Tensor, initial_value: Tensor, trainable: bool
 ) -> Variable:
-    """Returns the variable that operations of a graph represent, and adds nothing to it.
+    """Wraps existing graph operations in a variable, without adding operations.
 
     Args:
         ref: The tensor that represents it.
