@@ -287,7 +287,8 @@ def test_dead_worker_is_an_error_with_record_and_signal(function, words):
 def test_ended_worker_lends_no_place():
     [worker] = start_workers(1)
     worker.kill()
-    assert worker.close() == -signal.SIGKILL
+    with pytest.raises(WorkerEnded, match=str(-signal.SIGKILL)):
+        worker.answer()
     with pytest.raises(WorkerEnded):
         worker.take_place()
 
