@@ -200,6 +200,7 @@ def _hang(seed: int, number: int, counts: Counter[str], failures: list[str]) -> 
 
 
 def _close(batches: Any, hangs: threading.Event, what: str, failures: list[str]) -> None:
+    batches.statistics()  # Starts the threads of an iterable too.
     hangs.wait()
     batches.close()
     if next(batches, None) is not None:
@@ -224,6 +225,7 @@ def _interrupt(batches: Any, hangs: threading.Event, what: str, failures: list[s
 
 
 def _forget(batches: Any, hangs: threading.Event, what: str, failures: list[str]) -> None:
+    batches.statistics()
     hangs.wait()
     del batches
 
