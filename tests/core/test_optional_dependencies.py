@@ -30,7 +30,7 @@ def test_library_works_without_the_packages_of_its_commands():
         "import importlib, pkgutil, headrace\n"
         "names = [m.name for m in pkgutil.walk_packages(headrace.__path__, 'headrace.',"
         " onerror=lambda name: None)]\n"
-        "extras = ('headrace.cli', 'headrace.demo', 'headrace.ray')\n"
+        "extras = ('headrace.cli', 'headrace.demo', 'headrace.ray', 'headrace.torch')\n"
         "names = [n for n in names if not n.startswith(extras)]\n"
         "for name in names:\n"
         "    importlib.import_module(name)\n"

@@ -437,7 +437,7 @@ class TestBudgets:
         assert (len(inputs), len(skipped)) == (100, 1)
         assert error.skipped == tuple(skipped)
         assert str(error).startswith(
-            "skip_errors: 1 of 101 examples was skipped, and the budget is 0.500%: 1 by "
+            "skip_errors: 1 of 101 examples was skipped, but the budget is 0.500%: 1 by "
         )
         assert len(list(pipeline.skip_errors(0.005).take(100))) == 100
 

@@ -91,7 +91,7 @@ def test_non_utf_8_file_names_are_an_error(tmp_path):
     assert len(list(hr.text_lines(tmp_path))) == 3
     lines = hr.text_lines(tmp_path).with_origin()
     with pytest.raises(
-        errors.InvalidArgumentError, match="with_origin: the name of the file is not"
+        errors.InvalidArgumentError, match="with_origin: the file name is not UTF-8"
     ):
         list(lines)
     texts, [skipped] = run(lines.skip_errors(1), "file")

@@ -68,6 +68,6 @@ mod tests {
     #[test]
     fn number_of_inputs_is_checked() {
         let error = expect_inputs::<2>(&Tensors::new()).unwrap_err();
-        assert_eq!(format!("{error:?}"), "Internal: got got 0 inputs, expected 2");
+        assert_eq!(format!("{error:?}"), "Internal: got 0 inputs, expected 2");
     }
 }

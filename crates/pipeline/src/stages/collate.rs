@@ -484,7 +484,7 @@ mod tests {
         }
         let mixed = rows(Column::Each([vector(&[1]), Tensor::scalar(2.5_f32)].into()));
         let error = collate(None, true).apply(mixed).unwrap_err();
-        assert_eq!(error.message(), "component 'x': one example has int32, another float, expected one type");
+        assert_eq!(error.message(), "component 'x': one example has int32, another float, expected the same type");
     }
 
     #[test]

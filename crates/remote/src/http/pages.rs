@@ -102,7 +102,7 @@ mod tests {
         assert!(check(1001, 0).unwrap_err().0.contains("continues after 1000 pages (0 bytes)"));
         assert!(check(5000, 5000 * 200_000).is_ok());
         assert!(check(10, MOST_BYTES).is_ok());
-        assert!(check(10, MOST_BYTES + 1).unwrap_err().0.contains("more than 2 GiB"));
+        assert!(check(10, MOST_BYTES + 1).unwrap_err().0.contains("is larger than 2 GiB"));
     }
 
     #[test]

@@ -267,8 +267,8 @@ mod tests {
     #[test]
     fn sounds_that_are_too_short_are_errors() {
         let text = error_text(&kernel(true), &[samples(vec![0.0; 128])]);
-        assert!(text.contains("there are 128 samples, expected more than half of n_fft (128)"), "{text}");
+        assert!(text.contains("got 128 samples, expected more than half of n_fft (128)"), "{text}");
         let text = error_text(&kernel(false), &[samples(vec![0.0; 255])]);
-        assert!(text.contains("there are 255 samples, expected at least n_fft (256)"), "{text}");
+        assert!(text.contains("got 255 samples, expected at least n_fft (256)"), "{text}");
     }
 }

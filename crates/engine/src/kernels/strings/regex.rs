@@ -202,7 +202,7 @@ mod tests {
         let expected = Tensor::from_bytes(DType::Bool, Shape::new(&[2]), vec![1, 0].into()).unwrap();
         assert_eq!(run_one(&kernel, &[vector(&["bb", "ab"])]).unwrap(), expected);
         let error = StaticRegexFullMatch::from_attrs(&attrs([("pattern", string("("))])).map(drop).unwrap_err();
-        assert!(error.message().starts_with("Invalid pattern: (, error: missing ): (. Write it"), "{error:?}");
+        assert!(error.message().starts_with("Invalid pattern: (, error: missing ): (. Use RE2"), "{error:?}");
     }
 
     #[test]

@@ -201,7 +201,7 @@ mod tests {
     fn records_with_a_wrong_number_of_fields_are_rejected() {
         for record in ["x,1,y", "x,1,y,2,", "x,1,y,2,3"] {
             let error = parsed(&[record], None).unwrap_err();
-            assert!(error.message().starts_with("f: line 7: there are "), "{error}");
+            assert!(error.message().starts_with("f: line 7: got "), "{error}");
         }
     }
 }

@@ -369,7 +369,7 @@ mod tests {
         let strings = [Tensor::string("a"), Tensor::string("b")];
         assert_eq!(error_text(&Binary::Add, &strings), "Unimplemented: Add of string is not supported");
         let mixed = [Tensor::scalar(1_i32), Tensor::scalar(1.0_f32)];
-        assert_eq!(error_text(&Binary::Mul, &mixed), "Internal: Mul of int32 and float, expected one type");
+        assert_eq!(error_text(&Binary::Mul, &mixed), "Internal: Mul of int32 and float, expected the same type");
         let integers = [Tensor::scalar(1_i32), Tensor::scalar(1_i32)];
         assert_eq!(error_text(&Binary::RealDiv, &integers), "Unimplemented: RealDiv of int32 is not supported");
     }
