@@ -126,7 +126,7 @@ impl Executor {
             is_changed: false,
             tasks: Tasks::new(num_python_workers),
             workers: Vec::new(),
-            num_taken: vec![0; num_python_workers],
+            num_taken: std::iter::repeat_n(0, num_python_workers).collect(),
             num_running: 0,
             num_idle: 0,
             num_called: 0,

@@ -92,7 +92,11 @@ def test_empty_files_have_no_rows(written):
             r"0.parquet: row 1, in row group 0: .* 'a' has a null",
         ),
         ([{"a": [[1], None]}], None, "row 1, .* the column 'a' has a null"),
-        ([{"a": [{"b": b"x"}]}], None, "the column 'a' is struct<b: binary>, which contains binary"),
+        (
+            [{"a": [{"b": b"x"}]}],
+            None,
+            "the column 'a' is struct<b: binary>, which contains binary",
+        ),
         ([{"a": [1]}], ["b"], "there is no column 'b', expected one of 'a'"),
         (
             [{"a": [1]}, {"a": ["x"]}],
