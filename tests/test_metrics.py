@@ -2,6 +2,8 @@
 
 import gc
 import http.server
+import os
+import signal
 import threading
 import urllib.request
 from collections import Counter
@@ -14,6 +16,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from prometheus_client.parser import text_string_to_metric_families
 
 import headrace as hr
+from headrace.pipeline.run import metrics
 from headrace.pipeline.run.metrics import METRICS, process_metrics
 
 
@@ -143,6 +146,36 @@ def test_sums_never_fall_while_iterations_come_and_go():
     is_over.set()
     for thread in threads:
         thread.join()
+
+
+def test_forked_process_begins_with_nothing():
+    is_held, may_release = threading.Event(), threading.Event()
+
+    def hold_the_lock():
+        with metrics._process._lock:
+            is_held.set()
+            may_release.wait()
+
+    inherited = iter(hr.arrays({"x": range(100)}).batch(10))
+    take(inherited, 2)
+    holder = threading.Thread(target=hold_the_lock)
+    holder.start()
+    is_held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # A hang ends the process.
+        before = process_metrics()["headrace_batches_total"]
+        list(hr.arrays({"x": range(30)}).batch(10))
+        del inherited
+        gc.collect()
+        after = process_metrics()["headrace_batches_total"]
+        os._exit(10 * int(before) + int(after))
+    may_release.set()
+    holder.join()
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 3
+    assert inherited.metrics()["headrace_batches_total"] == 2
+    inherited.close()
 
 
 # Export

@@ -1,5 +1,6 @@
 """Counters and gauges of iterations, with stable names."""
 
+import os
 import threading
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -69,6 +70,7 @@ class Meter:
         self._parts: tuple[str, ...] = ()
         self._execution: engine.Execution | None = None
         self._final: Metrics | None = None
+        self._owner: Final = os.getpid()
         if is_counted:
             _process.add(self)
 
@@ -90,6 +92,8 @@ class Meter:
 
     def read(self) -> Metrics:
         """Returns the current values of all metrics."""
+        # Read first, because `finish` sets the final values before it drops the execution.
+        execution = self._execution
         if self._final is not None:
             return self._final
         values: Metrics = dict.fromkeys(METRICS, 0)
@@ -97,7 +101,6 @@ class Meter:
         values["headrace_batches_total"] = self.batches
         values["headrace_skipped_total"] = self.skipped
         values["headrace_iterations"] = int(self.is_open)
-        execution = self._execution
         if execution is None:
             return values
         readings = execution.readings()
@@ -115,7 +118,9 @@ class Meter:
         return values
 
     def finish(self) -> None:
-        """Stores the current values and drops the execution."""
+        """Stores the current values and drops the execution; does nothing in a forked process."""
+        if self._owner != os.getpid():
+            return  # A thread of the parent process may have held the execution's lock.
         self.is_open = False
         self._final = self.read()
         self._execution = None
@@ -130,6 +135,10 @@ class _Process:
         self._lock = threading.RLock()
         self._meters: list[Meter] = []
         self._finished: Counter[tuple[str, str]] = Counter()
+
+    def forget(self) -> None:
+        """Begins with nothing in a forked process, where no thread can release the lock."""
+        self.__init__()  # type: ignore[misc]
 
     def add(self, meter: Meter) -> None:
         with self._lock:
@@ -161,6 +170,8 @@ class _Process:
 
 
 _process: Final = _Process()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_process.forget)
 
 
 def process_metrics() -> Metrics:
