@@ -43,7 +43,7 @@ impl Array {
 }
 
 impl Arrays {
-    /// Fails unless all arrays have the same number of rows.
+    /// Fails if the arrays have different numbers of rows.
     pub fn new(arrays: Vec<Array>) -> Result<Self> {
         let len = arrays.first().map_or(0, Array::len);
         match arrays.iter().find(|array| array.len() != len) {

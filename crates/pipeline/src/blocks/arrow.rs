@@ -10,16 +10,16 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// Strings: row `i` is `data[offsets[i]..offsets[i + 1]]`.
+/// Strings in Arrow's layout: row `i` is `data[offsets[i]..offsets[i + 1]]`.
 pub struct Strings {
-    /// A vector of int64, one longer than the number of rows.
+    /// An int64 vector with one entry more than there are rows.
     pub offsets: Tensor,
-    /// A vector of uint8.
+    /// A uint8 vector.
     pub data: Tensor,
 }
 
 impl Strings {
-    /// The strings of a column; `None` unless it has one string in each row.
+    /// Returns the strings of a column, or `None` if its rows are not single strings.
     pub fn of(column: &Column) -> Result<Option<Self>> {
         let is_string = |tensor: &Tensor| tensor.dtype() == DType::String && tensor.shape().is_empty();
         match column {
@@ -34,8 +34,7 @@ impl Strings {
         }
     }
 
-    /// The strings of a text. They are not copied if they are contiguous, as the strings of a batch
-    /// do.
+    /// Converts a text. Contiguous strings, such as those of a batch, are not copied.
     fn of_text(text: &Text) -> Result<Self> {
         match text.joined() {
             Some(data) => Self::new(text.rows().map(<[u8]>::len), text.len(), data),

@@ -1,4 +1,4 @@
-//! Returns the batches of a block one after the other, where each row is a batch.
+//! ! Splits a block whose rows are batches into single batches.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::Column;
@@ -6,20 +6,20 @@ use crate::budget::Charge;
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
-/// A block whose rows are batches, taken from the front.
+/// A block whose rows are batches, which are taken one by one.
 ///
-/// The number of batches in a block depends on the stages before, on threads and on memory.
+/// The number of batches in a block depends on the previous stages, on threads and on memory.
 #[derive(Default)]
 pub struct Batches {
     columns: Vec<Column>,
     num_rows: usize,
     next: usize,
-    /// The charge of the block, kept until another block replaces it.
+    /// The memory charge of the block. It is kept until another block takes its place.
     _charge: Option<Charge>,
 }
 
 impl Batches {
-    /// The rows of a block.
+    /// Wraps a block whose rows are batches.
     pub fn of(block: Arc<Block>) -> Self {
         let num_rows = block.num_rows();
         let (columns, charge) = match Arc::try_unwrap(block) {
@@ -29,12 +29,13 @@ impl Batches {
         Self { columns, num_rows, next: 0, _charge: charge }
     }
 
-    /// The number of batches taken.
+    /// The number of batches taken so far.
     pub fn num_taken(&self) -> usize {
         self.next
     }
 
-    /// The components of the next batch. They have no other holder if the block had only one.
+    /// Takes the components of the next batch. If nobody else held the block, nobody else holds the
+    /// components.
     pub fn take(&mut self) -> Option<Result<Vec<Column>>> {
         let row = self.next;
         if row == self.num_rows {

@@ -8,21 +8,21 @@ use crate::budget::Charge;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
-/// Some examples, in columns.
+/// A group of examples, stored in columns.
 #[derive(Debug)]
 pub struct Block {
-    /// The components, in the order of the description.
+    /// The components, in the same order as in the description.
     pub columns: Vec<Column>,
     num_rows: usize,
-    /// True if several columns are in rows together.
+    /// True if several columns are stored together, row by row.
     is_packed: bool,
     provenance: Provenance,
-    /// The charge of the block, besides its buffers, which carry their own charges.
+    /// The memory charge of the block itself. Its buffers have charges of their own.
     _charge: Option<Charge>,
 }
 
 impl Block {
-    /// A block of `num_rows` rows. Each of the columns must have as many.
+    /// Creates a block. Each column must have `num_rows` rows.
     pub fn new(columns: Vec<Column>, num_rows: usize, provenance: Provenance) -> Result<Self> {
         if let Some(column) = columns.iter().find(|column| column.len() != num_rows) {
             return Err(Error::internal(format!("a column of {} rows in a block of {num_rows}", column.len())));
@@ -31,13 +31,13 @@ impl Block {
         Ok(Self { columns, num_rows, is_packed, provenance, _charge: None })
     }
 
-    /// The block, charged for as long as it lives.
+    /// Attaches a memory charge to the block.
     pub fn charged(mut self, charge: Charge) -> Self {
         self._charge = Some(charge);
         self
     }
 
-    /// The components, and the charge of the block besides its buffers.
+    /// Splits the block into its components and its own memory charge.
     pub fn into_columns(self) -> (Vec<Column>, Option<Charge>) {
         (self.columns, self._charge)
     }
@@ -47,7 +47,8 @@ impl Block {
         self.num_rows
     }
 
-    /// True if several columns are in rows together: such columns are only gathered.
+    /// Returns true if several columns are stored together, row by row. Such columns can only be
+    /// gathered.
     pub fn is_packed(&self) -> bool {
         self.is_packed
     }
@@ -57,7 +58,7 @@ impl Block {
         self.columns.iter().map(Column::num_bytes).sum()
     }
 
-    /// The memory that it uses and is charged for.
+    /// The memory that the block uses and is charged for.
     pub fn held_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(Column::held_bytes).sum();
         size_of::<Self>() + size_of_val(&*self.columns) + columns + self.provenance.held_bytes()
@@ -73,24 +74,25 @@ impl Block {
         self.provenance.get(row)
     }
 
-    /// The unique identity of row `row`, if it is known. It keys the random draws for the row.
+    /// The unique identity of row `row`, if known. It seeds the row's random draws.
     pub fn row_id(&self, row: usize) -> Result<Option<RowId>> {
         self.row_provenance(row).map(|row_provenance| row_provenance.row_id()).transpose()
     }
 
-    /// The block with other provenance of its rows.
+    /// Replaces the provenance of the rows.
     pub fn with_provenance(mut self, provenance: Provenance) -> Self {
         self.provenance = provenance;
         self
     }
 
-    /// The block, without references that keep other rows alive for their provenance.
+    /// Drops references that keep other rows alive only for their provenance.
     pub fn settled(mut self) -> Self {
         self.provenance = self.provenance.settled();
         self
     }
 
-    /// A block of the same rows with a single owner. The charge stays with the other one.
+    /// Returns a block of the same rows with a single owner. The memory charge stays with the
+    /// original.
     pub fn share(self: &Arc<Self>) -> Self {
         Self {
             columns: self.columns.clone(),

@@ -1,4 +1,4 @@
-//! Columns, which store one component of many examples without an object for each.
+//! ! Columns, which store one component of many examples without an object per example.
 
 use crate::blocks::packed_rows::Packed;
 pub use crate::blocks::span::Span;
@@ -13,10 +13,10 @@ use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The padded size of each axis of a row, from the first.
+/// The padded size of each axis of a row, starting with the first.
 pub type Axes = SmallVec<[usize; 4]>;
 
-/// Makes axes, from number `first` on, at least as large as others.
+/// Enlarges the axes from number `first` on to at least the sizes in `others`.
 pub fn widen(axes: &mut Axes, first: usize, others: &[usize]) {
     for (index, other) in others.iter().enumerate() {
         match axes.get_mut(first + index) {
@@ -31,35 +31,35 @@ pub fn widen(axes: &mut Axes, first: usize, others: &[usize]) {
 pub enum Column {
     /// Rows of one shape: a tensor whose first dimension counts the rows.
     Dense(Tensor),
-    /// The same, in rows that hold other columns too. Only blocks whose rows are gathered from all over
-    /// them have such columns: gathered columns are dense.
+    /// Like `Dense`, but stored in rows together with other columns. Only blocks whose rows are
+    /// gathered in random order have such columns. Gathering makes them dense again.
     Packed(Packed),
-    /// One string in each row, as a span of a buffer that many rows share.
+    /// One string per row, stored as a span of a shared buffer.
     Text(Text),
-    /// One list in each row: row `i` is `values[ends[i - 1]..ends[i]]`.
+    /// One list per row: row `i` is `values[ends[i - 1]..ends[i]]`.
     Ragged(Ragged),
-    /// One list of lists in each row.
+    /// One list of lists per row.
     Lists(Lists),
-    /// One tensor in each row, of any shape.
+    /// One tensor of any shape per row.
     Each(Arc<[Tensor]>),
-    /// One batch in each row: the rows of the batch are a column of their own.
+    /// One batch per row. The rows of each batch are themselves a column.
     Batches(Arc<[Column]>),
 }
 
-/// Strings that lie in one buffer.
+/// Strings that share one buffer.
 #[derive(Clone, Debug)]
 pub struct Text {
     buffer: Bytes,
     spans: Spans,
-    /// The bytes of all strings.
+    /// The total size of the strings in bytes.
     num_bytes: usize,
 }
 
-/// The places of strings.
+/// The positions of strings in a buffer.
 #[derive(Clone, Debug)]
 enum Spans {
     Each(Arc<[Span]>),
-    /// In rows that hold other columns too.
+    /// Stored in rows together with other columns.
     Packed(Packed),
 }
 
@@ -105,9 +105,9 @@ impl Text {
         Self { buffer, spans: Spans::Each(spans.into()), num_bytes }
     }
 
-    /// Copies of strings, end to end.
+    /// Copies strings into one buffer, end to end.
     pub fn copied<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<Self> {
-        /// Number of strings prefetched before the first is copied.
+        /// How many strings to prefetch before the first one is copied.
         const LOOKED_AHEAD: usize = 64;
         let refused = |refusal: allocate::Refusal| refusal.at("the strings of a batch");
         let strings = allocate::collected(strings.len(), strings).map_err(refused)?;
@@ -124,7 +124,7 @@ impl Text {
         Ok(Self::new(buffer.into(), spans))
     }
 
-    /// The places of the strings, if they may go into packed rows.
+    /// Returns the spans of the strings, if they can be stored in packed rows.
     pub(super) fn packable_spans(&self) -> Option<&[Span]> {
         match &self.spans {
             Spans::Each(spans) if u32::try_from(self.buffer.len()).is_ok() => Some(spans),
@@ -132,26 +132,26 @@ impl Text {
         }
     }
 
-    /// The same strings, whose places are in packed rows.
+    /// Returns the same strings with their spans stored in packed rows.
     pub(super) fn packed(&self, spans: Packed) -> Self {
         Self { buffer: self.buffer.clone(), spans: Spans::Packed(spans), num_bytes: self.num_bytes }
     }
 
-    /// The string at a place.
+    /// The string at a span.
     #[inline]
     pub(super) fn at(&self, span: Span) -> &[u8] {
         &self.buffer[span.range()]
     }
 
-    /// Strings that are contiguous and end at `ends` of `buffer`.
+    /// Strings that lie end to end in `buffer` and end at `ends`.
     pub fn joined_of(buffer: Bytes, ends: &[usize]) -> Self {
         let mut start = 0;
         let span = |end: &usize| Span { start, length: end - std::mem::replace(&mut start, *end) };
         Self::new(buffer, ends.iter().map(span).collect())
     }
 
-    /// The same strings with a separate reference count, so that threads that share a text do not
-    /// contend for it.
+    /// Returns the same strings with their own reference count, so that threads sharing a text
+    /// don't contend for it.
     pub fn counted_apart(&self) -> Self {
         Self { buffer: Bytes::from_owner(self.buffer.clone()), ..self.clone() }
     }
@@ -178,12 +178,12 @@ impl Text {
         self.at(self.spans.get(row))
     }
 
-    /// Row `row` as bytes that keep the buffer alive.
+    /// Returns row `row` as bytes that keep the buffer alive.
     pub fn shared_row(&self, row: usize) -> Bytes {
         self.buffer.slice(self.spans.get(row).range())
     }
 
-    /// `string`, a row of this text, as bytes that keep the buffer alive.
+    /// Turns `string`, a row of this text, into bytes that keep the buffer alive.
     pub fn shared(&self, string: &[u8]) -> Bytes {
         self.buffer.slice_ref(string)
     }
@@ -198,12 +198,12 @@ impl Text {
     }
 }
 
-/// Prefetches scattered strings, so that the processor waits for many of them at the same time.
+/// Prefetches scattered strings, so that the CPU can overlap the cache misses.
 pub fn look_ahead<'a>(strings: impl Iterator<Item = &'a [u8]>) {
     /// Size of a cache line.
     const LINE_BYTES: usize = 64;
-    /// Longer strings are prefetched only up to this length; the processor prefetches the rest by
-    /// itself.
+    /// Longer strings are only prefetched up to this length. The CPU prefetches the rest on its
+    /// own.
     const MAX_BYTES: usize = 1024;
     let look = |sum, string: &[u8]| {
         let lines = string.iter().take(MAX_BYTES).step_by(LINE_BYTES);
@@ -213,7 +213,7 @@ pub fn look_ahead<'a>(strings: impl Iterator<Item = &'a [u8]>) {
 }
 
 impl Ragged {
-    /// Lists that end at `ends` of `values`, a vector.
+    /// Splits the vector `values` into lists that end at `ends`.
     pub fn new(values: Tensor, ends: Vec<usize>) -> Self {
         Self { values, ends: ends.into() }
     }
@@ -270,7 +270,7 @@ impl Column {
         self.len() == 0
     }
 
-    /// The packed rows that hold its values, or the places of its strings.
+    /// The packed rows that store its values or its spans.
     pub(super) fn packed(&self) -> Option<&Packed> {
         match self {
             Self::Packed(packed) => Some(packed),
@@ -292,7 +292,7 @@ impl Column {
         }
     }
 
-    /// The memory that it uses, including the spans of strings and the ends of lists.
+    /// The memory that the column uses, including the spans of strings and the ends of lists.
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Dense(tensor) => held_by(tensor),
@@ -318,7 +318,7 @@ impl Column {
         }
     }
 
-    /// Row `row`, a batch: its rows as a column.
+    /// The rows of the batch in row `row`, as a column.
     pub fn batch(&self, row: usize) -> Result<Self> {
         match self {
             Self::Batches(batches) => Ok(batches[row].clone()),
@@ -326,7 +326,7 @@ impl Column {
         }
     }
 
-    /// As [`Column::batch`], but moves the batch out if it has no other holder. Each row may be
+    /// Like [`Column::batch`], but moves the batch out if nobody else holds it. Each row may be
     /// moved out only once.
     pub fn take_batch(&mut self, row: usize) -> Result<Self> {
         if let Self::Batches(batches) = self
@@ -337,7 +337,7 @@ impl Column {
         self.batch(row)
     }
 
-    /// Row `row`, which is a string.
+    /// Returns row `row`, which must be a string.
     pub fn string(&self, row: usize) -> Result<&[u8]> {
         let none = || Error::internal("a string of a row that has none");
         match self {
@@ -348,7 +348,7 @@ impl Column {
         }
     }
 
-    /// The length of row `row`: its first dimension; for strings their number of bytes.
+    /// The length of row `row`: its first dimension, or the number of bytes of a string.
     pub fn row_length(&self, row: usize) -> usize {
         match self {
             Self::Dense(tensor) => tensor.shape().row().first().copied().unwrap_or(1),
@@ -361,8 +361,7 @@ impl Column {
         }
     }
 
-    /// The size of each axis to which row `row` is padded: its dimensions, or the largest of its
-    /// lists.
+    /// The sizes to which row `row` would be padded: its dimensions, or the longest of its lists.
     pub fn row_axes(&self, row: usize) -> Axes {
         let mut axes: Axes = smallvec![self.row_length(row)];
         match self {
@@ -377,7 +376,7 @@ impl Column {
         axes
     }
 
-    /// All rows as one tensor whose first dimension counts them.
+    /// Stacks all rows into one tensor whose first dimension counts them.
     pub fn to_tensor(&self) -> Result<Tensor> {
         match self {
             Self::Dense(tensor) => Ok(tensor.clone()),
@@ -402,7 +401,8 @@ impl Column {
     }
 }
 
-/// Lists of lists, of any length: row `i` is the lists `ends[i - 1]..ends[i]` of a column of lists.
+/// Nested lists of any length: row `i` consists of the lists `ends[i - 1]..ends[i]` of a column of
+/// lists.
 #[derive(Clone, Debug)]
 pub struct Lists {
     inner: Arc<Column>,
@@ -410,7 +410,8 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Lists that end at `ends` of `inner`, which are [`Column::Ragged`] or [`Column::Lists`].
+    /// Splits `inner` into lists that end at `ends`. `inner` must be [`Column::Ragged`] or
+    /// [`Column::Lists`].
     pub fn new(inner: Column, ends: Vec<usize>) -> Self {
         Self { inner: Arc::new(inner), ends: ends.into() }
     }
@@ -420,7 +421,7 @@ impl Lists {
         &self.inner
     }
 
-    /// The position of the lists of row `row`.
+    /// The range of row `row` within the inner lists.
     pub fn range(&self, row: usize) -> Range<usize> {
         row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]
     }
@@ -441,7 +442,7 @@ impl Lists {
     }
 }
 
-/// The error for nested lists where one tensor is expected.
+/// The error if a row has nested lists but a single tensor is expected.
 #[cold]
 fn not_one_tensor() -> Error {
     Error::invalid_argument(
@@ -450,7 +451,7 @@ fn not_one_tensor() -> Error {
     )
 }
 
-/// The longest list at each depth of some rows, starting with the lists in the rows.
+/// Finds the longest list at each depth among some rows. Depth 0 is the outermost list.
 pub fn longest(column: &Column, rows: impl Iterator<Item = usize>) -> Result<Vec<usize>> {
     match column {
         Column::Ragged(ragged) => Ok(vec![rows.map(|row| ragged.row_length(row)).max().unwrap_or(0)]),
@@ -470,9 +471,9 @@ pub fn longest(column: &Column, rows: impl Iterator<Item = usize>) -> Result<Vec
     }
 }
 
-/// The memory that a tensor uses besides its own size.
+/// The memory that a tensor refers to, without the tensor object itself.
 fn held_by(tensor: &Tensor) -> usize {
-    /// Estimated size of a reference count.
+    /// The estimated memory of a reference count.
     const COUNT_BYTES: usize = 64;
     let strings = if tensor.dtype() == DType::String { tensor.num_elements() * size_of::<Bytes>() } else { 0 };
     tensor.num_bytes() + strings + COUNT_BYTES

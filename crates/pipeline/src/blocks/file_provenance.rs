@@ -1,5 +1,5 @@
-//! The files that rows are read from: how to open them, their pass, and the record numbers in
-//! errors.
+//! ! The files that rows come from: how to open them, the current pass, and record numbers for
+//! error messages.
 
 use crate::blocks::row_id::Pass;
 use headrace_engine::error::Result;
@@ -14,57 +14,57 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// A record that a row was read from: its file and its number.
+/// The file and the record number that a row was read from.
 pub type Origin = (Arc<FileProvenance>, u64);
 
-/// A file that rows were read from, or another source of rows, in one pass over it.
+/// A file, or another source of rows, within one pass over it.
 #[derive(Clone, Debug)]
 pub struct FileProvenance {
-    /// Its path; empty for sources without a name, such as the batches of a pipeline.
+    /// The path; empty if the source has no name, such as the batches of a pipeline.
     pub name: FileName,
-    /// The names and numbers of its records in errors.
+    /// How error messages name and count its records.
     pub numbering: Numbering,
-    /// Its number among the files of the source.
+    /// The number of the file within its source.
     pub number: u64,
-    /// The number of the part of the file that is read, for formats that are read in parts.
+    /// The part of the file that is read, for formats that are read in parts.
     pub part: usize,
-    /// The pass in which it is read.
+    /// The pass that reads it.
     pub pass: Pass,
-    /// True for rows that repeat another rank's rows so that all ranks have the same number.
+    /// True if the rows repeat those of another rank to give all ranks the same number of rows.
     pub is_repeated: bool,
-    /// For a table: the columns of its records. Set by the task that opens it.
+    /// For tables: the columns of each record. The task that opens the file sets it.
     pub layout: OnceLock<Arc<Layout>>,
-    /// Finds the offsets of its records, if they may be needed.
+    /// Finds the offsets of records, for files where they may be needed.
     pub locate: Option<Arc<dyn Locate>>,
-    /// For rows built from several others: the number of those from each part of a mixture.
+    /// For rows built from other rows: the number of rows from each part of a mixture.
     pub parts: Option<Arc<[u64]>>,
-    /// For rows built from several others: the records of those, if they are remembered.
+    /// For rows built from other rows: their records, if the pipeline keeps track of them.
     pub made_of: Option<Arc<[Origin]>>,
-    /// For a remote file: the cache of its parts, if any.
+    /// For remote files: the cache for downloaded parts, if any.
     pub cache: Option<Arc<Cache>>,
-    /// For a remote file: the opening in progress.
+    /// For remote files: the request that is opening the file.
     pub begun: Arc<PendingRequests>,
-    /// The size in bytes of the largest file of the source that was opened; 0 if none was.
+    /// The size in bytes of the largest file of the source opened so far, or 0.
     pub largest_bytes: Arc<AtomicU64>,
-    /// Set if records are counted from a position in the file. Counts the earlier records when
-    /// needed.
+    /// Set if record numbers count from a position within the file. Counts the records before that
+    /// position on request.
     pub before: Option<Arc<dyn Before>>,
 }
 
-/// The number of records before a position in a file.
+/// Counts the records before a position in a file.
 pub trait Before: fmt::Debug + Send + Sync {
-    /// Reads the file up to that position, once.
+    /// Counts the records by reading the file up to the position, once.
     fn num_records(&self) -> Result<u64>;
 
-    /// A number for the position, another one for each position of a file.
+    /// A number that identifies the position within the file.
     fn number(&self) -> u64;
 }
 
-/// The opening of a remote file, or the request of parts of it, if it is in progress.
+/// A request that opens a remote file, and a request for parts of it, while they are in progress.
 #[derive(Default)]
 pub struct PendingRequests(Mutex<Option<OpeningStream>>, Mutex<Option<RequestedParts>>);
 
-/// Parts of an open remote file that have been requested.
+/// Parts of an open remote file that were requested.
 pub struct RequestedParts {
     /// The file.
     pub file: Positioned,
@@ -75,7 +75,7 @@ pub struct RequestedParts {
 }
 
 impl PendingRequests {
-    /// True unless the file is being opened and cannot be read yet.
+    /// Returns false while the file is being opened.
     pub fn is_ready(&self) -> bool {
         self.0.lock().as_mut().is_none_or(|opening| opening.is_ready())
             && self.1.lock().as_mut().is_none_or(|parts| parts.coming.is_ready())
@@ -88,22 +88,22 @@ impl fmt::Debug for PendingRequests {
     }
 }
 
-/// Finds the offsets of records that were read before.
+/// Finds the offsets of records that have been read.
 pub trait Locate: fmt::Debug + Send + Sync {
-    /// The offset of a record with its framing in its uncompressed file. May read the file again;
-    /// `None` if the file has changed.
+    /// Returns a record's offset, including its framing, in the uncompressed file. May read the
+    /// file again. Returns `None` if the file has changed.
     fn offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<u64>;
 
-    /// The offset of a record, or of one before it, without reading the file.
+    /// Returns the offset of a record, or of an earlier record, without reading the file.
     fn known_offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset>;
 }
 
-/// The offset of a record, if it is known without reading the file.
+/// What is known about the offset of a record without reading the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownOffset {
     /// The offset of the record itself.
     At(u64),
-    /// The first record of a block, at or before the requested one.
+    /// The first record of a block, which is the requested record or an earlier one.
     From {
         /// Its number.
         record: u64,
@@ -112,20 +112,19 @@ pub enum KnownOffset {
     },
 }
 
-/// The positions of the requested columns among the fields of a record.
+/// Where the requested columns are among the fields of a record.
 #[derive(Debug)]
 pub struct Layout {
-    /// The names of the columns; empty for files without a header.
+    /// The column names; empty for files without a header.
     pub names: Arc<[String]>,
-    /// The number of each field that is requested and the number of its column, in the order of the
-    /// fields.
+    /// For each requested field, its number and the number of its column, in field order.
     pub fields: Vec<(usize, usize)>,
-    /// The number of fields of a record.
+    /// The number of fields in a record.
     pub num_fields: usize,
 }
 
 impl Layout {
-    /// All columns, this many, of files without a header.
+    /// Selects all `count` columns of a file without a header.
     pub fn of_all(count: usize) -> Self {
         Self { names: Arc::new([]), fields: (0..count).map(|at| (at, at)).collect(), num_fields: count }
     }
@@ -152,7 +151,7 @@ impl FileProvenance {
         }
     }
 
-    /// The files of a source, by their names.
+    /// Creates the files of a source from their names.
     pub fn of_source(names: impl IntoIterator<Item = FileName>, numbering: Numbering) -> Vec<Arc<Self>> {
         let largest_bytes = Arc::<AtomicU64>::default();
         let file = |(name, number)| {
@@ -161,7 +160,7 @@ impl FileProvenance {
         names.into_iter().zip(0..).map(file).collect()
     }
 
-    /// The number of a record in the whole file. May read the file.
+    /// Returns the number of a record counted from the start of the file. May read the file.
     pub fn record_number(&self, record: u64) -> Result<u64> {
         match &self.before {
             None => Ok(record),
@@ -169,16 +168,16 @@ impl FileProvenance {
         }
     }
 
-    /// The name of a record in messages: `record 7`, `line 8`. May read the file.
+    /// Names a record in messages, for example `record 7` or `line 8`. May read the file.
     pub fn record_name(&self, record: u64) -> String {
         match self.record_number(record) {
             Ok(record) => self.numbering.of(record),
-            // The file cannot be read any more.
+            // The file can no longer be read.
             Err(_) => format!("a {}", self.numbering.word),
         }
     }
 
-    /// The same file, to be opened again.
+    /// Returns the same file, to be opened again.
     pub fn reopened(&self) -> Arc<Self> {
         Arc::new(Self { layout: OnceLock::new(), begun: Arc::default(), ..self.clone() })
     }
@@ -188,13 +187,13 @@ impl FileProvenance {
         Arc::new(Self { part, ..self.clone() })
     }
 
-    /// The same file; if it is remote, parts of it are kept in `cache`.
+    /// Returns the same file. If it is remote, its parts are kept in `cache`.
     pub fn cached(&self, cache: &Arc<Cache>) -> Arc<Self> {
         Arc::new(Self { cache: Some(Arc::clone(cache)), ..self.clone() })
     }
 
-    /// Begins to open a remote file, and to read up to `num_bytes` of it. The next open continues
-    /// this. Does not wait.
+    /// Starts opening a remote file and reading up to `num_bytes` of it, without waiting. The next
+    /// open continues from there.
     pub fn begin(&self, num_bytes: usize) {
         if let Some(url) = self.name.url()
             && let Ok(storage) = storage::storage()
@@ -204,18 +203,18 @@ impl FileProvenance {
         }
     }
 
-    /// Keeps a request of parts of the file, until [`FileProvenance::take_parts`] takes it.
+    /// Stores a request for parts of the file until [`FileProvenance::take_parts`] is called.
     pub fn keep_parts(&self, parts: RequestedParts) {
         *self.begun.1.lock() = Some(parts);
     }
 
-    /// The request of parts that was kept.
+    /// Takes the stored request for parts.
     pub fn take_parts(&self) -> Option<RequestedParts> {
         self.begun.1.lock().take()
     }
 
-    /// Opens the file to read it from its beginning to its end. Continues opening a file after
-    /// [`FileProvenance::begin`].
+    /// Opens the file for reading from start to end, continuing what [`FileProvenance::begin`]
+    /// started.
     pub fn open(&self) -> Result<(Input, Status)> {
         let begun = self.begun.0.lock().take();
         let (input, status) = match begun {
@@ -226,45 +225,46 @@ impl FileProvenance {
         Ok((input, status))
     }
 
-    /// The size of the file in bytes, `None` if it is unknown.
+    /// The size of the file in bytes, or `None` if unknown.
     pub fn size(&self) -> Option<u64> {
         self.name.status().ok().filter(|status| status.is_regular).map(|status| status.len)
     }
 
-    /// Begins to open the file to read parts of it. For a remote file with its status in `known`,
-    /// the storage is not queried for it.
+    /// Starts opening the file to read parts of it. If `status` is passed for a remote file, the
+    /// storage is not queried again.
     pub fn begin_parts(&self, status: Option<&Status>) -> Result<positioned::OpeningFile<'_>> {
         positioned::OpeningFile::new(&self.name, self.cache.as_ref(), status)
     }
 
-    /// The same file, with this layout of its records.
+    /// Returns the same file with this record layout.
     pub fn laid_out(&self, layout: &Arc<Layout>) -> Arc<Self> {
         Arc::new(Self { layout: OnceLock::from(Arc::clone(layout)), ..self.clone() })
     }
 
-    /// The same file, with records that are counted from a position in it.
+    /// Returns the same file with record numbers that count from a position in it.
     pub fn counted_from(&self, before: Arc<dyn Before>) -> Arc<Self> {
         Arc::new(Self { before: Some(before), ..self.clone() })
     }
 
-    /// The same file, with `locate` to find its records.
+    /// Returns the same file, with `locate` to find record offsets.
     pub fn with_locate(&self, locate: Arc<dyn Locate>) -> Arc<Self> {
         Arc::new(Self { locate: Some(locate), ..self.clone() })
     }
 
-    /// The provenance of rows without files: rows called `word` in messages, counted from 0.
+    /// Creates the provenance of rows that have no file. Messages call them `word` and count them
+    /// from 0.
     pub fn unnamed(word: &'static str, pass: Pass) -> Arc<Self> {
         let numbering = Numbering { word, first: 0 };
         Arc::new(Self { pass, ..Self::new(FileName::new(""), numbering, 0) })
     }
 
-    /// The same file, for rows that repeat others.
+    /// Returns the same file, marked as repeating other rows.
     pub fn repeated(&self) -> Arc<Self> {
         Arc::new(Self { is_repeated: true, ..self.clone() })
     }
 
-    /// The same file in another pass. The branch of the old pass is mixed into the new one, so that
-    /// combined pipelines stay distinct.
+    /// Returns the same file in another pass. The old pass's branch is mixed into the new one, so
+    /// that combined pipelines stay distinct.
     pub fn in_pass(self: &Arc<Self>, pass: Pass) -> Arc<Self> {
         let branch = match self.pass.branch {
             0 => pass.branch,

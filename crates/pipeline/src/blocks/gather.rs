@@ -1,4 +1,4 @@
-//! Copies rows of several columns into one column.
+//! ! Gathers rows from several columns into one column.
 
 use crate::blocks::column::{Column, Lists, Ragged, Text};
 use crate::blocks::stack::check_alike;
@@ -10,11 +10,12 @@ use headrace_engine::tensor::shape::Shape;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The number of a column, and of a row in it.
+/// A row: the number of its column, and its number within that column.
 type BlockRow = (usize, usize);
 
-/// Copies rows of several columns: `rows` gives the number of a column and of a row in it. Rows
-/// of columns that differ in kind, type or shape become separate tensors.
+/// Gathers rows from several columns. Each item of `rows` is a column number and a row number
+/// within that column. If the columns differ in kind, type or shape, each row becomes a separate
+/// tensor.
 pub fn gather(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Column> {
     let Some(first) = columns.first() else { return Err(Error::internal("rows of no column")) };
     if !columns[1..].iter().all(|column| are_alike(column, first)) {
@@ -33,7 +34,7 @@ pub fn gather(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow>
     }
 }
 
-/// True if the rows of both fit into one column of their kind.
+/// Returns true if rows of both columns fit into one column of the same kind.
 fn are_alike(one: &Column, other: &Column) -> bool {
     match (row_type(one), row_type(other)) {
         (None, None) => std::mem::discriminant(one) == std::mem::discriminant(other),
@@ -41,7 +42,7 @@ fn are_alike(one: &Column, other: &Column) -> bool {
     }
 }
 
-/// The type and the dimensions of all rows of a column.
+/// The dtype and dimensions that all rows of a column share.
 fn row_type(column: &Column) -> Option<(DType, &[usize])> {
     match column {
         Column::Dense(tensor) => Some((tensor.dtype(), tensor.shape().get(1..).unwrap_or_default())),
@@ -72,7 +73,7 @@ fn gather_dense(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRo
         return Tensor::strings(shape, strings);
     }
     let sources: Vec<_> = tensors.iter().map(|tensor| tensor.bytes()).collect();
-    // Rows as short as a number are moved by one instruction, without a call.
+    // Rows as short as a number are moved by a single instruction, without a call.
     let bytes = match length * first.dtype().size() {
         1 => copy_short::<1>(&sources, rows),
         2 => copy_short::<2>(&sources, rows),
@@ -100,7 +101,7 @@ fn copy_short<const N: usize>(
     Ok(copies.into_flattened())
 }
 
-/// Copies rows of `row_bytes` each; those that follow each other in a column together.
+/// Copies rows of `row_bytes` each. Consecutive rows of a column are copied together.
 fn copy_runs(sources: &[&[u8]], rows: impl Iterator<Item = BlockRow>, row_bytes: usize, bytes: &mut Vec<u8>) {
     let mut copy = |(column, run): (usize, Range<usize>)| {
         bytes.extend_from_slice(&sources[column][run.start * row_bytes..run.end * row_bytes]);
@@ -116,7 +117,7 @@ fn copy_runs(sources: &[&[u8]], rows: impl Iterator<Item = BlockRow>, row_bytes:
     copy(run);
 }
 
-/// Gathers numbers of columns some of which are packed and others not.
+/// Gathers fixed-size rows from columns of which only some are packed.
 fn gather_values(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow>) -> Result<Tensor> {
     let Some((dtype, dims)) = columns.first().and_then(|column| row_type(column)) else { return Err(unlike()) };
     let shape = Shape::new(dims);
@@ -178,8 +179,8 @@ fn gather_lists(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRo
     Ok(Lists::new(gather(&columns, inner.into_iter())?, ends))
 }
 
-/// Joins parts of vectors, each given by the number of its vector and its range; `num_values` in
-/// all.
+/// Concatenates ranges of vectors, `num_values` values in total. Each part is a vector number and a
+/// range.
 fn gather_parts(
     vectors: &[&Tensor],
     parts: impl Iterator<Item = (usize, Range<usize>)>,

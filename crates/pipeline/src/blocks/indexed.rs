@@ -13,10 +13,10 @@ pub trait Indexed: Send + Sync {
         self.len() == 0
     }
 
-    /// The rows of these numbers, in this order.
+    /// Reads the rows with these numbers, in this order.
     fn read(&self, numbers: &[u64]) -> Result<Block>;
 
-    /// The origin of row `number`, if it comes from a file.
+    /// The provenance of row `number`, if it comes from a file.
     fn row_provenance(&self, _number: u64) -> Option<RowProvenance> {
         None
     }
@@ -24,7 +24,7 @@ pub trait Indexed: Send + Sync {
     /// The approximate number of bytes of a row.
     fn row_bytes(&self) -> usize;
 
-    /// The number of bytes of a block that count as read.
+    /// How many bytes of a block count as read.
     fn counted_bytes(&self, block: &Block) -> usize {
         block.num_bytes()
     }

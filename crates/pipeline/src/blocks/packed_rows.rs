@@ -1,5 +1,5 @@
-//! Short values of several columns, row by row: who takes rows one by one, from all over memory,
-//! waits for memory once for a row and not once for each of its columns.
+//! ! Stores short values of several columns row by row. Picking rows from all over memory then
+//! costs one cache miss per row instead of one per column.
 
 use crate::blocks::span::Span;
 use headrace_engine::error::{Error, Result};
@@ -9,46 +9,46 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// Rows are at most as long: a cache line.
+/// The maximum length of a row: one cache line.
 const MOST_ROW_BYTES: usize = 64;
-/// Rows are a multiple of so many bytes long.
+/// Row lengths are multiples of this.
 const UNIT_BYTES: usize = 8;
-/// Longer values stay apart: alone they fill half of a cache line.
+/// Longer values are stored separately, since one of them alone fills half a cache line.
 const MOST_FIELD_BYTES: usize = 32;
-/// The number of rows that are moved together; they fit into the first cache.
+/// The number of rows to move together. They fit into the L1 cache.
 const TILE_ROWS: usize = 128;
 
-/// Rows with the values of several columns of a block.
+/// Rows that store the values of several columns of a block.
 #[derive(Debug)]
 pub struct PackedRows {
     layout: Layout,
     bytes: Vec<u8>,
 }
 
-/// The places of values in a packed row.
+/// Where a packed row stores each column's value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     fields: Vec<Field>,
     row_bytes: usize,
 }
 
-/// The place of a column's values.
+/// Where a packed row stores the value of one column.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Field {
     /// The number of the column in its block.
     pub(super) column: usize,
     pub(super) values: Values,
-    /// The first byte in a row, and the number of bytes.
+    /// The offset of the first byte within a row, and the number of bytes.
     offset: usize,
     num_bytes: usize,
 }
 
-/// The values of a column.
+/// The kind of values that a column has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Values {
-    /// Elements of a type; the shape is that of a row.
+    /// Elements of this dtype. The shape is that of one row.
     Elements(DType, Shape),
-    /// Places of strings in a buffer.
+    /// Spans of strings in a buffer.
     Spans,
 }
 
@@ -61,8 +61,8 @@ pub struct Packed {
 }
 
 impl Layout {
-    /// The layouts for a block whose columns have these values, if they may be packed. Columns with
-    /// long values are left out, and a row has at least two columns.
+    /// Assigns columns with these values to packed rows, if possible. Columns with long values are
+    /// left out, and each row combines at least two columns.
     pub(super) fn all_of(columns: impl Iterator<Item = Option<Values>>) -> Vec<Self> {
         let mut layouts: Vec<Self> = Vec::new();
         for (column, values) in columns.enumerate() {
@@ -87,22 +87,22 @@ impl Layout {
         layouts
     }
 
-    /// The columns, in the order of their places.
+    /// The columns, in the order of their offsets.
     pub(super) fn fields(&self) -> &[Field] {
         &self.fields
     }
 }
 
-/// The values of a column that go into packed rows.
+/// The values of a column, to be stored in packed rows.
 pub(super) enum Source<'a> {
     /// The bytes of elements.
     Elements(&'a [u8]),
-    /// The place of the string of each row.
+    /// The span of each row's string.
     Spans(&'a [Span]),
 }
 
 impl PackedRows {
-    /// `num_rows` rows of the values of each field of a layout.
+    /// Packs `num_rows` rows from the values of each field.
     pub(super) fn new(layout: Layout, sources: &[Source<'_>], num_rows: usize) -> Result<Self> {
         let mut bytes = room(num_rows * layout.row_bytes)?;
         match layout.row_bytes / UNIT_BYTES {
@@ -123,8 +123,8 @@ impl PackedRows {
         &self.layout
     }
 
-    /// The values of each field in the rows at `positions`, each the number of the packed rows, which
-    /// have the same layout, and of a row in them.
+    /// Gathers the values of each field from the rows at `positions`. A position is the number of
+    /// an item in `rows` and a row in it. All items must have the same layout.
     pub(super) fn gather(rows: &[&Self], positions: &[(usize, usize)]) -> Result<Vec<Vec<u8>>> {
         let Some(Self { layout, .. }) = rows.first() else { return Ok(Vec::new()) };
         let values = layout.fields.iter().map(|field| room(positions.len() * field.num_bytes));
@@ -169,7 +169,7 @@ impl Layout {
 }
 
 impl Field {
-    /// Sets the values of a tile, from row `first` of the source on.
+    /// Writes the values of one tile, starting with row `first` of the source.
     fn put<const ROW: usize>(&self, source: &Source<'_>, first: usize, tile: &mut [[u8; ROW]]) {
         let bytes = match source {
             Source::Elements(bytes) => &bytes[first * self.num_bytes..],
@@ -217,13 +217,13 @@ impl Field {
 }
 
 impl Packed {
-    /// Each column of packed rows, in the order of their places.
+    /// Returns each column of packed rows, in the order of their offsets.
     pub(super) fn all_of(rows: PackedRows) -> impl Iterator<Item = Self> {
         let rows = Arc::new(rows);
         (0..rows.layout.fields.len()).map(move |field| Self { rows: Arc::clone(&rows), field })
     }
 
-    /// The rows that it is a part of.
+    /// The rows that store this column.
     pub(super) fn rows(&self) -> &PackedRows {
         &self.rows
     }
@@ -247,14 +247,14 @@ impl Packed {
         self.len() * self.field().num_bytes
     }
 
-    /// The memory that it takes. What fills up the rows is counted with the first of their columns.
+    /// The memory that the column uses. The padding of rows is counted with their first column.
     pub fn held_bytes(&self) -> usize {
         let Layout { fields, row_bytes } = &self.rows.layout;
         let others: usize = fields[1..].iter().map(|field| field.num_bytes).sum();
         self.len() * if self.field == 0 { row_bytes - others } else { self.field().num_bytes }
     }
 
-    /// The type and the shape of a row, if it has elements.
+    /// The dtype and shape of a row, unless the column has strings.
     pub(super) fn row_type(&self) -> Option<(DType, &Shape)> {
         match &self.field().values {
             Values::Elements(dtype, shape) => Some((*dtype, shape)),
@@ -292,7 +292,7 @@ impl Packed {
         Tensor::from_bytes(dtype, shape.batched(self.len()), bytes.into())
     }
 
-    /// The place of the string of row `row`.
+    /// The span of the string in row `row`.
     #[inline]
     pub fn span(&self, row: usize) -> Span {
         Span::of_bytes(self.bytes(row).first_chunk().copied().unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Packs short values of a block row by row, and gathers the columns of packed rows.
+//! ! Packs short values of a block row by row, and gathers packed columns.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::{Column, Text};
@@ -9,11 +9,11 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use std::sync::Arc;
 
-/// Smaller blocks are left as they are: what describes the rows would take more than it saves.
+/// Smaller blocks are not packed, because the description of the rows would take more memory than
+/// packing saves.
 const LEAST_ROWS: usize = 16;
 
-/// The block with the short values of several columns in packed rows, if it has many rows. Its charge
-/// is corrected.
+/// Packs the short values of a block, if it has many rows, and corrects its memory charge.
 pub fn packed(block: Block) -> Result<Block> {
     match block.num_rows() < LEAST_ROWS {
         true => Ok(block),
@@ -21,7 +21,7 @@ pub fn packed(block: Block) -> Result<Block> {
     }
 }
 
-/// The block with the short values of several columns in packed rows.
+/// Packs the short values of a block.
 pub fn packed_whole(block: Block) -> Result<Block> {
     let layouts = Layout::all_of(block.columns.iter().map(values));
     if layouts.is_empty() || block.num_rows() == 0 {
@@ -46,7 +46,7 @@ pub fn packed_whole(block: Block) -> Result<Block> {
     Ok(block.charged(charge))
 }
 
-/// The values of a column that may go into packed rows.
+/// The values of a column, if they can be stored in packed rows.
 fn values(column: &Column) -> Option<Values> {
     match column {
         Column::Dense(tensor) if tensor.dtype() != DType::String => {
@@ -70,9 +70,9 @@ fn unpacked() -> Error {
     Error::internal("a column that is not packed")
 }
 
-/// Gathers the rows at `positions`, each the number of a block and of a row in it: all columns that
-/// are packed together with column `column`, each with its number. `None` if it is not packed in the
-/// same way in all blocks.
+/// Gathers the rows at `positions` for all columns that are packed together with column `column`. A
+/// position is a block number and a row in that block. Returns each column with its number, or
+/// `None` if the blocks don't all pack `column` in the same way.
 pub fn gather_packed(
     blocks: &[Arc<Block>],
     column: usize,
@@ -135,7 +135,7 @@ mod tests {
         DType::String,
     ];
 
-    /// A column of `num_rows` rows of each kind; `salt` makes their values differ.
+    /// A column of `num_rows` rows of each kind. `salt` makes the values of columns differ.
     fn column(kind: usize, num_rows: usize, salt: usize) -> Column {
         let number = |index: usize| (index * 31 + salt * 7 + kind) as u8;
         let dense = |dtype: DType, dims: &[usize]| {
@@ -172,7 +172,7 @@ mod tests {
             20 | 21 => {
                 let strings: Vec<Vec<u8>> =
                     (0..num_rows).map(|row| vec![number(row); number(row) as usize % 5]).collect();
-                // In the other order, so that they do not lie end to end.
+                // Store the strings in reverse, so that they are not contiguous.
                 let mut buffer = vec![9; kind];
                 let spans = strings.iter().rev().map(|string| {
                     buffer.extend_from_slice(string);
@@ -219,7 +219,7 @@ mod tests {
         rows
     }
 
-    /// The rows of a column, in words.
+    /// The rows of a column as text.
     fn words(column: &Column) -> Result<Vec<String>> {
         assert!(column.packed().is_none(), "{column:?}");
         let kind = format!("{column:?}").split('(').next().unwrap().to_owned();
@@ -237,7 +237,7 @@ mod tests {
         (0..column.len()).map(word).collect()
     }
 
-    /// The columns of rows in words, however they are gathered.
+    /// The columns of rows as text, checked to be the same for each way of gathering them.
     fn gathered(rows: &Rows) -> std::result::Result<Vec<Vec<String>>, String> {
         let all = |columns: &[Column]| columns.iter().map(words).collect::<Result<Vec<_>>>();
         let word = |error: Error| error.message().to_owned();
@@ -305,11 +305,11 @@ mod tests {
             rows.dedup();
             vec![held / 10, rows.len()]
         };
-        // Eight floats and two integers; a string has a place of eight bytes.
+        // Eight floats and two integers. The span of a string takes eight bytes.
         assert_eq!(widths(&[8, 8, 8, 8, 8, 8, 8, 8, 10, 10]), [48, 1]);
         assert_eq!(widths(&[8, 20, 1]), [16, 1]);
         assert_eq!(widths(&[13, 13, 13, 13, 11, 11]), [80, 2]);
-        // Alone, or with long values or lists.
+        // A column on its own, or with only long values or lists beside it.
         assert_eq!(widths(&[8]), [0, 0]);
         assert_eq!(widths(&[8, 18, 19, 22, 24, 14]), [0, 0]);
     }

@@ -1,11 +1,12 @@
-//! Annotations of batches: how many rows come from each part of a mixture, and from which records.
+//! ! Annotations of batches: how many rows come from each part of a mixture, and from which
+//! records.
 
 use crate::blocks::block::Block;
 use crate::blocks::file_provenance::{FileProvenance, Origin};
 use crate::blocks::rows::Rows;
 use std::sync::Arc;
 
-/// Adds the rows that row `row` of a block was built from to the counts of their parts.
+/// Adds the rows that row `row` was built from to the counts of their mixture parts.
 pub fn add_part(block: &Block, row: usize, counts: &mut [u64]) {
     let Some(file) = block.provenance().file(row) else { return };
     match &file.parts {
@@ -18,7 +19,7 @@ pub fn add_part(block: &Block, row: usize, counts: &mut [u64]) {
     }
 }
 
-/// The records that row `row` of a block was built from, as far as they are remembered.
+/// Adds the records that row `row` was built from, if they were recorded.
 pub fn add_origins(block: &Block, row: usize, origins: &mut Vec<Origin>) {
     let Some(origin) = block.row_provenance(row) else { return };
     match &origin.file.made_of {
@@ -27,17 +28,17 @@ pub fn add_origins(block: &Block, row: usize, origins: &mut Vec<Origin>) {
     }
 }
 
-/// Facts about the rows that a row is built from.
+/// Which facts to record about the rows that another row is built from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowAnnotations {
-    /// The number of parts of the mixture whose rows are counted.
+    /// The number of mixture parts to count rows for.
     pub num_parts: usize,
-    /// True if their records are remembered.
+    /// True if the records of the rows are recorded.
     pub keeps_origins: bool,
 }
 
 impl RowAnnotations {
-    /// The provenance of a row that is built from others.
+    /// Returns the provenance of a row built from `rows`.
     pub fn of(self, file: &Arc<FileProvenance>, rows: &Rows) -> Arc<FileProvenance> {
         if self.num_parts == 0 && !self.keeps_origins {
             return Arc::clone(file);

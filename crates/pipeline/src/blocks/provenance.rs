@@ -1,4 +1,4 @@
-//! The provenance of rows, used in messages and as the key of random draws.
+//! ! The provenance of rows, which is used in messages and as the key of random draws.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::row_id::{Pass, RowId};
@@ -8,29 +8,29 @@ use headrace_engine::tensor::allocate;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// The provenance of the rows of a block. A row costs nothing in a run, 4 bytes among records of one
-/// file that lie close together, and 16 bytes elsewhere.
+/// The provenance of the rows of a block. It takes no memory per row for consecutive records, 4
+/// bytes if the records are close together in one file, and 16 bytes otherwise.
 #[derive(Clone, Debug)]
 pub enum Provenance {
     /// Unknown.
     Unknown,
-    /// Consecutive records of one file, from this number on.
+    /// Consecutive records of one file, starting at this number.
     Run(Arc<FileProvenance>, u64),
-    /// Records of one file: for each the distance from this number.
+    /// Records of one file, stored as distances from this number.
     Near(Arc<FileProvenance>, u64, Arc<[u32]>),
     /// Any records of these files.
     Each(Arc<[Arc<FileProvenance>]>, Arc<Records>),
-    /// The provenance of other rows; nothing is copied yet.
+    /// The provenance of other rows, not copied yet.
     Of(Arc<Deferred>),
 }
 
-/// Rows with known origins.
+/// Rows whose provenance is known.
 pub trait HasProvenance: fmt::Debug + Send + Sync {
-    /// The origin of the rows.
+    /// Returns the provenance of the rows.
     fn provenance(&self) -> Provenance;
 }
 
-/// Rows that have the same provenance. It is rarely needed, so it is computed on request.
+/// Provenance that is rarely needed and therefore computed on request from other rows.
 #[derive(Debug)]
 pub struct Deferred {
     rows: Box<dyn HasProvenance>,
@@ -43,13 +43,13 @@ impl Deferred {
     }
 }
 
-/// The record of each of some rows.
+/// The record of each row.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// The index of the file in the list of files, and the number of the record in it.
+    /// For each row, the index of its file in the list of files, and its record number.
     records: Vec<(u32, u64)>,
-    /// For each row, its number among the rows built from its record; empty if each is the record
-    /// itself.
+    /// For each row, its number among the rows built from the same record. Empty if every row is a
+    /// record itself.
     subs: Vec<u64>,
 }
 
@@ -63,11 +63,12 @@ pub struct ProvenanceBuilder {
 /// The record that a row was read from.
 #[derive(Clone, Debug)]
 pub struct RowProvenance {
-    /// A file being scanned.
+    /// The file of the record.
     pub file: Arc<FileProvenance>,
-    /// From 0, or from the place where the file counts from: see [`RowProvenance::record_number`].
+    /// The record number, counting from 0 or from the position at which the file starts counting;
+    /// see [`RowProvenance::record_number`].
     pub record: u64,
-    /// 0 for the record itself. The rows that a `flat_map` makes of one record have different
+    /// 0 for the record itself. Rows that a `flat_map` creates from one record have different
     /// numbers.
     pub sub: u64,
 }
@@ -83,7 +84,8 @@ impl fmt::Display for RowProvenance {
 }
 
 impl RowProvenance {
-    /// The offset of the record with its framing in its uncompressed file, if it can be found.
+    /// Returns the record's offset, including its framing, in the uncompressed file, if it can be
+    /// determined.
     pub fn offset_bytes(&self) -> Option<u64> {
         self.file.locate.as_ref().and_then(|locate| locate.offset(&self.file, self.record))
     }
@@ -106,25 +108,26 @@ impl RowProvenance {
 }
 
 impl Provenance {
-    /// The records of these numbers of one file.
+    /// Creates the provenance of these records of one file.
     pub fn records(file: &Arc<FileProvenance>, records: impl Iterator<Item = u64>) -> Self {
         let records = records.map(|record| (0, record)).collect();
         Self::Each(Arc::new([Arc::clone(file)]), Arc::new(Records { records, subs: Vec::new() }))
     }
 
-    /// Rows of these files: for each the index of its file and the number of its record, and,
-    /// unless all are records themselves, its number among the rows built from it.
+    /// Creates the provenance of rows from several files. Each item of `records` is a file index
+    /// and a record number. `subs` numbers the rows built from the same record; it is empty if all
+    /// rows are records.
     pub fn of_rows(files: Vec<Arc<FileProvenance>>, records: Vec<(u32, u64)>, subs: Vec<u64>) -> Self {
         Self::Each(files.into(), Arc::new(Records { records, subs }))
     }
 
-    /// The provenance of these rows, computed on request. Until then the blocks of the rows stay
-    /// alive.
+    /// Refers to the provenance of other rows, which is computed on request. Until then the blocks
+    /// of those rows stay alive.
     pub fn of(rows: impl HasProvenance + 'static) -> Self {
         Self::Of(Arc::new(Deferred { rows: Box::new(rows), provenance: OnceLock::new() }))
     }
 
-    /// The same provenance, computed now, so that it does not keep other rows alive.
+    /// Computes the provenance now, so that it no longer keeps other rows alive.
     pub fn settled(self) -> Self {
         match self {
             Self::Of(deferred) => deferred.provenance().clone(),
@@ -145,7 +148,7 @@ impl Provenance {
         }
     }
 
-    /// The provenance of row `row`, if it is known.
+    /// The provenance of row `row`, if known.
     pub fn get(&self, row: usize) -> Option<RowProvenance> {
         match self {
             Self::Unknown => None,
@@ -165,8 +168,7 @@ impl Provenance {
         }
     }
 
-    /// The file, the number of the record and the number among the rows built from it of row `row`,
-    /// if they are known.
+    /// The file, the record number and the number among the record's rows of row `row`, if known.
     pub fn identity(&self, row: usize) -> Option<(&Arc<FileProvenance>, u64, u64)> {
         match self {
             Self::Unknown => None,
@@ -180,8 +182,8 @@ impl Provenance {
         }
     }
 
-    /// The file and the number of the record of row `row`, if all rows from there on are the records
-    /// that follow.
+    /// If all rows from `row` on are consecutive records, returns the file and the number of the
+    /// first one.
     pub fn run_from(&self, row: usize) -> Option<(&Arc<FileProvenance>, u64)> {
         match self {
             Self::Run(file, first) => Some((file, first + row as u64)),
@@ -190,7 +192,7 @@ impl Provenance {
         }
     }
 
-    /// The file of row `row`, if that is known.
+    /// The file of row `row`, if known.
     pub fn file(&self, row: usize) -> Option<&Arc<FileProvenance>> {
         match self {
             Self::Unknown => None,
@@ -214,7 +216,7 @@ impl Provenance {
         }
     }
 
-    /// The same records, of rows that repeat others.
+    /// The same records, marked as repeating other rows.
     pub fn repeated(&self) -> Self {
         match self {
             Self::Unknown => Self::Unknown,
@@ -225,8 +227,8 @@ impl Provenance {
         }
     }
 
-    /// The provenance of rows built from these: row `i` is number `subs[i]` of the rows built from
-    /// row `rows[i]`.
+    /// Returns the provenance of rows built from these: row `i` is number `subs[i]` among the rows
+    /// built from row `rows[i]`.
     pub fn made_of(&self, rows: impl Iterator<Item = (usize, u64)>) -> Self {
         let mut builder = ProvenanceBuilder::default();
         for (row, sub) in rows {
@@ -240,21 +242,21 @@ impl Provenance {
 }
 
 impl ProvenanceBuilder {
-    /// An empty provenance, with room for `num_rows` rows if there is memory for it.
+    /// Starts an empty provenance with room for `num_rows` rows, if there is enough memory.
     pub fn with_room(num_rows: usize) -> Self {
         let records = allocate::room(num_rows).unwrap_or_default();
         Self { files: Vec::new(), rows: Records { records, subs: Vec::new() } }
     }
 
-    /// Number of recent files searched for the next row's file.
+    /// How many recent files to search for the next row's file.
     const REMEMBERED: usize = 8;
 
-    /// The provenance of all rows that were added.
+    /// Returns the provenance of all added rows.
     pub fn finish(self) -> Provenance {
         self.near().unwrap_or_else(|| Provenance::Each(self.files.into(), Arc::new(self.rows)))
     }
 
-    /// The provenance of all rows, if they are records of one file that lie close together.
+    /// Returns a compact provenance if all rows are nearby records of one file.
     fn near(&self) -> Option<Provenance> {
         let [file] = &self.files[..] else { return None };
         let Records { records, subs } = &self.rows;
@@ -263,7 +265,7 @@ impl ProvenanceBuilder {
         Some(Provenance::Near(Arc::clone(file), first, distances.collect::<Option<_>>()?))
     }
 
-    /// The index of a file in the list.
+    /// Returns the index of a file in the list, adding it if necessary.
     fn file(&mut self, file: &Arc<FileProvenance>) -> u32 {
         let num_files = self.files.len();
         let mut last = self.files.iter().enumerate().rev().take(Self::REMEMBERED);
@@ -326,7 +328,7 @@ impl ProvenanceBuilder {
 }
 
 impl Records {
-    /// Marks the remaining rows as records themselves.
+    /// Fills up `subs` for rows that are records themselves.
     fn fill_subs(&mut self) {
         let missing = self.records.len() - self.subs.len();
         self.subs.extend(std::iter::repeat_n(0, missing));
@@ -383,7 +385,7 @@ mod tests {
         let passed = near.in_pass(pass).repeated();
         assert_eq!(records(&passed), records(&near));
         assert_eq!((passed.get(1).unwrap().file.pass, passed.file(1).unwrap().is_repeated), (pass, true));
-        // Records that lie far apart, or in several files.
+        // Records that are far apart or in several files.
         for other in [Provenance::Run(Arc::clone(&one), 1), Provenance::Run(file(1), 1 << 40)] {
             let mut builder = ProvenanceBuilder::default();
             assert!(builder.push(&near, 1, 3) && builder.push(&other, 0, 1));

@@ -1,4 +1,4 @@
-//! The unique identity of a row, which is the key of its random draws and of splits.
+//! ! The unique identity of a row, which determines its random draws and its part of a split.
 
 use headrace_engine::philox::{Philox, mix};
 use std::ops::RangeInclusive;
@@ -6,24 +6,25 @@ use std::ops::RangeInclusive;
 /// One pass over a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pass {
-    /// The epoch, from 0.
+    /// The epoch, counting from 0.
     pub number: u64,
-    /// Distinguishes combined pipelines, for example with `concat`; 0 if there is only one.
+    /// Distinguishes combined pipelines, for example in `concat`. 0 if there is only one.
     pub branch: u64,
-    /// The parts of combinations that contain the source.
+    /// The position of the source within nested combinations of pipelines.
     pub path: Path,
 }
 
-/// The parts of combinations that lead to a source, the outermost first.
+/// The position of a source within nested combinations of pipelines, outermost first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Path {
-    /// The number of each part, from 1; the outermost in the lowest bits.
+    /// The number of the part at each level, counting from 1. The outermost level is in the lowest
+    /// bits.
     parts: u128,
     depth: u32,
 }
 
 impl Path {
-    /// The largest number of nested combinations that a path can name.
+    /// The maximum nesting depth of combinations that a path can represent.
     pub const MAX_DEPTH: u32 = 8;
     const BITS: u32 = u128::BITS / Self::MAX_DEPTH;
 
@@ -32,57 +33,57 @@ impl Path {
         self.then(Self { parts: (index as u128 + 1) & ((1 << Self::BITS) - 1), depth: 1 })
     }
 
-    /// The index of the outermost part, if there is one.
+    /// The index of the outermost part, if any.
     pub fn first(self) -> Option<usize> {
         (self.parts as usize & ((1 << Self::BITS) - 1)).checked_sub(1)
     }
 
-    /// The path as numbers, for [`Path::of_numbers`].
+    /// Encodes the path as numbers for [`Path::of_numbers`].
     pub fn numbers(self) -> (u128, u32) {
         (self.parts, self.depth)
     }
 
-    /// The path of these numbers.
+    /// Decodes a path from [`Path::numbers`].
     pub fn of_numbers(parts: u128, depth: u32) -> Self {
         Self { parts, depth }
     }
 
-    /// This path continued by an inner one.
+    /// Appends an inner path to this one.
     pub fn then(self, inner: Self) -> Self {
         let shifted = inner.parts.checked_shl(self.depth * Self::BITS).unwrap_or(0);
         Self { parts: self.parts | shifted, depth: self.depth.saturating_add(inner.depth) }
     }
 
-    /// One number for the path after its first `depth` parts; 0 if it ends there.
+    /// Combines the path after its first `depth` parts into one number; 0 if nothing is left.
     pub fn behind(self, depth: u32) -> u64 {
         let part = |level| (self.parts >> (level * Self::BITS)) as u64 & ((1 << Self::BITS) - 1);
         (depth..self.depth.min(Self::MAX_DEPTH)).map(part).fold(0, mix)
     }
 }
 
-/// A row's unique identity over all passes. It does not depend on the number of threads or the
-/// order.
+/// The identity of a row, unique across all passes. It does not depend on the order or the number
+/// of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowId {
     /// The pass.
     pub pass: Pass,
-    /// The number of the file among those of its source.
+    /// The number of the file within its source.
     pub file: u64,
     /// The number of the record in the file.
     pub record: u64,
-    /// 0 for the record itself; other numbers for rows built from it.
+    /// 0 for the record itself, other numbers for rows built from it.
     pub sub: u64,
 }
 
 impl RowId {
-    /// Numbers that are unique to the row: the epoch, the record, the file and the branch (folded
-    /// into one), and the number among the rows built from the record.
+    /// Returns numbers that together are unique to the row: the epoch, the record, the file
+    /// combined with the branch, and the number among the rows built from the record.
     pub fn words(&self) -> [u64; 4] {
         [self.pass.number, self.record, self.file_in(self.pass.branch), self.sub]
     }
 
-    /// Two numbers for the record in a pipeline nested in `depth` combinations: the same as without
-    /// the combinations.
+    /// Returns two numbers that identify the record within a pipeline nested in `depth`
+    /// combinations. They are the same as without the combinations.
     pub fn record_within(&self, depth: u32) -> [u64; 2] {
         [self.record, self.file_in(self.pass.path.behind(depth))]
     }
@@ -99,27 +100,27 @@ impl RowId {
         self.words().into_iter().fold(0, mix)
     }
 
-    /// The random draws for this row that belong to `seed`.
+    /// Returns the random generator for this row and `seed`.
     pub fn random(&self, seed: u64) -> Philox {
         Philox::of_row(seed, self.key())
     }
 }
 
-/// A range of the keys of records: the records of one part of a split. Other ranges of the same seed
-/// have the others.
+/// A range of record keys, which selects the records of one part of a split. Other ranges with the
+/// same seed select the other parts.
 #[derive(Clone, Debug)]
 pub struct RecordKeys {
     /// The seed of the keys.
     pub seed: u64,
-    /// The keys of the part.
+    /// The range of keys that belong to the part.
     pub kept: RangeInclusive<u64>,
-    /// The number of combinations around the split. The records of the part do not depend on them.
+    /// The number of combinations around the split. They do not change which records the part has.
     pub depth: u32,
 }
 
 impl RecordKeys {
-    /// True if the record of a row is in the part, which is the same in all passes, and for all
-    /// rows built from the record.
+    /// Returns true if the row's record is in the part. The answer is the same in all passes and
+    /// for all rows built from the record.
     pub fn contain(&self, row_id: &RowId) -> bool {
         self.kept.contains(&self.key(row_id))
     }

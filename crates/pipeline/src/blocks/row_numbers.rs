@@ -1,4 +1,4 @@
-//! Row numbers for sources that Python reads.
+//! ! Row numbers, for sources that Python reads.
 
 use crate::blocks::block::{Block, FileProvenance, Provenance, RowProvenance};
 use crate::blocks::column::Column;
@@ -10,14 +10,14 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// The rows of a source by number, where each row is its own number.
+/// Rows that consist only of their own row number.
 pub struct RowNumbers {
     len: u64,
     file_provenance: Arc<FileProvenance>,
 }
 
 impl RowNumbers {
-    /// The numbers below this one.
+    /// Numbers the rows from 0 to `len - 1`.
     pub fn new(len: u64) -> Self {
         let numbering = Numbering { word: "index", first: 0 };
         let file_provenance = Arc::new(FileProvenance::new(FileName::new("indexed"), numbering, 0));

@@ -22,14 +22,13 @@ struct Run {
     length: usize,
 }
 
-/// The provenance that counts batches, and the number of a batch of rows.
+/// The provenance that counts batches, and the number of the batch.
 pub type Group = (Arc<FileProvenance>, u64);
 
-/// Rows of some blocks, in the order in which they are wanted. Nothing is copied before
-/// [`Rows::gather`].
+/// A selection of rows from blocks, in any order. Nothing is copied until [`Rows::gather`].
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// The blocks that `runs` name by number. Rows that were split share it.
+    /// The blocks that `runs` refer to by number. Rows that were split share this list.
     blocks: Arc<Vec<Arc<Block>>>,
     runs: Vec<Run>,
     num_rows: usize,
@@ -63,7 +62,7 @@ impl Rows {
         self.num_rows == 0
     }
 
-    /// Adds `length` rows of a block, from row `start` on.
+    /// Adds `length` rows of a block, starting at row `start`.
     pub fn push(&mut self, block: &Arc<Block>, start: usize, length: usize) {
         if length == 0 {
             return;
@@ -73,13 +72,13 @@ impl Rows {
         self.push_run(number, start, length);
     }
 
-    /// Adds a block without any of its rows; returns its number for [`Rows::push_run`].
+    /// Adds a block without any of its rows, and returns its number for [`Rows::push_run`].
     pub fn add_block(&mut self, block: &Arc<Block>) -> usize {
         Arc::make_mut(&mut self.blocks).push(Arc::clone(block));
         self.blocks.len() - 1
     }
 
-    /// Adds `length` rows of block number `block`, from row `start` on.
+    /// Adds `length` rows of block number `block`, starting at row `start`.
     #[inline]
     pub fn push_run(&mut self, block: usize, start: usize, length: usize) {
         self.num_rows += length;
@@ -94,25 +93,25 @@ impl Rows {
         self.runs.get(index).map(|run| (&self.blocks[run.block], run.start, run.length))
     }
 
-    /// Run number `index`: the number of its block, for [`Rows::blocks`], the first row and the
-    /// number of rows.
+    /// Run number `index`: its block's number in [`Rows::blocks`], the first row and the number of
+    /// rows.
     #[inline]
     pub fn numbered_run(&self, index: usize) -> Option<(usize, usize, usize)> {
         self.runs.get(index).map(|run| (run.block, run.start, run.length))
     }
 
-    /// The blocks. Some may have no rows among these.
+    /// The blocks. Some of them may have no rows selected.
     pub fn blocks(&self) -> &[Arc<Block>] {
         &self.blocks
     }
 
-    /// The rows, with the checkpoint at which the node that returns them begins.
+    /// Sets the checkpoint at which the node that returns these rows begins.
     pub fn with_checkpoint(mut self, checkpoint: Checkpoint) -> Self {
         self.checkpoints = RowCheckpoints::of(checkpoint, self.num_rows);
         self
     }
 
-    /// The checkpoint of row `row`, for the node that returned it.
+    /// The checkpoint of row `row`, for the node that returned the rows.
     pub fn checkpoint(&self, row: usize) -> Checkpoint {
         self.checkpoints.get(row)
     }
@@ -125,9 +124,9 @@ impl Rows {
         } else if Arc::ptr_eq(&self.blocks, &other.blocks) {
             other.runs.iter().for_each(|run| self.push_run(run.block, run.start, run.length));
         } else {
-            // Without this, blocks of rows already taken from the front would pile up.
+            // Otherwise, blocks whose rows have all been taken from the front would pile up.
             self.forget_blocks(0);
-            // A block shared by both at the border is stored once.
+            // If both sides share the block at the border, it is stored once.
             let is_shared =
                 matches!((self.blocks.last(), other.blocks.first()), (Some(a), Some(b)) if Arc::ptr_eq(a, b));
             let offset = self.blocks.len() - usize::from(is_shared);
@@ -162,7 +161,7 @@ impl Rows {
         front
     }
 
-    /// Drops unused blocks, if there are more than `enough` blocks and some are unused.
+    /// Drops unused blocks if there are more than `enough` blocks.
     fn forget_blocks(&mut self, enough: usize) {
         const SPARE: usize = 8;
         if self.blocks.len() <= enough + SPARE {
@@ -176,7 +175,7 @@ impl Rows {
         self.blocks = Arc::new(used.map(|(block, _)| Arc::clone(block)).collect());
     }
 
-    /// Each row: its block and its number in it.
+    /// Iterates over the rows, each as a block and a row number in it.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<Block>, usize)> + Clone {
         self.runs.iter().flat_map(|run| (run.start..run.start + run.length).map(|row| (&self.blocks[run.block], row)))
     }
@@ -191,8 +190,8 @@ impl Rows {
             }
         }
         let refused = |refusal: allocate::Refusal| refusal.at("the strings of rows");
-        // All spans are looked up before the first string's count is changed, since the processor
-        // does not overlap the two.
+        // Look up all spans before incrementing any reference count, because the CPU cannot overlap
+        // the two.
         let mut positions = allocate::room(self.num_rows).map_err(refused)?;
         positions.extend(self.block_rows().map(|(block, row)| (block, texts[block].row(row))));
         let mut strings = allocate::room(self.num_rows).map_err(refused)?;
@@ -221,12 +220,12 @@ impl Rows {
         BlockRows { runs: &self.runs, rest: self.num_rows, at: 0 }
     }
 
-    /// The provenance of row `row`, if it is known.
+    /// The provenance of row `row`, if known.
     pub fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
         self.iter().nth(row).and_then(|(block, row)| block.row_provenance(row))
     }
 
-    /// The unique identity of each row, if it is known. It keys the random draws for the row.
+    /// The unique identity of each row, if known. It seeds the row's random draws.
     pub fn row_ids(&self) -> impl Iterator<Item = Result<Option<RowId>>> {
         self.iter().map(|(block, row)| block.row_id(row))
     }
@@ -245,7 +244,7 @@ impl Rows {
         }
     }
 
-    /// The rows with other provenance.
+    /// Replaces the provenance of the rows.
     pub fn with_provenance(self, provenance: Provenance) -> Result<Self> {
         let block = self.gather()?;
         drop(self);
@@ -253,18 +252,18 @@ impl Rows {
         Ok(Self::all(block.with_provenance(provenance)))
     }
 
-    /// The batch that the rows will form, if they were grouped.
+    /// The batch that the rows belong to, if they were grouped.
     pub fn group(&self) -> Option<&Group> {
         self.group.as_ref()
     }
 
-    /// The rows, to form this batch.
+    /// Marks the rows as belonging to a batch.
     pub fn in_group(mut self, group: Option<Group>) -> Self {
         self.group = group;
         self
     }
 
-    /// The block, if these are all the rows of one block, in order, and it has them in columns.
+    /// Returns the block if these are all of its rows in order and its columns are not packed.
     pub fn whole_block(&self) -> Option<&Arc<Block>> {
         let is_whole = |block: &&Arc<Block>, length| block.num_rows() == length && !block.is_packed();
         match self.runs[..] {
@@ -273,15 +272,16 @@ impl Rows {
         }
     }
 
-    /// True if they are so few rows of their blocks that a copy would take much less memory.
+    /// Returns true if the rows are such a small part of their blocks that a copy would save a lot
+    /// of memory.
     pub fn are_few(&self) -> bool {
-        /// Less than this part is copied.
+        /// Smaller parts than one in this many are copied.
         const PART: usize = 4;
         let all: usize = self.blocks.iter().map(|block| block.num_rows()).sum();
         self.num_rows * PART <= all
     }
 
-    /// The approximate number of bytes of the elements: each row counts as the mean of its block.
+    /// The approximate number of bytes of the elements, using the average row of each block.
     pub fn num_bytes(&self) -> usize {
         let bytes = |run: &Run| {
             let block = &self.blocks[run.block];
@@ -290,7 +290,7 @@ impl Rows {
         self.runs.iter().map(bytes).sum()
     }
 
-    /// The rows of column `column`, copied together unless they are a whole block.
+    /// Gathers the rows of column `column`. Nothing is copied if they are a whole block.
     pub fn gather_column(&self, column: usize) -> Result<Column> {
         match self.whole_block() {
             Some(block) => Ok(block.columns[column].clone()),
@@ -298,13 +298,13 @@ impl Rows {
         }
     }
 
-    /// As [`Rows::gather_column`], for several columns.
+    /// Like [`Rows::gather_column`], for several columns.
     pub fn gather_columns(&self, columns: impl IntoIterator<Item = usize>) -> Result<Vec<Column>> {
         let gatherer = self.gatherer()?;
         columns.into_iter().map(|column| gatherer.column(column)).collect()
     }
 
-    /// Locates each row once, to gather several columns.
+    /// Locates each row once, for gathering several columns.
     pub fn gatherer(&self) -> Result<Gatherer<'_>> {
         let positions = if self.whole_block().is_some() { Vec::new() } else { self.positions()? };
         Ok(self.gatherer_of(positions))
@@ -324,7 +324,7 @@ impl Rows {
         self.blocks.iter().map(|block| &block.columns[column]).collect()
     }
 
-    /// The rows as a separate block, always copied.
+    /// Copies the rows into a new block.
     pub fn copy(&self) -> Result<Block> {
         let num_columns = self.blocks.first().map_or(0, |block| block.columns.len());
         let gatherer = self.gatherer_of(self.positions()?);
@@ -332,7 +332,7 @@ impl Rows {
         Block::new(columns, self.num_rows, self.provenance())
     }
 
-    /// The rows as a separate block, copied unless they are a whole block.
+    /// Gathers the rows into one block. Nothing is copied if they are a whole block.
     pub fn gather(&self) -> Result<Arc<Block>> {
         match self.whole_block() {
             Some(block) => Ok(Arc::clone(block)),
@@ -341,18 +341,18 @@ impl Rows {
     }
 }
 
-/// Gathers the columns of rows one by one; the rows are located once.
+/// Gathers columns of rows one at a time, after locating the rows once.
 #[derive(Debug)]
 pub struct Gatherer<'a> {
     rows: &'a Rows,
-    /// The block of each row, and its number in it; empty if the rows are a whole block.
+    /// The block number of each row, and the row number in it. Empty if the rows are a whole block.
     positions: Vec<(usize, usize)>,
-    /// Columns that were gathered together with others, with their numbers.
+    /// Columns that were gathered along with others, with their numbers.
     gathered: RefCell<Vec<(usize, Column)>>,
 }
 
 impl Gatherer<'_> {
-    /// The rows of column `column`, copied together unless they are a whole block.
+    /// Gathers the rows of column `column`. Nothing is copied if they are a whole block.
     pub fn column(&self, column: usize) -> Result<Column> {
         match self.rows.whole_block() {
             Some(block) => Ok(block.columns[column].clone()),
@@ -376,7 +376,7 @@ impl Gatherer<'_> {
     }
 }
 
-/// Rows that are taken one by one.
+/// Rows that are consumed one by one.
 #[derive(Debug, Default)]
 pub struct Cursor {
     rows: Rows,
@@ -386,12 +386,12 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// A cursor at the first of these rows.
+    /// Starts at the first row.
     pub fn new(rows: Rows) -> Self {
         Self { rows, run: 0, at: 0, num_taken: 0 }
     }
 
-    /// The checkpoint of the next row, even if it does not exist yet.
+    /// The checkpoint of the next row, even if that row does not exist yet.
     pub fn checkpoint(&self) -> Checkpoint {
         self.rows.checkpoint(self.num_taken)
     }
@@ -401,13 +401,13 @@ impl Cursor {
         self.run >= self.rows.runs.len()
     }
 
-    /// The number of rows up to the end of a run of consecutive ones.
+    /// The number of rows that remain in the current run of consecutive rows.
     pub fn run_length(&self) -> usize {
         self.rows.runs.get(self.run).map_or(0, |run| run.length - self.at)
     }
 
-    /// Takes so many rows of a run, at most [`Cursor::run_length`]: their block and the first of
-    /// them.
+    /// Takes `count` rows of the current run, at most [`Cursor::run_length`]. Returns their block
+    /// and the first row.
     pub fn next_run(&mut self, count: usize) -> Option<(&Arc<Block>, usize)> {
         let run = self.rows.runs.get(self.run)?;
         let row = run.start + self.at;

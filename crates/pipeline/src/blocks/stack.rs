@@ -1,4 +1,4 @@
-//! Stacks tensors of one type and shape.
+//! ! Stacks tensors of the same dtype and shape.
 
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
@@ -6,7 +6,7 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// Tensors of one type and shape under a new first dimension.
+/// Stacks tensors of the same dtype and shape along a new first dimension.
 pub(super) fn stack(tensors: &[Tensor]) -> Result<Tensor> {
     let Some(first) = tensors.first() else { return Err(Error::internal("no rows to stack")) };
     check_alike(tensors.iter().map(|tensor| (tensor.dtype(), tensor.shape().clone())))?;
@@ -21,7 +21,7 @@ pub(super) fn stack(tensors: &[Tensor]) -> Result<Tensor> {
     Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())
 }
 
-/// Fails unless all rows have one type and one shape.
+/// Fails unless all rows have the same dtype and shape.
 pub(super) fn check_alike(mut rows: impl Iterator<Item = (DType, Shape)>) -> Result<()> {
     let Some((dtype, shape)) = rows.next() else { return Ok(()) };
     match rows.find(|other| other.0 != dtype || other.1 != shape) {

@@ -7,9 +7,9 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// An array over memory that it may leave out in part or have several times.
+/// An array whose elements may skip or repeat parts of its memory.
 ///
-/// The element `[i, j, …]` begins at byte `first + i * strides[0] + j * strides[1] + …` of `memory`.
+/// Element `[i, j, …]` begins at byte `first + i * strides[0] + j * strides[1] + …` of `memory`.
 pub struct Strided {
     dtype: DType,
     shape: Shape,
@@ -23,7 +23,7 @@ pub struct Strided {
 }
 
 impl Strided {
-    /// Fails for strings, an array without axes, or an element outside the memory.
+    /// Fails for strings, for arrays without axes, and if an element lies outside the memory.
     pub fn new(dtype: DType, shape: Shape, memory: Bytes, first: usize, strides: Vec<isize>) -> Result<Self> {
         if dtype == DType::String || shape.is_empty() || shape.len() != strides.len() {
             return Err(Error::internal(format!("{dtype} of shape {shape} with the strides {strides:?}")));
@@ -46,7 +46,7 @@ impl Strided {
         self.shape.row().num_elements() * self.dtype.size()
     }
 
-    /// A copy of the rows of these numbers.
+    /// Copies the rows with these numbers.
     pub fn gather(&self, numbers: &[u64]) -> Result<Tensor> {
         let shape = self.shape.row().batched(numbers.len());
         let mut bytes = allocate::elements(self.dtype, &shape).room()?;
@@ -56,13 +56,13 @@ impl Strided {
             }
         }
         if self.dtype == DType::Bool {
-            // A byte that is neither 0 nor 1 is true to NumPy as well.
+            // NumPy also treats bytes other than 0 and 1 as true.
             bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
         }
         Tensor::from_bytes(self.dtype, shape, bytes.into())
     }
 
-    /// Copies the elements from `axis` on, the first of which begins at `start`.
+    /// Copies the elements of `axis` and all later axes. The first one begins at `start`.
     fn copy(&self, axis: usize, start: usize, bytes: &mut Vec<u8>) -> Result<()> {
         if axis >= self.num_outer {
             let run = self.memory.get(start..start + self.run_bytes).ok_or_else(outside)?;
@@ -72,13 +72,13 @@ impl Strided {
         (0..self.shape[axis]).try_for_each(|index| self.copy(axis + 1, self.start(start, axis, index)?, bytes))
     }
 
-    /// The beginning of the element `index` of an axis that begins at `start`.
+    /// Returns where element `index` of an axis begins, if the axis begins at `start`.
     fn start(&self, start: usize, axis: usize, index: usize) -> Result<usize> {
         let way = self.strides[axis].checked_mul(index as isize).ok_or_else(outside)?;
         start.checked_add_signed(way).ok_or_else(outside)
     }
 
-    /// True if all elements are in the memory.
+    /// Returns true if all elements lie inside the memory.
     fn is_within(&self) -> bool {
         if self.shape.contains(&0) {
             return true;
@@ -98,8 +98,8 @@ fn outside() -> Error {
     Error::internal("a row outside of the memory of its array")
 }
 
-/// The number of axes before the contiguous ones of a row, including the first axis, and the bytes
-/// of the contiguous ones.
+/// Returns the number of axes before the contiguous ones, including the first, and the number of
+/// contiguous bytes.
 fn run(dims: &[usize], strides: &[isize], element_bytes: usize) -> (usize, usize) {
     let mut bytes = element_bytes;
     for axis in (1..dims.len()).rev() {
