@@ -1,4 +1,4 @@
-//! Bisects blocks in which some rows fail, and skips only those rows.
+//! ! Finds the failing rows in a block by bisection, and skips only those.
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;
@@ -9,20 +9,20 @@ use headrace_engine::error::Result;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Work on ranges of rows, and the report for a row that failed.
+/// Work that can be done on any range of rows, and the report of a failing row.
 pub trait Bisectable {
     /// The reason for a failure.
     type Failure;
 
-    /// Works on the rows in `range`. Returns the result rows.
+    /// Processes the rows in `range` and returns the resulting rows.
     fn work(&mut self, range: Range<usize>) -> std::result::Result<Block, Self::Failure>;
 
-    /// The report for row `row`, which has failed and is skipped. Fails if it cannot be skipped.
+    /// Reports row `row`, which failed and is skipped. Fails if it cannot be skipped.
     fn leave_out(&mut self, row: usize, failure: Self::Failure) -> Result<Skipped>;
 }
 
-/// Works on `num_rows` rows, which have failed together. Failing ranges are halved down to single
-/// rows, which are skipped.
+/// Processes `num_rows` rows that failed together. Failing ranges are halved until the failing rows
+/// are isolated; those are skipped.
 pub fn bisect_failures<P: Bisectable>(parts: &mut P, num_rows: usize, failure: P::Failure) -> Result<RowsAndSkips> {
     let mut worked = (Rows::new(), Vec::new());
     bisect(parts, 0..num_rows, failure, &mut worked)?;
@@ -50,8 +50,8 @@ fn bisect<P: Bisectable>(
     Ok(())
 }
 
-/// The outputs of a task, as a node returns them: its rows, which begin at a checkpoint, and the
-/// skip events between them.
+/// Converts the output of a task to polls: its rows, which begin at a checkpoint, with the skip
+/// events in between.
 pub fn polls(rows: Rows, skip_events: SkipEvents, checkpoint: Checkpoint) -> impl Iterator<Item = Poll> {
     let mut rest = rows.with_checkpoint(checkpoint);
     let mut polls = VecDeque::new();
@@ -62,6 +62,6 @@ pub fn polls(rows: Rows, skip_events: SkipEvents, checkpoint: Checkpoint) -> imp
         num_given = position;
     }
     polls.push_back(Poll::Ready(rest));
-    // A filter may keep no row.
+    // A filter may have dropped all rows.
     polls.into_iter().filter(|poll| !matches!(poll, Poll::Ready(rows) if rows.is_empty()))
 }

@@ -12,19 +12,19 @@ use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::sync::Mutex;
 use std::sync::Arc;
 
-/// The content of one `cache()`. Lives as long as the description.
+/// The rows of one `cache()` stage. It lives as long as the description.
 #[derive(Default)]
 pub struct Store {
     passes: Mutex<StoredPasses>,
-    /// True if a shuffle of all rows keeps them, and not a `cache()`.
+    /// True if the rows are kept for a full shuffle rather than for a `cache()` stage.
     is_of_shuffle: bool,
 }
 
-/// The rows that passes have left in a store.
+/// The rows that earlier passes left in a store.
 #[derive(Default)]
 struct StoredPasses {
     whole: Option<Arc<Cached>>,
-    /// The longest beginning of a pass that was left before its end.
+    /// The longest part of a pass that was cached before the pass was abandoned.
     begun: Option<Arc<Cached>>,
 }
 
@@ -41,12 +41,12 @@ impl Store {
         batches: BatchesOfInput::None,
     };
 
-    /// A store for a shuffle of all rows of a source without random access.
+    /// Creates a store for a full shuffle of a source without random access.
     pub fn of_shuffle() -> Self {
         Self { is_of_shuffle: true, ..Self::default() }
     }
 
-    /// The rows of a whole pass, if a pass has finished.
+    /// The rows of a complete pass, if there has been one.
     pub fn get(&self) -> Option<Arc<Cached>> {
         self.passes.lock().whole.clone()
     }
@@ -69,7 +69,7 @@ impl Store {
     }
 }
 
-/// All rows of a pass, or its first ones.
+/// All rows of a pass, or only the first ones.
 pub struct Cached {
     kept: StoredBlocks,
     /// The budget that the blocks are charged to.
@@ -80,11 +80,11 @@ pub struct Cached {
 #[derive(Clone, Default)]
 struct StoredBlocks {
     blocks: Vec<Arc<Block>>,
-    /// For each block, the number after its last row.
+    /// For each block, the number after its last row within the pass.
     ends: Vec<u64>,
-    /// The checkpoint of the rows of each block.
+    /// The checkpoint of each block's first row.
     checkpoints: Vec<Checkpoint>,
-    /// The checkpoint of the rows after the last block.
+    /// The checkpoint after the last block.
     rest: Checkpoint,
     /// The skip events, each with the number of blocks before it.
     skip_events: Vec<(usize, SkipEvent)>,
@@ -93,7 +93,7 @@ struct StoredBlocks {
 }
 
 impl StoredBlocks {
-    /// The number of the first row of a block.
+    /// The number of a block's first row within the pass.
     fn first(&self, block: usize) -> u64 {
         block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0)
     }
@@ -125,7 +125,7 @@ impl Cached {
         self.kept.skip_events.iter().map(|(_, skip_event)| skip_event)
     }
 
-    /// Charges the rows to the budget of another iteration. Fails if they do not fit.
+    /// Charges the rows to the budget of another iteration. Fails if they don't fit.
     pub fn charge(&self, budget: &Arc<Budget>) -> Result<Option<Charge>> {
         match Arc::ptr_eq(&self.budget, budget) {
             true => Ok(None),
@@ -137,17 +137,17 @@ impl Cached {
     }
 }
 
-/// Returns the rows of its input and caches them, after the rows cached by an earlier pass that was
-/// left before its end.
+/// Returns the rows of its input and caches them. If an earlier pass was abandoned, its cached rows
+/// come first.
 pub struct CacheWriter {
     input: Box<dyn Node>,
     store: Arc<Store>,
     pass: Pass,
     kept: StoredBlocks,
-    /// The numbers of the next cached block and of the next skip event to return.
+    /// The numbers of the next cached block and the next skip event to return.
     next: (usize, usize),
     budget: Option<Arc<Budget>>,
-    /// Rows cached in another iteration, charged once to the budget of this one.
+    /// Rows cached by another iteration, charged once to this iteration's budget.
     begun: Option<Arc<Cached>>,
     _charge: Option<Charge>,
     /// True if other passes can continue where this pass stops.
@@ -155,8 +155,8 @@ pub struct CacheWriter {
 }
 
 impl CacheWriter {
-    /// The rows of a whole pass, which is cached in `store`. They are returned as rows of `pass`.
-    /// `start` creates the input node at a checkpoint. With `in_any_order`, the rows may come in
+    /// Returns and caches the rows of a whole pass in `store`. The rows are assigned to `pass`.
+    /// `start` creates the input node at a checkpoint. If `in_any_order`, the rows may arrive in
     /// any order.
     pub fn new(
         start: impl FnOnce(&Checkpoint) -> Result<Box<dyn Node>>,
@@ -175,7 +175,7 @@ impl CacheWriter {
     fn keep(&mut self, rows: &Rows, budget: &Arc<Budget>) -> Result<()> {
         let block = match rows.whole_block() {
             Some(block) => Arc::clone(block),
-            // The first rows after those cached by an earlier pass may be the rest of a block.
+            // The first rows after those of an earlier pass may be the rest of a block.
             None => {
                 let copy = rows.copy()?;
                 let charge = budget.charge(copy.held_bytes());
@@ -194,7 +194,7 @@ impl CacheWriter {
         }
     }
 
-    /// The next cached output that was not returned yet.
+    /// Returns the next cached output that has not been returned yet.
     fn kept(&mut self) -> Option<Poll> {
         let (block, skip_event) = &mut self.next;
         if let Some((num_blocks, event)) = self.kept.skip_events.get(*skip_event)
@@ -235,14 +235,14 @@ impl Node for CacheWriter {
 }
 
 impl Drop for CacheWriter {
-    /// Keeps the beginning of a pass that is left before its end.
+    /// Keeps the cached rows if the pass is abandoned.
     fn drop(&mut self) {
         let (Some(budget), true) = (self.budget.take(), self.is_ordered) else { return };
         let mut kept = std::mem::take(&mut self.kept);
         if kept.num_bytes > budget.limit_bytes() {
             return;
         }
-        // Skip events after the last row come again when later rows are computed.
+        // Skip events after the last row are created again when the later rows are computed.
         let num_blocks = kept.blocks.len();
         kept.skip_events.retain(|(blocks_before, _)| *blocks_before < num_blocks);
         self.store.keep_begun(kept, budget);
@@ -250,7 +250,7 @@ impl Drop for CacheWriter {
 }
 
 impl StoredBlocks {
-    /// All rows of a block, as rows of a pass.
+    /// Returns all rows of a block, assigned to a pass.
     fn rows(&self, index: usize, pass: Pass) -> Rows {
         let block = &self.blocks[index];
         let provenance = block.provenance().in_pass(pass);
@@ -259,8 +259,8 @@ impl StoredBlocks {
     }
 }
 
-/// Returns the rows of its input, from some row on, as rows of a pass. Caches nothing, since the
-/// pass is not whole.
+/// Returns the rows of its input from some row on, assigned to a pass. Nothing is cached, because
+/// the pass is incomplete.
 pub struct UncachedTail {
     input: Box<dyn Node>,
     next: u64,
@@ -268,7 +268,7 @@ pub struct UncachedTail {
 }
 
 impl UncachedTail {
-    /// The number of the first row is `next`.
+    /// Starts with row number `next`.
     pub fn new(input: Box<dyn Node>, next: u64, pass: Pass) -> Self {
         Self { input, next, pass }
     }
@@ -292,7 +292,7 @@ pub struct CacheReader {
     next: usize,
     /// The number of the next skip event.
     next_skip_event: usize,
-    /// The number of its rows to skip.
+    /// The number of rows of the next block to skip.
     skip: usize,
     pass: Pass,
     is_charged: bool,
@@ -300,7 +300,7 @@ pub struct CacheReader {
 }
 
 impl CacheReader {
-    /// The rows from number `first` on, as those of `pass`.
+    /// Returns the rows from number `first` on, assigned to `pass`.
     pub fn new(cached: Arc<Cached>, first: u64, pass: Pass) -> Self {
         let next = cached.kept.ends.partition_point(|end| *end <= first);
         let skip = (first - cached.kept.first(next)) as usize;
@@ -330,7 +330,7 @@ impl Node for CacheReader {
     }
 }
 
-/// The cached rows, by number.
+/// Access to the cached rows by number.
 pub struct CachedRows {
     cached: Arc<Cached>,
     _charge: Option<Charge>,

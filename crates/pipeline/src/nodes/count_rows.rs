@@ -3,7 +3,7 @@
 use crate::node::{Context, Ended, Node, Poll};
 use headrace_engine::error::Result;
 
-/// Passes its input through.
+/// Passes its input through and counts the rows.
 pub struct CountRows {
     input: Box<dyn Node>,
     stage: usize,

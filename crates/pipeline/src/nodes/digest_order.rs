@@ -7,13 +7,13 @@ use crate::order_digest::OrderDigest;
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
-/// Passes its input through. Its checkpoints count the earlier rows, or batches.
+/// Passes its input through. Its checkpoints store the number of earlier rows or batches.
 pub struct DigestOrder {
     input: Box<dyn Node>,
-    /// `None` while earlier rows are computed again.
+    /// `None` while earlier rows are being computed again.
     digest: Option<Arc<OrderDigest>>,
     pass: u64,
-    /// The number of rows, or batches, before the next one in the pass.
+    /// The number of rows or batches in the pass before the next one.
     position: u64,
 }
 
@@ -30,7 +30,7 @@ impl DigestOrder {
         batches: BatchesOfInput::OfOutput,
     };
 
-    /// The rows of `input`, starting at this position of a pass.
+    /// Wraps `input`, which starts at this position of a pass.
     pub fn new(input: Box<dyn Node>, digest: Option<Arc<OrderDigest>>, pass: u64, position: u64) -> Self {
         Self { input, digest, pass, position }
     }

@@ -1,4 +1,4 @@
-//! Runs a pipeline for several passes, or several pipelines one after the other.
+//! ! Runs a pipeline for several passes, or runs several pipelines one after the other.
 
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::function_states::FunctionStates;
@@ -8,21 +8,21 @@ use headrace_engine::error::{Error, Result};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// Creates the node of pass number `n` at a checkpoint, or `None` if there are no more passes. With
-/// `true`, its rows were returned before: it works synchronously, so that it polls for rows, and
-/// begins tasks, only when their results are requested.
+/// Creates the node of pass number `n` at a checkpoint, or returns `None` after the last pass. The
+/// flag is true if the rows were returned before. The node then works synchronously: it polls for
+/// rows and begins tasks only when a result is requested.
 pub type NextPass = Box<dyn FnMut(u64, &Checkpoint, bool) -> Option<Result<Box<dyn Node>>> + Send>;
 
-/// Endless passes end after this many passes without rows: over no data, they would never end.
-/// Random draws may leave a few passes empty.
+/// Endless pipelines stop after this many passes without rows; otherwise they would never stop if
+/// there is no data. A few passes may be empty because of random draws.
 const MAX_EMPTY: u64 = 100;
 
-/// Other threads get a turn after this many passes without rows, because the pipeline may have been
-/// closed.
+/// After this many passes without rows, other threads get a turn, because the pipeline may have
+/// been closed.
 const PASSES_IN_A_ROW: u64 = 1000;
 
-/// Returns the rows of one pass after the other. The next pass begins as soon as the last row of a
-/// pass is requested.
+/// Returns the rows of one pass after another. The next pass begins once the rows of the current
+/// one are used up.
 pub struct Passes {
     next: NextPass,
     /// The number of the next pass.
@@ -30,51 +30,51 @@ pub struct Passes {
     current: Option<Box<dyn Node>>,
     /// The checkpoint at which the next pass begins.
     first: Checkpoint,
-    /// True once the current pass has returned anything.
+    /// True if the current pass has returned any rows.
     has_rows: bool,
-    /// The number of passes without rows that have ended since the last row.
+    /// The number of consecutive passes without rows.
     num_empty: u64,
-    /// No more passes begin after this many of these.
+    /// Stop after this many passes without rows.
     max_empty: u64,
     /// The number of steps between the node and the consumer.
     distance: usize,
-    /// True if the pass before `number` has ended in this run.
+    /// True if the previous pass ended during this run.
     has_ended: bool,
-    /// The states that nodes begin with.
+    /// The function states that nodes begin with.
     states: Option<Arc<FunctionStates>>,
-    /// Python functions that keep a state from one pass to the next.
+    /// The state of Python functions that carry over from pass to pass.
     kept_states: Option<KeptStates>,
     shards: Option<Shards>,
 }
 
-/// The state of all shards, for passes over one of them.
+/// For passes over one shard: the state of all shards.
 struct Shards {
     /// The number of shards.
     count: u64,
-    /// The number of shards when the checkpoint was created.
+    /// The number of shards at the time of the checkpoint.
     old_count: u64,
-    /// True if, in an earlier pass, another shard would have had a different number of rows, so
-    /// that shards are at different positions.
+    /// True if shards had different numbers of rows in an earlier pass, so that they are at
+    /// different positions.
     is_uneven: bool,
-    /// The number of rows of each old shard to skip, from the state of the current pass's
-    /// checkpoint on, if the number of shards has changed.
+    /// If the number of shards has changed: the number of rows of each old shard to skip after the
+    /// state of the current pass's checkpoint.
     skip: u64,
-    /// The number of further rows before them.
+    /// The number of additional rows before those.
     num_before: u64,
 }
 
-/// The Python functions that keep a state from one pass to the next.
+/// Python functions that carry a state from pass to pass.
 #[derive(Clone, Debug, Default)]
 pub struct StatefulFunctions {
     /// Their Python workers.
     pub python_workers: Vec<usize>,
-    /// The workers whose last row may have been requested in vain, because an input zipped with it
-    /// has ended.
+    /// The workers whose last row may have been requested in vain because a zipped input ended
+    /// first.
     pub zipped: Vec<usize>,
-    /// True if a pass may end before all rows of the functions are used, so that their states are
-    /// ahead of the used rows.
+    /// True if a pass may end before all rows of the functions are used. The functions' states are
+    /// then ahead of the used rows.
     pub are_cut_short: bool,
-    /// The number of passes after which their states are needed.
+    /// The number of passes for which the states are needed.
     pub num_passes: u64,
     /// True if all nodes work synchronously.
     pub synchronous: bool,
@@ -82,31 +82,32 @@ pub struct StatefulFunctions {
 
 struct KeptStates {
     functions: StatefulFunctions,
-    /// The states of the functions at the end of the last pass, once they are known.
+    /// The states of the functions at the end of the last pass, once known.
     outer: Arc<FunctionStates>,
     /// The states at the beginning of the current pass.
     begin: Arc<FunctionStates>,
-    /// The states in the current pass.
+    /// The states within the current pass.
     inner: Arc<FunctionStates>,
-    /// The checkpoint of the rows returned last, and their number.
+    /// The checkpoint and the number of the rows returned last.
     last: (Checkpoint, usize),
     settling: Option<Settling>,
 }
 
-/// Makes the last rows of a pass again, synchronously, to find the states of functions after them.
+/// Computes the last rows of a pass again, synchronously, to determine the states of the functions
+/// after them.
 struct Settling {
     node: Box<dyn Node>,
     states: Arc<FunctionStates>,
-    /// The number of rows still to come.
+    /// The number of rows that remain.
     num_rows: usize,
     /// The states of the functions after the last row.
     behind_rows: Option<Arc<FunctionStates>>,
-    /// True once the functions were called for all rows before these.
+    /// True once the functions have been called for all earlier rows.
     has_caught_up: bool,
 }
 
 impl Settling {
-    /// True once all states are known.
+    /// Returns true once all states are known.
     fn poll(&mut self, context: &mut Context) -> Result<bool> {
         self.has_caught_up = self.has_caught_up || self.node.replay_skipped(context)?;
         if !self.has_caught_up {
@@ -118,7 +119,7 @@ impl Settling {
             }
             match self.node.pull(context)? {
                 Poll::Ready(rows) => self.num_rows = self.num_rows.saturating_sub(rows.len()),
-                // It was returned before.
+                // It has been returned before.
                 Poll::SkipEvent(_) => {}
                 Poll::Pending => return Ok(false),
                 Poll::End => return Ok(true),
@@ -133,7 +134,7 @@ impl KeptStates {
         Self { functions, outer, begin, inner, last: (Checkpoint::default(), 0), settling: None }
     }
 
-    /// The checkpoint at which the pass that starts now begins.
+    /// Returns the checkpoint at which the new pass begins.
     fn begin(&mut self, first: &Checkpoint) -> Checkpoint {
         self.begin = self.outer.copy();
         self.inner = if self.functions.synchronous { Arc::clone(&self.outer) } else { self.outer.copy() };
@@ -141,8 +142,8 @@ impl KeptStates {
         first.clone().with_states(Some(Arc::clone(&self.inner)))
     }
 
-    /// Makes sure that the states of the functions at the end of pass `number` are known; false
-    /// until they are.
+    /// Determines the states of the functions at the end of pass `number`. Returns false until they
+    /// are known.
     fn settle(&mut self, number: u64, next: &mut NextPass, context: &mut Context) -> Result<bool> {
         if self.functions.synchronous || number >= self.functions.num_passes {
             return Ok(true);
@@ -187,8 +188,8 @@ impl Passes {
         batches: BatchesOfInput::AcrossPasses,
     };
 
-    /// Passes that are `distance` steps away from the consumer. With `is_endless` they end after
-    /// many passes without rows.
+    /// Creates passes that are `distance` steps away from the consumer. If `is_endless`, they stop
+    /// after many passes without rows.
     pub fn new(next: NextPass, is_endless: bool, distance: usize) -> Self {
         Self {
             next,
@@ -206,24 +207,25 @@ impl Passes {
         }
     }
 
-    /// The number of shards when a checkpoint of passes over one shard was created.
+    /// Reads the number of shards from a checkpoint of passes over one shard.
     pub fn old_shards(checkpoint: &Checkpoint) -> Result<Option<u64>> {
         Ok(checkpoint.numbers()?.map(|[_, old_count, _]| old_count))
     }
 
-    /// The passes of one of `count` shards; see [`Passes::skips`].
+    /// Runs the passes over one of `count` shards; see [`Passes::skips`].
     pub fn over_shards(mut self, count: Option<u64>) -> Self {
         self.shards = count.map(|count| Shards { count, old_count: count, is_uneven: false, skip: 0, num_before: 0 });
         self
     }
 
-    /// True if it skips the rows after the checkpoint's state itself, because they are counted in
-    /// another number of shards.
+    /// Returns true if the node skips the rows after the checkpoint's state itself. This is
+    /// necessary if the number of shards has changed, because the rows are then counted
+    /// differently.
     pub fn skips(&self) -> bool {
         self.shards.as_ref().is_some_and(|shards| shards.old_count != shards.count)
     }
 
-    /// Begins the next pass; false if there are no more.
+    /// Begins the next pass. Returns false if there is none.
     fn begin(&mut self) -> Result<bool> {
         let first = std::mem::take(&mut self.first);
         let start = match &mut self.kept_states {
@@ -232,13 +234,13 @@ impl Passes {
         };
         let Some(node) = (self.next)(self.number, &start, false) else { return Ok(false) };
         self.number += 1;
-        // The resumed pass has returned something before.
+        // A resumed pass has returned something before.
         self.has_rows = first != Checkpoint::default();
         self.current = Some(node?);
         Ok(true)
     }
 
-    /// The checkpoint at which the next pass begins, after one that has ended.
+    /// Returns the checkpoint at which the pass after `ended` begins.
     fn after(&mut self, ended: Option<Ended>) -> Result<Checkpoint> {
         let (Some(shards), Some(ended)) = (&mut self.shards, ended) else { return Ok(Checkpoint::default()) };
         let (is_uneven, skip) = (ended.fewest != ended.most, shards.skip);
@@ -255,7 +257,7 @@ impl Passes {
         Ok(Checkpoint::default().advanced_by(shards.skip))
     }
 
-    /// Sets the Python functions that keep a state from one pass to the next.
+    /// Sets the Python functions whose state carries over from pass to pass.
     pub fn with_function_states(mut self, functions: StatefulFunctions, states: Option<&Arc<FunctionStates>>) -> Self {
         self.states = states.cloned();
         if let Some(states) = states.filter(|_| !functions.python_workers.is_empty()) {
@@ -264,7 +266,7 @@ impl Passes {
         self
     }
 
-    /// Continues from a checkpoint, without skipping the rows after its state.
+    /// Continues from a checkpoint's state. The caller skips the rows that follow it.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         let number = match (&mut self.shards, checkpoint.state()) {
             (_, None) => return Ok(self),

@@ -8,40 +8,41 @@ use crate::permutation::Permutation;
 use headrace_engine::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
-/// Number of rows returned at a time.
+/// The number of rows to return at a time.
 const GROUP_ROWS: usize = 1024;
 
 /// The rule that chooses the input of the next row.
 pub trait Choose: Send {
-    /// The number of the input of the next row; `None` after the last row.
+    /// The input of the next row, or `None` after the last row.
     fn next(&mut self) -> Option<usize>;
 
-    /// Marks the input chosen last as ended. Returns whether others continue.
+    /// Marks the most recently chosen input as ended. Returns whether any input remains.
     fn leave_out(&mut self, input: usize) -> Result<bool>;
 
-    /// The number from which [`Choose::go_on`] can continue, apart from the ended inputs.
+    /// The number to pass to [`Choose::go_on`] to continue from here. It does not cover which
+    /// inputs have ended.
     fn number(&self) -> u64;
 
-    /// Continues from a state in which `number` had this value.
+    /// Continues from a state in which [`Choose::number`] returned `number`.
     fn go_on(&mut self, number: u64);
 
-    /// The number of the column whose lengths are the sizes of rows; `None` if all have size 1.
+    /// The column whose length is the size of a row, or `None` if every row has size 1.
     fn measured(&self) -> Option<usize> {
         None
     }
 
-    /// Records that a row of this size was taken. Returns true if sizes are counted from zero
-    /// again.
+    /// Records that a row of this size was taken from an input. Returns true if the count of sizes
+    /// was reset.
     fn took(&mut self, _input: usize, _size: u64) -> bool {
         false
     }
 
-    /// More numbers of the state, besides the inputs' numbers.
+    /// Additional state besides the numbers of the inputs.
     fn shares(&self) -> Option<Shares> {
         None
     }
 
-    /// Continues from a state with these numbers, as far as the inputs are the same.
+    /// Restores this additional state, as far as the inputs are the same.
     fn go_on_with(&mut self, _shares: &Shares) -> Result<()> {
         Ok(())
     }
@@ -50,17 +51,17 @@ pub trait Choose: Send {
 /// The rows that a mixture has taken from its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// The number of rows taken.
+    /// The number of rows taken so far.
     pub position: u64,
-    /// A distinct number for each part.
+    /// A unique number for each part.
     pub ids: Vec<u64>,
-    /// The total size of the rows taken from each since counting began.
+    /// For each part, the total size of the rows taken since counting began.
     pub taken: Vec<u64>,
 }
 
-/// The numbers of a mixture's checkpoint.
+/// The decoded numbers of a mixture's checkpoint.
 struct Numbers<'a> {
-    /// The input of the next row, if it is chosen.
+    /// The input of the next row, if already chosen.
     chosen: Option<usize>,
     number: u64,
     /// 1 for each input that has ended.
@@ -103,8 +104,8 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// For each part of a mixture, the number of the input that it was at a checkpoint: the same one
-/// unless parts have names. `None` for a part that did not exist.
+/// Maps each part of a mixture to its input at a checkpoint, or to `None` if the part is new. The
+/// inputs only differ if the parts have names.
 pub fn old_inputs(checkpoint: &Checkpoint, num_inputs: usize, ids: Option<&[u64]>) -> Result<Vec<Option<usize>>> {
     let same = || Ok((0..num_inputs).map(Some).collect());
     let (Some(state), Some(ids)) = (checkpoint.state(), ids) else { return same() };
@@ -114,7 +115,7 @@ pub fn old_inputs(checkpoint: &Checkpoint, num_inputs: usize, ids: Option<&[u64]
     }
 }
 
-/// The checkpoint of a mixture directly at a row, if the rows in between are remembered.
+/// Returns the checkpoint of a mixture exactly at a row, if the rows up to it were recorded.
 pub fn exact(from: &Checkpoint) -> Option<Checkpoint> {
     let (mut base, mut skip) = (from.clone(), from.skip());
     loop {
@@ -125,7 +126,7 @@ pub fn exact(from: &Checkpoint) -> Option<Checkpoint> {
                 (base, skip) = (next.clone(), skip - num_rows);
                 continue;
             }
-            // An incomplete last batch ends with the rows.
+            // An incomplete last batch ends with the last row.
             skip = num_rows;
         }
         let state = base.state()?;
@@ -149,43 +150,42 @@ pub fn exact(from: &Checkpoint) -> Option<Checkpoint> {
     }
 }
 
-/// A node that interleaves inputs.
+/// A node that interleaves its inputs.
 pub struct Interleave {
     inputs: Vec<Input>,
     choose: Box<dyn Choose>,
-    /// The input of the next row, if it is chosen and the row has not arrived.
+    /// The input of the next row, if it has been chosen but its row has not arrived.
     chosen: Option<usize>,
     is_over: bool,
-    /// Returned after the rows before it.
+    /// An error to return after the rows before it.
     error: Option<Error>,
-    /// True if an input is polled only for a row that is next.
+    /// True if an input is only polled when its row is next.
     synchronous: bool,
-    /// The choices of the rows returned last.
+    /// The choices made for the rows returned last.
     last: Option<Arc<Choices>>,
 }
 
 impl Interleave {
-    /// The rows of `inputs` in the order of `choose`.
+    /// Interleaves the rows of `inputs` as `choose` decides.
     pub fn new(inputs: Vec<Box<dyn Node>>, choose: Box<dyn Choose>) -> Self {
         let inputs = inputs.into_iter().map(|node| Input::new(node, Checkpoint::default())).collect();
         Self { inputs, choose, chosen: None, is_over: false, error: None, synchronous: false, last: None }
     }
 
-    /// With `are_exact`, the checkpoints of inputs are directly after the rows that were taken.
+    /// If `are_exact`, the checkpoints of inputs point directly behind the consumed rows.
     pub fn behind_last(mut self, are_exact: bool) -> Self {
         self.inputs.iter_mut().for_each(|input| input.is_behind_last = are_exact);
         self
     }
 
-    /// With `synchronous`, rows are returned one by one, and an input is polled only for a row that is
-    /// next.
+    /// If `synchronous`, returns one row at a time and only polls an input when its row is next.
     pub fn synchronous(mut self, synchronous: bool) -> Self {
         self.synchronous = synchronous;
         self
     }
 
-    /// Continues from a checkpoint, which contains the inputs' checkpoints, without skipping the
-    /// rows after its state.
+    /// Continues from the state of a checkpoint, which contains the inputs' checkpoints. The caller
+    /// skips the rows that follow it.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         let Some(state) = checkpoint.state() else { return Ok(self) };
         let ids = self.choose.shares().map(|shares| shares.ids);
@@ -204,7 +204,7 @@ impl Interleave {
             input.first = checkpoint.input(old)?;
             if left_out[old] > 0 {
                 input.is_left_out = true;
-                // Functions are called for the rows up to its end.
+                // Functions are called for all rows up to the end of the input.
                 if !self.synchronous && !input.is_behind_last {
                     input.node = None;
                 }
@@ -214,14 +214,14 @@ impl Interleave {
         Ok(self)
     }
 
-    /// The checkpoint of the next row.
+    /// Returns the checkpoint of the next row.
     fn checkpoint(&self) -> Checkpoint {
         let left_out = self.inputs.iter().map(|input| u64::from(input.is_left_out));
         let numbers = Numbers::written(self.chosen, self.choose.number(), left_out, self.choose.shares());
         Checkpoint::new(numbers, self.inputs.iter().map(Input::checkpoint))
     }
 
-    /// Takes rows as long as they are available.
+    /// Takes rows while they are available.
     fn take(&mut self, rows: &mut Rows, choices: &mut Vec<Choice>, context: &mut Context) -> Result<()> {
         let measured = self.choose.measured();
         let most = if self.synchronous { 1 } else { GROUP_ROWS };
@@ -254,7 +254,7 @@ impl Interleave {
             input.is_left_out = true;
             self.is_over = !self.choose.leave_out(chosen)?;
             if !rows.is_empty() {
-                // The next checkpoint records that it has ended.
+                // The next checkpoint records that the input has ended.
                 return Ok(());
             }
         }
@@ -271,7 +271,7 @@ impl Node for Interleave {
             if !all_catch_up(self.inputs.iter_mut().filter(|input| input.is_left_out), context)? {
                 return Ok(Poll::Pending);
             }
-            // The other inputs continue while one is waited for.
+            // Let the other inputs work while this one is waiting.
             self.inputs.iter_mut().filter(|input| input.is_empty()).for_each(|input| input.fill(context));
         }
         self.inputs.iter_mut().for_each(Input::begin_group);
@@ -290,7 +290,7 @@ impl Node for Interleave {
                 let choices = Arc::new(Choices { of_rows, next: OnceLock::new() });
                 let checkpoint = checkpoint.with_choices(Arc::clone(&choices));
                 if let Some(last) = self.last.replace(choices) {
-                    // It is set once.
+                    // It is only set once.
                     let _ = last.next.set(Some(checkpoint.clone()));
                 }
                 Ok(Poll::Ready(rows.with_checkpoint(checkpoint)))
@@ -310,18 +310,18 @@ impl Node for Interleave {
     }
 }
 
-/// A permutation of all rows, each input having a consecutive part of them.
+/// A permutation of all rows, in which each input owns a consecutive range.
 pub struct Permuted {
     order: Arc<Permutation>,
     next: u64,
-    /// The number of the first row of all inputs.
+    /// The position in the order of the first row.
     first: u64,
     /// For each input, the number after its last row.
     ends: Vec<u64>,
 }
 
 impl Permuted {
-    /// The rows from number `first` on; `ends` has the number after the last row of each input.
+    /// Starts at row number `first`. `ends` has the number after the last row of each input.
     pub fn new(order: Arc<Permutation>, first: u64, ends: Vec<u64>) -> Self {
         Self { order, next: 0, first, ends }
     }

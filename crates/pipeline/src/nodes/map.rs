@@ -21,33 +21,33 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The worker that does the work.
+/// Where the work is done.
 #[derive(Clone)]
 pub enum Worker {
-    /// The pool: these stages, in order; then the rows are gathered into one block.
+    /// In the native thread pool: runs these stages in order, then gathers the rows into one block.
     Pool(Arc<[Arc<dyn Stage>]>),
-    /// Threads of Python, each with a task of its own.
+    /// In Python threads, each with its own task.
     Python {
         /// The number of the Python worker.
         python_worker: usize,
-        /// True if it makes one row of each, and keeps no state.
+        /// True if it produces one row per input row and keeps no state.
         is_one_to_one: bool,
-        /// Number of threads that work on its tasks at the same time.
+        /// The number of threads that work on its tasks concurrently.
         num_callers: usize,
-        /// The number of functions that it calls one after the other.
+        /// The number of functions it calls in sequence.
         num_functions: usize,
-        /// True if worker processes call them.
+        /// True if the functions run in worker processes.
         in_processes: bool,
     },
 }
 
 impl Worker {
-    /// True if it makes one row of each row, or of each batch of them: then rows can be skipped
-    /// before the work.
+    /// Returns true if it produces one row per input row or per input batch. Rows can then be
+    /// skipped before the work is done.
     pub fn is_one_to_one(&self) -> bool {
         match self {
             Self::Pool(stages) => stages.iter().all(|stage| stage.is_one_to_one()),
-            // A function that keeps a state must see the same rows as before.
+            // A function that keeps a state must see the same rows again.
             Self::Python { is_one_to_one, .. } => *is_one_to_one,
         }
     }
@@ -56,32 +56,32 @@ impl Worker {
 /// A node that maps rows.
 pub struct Map {
     input: Input,
-    /// Rows of the input that are not in a task yet.
+    /// Input rows that are not in a task yet.
     waiting: Rows,
-    /// A report of rows that the input skipped after the waiting ones.
+    /// A report of input rows that were skipped after the waiting ones.
     waiting_event: Option<SkipEvent>,
     worker: Worker,
-    /// The number of tasks begun before their results are requested.
+    /// The number of tasks to begin before their results are requested.
     ahead: usize,
     position: Position,
-    /// The time since which the input has had nothing while no task was left.
+    /// Since when the input has had no rows while no task was running.
     starving_since: Option<Instant>,
     ring: Ring<Outcome>,
-    /// The place of the first waiting row, if failures are skipped.
+    /// The position of the first waiting row, if failures are skipped.
     places: Places,
     size_estimate: SizeEstimate,
-    /// The state of the function of a Python worker.
+    /// The state of a Python worker's function.
     state: FunctionState,
-    /// Results of a task still to be returned.
+    /// Results of a task that have not been returned yet.
     ready: VecDeque<Poll>,
-    /// The row counts of the input at its end.
+    /// The row counts that the input reported at its end.
     ended: Option<Ended>,
 }
 
 enum Input {
     Open(Box<dyn Node>),
     Ended,
-    /// An error after the results of all rows before it.
+    /// An error to return after the results of all earlier rows.
     Failed(Error),
 }
 
@@ -100,7 +100,7 @@ impl Map {
         }
     }
 
-    /// Up to `ahead` tasks are begun before their results are requested.
+    /// Creates a node that begins up to `ahead` tasks before their results are requested.
     pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
         let (input, ring) = (Input::Open(input), Ring::new());
         let (waiting, size_estimate) = (Rows::new(), SizeEstimate::default());
@@ -125,25 +125,25 @@ impl Map {
         }
     }
 
-    /// Sets the place of the first row of the input.
+    /// Sets the position of the first input row.
     pub fn numbered_from(mut self, place: u64) -> Self {
         self.places = Places { next: place };
         self
     }
 
-    /// Sets the state of the Python worker's function before the first task.
+    /// Sets the function state of the Python worker before its first task.
     pub fn with_state(mut self, state: FunctionState) -> Self {
         self.state = state;
         self
     }
 
-    /// Sets the size estimate from other passes.
+    /// Sets a size estimate that is shared with other passes.
     pub fn with_size_estimate(mut self, size_estimate: SizeEstimate) -> Self {
         self.size_estimate = size_estimate;
         self
     }
 
-    /// With `in_any_order`, results come as soon as they are finished.
+    /// If `in_any_order`, returns results as soon as they are finished.
     pub fn in_any_order(mut self, in_any_order: bool) -> Self {
         self.ring = Ring::in_any_order(in_any_order);
         self
@@ -153,7 +153,7 @@ impl Map {
     fn start_tasks(&mut self, context: &mut Context) -> Result<()> {
         while self.ring.len() < self.ahead && self.fill(context) {
             let (num_rows, num_bytes) = self.next_part(context.budget.room_bytes());
-            // The estimate may exceed the limit; then nothing else fits.
+            // The estimate may exceed the limit. The task then runs alone.
             let num_bytes = num_bytes.min(context.budget.room_bytes());
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { return Ok(()) };
             self.note_start(context.meters);
@@ -163,13 +163,13 @@ impl Map {
         Ok(())
     }
 
-    /// Polls for rows until there are enough for a task; returns whether one should begin now.
+    /// Polls until there are enough rows for a task. Returns whether a task should start now.
     fn fill(&mut self, context: &mut Context) -> bool {
         loop {
             if self.waiting.is_empty()
                 && let Some(skip_event) = self.waiting_event.take()
             {
-                // It keeps its position among the results.
+                // The event keeps its position among the results.
                 self.places.add_event(&skip_event, self.position.skipper);
                 self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(skip_event)));
                 if self.ring.len() >= self.ahead {
@@ -188,7 +188,7 @@ impl Map {
                     if self.ring.is_empty() && self.waiting.is_empty() {
                         self.starving_since.get_or_insert_with(Instant::now);
                     }
-                    // More rows come before all threads have ended their tasks.
+                    // More rows will arrive while the threads are still busy.
                     return !self.waiting.is_empty() && self.ring.len() < self.num_callers();
                 }
                 Ok(Poll::End) => {
@@ -200,7 +200,7 @@ impl Map {
         }
     }
 
-    /// The number of rows with which a task begins although the input has more.
+    /// The number of rows at which a task starts even if the input has more.
     fn enough_rows(&self, limit_bytes: usize) -> usize {
         match self.worker {
             Worker::Python { in_processes: true, .. } if !self.position.synchronous => {
@@ -217,7 +217,7 @@ impl Map {
         }
     }
 
-    /// True if rows that came together may be split between tasks.
+    /// Returns true if rows that arrived together may be split between tasks.
     fn is_row_wise(&self) -> bool {
         match &self.worker {
             Worker::Pool(stages) => stages.iter().all(|stage| stage.is_row_wise()),
@@ -225,8 +225,8 @@ impl Map {
         }
     }
 
-    /// The checkpoint for the result of a task that begins at a checkpoint of the input. Where
-    /// failures are skipped it has a level for each function, as if each had a node of its own.
+    /// Returns the checkpoint for the result of a task, given the input's checkpoint. If failures
+    /// are skipped, it has one level per function, as if each function had its own node.
     fn checkpoint(&self, input: Checkpoint) -> Checkpoint {
         let num_levels = match (&self.worker, self.position.skipper) {
             (Worker::Python { num_functions, .. }, Some(_)) => *num_functions,
@@ -236,7 +236,7 @@ impl Map {
         (0..num_levels).fold(input, |input, _| Checkpoint::new(place, [input]))
     }
 
-    /// The number of waiting rows for the next task, and the estimated size of its result.
+    /// Returns the number of waiting rows for the next task, and the estimated size of its result.
     fn next_part(&self, limit_bytes: usize) -> (usize, usize) {
         match (self.is_row_wise(), self.size_estimate.task_bytes()) {
             (true, _) if self.position.synchronous => (1, self.size_estimate.bytes_of(1, &self.waiting)),
@@ -260,7 +260,7 @@ impl Map {
 
     fn start(&mut self, rows: Rows, mut charge: Charge, context: &mut Context) -> Result<()> {
         let (slot, size_estimate) = (self.ring.start(self.checkpoint(rows.checkpoint(0))), self.size_estimate.clone());
-        // Work that is not row-wise makes one row of them.
+        // Work that isn't row-wise combines them into one row.
         self.places.add(if self.is_row_wise() { rows.len() } else { 1 });
         let stages = match &self.worker {
             Worker::Pool(stages) => Arc::clone(stages),
@@ -301,7 +301,7 @@ impl Map {
         Ok(())
     }
 
-    /// Measures a task that is about to be started.
+    /// Records the start of a task in the meters.
     fn note_start(&mut self, meters: &Meters) {
         let Some(meter) = meters.stage(self.position.stage) else { return };
         meter.note_fill(self.ring.len(), self.ahead);
@@ -322,18 +322,18 @@ struct Work<'a> {
 /// The rows after all stages, as a block with a single owner.
 struct Applied {
     block: Block,
-    /// The reports of skipped rows.
+    /// Reports of the skipped rows.
     skip_events: SkipEvents,
-    /// The error at the row after the block's.
+    /// The error of the row that follows the block.
     error: Option<Error>,
 }
 
-/// An error, and the number of the stage in which it happened, if that is measured.
+/// An error, and the number of the stage that raised it, if the stage is measured.
 type Failure = (Error, Option<usize>);
 
 impl Work<'_> {
-    /// After an error, returns the rows before it if the stages are row-wise; or, if failures may
-    /// be skipped, all rows but the failed ones.
+    /// Runs the stages. If a row fails, row-wise stages still return the rows before it. If
+    /// failures may be skipped, only the failing rows are left out.
     fn apply(mut self) -> Result<Applied> {
         let failure = match self.apply_to(self.rows.clone()) {
             Ok(block) => return Ok(Applied { block, skip_events: Vec::new(), error: None }),
@@ -351,7 +351,7 @@ impl Work<'_> {
         }
     }
 
-    /// The rows before the first that fails.
+    /// Returns the rows before the first one that fails.
     fn apply_before_error(mut self, error: Error) -> Result<Applied> {
         let mut good = Rows::new();
         let mut met = None;
@@ -368,7 +368,7 @@ impl Work<'_> {
         }
     }
 
-    /// Measures the stages if none of them fails.
+    /// Runs the stages and measures them if none fails.
     fn apply_to(&self, mut rows: Rows) -> std::result::Result<Block, Failure> {
         let mut counts: SmallVec<[(&Meter, usize, usize); 8]> = SmallVec::new();
         for stage in self.stages {
@@ -381,7 +381,7 @@ impl Work<'_> {
             };
             rows = stage.apply(rows).map_err(|error| (error, stage.number()))?.in_group(group);
             drop(watch);
-            // The rows combined here were measured one by one before.
+            // The combined rows were already measured one by one.
             let num_rows = if stage.is_row_wise() { rows.len() } else { 0 };
             counts.extend(meter.map(|meter| (meter, num_rows, rows.num_bytes())));
         }
@@ -391,7 +391,7 @@ impl Work<'_> {
         Ok(Arc::try_unwrap(block).unwrap_or_else(|shared| shared.share()).settled())
     }
 
-    /// The origin of row `row`; for rows that form a batch, the batch.
+    /// The provenance of row `row`, or of the batch if the rows form one.
     fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
         match self.rows.group() {
             Some((file, number)) => Some(RowProvenance { file: Arc::clone(file), record: *number, sub: 0 }),
@@ -420,7 +420,7 @@ impl Bisectable for Work<'_> {
     }
 }
 
-/// Sets the places of rows skipped by a task whose first row has this place.
+/// Sets the positions of the rows that a task skipped. `first` is the position of its first row.
 fn set_places(skip_events: &mut SkipEvents, first: u64) {
     for (number, (num_rows, event)) in skip_events.iter_mut().enumerate() {
         if let SkipEvent::Skipped(skipped) = event {
@@ -435,8 +435,7 @@ impl Node for Map {
             if let Some(poll) = self.ready.pop_front() {
                 return Ok(poll);
             }
-            // Nodes before this one may take some time to produce the rows for the tasks that are
-            // started.
+            // The previous nodes may take a while to produce rows for the started tasks.
             let mut result = if context.is_starving { self.ring.pop() } else { None };
             if result.is_none() {
                 self.start_tasks(context)?;

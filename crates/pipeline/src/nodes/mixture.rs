@@ -1,4 +1,4 @@
-//! Chooses the input from which the next row of a mixture is taken.
+//! ! Chooses which input the next row of a mixture comes from.
 
 use crate::checkpoint::damaged;
 use crate::nodes::interleave::{Choose, Shares};
@@ -9,41 +9,43 @@ use std::sync::Arc;
 /// The weights of a mixture.
 #[derive(Clone, Debug)]
 pub struct Weights {
-    /// The positions from which weights apply, ascending from 0, each with a weight for each part.
+    /// The positions at which the weights change, in ascending order from 0, each with one weight
+    /// per part.
     pub schedule: Arc<[(u64, Vec<f64>)]>,
-    /// A number for the name of each part; `None` for parts without names.
+    /// A number for the name of each part, or `None` if the parts have no names.
     pub ids: Option<Arc<[u64]>>,
-    /// The column whose lengths are shared out; `None` for rows.
+    /// The column whose lengths are balanced, or `None` to balance the numbers of rows.
     pub measured: Option<usize>,
 }
 
-/// The end of a mixture.
+/// When a mixture ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopWhen {
-    /// It ends with the first input that ends.
+    /// As soon as one input has ended.
     First,
-    /// It ends once all inputs have ended.
+    /// Once all inputs have ended.
     All,
 }
 
-/// Draws the input of the next row by weight, or chooses the one furthest below its share.
+/// Draws the input of the next row by weight, or chooses the input that is furthest below its
+/// share.
 pub struct Mixture {
     random: Philox,
     weights: Weights,
     has_ended: Vec<bool>,
     stop_when: StopWhen,
-    /// The number of rows taken.
+    /// The number of rows taken so far.
     position: u64,
-    /// The total size of the rows taken from each input with the current weights.
+    /// The total size of the rows taken from each input under the current weights.
     taken: Vec<u64>,
-    /// The weights of now, 0 for inputs that have ended; `None` if no weight is above 0.
+    /// The current weights, with 0 for inputs that have ended. `None` if no weight is positive.
     current: Option<Vec<f64>>,
-    /// The position from which other weights apply.
+    /// The position at which the weights change next.
     border: Option<u64>,
 }
 
 impl Mixture {
-    /// The draws depend on the pair of seeds.
+    /// Creates a mixture whose draws depend on the seed and the pass.
     pub fn new(weights: Weights, stop_when: StopWhen, (seed, pass): (u64, u64)) -> Self {
         let num_inputs = weights.schedule.first().map_or(0, |(_, weights)| weights.len());
         let random = Philox::new(seed.cast_signed(), pass.cast_signed());
@@ -54,8 +56,8 @@ impl Mixture {
         mixture
     }
 
-    /// Finds the weights of inputs that have not ended: the current ones, or the next ones with a
-    /// weight above 0.
+    /// Updates the weights of the remaining inputs. If all of them are 0, moves on to the next
+    /// weights that are not.
     fn look(&mut self) {
         let schedule = &self.weights.schedule;
         let behind = schedule.partition_point(|(position, _)| *position <= self.position);
@@ -74,7 +76,7 @@ impl Mixture {
         (bits >> 11) as f64 * (0.5_f64).powi(53)
     }
 
-    /// The number of the input that is furthest below its share.
+    /// The input that is furthest below its share.
     fn furthest_behind(&self, weights: &[f64]) -> Option<usize> {
         let share = |input: usize| self.taken[input] as f64 / weights[input];
         let inputs = (0..weights.len()).filter(|input| weights[*input] > 0.0);
@@ -82,7 +84,7 @@ impl Mixture {
     }
 }
 
-/// The number of the input that a draw from [0, 1) hits.
+/// The input that a draw from [0, 1) selects.
 fn drawn(weights: &[f64], draw: f64) -> Option<usize> {
     let mut drawn = draw * weights.iter().sum::<f64>();
     let last = weights.iter().rposition(|weight| *weight > 0.0)?;
@@ -151,7 +153,7 @@ impl Choose for Mixture {
         let mine = self.shares().ok_or_else(damaged)?;
         self.position = shares.position;
         self.look();
-        // With other parts, sizes are counted anew.
+        // If the parts have changed, start counting sizes again.
         if mine.ids == shares.ids {
             self.taken.clone_from(&shares.taken);
         }
@@ -197,7 +199,7 @@ mod tests {
         assert_eq!(counts(&mut drawn, 10, &[1, 1]), [10, 0]);
         assert_eq!(counts(&mut drawn, 5, &[1, 1]), [0, 5]);
         assert_eq!(counts(&mut drawn, 5, &[1, 1]), [5, 0]);
-        // Weights that only ended inputs have are passed over.
+        // Weights are skipped if all inputs with a positive weight have ended.
         let mut drawn = mixture(&[(0, &[1.0, 0.0]), (10, &[0.0, 1.0])], None);
         drawn.leave_out(0).unwrap();
         assert_eq!(drawn.next(), Some(1));

@@ -1,4 +1,4 @@
-//! Reads the pieces of a source in a new order, taking one row from each open piece in turn.
+//! ! Reads the pieces of a source in shuffled order, taking one row from each open piece in turn.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Charge;
@@ -12,29 +12,28 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Number of rows returned at a time.
+/// The number of rows to return at a time.
 const GROUP_ROWS: usize = 1024;
 
-/// The number of pieces that follow which are polled each time. Other pieces are counted when they
-/// begin.
+/// How many upcoming pieces are polled each time. The others are counted when they begin.
 const MOST_POLLED: usize = 4;
 
-/// Makes the node of a piece, by its number, from a checkpoint on.
+/// Creates the node of a piece at a checkpoint. The piece is passed by number.
 pub type StartPiece = Box<dyn Fn(u64, &Checkpoint) -> Result<Box<dyn Node>> + Send>;
 
-/// True if functions keep states for the rows of a piece, by its number.
+/// Returns true if functions keep state for the rows of a piece, which is passed by number.
 pub type KeepsStates = Box<dyn Fn(u64) -> bool + Send>;
 
-/// The number of pieces that are read before their turn, for a limit on memory in bytes.
+/// Returns how many pieces to read ahead with this much memory in bytes.
 pub type NumUpcoming = Box<dyn Fn(usize) -> usize + Send>;
 
-/// The order of pieces.
+/// The order in which pieces are read.
 pub enum PieceOrder {
-    /// By number, with how many there are.
+    /// In ascending order. The number is the total number of pieces.
     Natural(u64),
     /// Another one.
     Permuted(Permutation),
-    /// Every `count`-th piece of another order, from this one on.
+    /// Every `count`-th piece of another order, starting at an index.
     Shard(Box<Self>, u64, u64),
 }
 
@@ -56,30 +55,30 @@ impl PieceOrder {
     }
 }
 
-/// A node that reads pieces. Up to this many are open; they return a row each in turn, and when one
-/// ends, the next piece takes its turn.
+/// A node that reads pieces. Several pieces are open at the same time and return one row each in
+/// turn. When a piece ends, the next one takes its place.
 pub struct Pieces {
     start: StartPiece,
     order: PieceOrder,
-    /// The checkpoint at which pieces begin.
+    /// The checkpoint at which a piece begins.
     beginning: Checkpoint,
-    /// The number of pieces in `slots` and before: the position of the next one in the order.
+    /// The number of pieces begun so far, which is also the position of the next one.
     num_begun: u64,
-    /// The number of pieces that ended since this node was created.
+    /// The number of pieces that have ended since this node was created.
     num_ended: u64,
     slots: Vec<Option<Piece>>,
-    /// Ended pieces whose functions keep states, which checkpoints contain.
+    /// Ended pieces whose functions keep state. Checkpoints include them.
     ended: Vec<Piece>,
     keeps_states: KeepsStates,
     /// The slot that returns the next row.
     turn: usize,
-    /// Pieces that follow, which are read ahead; each with true once its first task was started.
+    /// The next pieces, which are read ahead, and whether the first task of each has started.
     upcoming: VecDeque<(Input, bool)>,
     num_upcoming: NumUpcoming,
-    /// Returned after the rows before it.
+    /// An error to return after the rows before it.
     error: Option<Error>,
     synchronous: bool,
-    /// The memory of the borders of pieces, and its charge.
+    /// The boundaries of pieces, and the charge for their memory.
     borders: Option<(Arc<KeptBorders>, Option<Charge>)>,
 }
 
@@ -89,8 +88,8 @@ struct Piece {
 }
 
 impl Pieces {
-    /// Up to `num_open` pieces at once; `num_upcoming` more are read ahead. Continues from a
-    /// checkpoint, without the rows to be skipped after its state.
+    /// Opens up to `num_open` pieces at once and reads `num_upcoming` more ahead. Continues from a
+    /// checkpoint's state; the caller skips the rows that follow it.
     pub fn new(
         start: StartPiece,
         keeps_states: KeepsStates,
@@ -128,12 +127,12 @@ impl Pieces {
         Ok(pieces)
     }
 
-    /// With the borders of pieces, whose memory is charged too.
+    /// Sets the boundaries of pieces, whose memory is charged too.
     pub fn with_borders(self, borders: Option<Arc<KeptBorders>>) -> Self {
         Self { borders: borders.map(|borders| (borders, None)), ..self }
     }
 
-    /// Charges the current memory of the borders.
+    /// Updates the charge for the boundaries' memory.
     fn charge_borders(&mut self, context: &Context) {
         if let Some((borders, charge)) = &mut self.borders {
             let num_bytes = borders.held_bytes();
@@ -144,8 +143,7 @@ impl Pieces {
         }
     }
 
-    /// With `synchronous`, rows are returned one by one, and a piece is polled only for a row that is
-    /// next.
+    /// If `synchronous`, returns one row at a time and only polls a piece when its row is next.
     pub fn synchronous(mut self, synchronous: bool) -> Self {
         self.synchronous = synchronous;
         self
@@ -188,7 +186,7 @@ impl Pieces {
         Ok(input)
     }
 
-    /// The next piece of the order; `None` after the last one.
+    /// Returns the next piece in order, or `None` after the last one.
     fn next_piece(&mut self) -> Result<Option<Piece>> {
         let position = self.num_begun;
         if position >= self.order.len() {
@@ -202,7 +200,7 @@ impl Pieces {
         Ok(Some(Piece { position, input }))
     }
 
-    /// The checkpoint of the next row.
+    /// Returns the checkpoint of the next row.
     fn checkpoint(&self) -> Checkpoint {
         let positions = self.slots.iter().map(|slot| slot.as_ref().map_or(0, |piece| piece.position + 1));
         let ended = self.ended.iter().map(|piece| piece.position + 1);
@@ -211,8 +209,8 @@ impl Pieces {
         Checkpoint::new(numbers, pieces.map(|piece| piece.input.checkpoint()))
     }
 
-    /// Lets all open and upcoming pieces read, starting with the piece of the next row. Only that
-    /// piece may exceed the budget.
+    /// Lets all open and upcoming pieces read ahead, starting with the piece of the next row. Only
+    /// that piece may exceed the budget.
     fn read_ahead(&mut self, context: &mut Context) -> Result<()> {
         let (later, first) = self.slots.split_at_mut(self.turn);
         let mut open = first.iter_mut().chain(later).flatten().map(|piece| &mut piece.input);
@@ -221,7 +219,7 @@ impl Pieces {
         }
         let is_stuck = std::mem::take(&mut context.is_stuck);
         open.filter(|input| input.is_empty()).for_each(|input| input.fill(context));
-        // While no piece has ended, reading more than the minimum would only delay the first rows.
+        // Until a piece has ended, reading more than the minimum would only delay the first rows.
         let limit_bytes = if self.num_ended == 0 { 0 } else { context.budget.limit_bytes() };
         let num_upcoming = (self.num_upcoming)(limit_bytes);
         while self.upcoming.len() < num_upcoming {
@@ -247,8 +245,8 @@ impl Pieces {
         Ok(())
     }
 
-    /// Collects rows while they are available; returns whether none are left. Sets `checkpoint` to
-    /// the checkpoint of the first.
+    /// Collects rows while they are available. Returns true if none are left. Stores the first
+    /// row's checkpoint in `checkpoint`.
     fn take(&mut self, rows: &mut Rows, checkpoint: &mut Checkpoint, context: &mut Context) -> Result<bool> {
         let most = if self.synchronous { 1 } else { GROUP_ROWS };
         let mut num_closed = 0;
@@ -293,8 +291,8 @@ impl Pieces {
 }
 
 impl Pieces {
-    /// Collects as many rows from each open piece as all of them have, at most `most` in total; or
-    /// one row from the piece whose turn it is.
+    /// Collects the same number of rows from each open piece, as many as every piece has, up to
+    /// `most` in total. If that isn't possible, collects one row from the piece whose turn it is.
     fn take_rounds(&mut self, rows: &mut Rows, most: usize) {
         let num_slots = self.slots.len();
         let (later, first) = self.slots.split_at_mut(self.turn);

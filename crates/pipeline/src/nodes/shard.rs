@@ -9,21 +9,21 @@ use crate::nodes::take::few;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
-/// What happens to the last rows if there are fewer than shards.
+/// How to treat the last rows if there are fewer of them than shards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Even {
-    /// Some shards get one row more.
+    /// Some shards get one more row than others.
     #[default]
     Uneven,
-    /// No shard gets one of them.
+    /// No shard gets them.
     Drop,
-    /// The other shards repeat them, in turn.
+    /// The remaining shards repeat them.
     Pad,
 }
 
 impl Even {
-    /// The number of rows of the shards with the fewest and with the most rows, after `whole` rows
-    /// per shard, and `rest` more, have arrived.
+    /// Returns the number of rows of the shortest and the longest shard, after `whole` rows per
+    /// shard and `rest` additional rows.
     fn fewest_and_most(self, whole: u64, rest: u64) -> (u64, u64) {
         let most = whole + u64::from(rest > 0);
         match self {
@@ -34,32 +34,32 @@ impl Even {
     }
 }
 
-/// Every `count`-th row, from row `index` on.
+/// Selects every `count`-th row, starting with row `index`.
 pub struct Shard {
     input: Box<dyn Node>,
     index: u64,
     count: u64,
     even: Even,
-    /// The number of rows returned.
+    /// The number of rows returned so far.
     num_returned: u64,
-    /// The number of rows that have arrived of the next `count` rows of the input.
+    /// How many rows of the current group of `count` rows have arrived.
     position: u64,
-    /// The checkpoint of the first of these, if it has arrived.
+    /// The checkpoint of the group's first row, if it has arrived.
     group: Checkpoint,
-    /// The rows of these that may be needed: the own row if it is returned together with the last
-    /// of them, or the rows that may be repeated in its place.
+    /// Rows of the group that may still be needed: this shard's row, if it can only be returned
+    /// once the group is complete, or the rows that may be repeated in its place.
     kept: Rows,
-    /// The number of complete groups of `count` rows that have arrived since it was started.
+    /// The number of complete groups since this node was created.
     num_groups: u64,
     is_over: bool,
     reshard: Option<Reshard>,
 }
 
-/// Rows of the input that shards have returned before, while they are skipped.
+/// Skips the rows that all shards returned before a resume with a different number of shards.
 struct Reshard {
-    /// The number of old shards.
+    /// The previous number of shards.
     count: u64,
-    /// The number of rows that a shard had returned when they began.
+    /// The number of rows that each shard had returned before the skipped rows.
     num_returned: u64,
     num_skipped: u64,
     num_rows: u64,
@@ -80,7 +80,8 @@ impl Shard {
         }
     }
 
-    /// Row `index` of each `count` rows of `input`, with `given` rows returned before.
+    /// Returns row `index` of each group of `count` input rows. `num_returned` rows were returned
+    /// before.
     pub fn new(input: Box<dyn Node>, index: u64, count: u64, num_returned: u64) -> Self {
         Self {
             input,
@@ -97,21 +98,21 @@ impl Shard {
         }
     }
 
-    /// With another treatment of the last rows.
+    /// Sets how the last rows are treated.
     pub fn evenly(mut self, even: Even) -> Self {
         self.even = even;
         self
     }
 
-    /// The same after `skip` more rows of each of `old_count` shards. They are skipped one by one,
-    /// because the end may be among them.
+    /// Skips `skip` more rows of each of `old_count` shards. The rows are skipped one by one,
+    /// because the input may end among them.
     pub fn advanced_by(mut self, skip: u64, old_count: u64) -> Result<Self> {
         let num_rows = skip.checked_mul(old_count).filter(|_| old_count > 0).ok_or_else(damaged)?;
         self.reshard = Some(Reshard { count: old_count, num_returned: self.num_returned, num_skipped: 0, num_rows });
         Ok(self)
     }
 
-    /// The rows after the skipped ones.
+    /// Drops the rows that are still to be skipped.
     fn unskipped(&mut self, mut rows: Rows) -> Result<Rows> {
         let Some(reshard) = &mut self.reshard else { return Ok(rows) };
         let rest = reshard.num_rows - reshard.num_skipped;
@@ -125,13 +126,13 @@ impl Shard {
         Ok(rows)
     }
 
-    /// True if the own row of the current group has been returned.
+    /// Returns true if this shard's row of the current group has been returned.
     fn has_given(&self) -> bool {
         self.position > self.index && self.even != Even::Drop
     }
 
-    /// The checkpoint of the next row to return, for any shard: at the first of the `count` rows to
-    /// which it belongs. Adds `rows`.
+    /// Returns the checkpoint of the next row after `rows`. It is the same for all shards: the
+    /// first row of the group to which the next row belongs.
     fn checkpoint(&self, rows: &Rows) -> Checkpoint {
         let group = match self.position {
             0 => rows.checkpoint(0),
@@ -145,10 +146,10 @@ impl Shard {
         Checkpoint::new([self.num_returned, self.count], [group])
     }
 
-    /// The rows of this shard among these.
+    /// Selects this shard's rows.
     fn take(&mut self, rows: &Rows) -> Rows {
         let mut taken = Rows::new();
-        // This shard's row of a group that is not complete.
+        // This shard's row of an incomplete group.
         let mut own = None;
         for (number, (block, row)) in rows.iter().enumerate() {
             if self.position == self.index {
@@ -181,7 +182,7 @@ impl Shard {
         taken
     }
 
-    /// The row that is repeated at the end, if the last group has no row for this shard.
+    /// Returns the row to repeat at the end, if the last group has no row for this shard.
     fn repeated(&mut self, budget: &Arc<Budget>) -> Result<Option<Rows>> {
         if self.even != Even::Pad || self.position == 0 || self.position > self.index {
             return Ok(None);
@@ -246,8 +247,7 @@ impl Node for Shard {
     }
 }
 
-/// The number of rows that a shard of `count` has returned where a shard of `old_count` has
-/// returned `given`.
+/// Converts a number of returned rows from `old_count` shards to `count` shards.
 pub fn resharded(num_returned: u64, old_count: u64, count: u64) -> Result<u64> {
     let position = num_returned.checked_mul(old_count).ok_or_else(damaged)?;
     match position % count {

@@ -1,4 +1,4 @@
-//! The `skip_errors` stage: counts the rows that pass it.
+//! ! The `skip_errors` stage, which counts the rows that pass through it.
 
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll};
@@ -6,11 +6,11 @@ use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::skip_event::{PassProgress, SkipEvent};
 use headrace_engine::error::Result;
 
-/// Passes its input through; sets in each skip event the number of rows before it, and reports the
-/// number of rows at the end.
+/// Passes its input through. Adds the number of earlier rows to each skip event, and reports the
+/// total at the end.
 pub struct SkipErrors {
     input: Box<dyn Node>,
-    /// The number of its stage.
+    /// The number of the `skip_errors` stage.
     stage: usize,
     passed: PassProgress,
     is_over: bool,
@@ -29,7 +29,7 @@ impl SkipErrors {
         batches: BatchesOfInput::OfOutput,
     };
 
-    /// `passed` rows were returned before those of `input`.
+    /// Wraps `input`. `passed` rows were returned before its first row.
     pub fn new(input: Box<dyn Node>, stage: usize, passed: PassProgress) -> Self {
         Self { input, stage, passed, is_over: false }
     }

@@ -1,55 +1,55 @@
-//! Attributes of steps that planning depends on.
+//! ! Properties of steps that planning depends on.
 
 use crate::nodes::sources::indexed::Batches;
 
-/// The facts about a step. Its node states them, in its own file. There are no defaults: a new step
-/// has to state each of them.
+/// The properties of a step. Each node defines them in its own file. There are no defaults, so that
+/// a new step has to define every one of them.
 #[derive(Clone, Copy, Debug)]
 pub struct StepFacts {
-    /// True if each row, or skipped row, of the input becomes one.
+    /// True if each input row becomes exactly one row, which may be skipped.
     pub is_one_to_one: bool,
-    /// True if it works on each row alone, unless its function keeps a state.
+    /// True if each row is processed on its own, unless the step's function keeps a state.
     pub is_row_wise: bool,
-    /// The Python worker whose function may keep a state.
+    /// The Python worker, if its function may keep a state.
     pub python_worker: Option<usize>,
-    /// True if the pieces of files before it may be reordered.
+    /// True if the pieces of the files before it may be reordered.
     pub keeps_pieces: bool,
-    /// True if it returns rows that it has kept, and then needs no input.
+    /// True if it can return rows that it stored earlier, without its input.
     pub is_cache: bool,
     /// True if it may end before its input does.
     pub may_end_early: bool,
-    /// The shards that its rows belong to.
+    /// Which shard its rows belong to.
     pub shards: RowShards,
-    /// The batches that are made, one for one, from the rows of its input.
+    /// Which batches are built one-to-one from its input rows.
     pub batches: BatchesOfInput,
 }
 
-/// The shards that the rows of a step belong to.
+/// The shard to which the rows of a step belong.
 #[derive(Clone, Copy, Debug)]
 pub enum RowShards {
     /// None.
     None,
-    /// Those of the input.
+    /// The same as those of the input.
     OfInput,
-    /// One of this many, which it selects.
+    /// The step selects one of this many shards.
     Selects(u64),
 }
 
-/// The batches that are built from the rows of a step's input.
+/// The batches that are built from a step's input rows.
 #[derive(Clone, Copy, Debug)]
 pub enum BatchesOfInput {
     /// None.
     None,
-    /// Those of the rows of the step.
+    /// The same as those built from its output rows.
     OfOutput,
-    /// The same, across the ends of passes.
+    /// The same as those built from its output rows, continuing across passes.
     AcrossPasses,
-    /// The batches of this size that it makes.
+    /// The step itself builds batches of this size.
     Makes(usize),
 }
 
 impl RowShards {
-    /// The number of shards, for those of the input.
+    /// Returns the number of shards, calling `of_input` if they are those of the input.
     pub fn count(self, of_input: impl FnOnce() -> Option<u64>) -> Option<u64> {
         match self {
             Self::None => None,
@@ -60,7 +60,7 @@ impl RowShards {
 }
 
 impl BatchesOfInput {
-    /// The batches, for those made of the rows of the step.
+    /// Returns the batches, given those built from the output rows.
     pub fn of(self, of_output: Option<Batches>) -> Option<Batches> {
         match self {
             Self::None => None,

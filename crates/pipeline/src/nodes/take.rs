@@ -1,4 +1,4 @@
-//! Selects rows by position: `take`, `skip` and shares of batches.
+//! ! Selects rows by position: `take`, `skip` and shares of batches.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Budget;
@@ -28,7 +28,7 @@ impl Take {
         batches: BatchesOfInput::None,
     };
 
-    /// The first `count` rows, of which `num_returned` precede the rows of `input`.
+    /// Returns the first `count` rows, of which `num_returned` came before those of `input`.
     pub fn new(input: Box<dyn Node>, count: u64, num_returned: u64) -> Self {
         Self { input, num_returned, rest: count.saturating_sub(num_returned) }
     }
@@ -56,9 +56,9 @@ impl Node for Take {
 /// Skips the first rows.
 pub struct Skip {
     input: SkipFirst,
-    /// The number of first rows to skip.
+    /// The number of rows to skip at the beginning.
     count: u64,
-    /// True if it has returned rows before these.
+    /// True if rows were returned before a resume.
     is_resumed: bool,
 }
 
@@ -75,7 +75,7 @@ impl Skip {
         batches: BatchesOfInput::None,
     };
 
-    /// The rows of `input` after the first `rest`, where `count` rows are skipped from the
+    /// Skips the next `rest` rows of `input`, out of `count` rows that are skipped at the
     /// beginning.
     pub fn new(input: Box<dyn Node>, count: u64, rest: u64) -> Self {
         Self { input: SkipFirst::new(input, rest), count, is_resumed: rest == 0 || rest > count }
@@ -83,8 +83,8 @@ impl Skip {
 }
 
 impl Node for Skip {
-    /// Its checkpoints have their own state, although the input's would suffice: a checkpoint
-    /// without a state is the beginning, where rows are skipped, and some inputs count rows from
+    /// The checkpoints get their own state even though the input's would suffice. A checkpoint
+    /// without a state means the beginning, where rows are skipped, and some inputs count rows from
     /// there.
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         Ok(match self.input.pull(context)? {
@@ -102,23 +102,23 @@ impl Node for Skip {
     }
 }
 
-/// The rows of a resumed node after the first: the checkpoints are the node's. A group of rows counts
-/// as one, as in its checkpoint.
+/// Skips the first rows of a resumed node but keeps its checkpoints. A group of rows counts as one,
+/// as in the node's checkpoints.
 pub struct SkipFirst {
     input: Box<dyn Node>,
     rest: u64,
-    /// Rows to be returned that came with skipped ones.
+    /// Rows that arrived together with skipped ones and have not been returned yet.
     ready: Rows,
     has_ended: bool,
 }
 
 impl SkipFirst {
-    /// The rows of `input` after the first `count`.
+    /// Skips the first `count` rows of `input`.
     pub fn new(input: Box<dyn Node>, count: u64) -> Self {
         Self { input, rest: count, ready: Rows::new(), has_ended: false }
     }
 
-    /// Drops the rows at the front that are skipped.
+    /// Drops the rows at the front that have to be skipped.
     fn skip_front(&mut self, rows: &mut Rows) {
         if self.rest > 0 && rows.group().is_some() {
             self.rest -= 1;
@@ -172,12 +172,12 @@ impl Node for SkipFirst {
     }
 }
 
-/// The rows of a node after the first `skip`.
+/// Skips the first `skip` rows of a node.
 pub fn skip_first(node: Box<dyn Node>, skip: u64) -> Box<dyn Node> {
     if skip == 0 { node } else { Box::new(SkipFirst::new(node, skip)) }
 }
 
-/// The rows, copied if they are a small part of their blocks, so that the other rows are freed.
+/// Copies the rows if they are a small part of their blocks, so that the other rows can be freed.
 pub(super) fn few(rows: Rows, budget: &Arc<Budget>) -> Result<Rows> {
     if !rows.are_few() {
         return Ok(rows);
@@ -187,16 +187,16 @@ pub(super) fn few(rows: Rows, budget: &Arc<Budget>) -> Result<Rows> {
     Ok(Rows::all(copy.charged(charge)))
 }
 
-/// Runs of `run` rows; every `count`-th run is kept: the rows of every `count`-th batch, before the
-/// stages that make batches.
+/// Keeps every `count`-th run of `run` rows. These are the rows of every `count`-th batch, selected
+/// before the batches are built.
 pub struct Share {
     input: Box<dyn Node>,
     index: u64,
     count: u64,
     run: u64,
-    /// The number of rows that have arrived of the next `count` runs of the input.
+    /// How many rows of the current `count` runs have arrived.
     position: u64,
-    /// The checkpoint of the first of these.
+    /// The checkpoint of the first of these rows.
     group: Checkpoint,
 }
 
@@ -213,7 +213,7 @@ impl Share {
         batches: BatchesOfInput::None,
     };
 
-    /// Run `index` of each `count` runs of `input`.
+    /// Returns run `index` of each group of `count` runs.
     pub fn new(input: Box<dyn Node>, index: u64, count: u64, run: u64) -> Self {
         Self { input, index, count, run, position: 0, group: Checkpoint::default() }
     }
@@ -230,8 +230,8 @@ impl Node for Share {
                     self.group = rows.checkpoint(number);
                 }
                 if self.position / self.run == self.index {
-                    // The same number of rows is returned for each of the `count` runs, so the
-                    // skipped rows are counted separately.
+                    // All `count` shares return the same number of rows, so the skipped rows are
+                    // counted separately.
                     let behind = self.position % self.run;
                     checkpoint
                         .get_or_insert_with(|| Checkpoint::new([self.count], [self.group.clone()]).advanced_by(behind));

@@ -1,5 +1,5 @@
-//! Zips the rows of several inputs side by side. If a row is skipped in one input, its partners in
-//! the others are skipped too.
+//! ! Combines the rows of several inputs side by side. If a row is skipped in one input, its
+//! partners in the other inputs are skipped too.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::rows::Rows;
@@ -13,15 +13,15 @@ use headrace_engine::error::{Error, Result};
 use headrace_engine::run::catch_panic;
 use std::sync::Arc;
 
-/// The remedy for an example that `skip_errors` cannot skip together with its partners.
+/// How to fix an example that `skip_errors` cannot skip together with its partners.
 const REMEDY: &str = "skip_errors after zip does not cover this function, because a later stage of its pipeline \
                       reads, drops, repeats or reorders examples, and skipping one could mismatch the others. Call \
                       the function after those stages or after zip, or add skip_errors to the pipeline itself.";
 
-/// A node whose row `n` has the columns of row `n` of each input.
+/// A node that combines row `n` of every input into its row `n`.
 pub struct Zip {
     inputs: Vec<Input>,
-    /// True if all inputs must end at the same row.
+    /// True if all inputs must have the same number of rows.
     is_strict: bool,
     ahead: usize,
     position: Position,
@@ -31,17 +31,17 @@ pub struct Zip {
 
 enum Ending {
     Over,
-    /// An error after all rows before it.
+    /// An error to return after all earlier rows.
     Failed(Error),
 }
 
 struct Input {
     node: Box<dyn Node>,
     rows: Rows,
-    /// The position of the first of these rows.
+    /// The position of the first waiting row.
     places: Places,
     state: State,
-    /// Reports of rows skipped before its next row.
+    /// Reports of rows that were skipped before the next row.
     skip_events: Vec<SkipEvent>,
 }
 
@@ -53,7 +53,7 @@ enum State {
 }
 
 impl Zip {
-    /// Starts the inputs and continues from a checkpoint. Up to `ahead` tasks are begun before their
+    /// Creates the inputs and continues from a checkpoint. Begins up to `ahead` tasks before their
     /// results are requested.
     pub fn from_checkpoint(
         from: &Checkpoint,
@@ -64,7 +64,8 @@ impl Zip {
         position: Position,
     ) -> Result<Box<dyn Node>> {
         let [first] = from.numbers()?.unwrap_or_default();
-        // If rows may have been skipped since, the inputs have returned more of them than this node.
+        // If rows may have been skipped since the state, the inputs have returned more rows than
+        // this node.
         let skip = if position.skipper.is_some() { 0 } else { from.skip() };
         let places = Places { next: first.saturating_add(skip) };
         let input = |index| {
@@ -116,7 +117,7 @@ impl Zip {
         }
     }
 
-    /// Drops the rows whose partner in another input was skipped; returns whether there were any.
+    /// Drops rows whose partner in another input was skipped. Returns whether there were any.
     fn drop_partners(&mut self) -> bool {
         let next = self.inputs.iter().map(|input| input.places.next).max().unwrap_or(0);
         let mut has_dropped = false;
@@ -129,8 +130,8 @@ impl Zip {
         has_dropped
     }
 
-    /// Passes on the reports of rows skipped before the next rows. At the end, those of unneeded
-    /// rows are not reported, since these are not always polled for.
+    /// Returns the reports of rows skipped before the next rows. Reports of rows after the end are
+    /// dropped, because the inputs are not always polled that far.
     fn report_skipped(&mut self, has_rows: bool) {
         let ended = self.inputs.iter().filter(|input| input.rows.is_empty()).map(|input| input.places.next);
         let end = ended.min().unwrap_or(u64::MAX);
@@ -144,13 +145,13 @@ impl Zip {
         }
     }
 
-    /// An error of an input, with a remedy if `skip_errors` follows.
+    /// Adds a remedy to an input's error if `skip_errors` follows.
     fn uncovered(&self, error: Error) -> Error {
         let is_known = error.remedy().is_some_and(|remedy| remedy == REMEDY);
         if self.position.skipper.is_none() || is_known { error } else { error.with_remedy(REMEDY) }
     }
 
-    /// The reason for the end: at least one input has ended, and all were polled.
+    /// Determines why the node ends. At least one input has ended, and all have been polled.
     fn ending(&mut self) -> Ending {
         for input in &mut self.inputs {
             if let State::Failed(_) = input.state
@@ -172,7 +173,7 @@ impl Zip {
 }
 
 impl Input {
-    /// Polls for rows if it has none. Rows that `skipper` skips count.
+    /// Polls for rows if none are waiting. Rows skipped by `skipper` count too.
     fn fill(&mut self, skipper: Option<usize>, context: &mut Context) {
         while self.rows.is_empty() && matches!(self.state, State::Open | State::Waits) {
             self.state = match self.node.pull(context) {
@@ -196,7 +197,7 @@ impl Input {
     }
 }
 
-/// The error for an input that ends after `num_rows` rows, and another that continues.
+/// The error if one input ends after `num_rows` rows and another one continues.
 pub fn zip_of_unequal(ended: usize, num_rows: u64, longer: usize) -> Error {
     Error::invalid_argument(format!(
         "zip: pipeline {ended} ends after {num_rows} examples, pipeline {longer} continues, expected equal lengths. Use \
@@ -204,7 +205,7 @@ pub fn zip_of_unequal(ended: usize, num_rows: u64, longer: usize) -> Error {
     ))
 }
 
-/// The columns of all parts, which have the same number of rows.
+/// Combines the columns of all parts, which must have the same number of rows.
 fn side_by_side(mut parts: Vec<Rows>) -> Result<Block> {
     let mut columns = Vec::new();
     for part in &parts {
@@ -222,7 +223,7 @@ impl Node for Zip {
             if !self.position.synchronous {
                 self.start_tasks(context);
             }
-            // A task has rows or a skip event.
+            // A task has either rows or a skip event.
             return Ok(match skip_events.into_iter().next() {
                 Some((_, skip_event)) => Poll::SkipEvent(skip_event),
                 None => Poll::Ready(rows.with_checkpoint(checkpoint)),

@@ -1,33 +1,33 @@
-//! Checkpoints for nodes whose buffered rows must be listed one by one.
+//! ! Checkpoints for nodes that have to list their buffered rows one by one.
 
 use crate::checkpoint::{Checkpoint, State, damaged};
 use headrace_engine::error::Result;
 use headrace_engine::order;
 use std::cmp::Reverse;
 
-/// The average number of rows for each position that rows are read again from.
+/// The average number of buffered rows per position from which rows are read again.
 const ROWS_OF_A_PART: usize = 8;
 const LEAST_PARTS: usize = 4;
 
-/// The state of a node with `N` numbers of its own, which buffers rows of its input.
+/// The state of a node that buffers input rows and keeps `N` numbers of its own.
 pub struct BufferedCheckpoint<const N: usize> {
     /// The node's own numbers.
     pub numbers: [u64; N],
-    /// The numbers of the buffered rows, ascending.
+    /// The numbers of the buffered rows, in ascending order.
     pub rows: Vec<u64>,
-    /// A tag for each of them, or none at all.
+    /// One tag per buffered row, or empty if the node has no tags.
     pub tags: Vec<u64>,
-    /// The number of the next row.
+    /// The number of the next input row.
     pub next_row: u64,
-    /// The positions from which rows are read again, each with its row number and checkpoint,
-    /// ascending. The last is the next row's.
+    /// The positions from which to read rows again, as row numbers with checkpoints, in ascending
+    /// order. The last one is the position of the next row.
     pub parts: Vec<(u64, Checkpoint)>,
 }
 
 impl<const N: usize> BufferedCheckpoint<N> {
-    /// The checkpoint: the node's own numbers, the buffered rows with their tags if any, the next
-    /// row with its checkpoint, and the checkpoints of earlier rows from which the others can be
-    /// read, ascending.
+    /// Creates a checkpoint. It stores the node's own numbers, the buffered rows and their tags,
+    /// the next row, and the checkpoints from which the buffered rows can be read again, in
+    /// ascending order.
     pub fn checkpoint<'a>(
         numbers: [u64; N],
         rows: &[u64],
@@ -45,7 +45,7 @@ impl<const N: usize> BufferedCheckpoint<N> {
         Checkpoint::new(all, parts.into_iter().map(|part| part.1.clone()))
     }
 
-    /// Reads a checkpoint; `None` for the beginning.
+    /// Reads a checkpoint. Returns `None` at the beginning of the input.
     pub fn of(checkpoint: &Checkpoint) -> Result<Option<Self>> {
         let Some(State { numbers: all, inputs, .. }) = checkpoint.state() else { return Ok(None) };
         let (numbers, rest) = all.split_first_chunk::<N>().ok_or_else(damaged)?;
@@ -63,11 +63,11 @@ impl<const N: usize> BufferedCheckpoint<N> {
     }
 }
 
-/// A position to read rows from: the number of a row, its checkpoint, and the number of rows that
-/// reading from it skips.
+/// A position from which rows can be read: a row number, its checkpoint, and how many rows are
+/// skipped by starting there.
 type Part<'a> = (u64, &'a Checkpoint, u64);
 
-/// The last possible position before each row.
+/// For each row, returns the last position from which it can be read.
 fn parts<'a>(rows: &[u64], arrivals: impl Iterator<Item = (u64, &'a Checkpoint)>) -> Vec<Part<'a>> {
     let mut arrivals = arrivals.peekable();
     let mut parts: Vec<Part<'a>> = Vec::new();
@@ -85,8 +85,8 @@ fn parts<'a>(rows: &[u64], arrivals: impl Iterator<Item = (u64, &'a Checkpoint)>
     parts
 }
 
-/// The first position, and those of the others that skip the most rows, in their order: at most
-/// `most` in all.
+/// Keeps at most `most` positions: the first one and those that skip the most rows. The order does
+/// not change.
 fn few(mut parts: Vec<Part<'_>>, most: usize) -> Vec<(u64, &Checkpoint)> {
     if let Some(first) = parts.first_mut() {
         first.2 = u64::MAX;
@@ -100,7 +100,7 @@ fn few(mut parts: Vec<Part<'_>>, most: usize) -> Vec<(u64, &Checkpoint)> {
     kept.map(|((first, checkpoint, _), _)| (first, checkpoint)).collect()
 }
 
-/// The first number, and the differences between neighbours.
+/// Returns the first number, followed by the differences between neighbours.
 fn differences(numbers: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
     numbers.scan(0, |before, number| Some(number - std::mem::replace(before, number)))
 }
@@ -114,7 +114,7 @@ fn sums(differences: &[u64]) -> Result<Vec<u64>> {
     differences.iter().map(add).collect::<Option<_>>().ok_or_else(damaged)
 }
 
-/// Makes checkpoints for batches: a state now and then, and the number of batches returned since.
+/// Makes checkpoints for batches. Most of them only count the batches since the last full state.
 #[derive(Default)]
 pub struct BatchCheckpoints {
     last: Checkpoint,
@@ -123,18 +123,18 @@ pub struct BatchCheckpoints {
 }
 
 impl BatchCheckpoints {
-    /// True if another state is due: as many rows were returned since the last one as `num_waiting`
-    /// rows wait now.
+    /// Returns true if a new state is due. That is the case once as many rows were returned since
+    /// the last state as there are rows waiting now.
     pub fn is_due(&self, num_waiting: usize) -> bool {
         self.num_rows >= num_waiting.max(LEAST_ROWS)
     }
 
-    /// Sets the state from which the following batches can be made again.
+    /// Sets the state from which later batches can be rebuilt.
     pub fn set(&mut self, checkpoint: Checkpoint) {
         *self = Self { last: checkpoint, num_batches: 0, num_rows: 0 };
     }
 
-    /// The checkpoint of the next batch, which has `num_rows` rows.
+    /// Returns the checkpoint of the next batch, which has `num_rows` rows.
     pub fn next(&mut self, num_rows: usize) -> Checkpoint {
         let checkpoint = self.last.advanced_by(self.num_batches);
         self.num_batches += 1;
@@ -143,7 +143,7 @@ impl BatchCheckpoints {
     }
 }
 
-/// The least number of rows between two states.
+/// The minimum number of rows between two states.
 const LEAST_ROWS: usize = 256;
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!((&few.rows[..], &few.tags[..]), (&[3, 55, 58, 399][..], &[9][..]));
         assert_eq!(few.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 50, 390, 400]);
         assert_eq!(few.parts[1].1, checkpoints[5]);
-        // The positions that save the most reading are kept.
+        // The positions that skip the most rows are kept.
         let many = waiting(&[3, 15, 25, 35, 45, 95, 105, 395]);
         assert_eq!(many.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 10, 90, 390, 400]);
         assert_eq!(waiting(&[]).parts.len(), 1);

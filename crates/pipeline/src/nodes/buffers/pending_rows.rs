@@ -1,4 +1,5 @@
-//! Blocks with pending rows. A block with few of them is replaced by a copy of these rows.
+//! ! Blocks with pending rows. If few rows of a block are left, the block is replaced by a copy of
+//! those rows.
 
 use crate::blocks::block::Block;
 use crate::blocks::packing::{packed, packed_whole};
@@ -10,50 +11,50 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-/// A block is replaced once at most this fraction of its rows is pending.
+/// A block is replaced once at most one in `KEPT_PART` of its rows is pending.
 const KEPT_PART: usize = 4;
-/// The same where memory is short.
+/// Replaces [`KEPT_PART`] when memory is short.
 const TIGHT_PART: usize = 2;
 
-/// Blocks of at most this size are replaced only where memory is short: a copy takes longer than
-/// it is worth.
+/// Blocks up to this size are only replaced when memory is short, because the copy costs more than
+/// it saves.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// A pending row: the number of its block, and its row number in the original block.
+/// A pending row: its block number, and its row number in the original block.
 pub type PendingRow = (u32, u32);
 
-/// The blocks, by number.
+/// Blocks with pending rows.
 #[derive(Default)]
 pub struct PendingRows {
     blocks: Vec<PendingBlock>,
-    /// Free numbers of `blocks`.
+    /// Unused indices of `blocks`.
     free: Vec<u32>,
-    /// The blocks that were used last; more of their rows may come.
+    /// The most recently used blocks. More of their rows may arrive.
     open: Vec<u32>,
-    /// The largest number of open blocks beside the last one.
+    /// The maximum number of open blocks besides the most recent one.
     more_open: usize,
-    /// The number of runs of rows that were added.
+    /// The number of runs of rows added so far.
     num_runs: u64,
     /// The number of the current group of rows.
     group: u64,
-    /// Arrivals whose rows may be pending, the oldest first.
+    /// Arrivals that may have pending rows, oldest first.
     arrivals: VecDeque<Arrival>,
     /// The number of the current arrival.
     arrival: u64,
     is_tight: bool,
-    /// Blocks of which few rows may be left, while rows are given.
+    /// Blocks that may have few rows left. Only used while rows are being moved out.
     few: Vec<u32>,
-    /// The charge for the tables beside the blocks.
+    /// The memory charge for the tables besides the blocks.
     charge: Option<Charge>,
 }
 
-/// Rows that came together.
+/// Rows that arrived together.
 struct Arrival {
-    /// Its number; arrivals are counted from 1.
+    /// The number of the arrival, counting from 1.
     number: u64,
-    /// The number of their blocks that are held.
+    /// The number of its blocks that are still held.
     num_blocks: usize,
-    /// The number of the first of the rows among all rows of the input, and its checkpoint.
+    /// The number of the first row within the input.
     first: u64,
     checkpoint: Checkpoint,
 }
@@ -61,30 +62,29 @@ struct Arrival {
 /// A block with pending rows.
 #[derive(Default)]
 struct PendingBlock {
-    /// The number of the arrival of its first rows.
+    /// The number of the arrival that brought its first rows.
     arrival: u64,
     block: Option<Arc<Block>>,
-    /// While it is open: the block that came.
+    /// While the block is open: the original block.
     origin: Weak<Block>,
-    /// The number of rows of the block.
+    /// The number of rows in the current block.
     num_rows: usize,
     num_waiting: usize,
     /// True if more of its rows may come.
     is_open: bool,
-    /// True if it has few bytes.
+    /// True if the block takes little memory.
     is_small: bool,
-    /// The number of the run of rows that was added last.
+    /// The number of the last run of rows that was added.
     last_run: u64,
-    /// For each row of the original block, true if it is pending.
+    /// For each row of the original block, whether it is pending.
     waits: Bits,
-    /// The rows that were kept when the block was replaced by a smaller one.
+    /// If the block was replaced by a smaller one: the rows that were kept.
     kept: Option<Ranks>,
-    /// The index of the block in the current group of rows, and the number of that group; groups
-    /// are counted from 1.
+    /// The index of the block in a group of rows, and the number of that group, counting from 1.
     known: (usize, u64),
 }
 
-/// A bit for each row.
+/// One bit per row.
 #[derive(Clone, Default)]
 struct Bits(Vec<u64>);
 
@@ -102,7 +102,7 @@ impl Bits {
         self.0[row / 64] &= !(1 << (row % 64));
     }
 
-    /// The rows whose bits are set.
+    /// Iterates over the rows whose bits are set.
     fn iter(&self) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().flat_map(|(index, word)| {
             let mut rest = *word;
@@ -116,10 +116,10 @@ impl Bits {
     }
 }
 
-/// The number of set bits before each position.
+/// Answers how many bits are set before a position.
 struct Ranks {
     bits: Bits,
-    /// The number before each word.
+    /// The number of set bits before each word.
     before: Vec<u32>,
 }
 
@@ -141,7 +141,7 @@ impl Ranks {
     }
 }
 
-/// The block, with its short values row by row.
+/// Packs the short values of a block row by row.
 fn by_row(block: Arc<Block>, budget: &Arc<Budget>) -> Result<Arc<Block>> {
     if block.is_packed() {
         return Ok(block);
@@ -162,20 +162,20 @@ impl PendingBlock {
         Ok(Self { arrival, block, origin, num_rows, is_open: true, is_small, waits, ..Self::default() })
     }
 
-    /// Notes that these rows are pending, which come in this run.
+    /// Marks rows as pending. They belong to run number `run`.
     fn add(&mut self, rows: Range<usize>, run: u64) {
         self.num_waiting += rows.len();
         self.last_run = run;
         rows.for_each(|row| self.waits.set(row));
     }
 
-    /// The position of a row in the current block.
+    /// Returns the position of an original row in the current block.
     #[inline]
     fn current_row(&self, row: usize) -> usize {
         self.kept.as_ref().map_or(row, |kept| kept.get(row))
     }
 
-    /// True if few of the block's rows are pending.
+    /// Returns true if few of the block's rows are pending.
     #[inline]
     fn are_few(&self, is_tight: bool) -> bool {
         match is_tight {
@@ -185,19 +185,19 @@ impl PendingBlock {
         }
     }
 
-    /// The share of its memory that belongs to the pending rows.
+    /// Returns the memory that the pending rows account for.
     fn num_bytes(&self) -> usize {
         let bytes = |block: &Arc<Block>| block.held_bytes() * self.num_waiting / self.num_rows.max(1);
         self.block.as_ref().map_or(0, bytes)
     }
 
-    /// The memory of the tables beside the block.
+    /// Returns the memory of the tables besides the block.
     fn table_bytes(&self) -> usize {
         let ranks = self.kept.as_ref().map_or(0, |kept| 12 * kept.before.len());
         8 * self.waits.0.len() + ranks
     }
 
-    /// Replaces the block by a copy of the pending rows, if there are any.
+    /// Replaces the block with a copy of its pending rows, if it has any.
     fn compact(&mut self, budget: &Arc<Budget>) -> Result<()> {
         let Some(block) = self.block.as_ref().filter(|_| self.num_waiting > 0) else { return Ok(()) };
         let mut kept = Rows::new();
@@ -215,13 +215,13 @@ impl PendingBlock {
 }
 
 impl PendingRows {
-    /// Lets the rows of `num_open` blocks come in turn, at least 1.
+    /// Sets how many blocks may have rows arriving in turn, at least 1.
     pub fn keep_open(&mut self, num_open: usize) {
         self.more_open = num_open.saturating_sub(1);
     }
 
-    /// Adds pending rows of a block; returns its number. The rows of one block are added in
-    /// succession, or in turn with those of other open blocks.
+    /// Adds pending rows of a block and returns the block's number. A block's rows must be added
+    /// one after the other, or in turn with rows of other open blocks.
     pub fn add(&mut self, block: &Arc<Block>, rows: Range<usize>, budget: &Arc<Budget>) -> Result<u32> {
         let address = Arc::as_ptr(block);
         let mut open = self.open.iter().copied();
@@ -235,7 +235,8 @@ impl PendingRows {
         Ok(number)
     }
 
-    /// Adds pending rows as [`PendingRows::add`] does; appends the position of each to `positions`.
+    /// Adds pending rows like [`PendingRows::add`] and appends the position of each one to
+    /// `positions`.
     pub fn add_all(&mut self, rows: &Rows, positions: &mut VecDeque<PendingRow>, budget: &Arc<Budget>) -> Result<()> {
         const NONE: u32 = u32::MAX;
         let blocks = rows.blocks();
@@ -261,29 +262,29 @@ impl PendingRows {
         self.close(budget)
     }
 
-    /// Begins an arrival: the rows added from now on came together, the first of them with this
-    /// number and this checkpoint.
+    /// Begins an arrival: the rows added from now on arrived together. `first` and `checkpoint`
+    /// describe the first one.
     pub fn begin_arrival(&mut self, first: u64, checkpoint: Checkpoint) {
         self.forget_arrivals();
         self.arrival += 1;
         self.arrivals.push_back(Arrival { number: self.arrival, num_blocks: 0, first, checkpoint });
     }
 
-    /// Forgets arrivals without pending rows, except for the last one.
+    /// Drops arrivals without pending rows, except the most recent one.
     fn forget_arrivals(&mut self) {
         while self.arrivals.front().is_some_and(|arrival| arrival.num_blocks == 0 && arrival.number < self.arrival) {
             self.arrivals.pop_front();
         }
     }
 
-    /// The positions from which rows may be pending, the oldest first: the number of a row and its
-    /// checkpoint.
+    /// Returns the row number and the checkpoint of each arrival that may have pending rows, oldest
+    /// first.
     pub fn arrivals(&mut self) -> impl Iterator<Item = (u64, &Checkpoint)> {
         self.forget_arrivals();
         self.arrivals.iter().map(|arrival| (arrival.first, &arrival.checkpoint))
     }
 
-    /// Updates the number of held blocks of an arrival.
+    /// Updates the number of blocks that an arrival holds.
     fn count_block(&mut self, arrival: u64, count: impl FnOnce(usize) -> usize) {
         let index = self.arrivals.partition_point(|other| other.number < arrival);
         if let Some(found) = self.arrivals.get_mut(index).filter(|found| found.number == arrival) {
@@ -291,7 +292,7 @@ impl PendingRows {
         }
     }
 
-    /// The number of a block, whose rows become pending.
+    /// Adds a block and returns its number.
     fn hold(&mut self, block: Arc<Block>, budget: &Arc<Budget>) -> Result<u32> {
         let pending_block = PendingBlock::new(block, self.arrival, budget)?;
         let number = match self.free.pop() {
@@ -309,8 +310,8 @@ impl PendingRows {
         Ok(number)
     }
 
-    /// Closes the blocks that were used longest ago: all of their rows have come, and most of them
-    /// may have left.
+    /// Closes the least recently used blocks. All of their rows have arrived, and most may have
+    /// left already.
     fn close(&mut self, budget: &Arc<Budget>) -> Result<()> {
         let Some(num_closed) = self.open.len().checked_sub(self.more_open + 1).filter(|count| *count > 0) else {
             return Ok(());
@@ -331,7 +332,7 @@ impl PendingRows {
         self.group += 1;
     }
 
-    /// Moves pending rows to the end of `rows`, the rows of the current group.
+    /// Moves pending rows to the end of `rows`, which holds the current group.
     pub fn give(&mut self, positions: &[PendingRow], rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
         for (number, row) in positions {
             let pending_block = &mut self.blocks[*number as usize];
@@ -354,8 +355,7 @@ impl PendingRows {
         Ok(())
     }
 
-    /// Drops the rows of a block that are not pending, if they are most of it and no more of its
-    /// rows may come.
+    /// Drops the non-pending rows of a closed block if only few rows are pending.
     fn thin_out(&mut self, number: u32, budget: &Arc<Budget>) -> Result<()> {
         let pending_block = &mut self.blocks[number as usize];
         if pending_block.are_few(self.is_tight) && !pending_block.is_open {
@@ -365,7 +365,7 @@ impl PendingRows {
         Ok(())
     }
 
-    /// Drops a block without pending rows.
+    /// Drops a block if it has no pending rows.
     fn release(&mut self, number: u32) {
         let pending_block = &mut self.blocks[number as usize];
         if pending_block.num_waiting == 0 && pending_block.block.is_some() {
@@ -375,8 +375,8 @@ impl PendingRows {
         }
     }
 
-    /// Replaces blocks sooner from now on if more than half of the memory is used; charges the
-    /// tables beside the blocks, and `num_bytes` for the row numbers.
+    /// Charges `num_bytes` and the tables to the budget. If more than half of the memory is used,
+    /// starts replacing blocks earlier.
     pub fn look_at(&mut self, budget: &Arc<Budget>, num_bytes: usize) -> Result<()> {
         let num_bytes = num_bytes + self.blocks.capacity() * size_of::<PendingBlock>();
         self.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
@@ -392,7 +392,7 @@ impl PendingRows {
             .try_for_each(|number| self.thin_out(number, budget))
     }
 
-    /// The memory of all blocks, including rows that are not pending.
+    /// Returns the memory of all blocks, including rows that are no longer pending.
     pub fn held_bytes(&self) -> usize {
         self.blocks
             .iter()
@@ -401,7 +401,7 @@ impl PendingRows {
             .sum()
     }
 
-    /// The average memory of a pending row, without the other rows of its block.
+    /// Returns the average memory of a pending row, not counting the other rows of its block.
     pub fn row_bytes(&self) -> usize {
         let sum = |sum: (usize, usize), pending_block: &PendingBlock| {
             (sum.0 + pending_block.num_waiting, sum.1 + pending_block.num_bytes())
@@ -422,7 +422,7 @@ mod tests {
     use headrace_engine::tensor::shape::Shape;
 
     const NUM_ROWS: u32 = 200;
-    /// The length of a row. Blocks are not small.
+    /// The length of a row. It is large enough that blocks are not small.
     const LENGTH: usize = 32;
 
     fn block() -> Arc<Block> {
@@ -448,7 +448,7 @@ mod tests {
             let other = pending.add(&block(), 10..20, &budget).unwrap();
             pending.look_at(&budget, 0).unwrap();
             assert_ne!(number, other);
-            // The rows are taken modulo seven, so that they are spread over the block.
+            // Take the rows modulo seven to spread them over the block.
             let order: Vec<_> = (0..7).flat_map(|first| (first..NUM_ROWS).step_by(7)).collect();
             for rows in order.chunks(9) {
                 let positions: Vec<_> = rows.iter().map(|row| (number, *row)).collect();
@@ -511,7 +511,7 @@ mod tests {
         let other = positions[1].0;
         assert_ne!(other, number);
         assert_eq!(positions, [(number, 2), (other, 0), (number, 3)]);
-        // A block that takes the memory of this one is another.
+        // A new block at the same address is a different block.
         drop((rows, one));
         let numbers: Vec<_> = (0..9).map(|_| pending.add(&table(), 0..1, &budget).unwrap()).collect();
         assert!(!numbers.contains(&number), "{numbers:?}");

@@ -1,4 +1,4 @@
-//! Replays an input: reads some of its rows again by number, and then all that follow.
+//! ! Replays an input: reads some of its rows again by number, and then all later rows.
 
 use crate::blocks::rows::Rows;
 use crate::checkpoint::{Checkpoint, damaged};
@@ -8,32 +8,34 @@ use headrace_engine::error::{Error, Result};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Makes the node of an input from a checkpoint on.
+/// Creates the input node, starting at a checkpoint.
 pub type Restart = Box<dyn Fn(&Checkpoint) -> Result<Box<dyn Node>> + Send>;
 
-/// An input. It returns all rows; after resuming, some of the earlier rows and all that follow.
+/// An input that can be replayed. Normally it returns all rows. After a resume it first returns a
+/// selection of earlier rows.
 pub struct Replay {
     node: Box<dyn Node>,
     /// The number of the next row of `node`.
     next: u64,
-    /// The rows of `node` still to be processed.
+    /// Rows of `node` that have not been processed yet.
     rows: Rows,
-    /// The wanted row numbers, ascending; the last range has no end.
+    /// Ranges of requested row numbers, in ascending order. The last range is open-ended.
     wanted: VecDeque<Range<u64>>,
-    /// Later positions from which the rows can be read sooner, with their row numbers.
+    /// Row numbers and checkpoints further ahead. Jumping to one of them avoids reading the rows in
+    /// between.
     parts: VecDeque<(u64, Checkpoint)>,
     restart: Option<Restart>,
-    /// True if the node catches up with its checkpoint before it is polled.
+    /// True if the node has to catch up with its checkpoint before it is polled.
     catches_up: bool,
 }
 
 /// The result of polling an input.
 pub enum ReplayPoll {
-    /// Rows with consecutive numbers, from this one on.
+    /// Rows with consecutive numbers, starting at this one.
     Rows(u64, Rows),
-    /// A report of rows skipped before the next row.
+    /// A report of rows that were skipped before the next row.
     SkipEvent(SkipEvent),
-    /// Nothing until a task has ended.
+    /// Nothing is available until a task finishes.
     Pending,
     /// No more rows.
     End,
@@ -47,8 +49,8 @@ impl Replay {
         Self { node, next: 0, rows, wanted, parts, restart: None, catches_up: false }
     }
 
-    /// The rows of the numbers `wanted`, ascending, and all rows from number `next` on. They are
-    /// read from the checkpoints in `parts`, ascending too.
+    /// Returns the rows with the numbers in `wanted`, then all rows from `next` on. They are read
+    /// from the checkpoints in `parts`. All lists are in ascending order.
     pub fn recalled(parts: Vec<(u64, Checkpoint)>, wanted: &[u64], next: u64, restart: Restart) -> Result<Self> {
         let mut parts = VecDeque::from(parts);
         let Some((first, checkpoint)) = parts.pop_front() else { return Err(damaged()) };
@@ -80,7 +82,7 @@ impl Replay {
         })
     }
 
-    /// The next wanted rows.
+    /// Pulls the next requested rows.
     pub fn pull(&mut self, context: &mut Context) -> Result<ReplayPoll> {
         loop {
             let Some(wanted) = self.wanted.front().cloned() else { return Err(Error::internal("nothing is wanted")) };
@@ -113,14 +115,14 @@ impl Replay {
         }
     }
 
-    /// Lets the node catch up with its checkpoint, also where it is restarted later.
+    /// Lets the node catch up with its checkpoint, including after later restarts.
     pub fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         self.catches_up = true;
         self.node.replay_skipped(context)
     }
 
-    /// Restarts at the last position that is not after row `number`, if there is a later one than
-    /// now.
+    /// Restarts at the last position up to row `number`, if that is further ahead than the current
+    /// one.
     fn go_to(&mut self, number: u64) -> Result<()> {
         let mut found = None;
         while self.parts.front().is_some_and(|(first, _)| *first <= number) {

@@ -1,4 +1,4 @@
-//! An input whose rows are taken one by one.
+//! ! An input whose rows are consumed one by one.
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::{Cursor, Rows};
@@ -8,32 +8,32 @@ use crate::skip_event::SkipEvent;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
-/// One of several inputs, whose rows are taken one by one.
+/// One of several inputs whose rows are consumed one by one.
 pub struct Input {
-    /// `None` after its end.
+    /// `None` once the input has ended.
     pub node: Option<Box<dyn Node>>,
     rows: Cursor,
-    /// The checkpoint of its first row.
+    /// The checkpoint of the first row.
     pub first: Checkpoint,
-    /// True if functions keep states, so that its checkpoint is directly after the last row that
-    /// was taken: rows that a filter drops may come before the next one.
+    /// True if functions keep state. The checkpoint then points directly behind the last consumed
+    /// row, because a filter may drop rows before the next one.
     pub is_behind_last: bool,
-    /// The checkpoint after the last row, while no row of the next ones is taken.
+    /// The checkpoint behind the last row, until the next row is consumed.
     behind_last: Option<Checkpoint>,
     has_come: bool,
-    /// True if no more of its rows are taken.
+    /// True if no more rows are consumed from this input.
     pub is_left_out: bool,
-    /// Returned after the rows before it.
+    /// An error to return after the rows before it.
     pub error: Option<Error>,
-    /// A report of rows skipped before its next row. It must be returned before the input is polled
-    /// again.
+    /// A report of rows skipped before the next row. It has to be returned before the input is
+    /// polled again.
     pub skip_event: Option<SkipEvent>,
-    /// The block of its last row, and the number of that in the current group of rows.
+    /// The block of the last row, with its index in the current group of rows.
     known: Option<(Arc<Block>, usize)>,
 }
 
 impl Input {
-    /// The rows of a node, which begins at a checkpoint.
+    /// Wraps a node that begins at the checkpoint `first`.
     pub fn new(node: Box<dyn Node>, first: Checkpoint) -> Self {
         Self {
             node: Some(node),
@@ -49,8 +49,8 @@ impl Input {
         }
     }
 
-    /// Moves the next row to the end of `rows`, if it is available. Returns its size: the length of
-    /// its column `measured`, 1 without one.
+    /// Moves the next row to the end of `rows`, if one is available. Returns the row's size: the
+    /// length of column `measured`, or 1 if there is none.
     pub fn push_next(&mut self, rows: &mut Rows, measured: Option<usize>) -> Option<u64> {
         if self.rows.is_empty() {
             return None;
@@ -61,13 +61,14 @@ impl Input {
         Some(column.map_or(1, |column| column.row_length(row) as u64))
     }
 
-    /// The number of rows at least that come next and are consecutive in their block.
+    /// Returns a lower bound for the number of rows that come next and are consecutive in their
+    /// block.
     pub fn run_length(&self) -> usize {
         self.rows.run_length()
     }
 
-    /// Takes so many rows, at most [`Input::run_length`] and at least 1. Returns the number of their
-    /// block in `rows`, to be used with [`Rows::push_run`], and the first row.
+    /// Takes `count` rows, which must be between 1 and [`Input::run_length`]. Returns the first row
+    /// and the number of their block in `rows`, for use with [`Rows::push_run`].
     pub fn take_run(&mut self, rows: &mut Rows, count: usize) -> (usize, usize) {
         let Some((block, row)) = self.rows.next_run(count) else { return (0, 0) };
         self.behind_last = None;
@@ -81,7 +82,7 @@ impl Input {
         }
     }
 
-    /// True if more rows may come, but none is there.
+    /// Returns true if none of its rows is available now but more may come.
     pub fn is_pending(&self) -> bool {
         self.node.is_some() && self.rows.is_empty() && self.skip_event.is_none()
     }
@@ -91,12 +92,12 @@ impl Input {
         self.known = None;
     }
 
-    /// True if no row is waiting.
+    /// Returns true if no row is waiting.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The checkpoint of its next row.
+    /// Returns the checkpoint of the next row.
     pub fn checkpoint(&self) -> Checkpoint {
         match &self.behind_last {
             Some(checkpoint) => checkpoint.clone(),
@@ -105,7 +106,7 @@ impl Input {
         }
     }
 
-    /// Catches up with its checkpoint; if no more of its rows are taken, with its end.
+    /// Catches up with its checkpoint, or with its end if no more rows are consumed.
     fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         let Some(node) = &mut self.node else { return Ok(true) };
         if !node.replay_skipped(context)? {
@@ -144,7 +145,7 @@ impl Input {
     }
 }
 
-/// Lets inputs catch up with their checkpoints; see [`Node::replay_skipped`].
+/// Lets all inputs catch up with their checkpoints; see [`Node::replay_skipped`].
 pub fn all_catch_up<'a>(inputs: impl Iterator<Item = &'a mut Input>, context: &mut Context) -> Result<bool> {
     let mut have_all = true;
     for input in inputs {

@@ -1,8 +1,9 @@
-//! Encodes blocks as bytes without loss: columns of every kind, and the origins of rows.
+//! ! Encodes blocks as bytes without loss, including columns of every kind and the provenance of
+//! rows.
 //!
-//! All numbers are little-endian. The elements of a tensor begin at a multiple of 64 bytes of the
-//! block, so that they can be used without a copy. Arrow's format is not used because it has no
-//! complex numbers, tensors of any shape or batches of batches.
+//! All numbers are little-endian. The elements of a tensor begin at a multiple of 64 bytes, so that
+//! they can be used without a copy. Arrow's format isn't used because it has no complex numbers,
+//! tensors of varying shape or batches of batches.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::{Column, Lists, Ragged, Text};
@@ -17,16 +18,16 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// The approximate size of a chunk of rows, unless a single row is larger. A full shuffle reads a
-/// chunk for each row.
+/// The approximate size of a chunk, unless a single row is larger. A full shuffle reads one chunk
+/// per row.
 const CHUNK_BYTES: usize = 32 << 10;
 const MOST_CHUNK_ROWS: usize = 1 << 12;
-/// The largest nesting depth of columns.
+/// The maximum nesting depth of columns.
 const MOST_DEPTH: usize = 16;
-/// The largest number of dimensions of a tensor.
+/// The maximum number of dimensions of a tensor.
 const MOST_DIMS: usize = 64;
 
-/// Some rows as a block of bytes, which can be read separately.
+/// Some rows encoded as bytes, which can be read on their own.
 pub struct Chunk {
     /// The number of rows.
     pub num_rows: u32,
@@ -57,7 +58,7 @@ pub fn encoded(block: &Block) -> Result<Vec<u8>> {
     Ok(output)
 }
 
-/// The block that some bytes are; `None` if they are damaged. Fails if there is not enough memory.
+/// Decodes a block. Returns `None` if the bytes are damaged. Fails if there is not enough memory.
 pub fn decoded(bytes: Bytes, formats: &Formats) -> Result<Option<Block>> {
     let mut input = Input::new(bytes);
     let block = decode_block(&mut input, formats);
@@ -142,7 +143,7 @@ fn decode_column(input: &mut Input, depth: usize) -> Option<Column> {
     })
 }
 
-/// True for a tensor without rows.
+/// Returns true for a tensor without rows.
 fn is_scalar(column: &Column) -> bool {
     matches!(column, Column::Dense(tensor) if tensor.shape().is_empty())
 }
@@ -199,12 +200,12 @@ fn encode_strings<'a>(output: &mut Vec<u8>, strings: impl ExactSizeIterator<Item
     Ok(())
 }
 
-/// Reserves this many more bytes, for rows of any size.
+/// Reserves memory for `num_bytes` more bytes.
 fn make_room(output: &mut Vec<u8>, num_bytes: usize) -> Result<()> {
     allocate::grow(output, num_bytes).map_err(|refusal| refusal.at("cache"))
 }
 
-/// Strings end to end, and their ends.
+/// Decodes strings that are stored end to end, and where each of them ends.
 fn decode_strings(input: &mut Input) -> Option<(Bytes, Vec<usize>)> {
     let ends = input.ends()?;
     let bytes = input.take(ends.last().copied().unwrap_or(0))?;

@@ -1,10 +1,10 @@
-//! A file with all rows of one pass.
+//! ! A cache file with all rows of one pass.
 //!
-//! A header; the chunks of rows, each at a multiple of 64 bytes; a table of the groups of chunks,
-//! their checksums and checkpoints, and the skip events; and a trailer with the place and the
-//! checksum of the table. The header, the table and the trailer are checked when the file is
-//! opened, a chunk whenever it is read. The file is not mapped, because truncating a mapped file
-//! would crash the program.
+//! The file has a header, the chunks of rows (each at a multiple of 64 bytes), a table, and a
+//! trailer. The table lists the groups of chunks with their checksums and checkpoints, and the skip
+//! events. The trailer has the position and the checksum of the table. Opening the file checks the
+//! header, the table and the trailer; reading a chunk checks the chunk. The file isn't
+//! memory-mapped, because truncating a mapped file would crash the program.
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;
@@ -28,16 +28,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const MAGIC: [u8; 8] = *b"\x89HRCACHE";
-/// The version of the format; one more for each change of it.
+/// The version of the file format. Increase it with every change.
 pub const VERSION: u64 = 2;
 const HEADER_BYTES: usize = 16;
 const TRAILER_BYTES: usize = 40;
-/// The minimum size in bytes of the table for a group: three numbers and two checkpoints.
+/// The minimum size of a group in the table, in bytes: three numbers and two checkpoints.
 const GROUP_BYTES: usize = 42;
-/// The bytes of the table for a chunk.
+/// The size of a chunk in the table, in bytes.
 const CHUNK_BYTES: usize = 24;
 
-/// Chunks that came together.
+/// Chunks that arrived together.
 #[derive(Debug)]
 struct Group {
     /// The offset of the first chunk.
@@ -50,7 +50,7 @@ struct Group {
     chunks: Box<[ChunkHeader]>,
 }
 
-/// A chunk of a group; each begins at the next multiple of 64 bytes after the previous chunk.
+/// A chunk of a group. Each begins at the next multiple of 64 bytes after the previous one.
 #[derive(Clone, Copy, Debug)]
 struct ChunkHeader {
     num_bytes: usize,
@@ -59,7 +59,8 @@ struct ChunkHeader {
 }
 
 impl Group {
-    /// The chunks: the bytes of each, and the number of the rows before it in the group.
+    /// Iterates over the chunks: the byte range of each, and the number of earlier rows in the
+    /// group.
     fn chunks(&self) -> impl Iterator<Item = (Range<usize>, u64, ChunkHeader)> {
         let (mut start, mut row) = (self.start, 0);
         self.chunks.iter().map(move |chunk| {
@@ -79,7 +80,7 @@ pub struct Table {
     length: usize,
 }
 
-/// All rows of a pass.
+/// A file with all rows of a pass.
 pub struct Entry {
     path: PathBuf,
     content: Content,
@@ -98,7 +99,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// These bytes. Fails with [`ErrorKind::UnexpectedEof`] if there are fewer.
+    /// Reads a range of bytes. Fails with [`ErrorKind::UnexpectedEof`] if the file is too short.
     fn read(&self, range: Range<usize>) -> io::Result<Bytes> {
         match self {
             Self::Memory(bytes) if range.end <= bytes.len() => Ok(bytes.slice(range)),
@@ -142,8 +143,8 @@ impl Table {
         self.groups.last().map_or(0, |group| group.end)
     }
 
-    /// Adds chunks, with the checkpoints of their first row and after their last one; returns the
-    /// offset of each.
+    /// Adds chunks with the checkpoints before their first row and after their last row. Returns
+    /// the offset of each chunk.
     pub fn add(&mut self, chunks: &[Chunk], [checkpoint, rest]: [Checkpoint; 2]) -> Vec<usize> {
         let header = |chunk: &Chunk| {
             let Chunk { num_rows, bytes } = chunk;
@@ -158,12 +159,12 @@ impl Table {
         ranges.into_iter().map(|range| range.start).collect()
     }
 
-    /// Adds a skip event after the groups so far.
+    /// Adds a skip event after the groups added so far.
     pub fn add_event(&mut self, event: SkipEvent) {
         self.skip_events.push((self.groups.len(), event));
     }
 
-    /// The end of the file: the table and the trailer.
+    /// Returns the end of the file: the table and the trailer.
     pub fn finished(&self) -> Result<Vec<u8>> {
         let mut output = Vec::new();
         put(&mut output, self.groups.len() as u64);
@@ -194,15 +195,15 @@ impl Table {
 }
 
 impl Entry {
-    /// Opens a file. A damaged one is an error of the kind `InvalidData`, a lack of memory one of the
-    /// kind `OutOfMemory`.
+    /// Opens a file. Fails with the kind `InvalidData` if it is damaged, and with `OutOfMemory` if
+    /// there is not enough memory.
     pub fn open(path: &Path, formats: Arc<Formats>) -> io::Result<Self> {
         let content = Content::File(without_link(OpenOptions::new().read(true)).open(path)?);
         let damaged = || io::Error::new(ErrorKind::InvalidData, "it is damaged or cut short");
         Self::of(path.to_owned(), content, formats)?.ok_or_else(damaged)
     }
 
-    /// The content of a file; `None` if it is damaged.
+    /// Parses the content of a file. Returns `None` if it is damaged.
     pub fn of(path: PathBuf, content: Content, formats: Arc<Formats>) -> io::Result<Option<Self>> {
         let num_bytes = content.num_bytes()?;
         let Some(end) = num_bytes.checked_sub(TRAILER_BYTES).filter(|end| *end >= HEADER_BYTES) else {
@@ -241,7 +242,7 @@ impl Entry {
         self.num_bytes
     }
 
-    /// The number of the group with this row.
+    /// The number of the group that has this row.
     pub fn group_of(&self, row: u64) -> usize {
         self.groups.partition_point(|group| group.end <= row)
     }
@@ -251,7 +252,7 @@ impl Entry {
         group.checked_sub(1).map_or(0, |before| self.groups[before].end)
     }
 
-    /// The number of bytes of the chunks of a group.
+    /// The size of a group's chunks in bytes.
     pub fn group_bytes(&self, group: usize) -> usize {
         self.groups[group].chunks.iter().map(|chunk| chunk.num_bytes).sum()
     }
@@ -261,8 +262,8 @@ impl Entry {
         &self.groups[group].checkpoint
     }
 
-    /// The checkpoint from which the rows of a group, and the skip events before it, can be
-    /// computed again.
+    /// The checkpoint from which a group's rows, and the skip events before them, can be computed
+    /// again.
     pub fn restart(&self, group: usize) -> Checkpoint {
         group.checked_sub(1).map_or_else(Checkpoint::default, |before| self.groups[before].rest.clone())
     }
@@ -272,8 +273,8 @@ impl Entry {
         &self.skip_events
     }
 
-    /// The rows of a group. Their blocks are charged instead of `charge`. Fails if the file is
-    /// damaged or cut short, or if there is not enough memory.
+    /// Reads the rows of a group and charges their blocks to the same budget as `charge`. Fails if
+    /// the file is damaged or truncated, or if there is not enough memory.
     pub fn read(&self, group: usize, charge: &Charge, change: impl Fn(Block) -> Block) -> Result<Rows> {
         let mut rows = Rows::new();
         for (range, _, header) in self.groups[group].chunks() {
@@ -284,7 +285,7 @@ impl Entry {
         Ok(rows)
     }
 
-    /// The position of the chunk with a row: its group and its number in that.
+    /// The position of the chunk that has a row: its group, and its number within the group.
     pub fn chunk_of(&self, row: u64) -> (usize, usize) {
         let group = self.group_of(row);
         let within = row - self.first(group);
@@ -294,8 +295,9 @@ impl Entry {
         (group, chunk.unwrap_or_default())
     }
 
-    /// The block at a position, and its first row number. Fails with `DataLoss` if it is damaged or
-    /// cut short, and with `ResourceExhausted` if there is not enough memory.
+    /// Reads the block at a position, and returns it with its first row number. Fails with
+    /// `DataLoss` if it is damaged or truncated, and with `ResourceExhausted` if there is not
+    /// enough memory.
     pub fn read_at(&self, (group, chunk): (usize, usize)) -> Result<(u64, Block)> {
         let header = self.groups[group].chunks().nth(chunk);
         let (range, first, header) = header.ok_or_else(|| Error::internal("cache: there is no such chunk"))?;
@@ -323,7 +325,7 @@ impl Entry {
     }
 }
 
-/// The place and the checksum of the table, by the trailer at `end`.
+/// Reads the position and the checksum of the table from the trailer at `end`.
 fn table_range(trailer: &Bytes, end: usize) -> Option<(Range<usize>, u64)> {
     let mut input = Input::new(trailer.clone());
     let (start, length, checksum, own) = (input.size()?, input.size()?, input.number()?, input.number()?);
@@ -331,7 +333,7 @@ fn table_range(trailer: &Bytes, end: usize) -> Option<(Range<usize>, u64)> {
     (is_whole && start >= HEADER_BYTES && start.checked_add(length)? == end).then_some((start..end, checksum))
 }
 
-/// The groups and the skip events of the table that begins at `start`.
+/// Decodes the groups and the skip events of the table that begins at `start`.
 fn decoded_table(input: &mut Input, start: usize) -> Option<(Vec<Group>, SkipEvents)> {
     let num_groups = input.count(GROUP_BYTES)?;
     let mut groups: Vec<Group> = input.room(num_groups)?;
@@ -449,7 +451,7 @@ mod tests {
         for index in 0..whole.len() {
             let mut changed = whole.clone();
             changed[index] ^= 0x20;
-            // Bytes between chunks mean nothing.
+            // The bytes between chunks have no meaning.
             assert!(rows(changed).is_none_or(|words| words == "abcxdeyz"), "changed at {index}");
             assert!(rows(whole[..index].to_vec()).is_none(), "cut at {index}");
         }

@@ -1,4 +1,5 @@
-//! The formats of the files that kept rows were read from, for the offsets of their records.
+//! ! The formats of the files that cached rows were read from, for finding the offsets of their
+//! records.
 
 use crate::blocks::file_provenance::{FileProvenance, KnownOffset, Locate};
 use crate::blocks::row_id::Path;
@@ -9,19 +10,19 @@ use headrace_engine::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A source: the parts of combinations that lead to it, its format and its files.
+/// A source: its path within combinations, its format and its files.
 pub type FormatOfFiles = (Path, Arc<dyn Format>, Arc<[Arc<FileProvenance>]>);
 
-/// The sources of a pipeline before a cache.
+/// The sources of a pipeline up to a cache.
 #[derive(Default)]
 pub struct Formats {
     sources: Vec<FormatOfFiles>,
-    /// The locators of files, which all kept rows of a file share.
+    /// One locator per file, shared by all cached rows of the file.
     locators: Mutex<HashMap<FileKey, Arc<RecordLocator>>>,
 }
 
-/// The path of a source, the number and name of a file in it, and the number of the position from
-/// which records are counted.
+/// Identifies a locator: the path of the source, the number and name of the file, and the position
+/// from which records are counted.
 type FileKey = ((u128, u32), u64, Bytes, Option<u64>);
 
 impl Formats {
@@ -30,13 +31,13 @@ impl Formats {
         Self { sources, ..Self::default() }
     }
 
-    /// No sources: unknown offsets of records cannot be found.
+    /// No sources. The offsets of records cannot be looked up.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Finds the offsets of the records of a file, given the offset of one. The name of the file
-    /// has no secrets, like the stored one.
+    /// Returns a locator for the records of a file, given one known offset. File names are compared
+    /// without secrets, as they are stored.
     pub fn locator(&self, kept: &FileProvenance, from: RecordPosition) -> Option<Arc<dyn Locate>> {
         let (path, number, name) = (kept.pass.path, kept.number, kept.name.bytes());
         let is_it = |file: &&Arc<FileProvenance>| file.number == number && file.name.without_secrets() == *name;
@@ -53,7 +54,7 @@ impl Formats {
     }
 }
 
-/// The offsets of some records, in ascending order of the records.
+/// The offsets of some records, in ascending order of record number.
 #[derive(Debug)]
 pub struct Offsets(pub Vec<(u64, u64)>);
 

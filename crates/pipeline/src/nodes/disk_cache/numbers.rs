@@ -1,10 +1,10 @@
-//! Numbers, strings and lists as bytes, little-endian.
+//! ! Encodes numbers, strings and lists as little-endian bytes.
 
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::tensor::allocate::{self, Refusal};
 
-/// Elements of tensors begin at a multiple of this many bytes.
+/// The elements of tensors begin at a multiple of this many bytes.
 pub const ALIGNMENT: usize = 64;
 
 /// Adds a number.
@@ -12,23 +12,23 @@ pub fn put(output: &mut Vec<u8>, number: u64) {
     output.extend_from_slice(&number.to_le_bytes());
 }
 
-/// Adds a string with its length.
+/// Appends the length of a string, then the string.
 pub fn put_string(output: &mut Vec<u8>, string: &[u8]) {
     put(output, string.len() as u64);
     output.extend_from_slice(string);
 }
 
-/// Adds a list of numbers with its length.
+/// Appends the length of a list of numbers, then the numbers.
 pub fn put_all(output: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = u64>) {
     put(output, numbers.len() as u64);
     numbers.for_each(|number| put(output, number));
 }
 
-/// Bytes that are read from their beginning to their end.
+/// Decodes bytes from beginning to end.
 pub struct Input {
     bytes: Bytes,
     at: usize,
-    /// The reason why the bytes could not be decoded, if that is a lack of memory.
+    /// The error, if decoding failed for lack of memory.
     shortage: Option<Error>,
 }
 
@@ -38,7 +38,8 @@ impl Input {
         Self { bytes, at: 0, shortage: None }
     }
 
-    /// The decoded value; `None` if the bytes are damaged. Fails if there was not enough memory.
+    /// Returns the decoded value, or `None` if the bytes are damaged. Fails if there was not enough
+    /// memory.
     pub fn outcome<T>(self, decoded: Option<T>) -> Result<Option<T>> {
         match self.shortage {
             Some(error) if decoded.is_none() => Err(error),
@@ -46,7 +47,7 @@ impl Input {
         }
     }
 
-    /// The value of a result; an error for lack of memory is kept for the outcome.
+    /// Unwraps a result. An error is kept for [`Input::outcome`].
     pub fn noted<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.shortage = Some(error).filter(|error| error.code() == Code::ResourceExhausted)).ok()
     }
@@ -55,12 +56,12 @@ impl Input {
         self.noted(memory.map_err(|refusal| refusal.at("a block of examples")))
     }
 
-    /// An empty list with room for this many items, which must fit into the rest.
+    /// Allocates an empty list for `count` items, which must fit into the remaining bytes.
     pub fn room<T>(&mut self, count: usize) -> Option<Vec<T>> {
         self.allocated(allocate::room(count))
     }
 
-    /// A list of this many items, allocated as they are decoded.
+    /// Decodes a list of `count` items. The list grows as the items are decoded.
     pub fn list<T>(&mut self, count: usize, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut items = Vec::new();
         for _ in 0..count {
@@ -110,13 +111,14 @@ impl Input {
         usize::try_from(self.number()?).ok()
     }
 
-    /// A count of items of at least `least_bytes` each, which must fit into the rest.
+    /// Reads a number of items. Fails if that many items of at least `least_bytes` each cannot fit
+    /// into the remaining bytes.
     pub fn count(&mut self, least_bytes: usize) -> Option<usize> {
         let count = self.size()?;
         self.holds(count, least_bytes).then_some(count)
     }
 
-    /// True if this many items of at least `least_bytes` each fit into the rest.
+    /// Returns true if `count` items of at least `least_bytes` each fit into the remaining bytes.
     pub fn holds(&self, count: usize, least_bytes: usize) -> bool {
         count.checked_mul(least_bytes).is_some_and(|num_bytes| num_bytes <= self.bytes.len() - self.at)
     }

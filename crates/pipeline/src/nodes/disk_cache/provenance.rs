@@ -1,4 +1,4 @@
-//! The provenance of rows, checkpoints and skip events as bytes.
+//! ! Encodes the provenance of rows, checkpoints and skip events as bytes.
 
 use crate::blocks::block::{FileProvenance, Pass, Provenance, RowProvenance};
 use crate::blocks::file_provenance::{Before, KnownOffset, Layout, Locate};
@@ -14,14 +14,14 @@ use headrace_engine::numbering::Numbering;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// The words for records.
+/// The words that messages use for records.
 const WORDS: [&str; 10] =
     ["record", "line", "row", "sample", "window", "index", "example", "batch", "group", "packed row"];
-/// The bytes of the file, the record and the part of a row.
+/// The encoded size of a row: its file, its record and its number within the record.
 const ROW_BYTES: usize = 24;
-/// The largest nesting depth of checkpoints.
+/// The maximum nesting depth of checkpoints.
 const MOST_DEPTH: usize = 64;
-/// The largest depth of a path of parts.
+/// The maximum depth of a path within combinations.
 const MOST_PARTS: u32 = 1 << 16;
 
 /// The number of records before a position in a file, counted when the row was cached.
@@ -41,7 +41,7 @@ impl Before for RecordsBefore {
     }
 }
 
-/// Adds the provenance of the rows of a block.
+/// Encodes the provenance of the rows of a block.
 pub fn encode(output: &mut Vec<u8>, provenance: &Provenance, num_rows: usize) -> Result<()> {
     if num_rows > 0
         && let Some((file, first)) = provenance.run_from(0)
@@ -76,7 +76,7 @@ pub fn encode(output: &mut Vec<u8>, provenance: &Provenance, num_rows: usize) ->
     Ok(())
 }
 
-/// The provenance of `num_rows` rows.
+/// Decodes the provenance of `num_rows` rows.
 pub fn decode(input: &mut Input, num_rows: usize, formats: &Formats) -> Option<Provenance> {
     match input.byte()? {
         0 => Some(Provenance::Unknown),
@@ -144,7 +144,7 @@ fn encode_file(output: &mut Vec<u8>, file: &FileProvenance) -> Result<()> {
     Ok(())
 }
 
-/// Adds the known offsets of some records of a file.
+/// Encodes the known offsets of some records of a file.
 fn encode_offsets(output: &mut Vec<u8>, file: &Arc<FileProvenance>, records: impl Iterator<Item = u64>) {
     let Some(locate) = &file.locate else { return output.push(0) };
     let mut records: Vec<_> = records.collect();
@@ -165,7 +165,7 @@ fn encode_offsets(output: &mut Vec<u8>, file: &Arc<FileProvenance>, records: imp
     put_all(output, records.into_iter().filter_map(offset).flatten().collect::<Vec<_>>().into_iter());
 }
 
-/// A file, and the known offsets of its records.
+/// Decodes a file and the known offsets of its records.
 fn decode_located(input: &mut Input, formats: &Formats) -> Option<Arc<FileProvenance>> {
     let file = decode_file(input)?;
     let locate: Option<Arc<dyn Locate>> = match input.byte()? {
@@ -259,8 +259,8 @@ fn decode_nested(input: &mut Input, depth: usize) -> Option<Checkpoint> {
     Some(Checkpoint::at(State { numbers, inputs, text }, skip))
 }
 
-/// True if the example is always skipped for the same reason: because of its data or its function,
-/// not because of memory, the system or a connection.
+/// Returns true if the example would always be skipped for the same reason. That is the case for
+/// bad data and failing functions, but not for errors of memory, the system or a connection.
 fn is_lasting(error: &Error) -> bool {
     match error.code() {
         Code::InvalidArgument | Code::OutOfRange | Code::DataLoss | Code::Unimplemented | Code::FailedPrecondition => {
@@ -271,8 +271,8 @@ fn is_lasting(error: &Error) -> bool {
     }
 }
 
-/// Adds a skip event without its exception, if any; the message keeps its text. Fails if the
-/// example may not fail again.
+/// Encodes a skip event with its message but without its exception. Fails if the example might not
+/// fail the next time.
 pub fn encode_event(output: &mut Vec<u8>, event: &SkipEvent) -> Result<()> {
     match event {
         SkipEvent::PassEnd { skipper, rows } => {
@@ -349,7 +349,7 @@ pub fn decode_event(input: &mut Input) -> Option<SkipEvent> {
     Some(skipped.into())
 }
 
-/// The code of an error that has this number.
+/// Returns the error code with this number.
 fn code(number: u64) -> Option<Code> {
     [
         Code::Cancelled,

@@ -1,4 +1,4 @@
-//! Returns the rows of a file of a cache, which tasks read.
+//! ! Returns rows from a cache file, which is read by tasks.
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;
@@ -16,16 +16,18 @@ use headrace_engine::run::catch_panic;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Returns the rows of a file. From a damaged group on, it returns the rows of the input.
+/// Returns the rows of a cache file. If a group is damaged, returns the rows of the input from
+/// there on.
 pub struct Read {
     entry: Arc<Entry>,
     store: Arc<DiskStore>,
     restart: Restart,
-    /// True if the rows arrived in any order, so that the input cannot continue after a row.
+    /// True if the rows were written in any order, so that the input cannot continue from a given
+    /// row.
     in_any_order: bool,
     rest: Option<UncachedTail>,
     ring: Ring<Rows>,
-    /// The number of groups whose tasks start before they are requested.
+    /// The number of groups to read before they are requested.
     ahead: usize,
     /// The number of the group of the next task.
     next: usize,
@@ -40,7 +42,8 @@ pub struct Read {
 }
 
 impl Read {
-    /// The rows from number `first` on; `restart` begins the input of the cache. Up to `ahead` groups are read before they are requested.
+    /// Starts with row number `first`. `restart` creates the cache's input node. Reads up to
+    /// `ahead` groups before they are requested.
     pub fn new(
         entry: Arc<Entry>,
         store: Arc<DiskStore>,
@@ -71,7 +74,7 @@ impl Read {
         }
     }
 
-    /// With `in_any_order`, the rows came in any order when they were written.
+    /// Sets whether the rows were written in any order.
     pub fn in_any_order(mut self, in_any_order: bool) -> Self {
         self.in_any_order = in_any_order;
         self
@@ -101,7 +104,7 @@ impl Read {
         }
     }
 
-    /// Adds the skip events before the next group to return.
+    /// Adds the skip events that come before the next group to return.
     fn add_events(&mut self) {
         while let Some((num_groups, event)) = self.entry.skip_events().get(self.next_event)
             && *num_groups == self.returned

@@ -1,4 +1,4 @@
-//! The files of a cache in a directory: how they are found, written and removed.
+//! ! The cache files in a directory: how they are looked up, written and removed.
 
 use crate::checkpoint::Checkpoint;
 use crate::index::index_files::rest_of_tick;
@@ -21,42 +21,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The end of the name of a file of a cache.
+/// The file name extension of cache files.
 pub const SUFFIX: &str = ".hrcache";
-/// The end of the name of a note about the rows of a cache.
+/// The file name extension of notes about the rows of a cache.
 const NOTE: &str = ".hrspecs";
-/// The end of the name of a file that is being written.
+/// The file name extension of files that are still being written.
 const PART: &str = ".part";
-/// The longest wait for a change of a file to be visible in its time.
+/// The longest time until a change of a file shows up in its modification time.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The content of one `cache(directory=...)`, for one iteration.
+/// The content of one `cache(directory=...)` stage, for one iteration.
 #[derive(Debug)]
 pub struct DiskStore {
     directory: PathBuf,
-    /// The maximum number of bytes of all caches in the directory.
+    /// The maximum total size of all caches in the directory, in bytes.
     most_bytes: u64,
-    /// The description of the rows, as a hash.
+    /// A hash of the description of the rows.
     key: String,
-    /// The files that the rows are made from.
+    /// The files that the rows are read from.
     files: Vec<FileName>,
-    /// True if nothing is read or kept.
+    /// True if nothing is read or stored.
     is_off: bool,
     identities: Mutex<Option<IdentitiesResult>>,
     messages: Mutex<Vec<String>>,
 }
 
-/// The identities of the files, or why there are none.
+/// The identities of the files, or the reason why they are unavailable.
 type IdentitiesResult = std::result::Result<Arc<[Identity]>, String>;
 
-/// The settings, besides the description, that rows and their reports depend on.
+/// Settings outside the description that affect the rows and the reports about them.
 #[derive(Clone, Copy, Debug)]
 pub struct Use {
-    /// The number of the stage that skips failures, if there is one.
+    /// The number of the stage that skips failures, if any.
     pub skipper: Option<usize>,
-    /// True if it skips a row only if its partners in a zip can be skipped with it.
+    /// True if a row is only skipped if its partners in a zip can be skipped too.
     pub is_aligned: bool,
-    /// True if the rows come in any order.
+    /// True if the rows may come in any order.
     pub in_any_order: bool,
 }
 
@@ -73,8 +73,8 @@ impl DiskStore {
         batches: BatchesOfInput::None,
     };
 
-    /// A store in a directory for the rows of a description with this key that are made from these
-    /// files. With `is_off`, nothing is read or kept.
+    /// Creates a store in a directory, for rows whose description has this key and which are read
+    /// from these files. If `is_off`, nothing is read or stored.
     pub fn new(directory: PathBuf, most_bytes: u64, key: String, files: Vec<FileName>, is_off: bool) -> Self {
         let (identities, messages) = (Mutex::default(), Mutex::default());
         Self { directory, most_bytes, key, files, is_off, identities, messages }
@@ -96,7 +96,7 @@ impl DiskStore {
         self.say(format!("cache: examples are not stored in {}: {reason}.", self.directory.display()));
     }
 
-    /// The identities of the files at the beginning of the iteration.
+    /// The identities of the files at the start of the iteration.
     fn identities(&self) -> IdentitiesResult {
         let mut identities = self.identities.lock();
         identities.get_or_insert_with(|| self.current_identities()).clone()
@@ -113,19 +113,19 @@ impl DiskStore {
             if rest > TICK {
                 return Err(format!("{} was modified just now", name.text()));
             }
-            // A change from now on changes the time of the file.
+            // Any later change of the file changes its modification time.
             std::thread::sleep(rest);
             identities.push(identity);
         }
         Ok(identities.into())
     }
 
-    /// The path of a note about the rows, if they can be distinguished from others.
+    /// The path of a note about the rows, unless the identities of the files are unavailable.
     pub fn note_path(&self) -> Option<PathBuf> {
         self.path(&format!("{}-", self.key), NOTE).ok()
     }
 
-    /// The path of the file with the rows, if they can be distinguished from others.
+    /// The path of the file with the rows, or the reason why there is none.
     fn rows_path(&self, used: Use) -> std::result::Result<PathBuf, String> {
         self.path(&self.prefix(used), SUFFIX)
     }
@@ -153,15 +153,15 @@ impl DiskStore {
         Ok(self.directory.join(format!("{prefix}{hash:032x}{suffix}")))
     }
 
-    /// The beginning of the names of files with the rows of this description.
+    /// The common prefix of the names of files with these rows.
     fn prefix(&self, used: Use) -> String {
         let skipper = used.skipper.map_or_else(String::new, |skipper| skipper.to_string());
         let (order, zip) = (if used.in_any_order { "any" } else { "" }, if used.is_aligned { "zip" } else { "" });
         format!("{}-{VERSION}-{skipper}{zip}-{order}-", self.key)
     }
 
-    /// The rows, if an earlier pass stored them. A damaged file is removed. One that cannot be
-    /// opened for another reason is left, and not used.
+    /// Opens the rows that an earlier pass stored, if any. Removes damaged files. If a file cannot
+    /// be opened for another reason, it is ignored.
     pub fn open(&self, used: Use, formats: &Arc<Formats>) -> Option<Arc<Entry>> {
         let path = (!self.is_off).then(|| self.rows_path(used).ok()).flatten()?;
         match Entry::open(&path, Arc::clone(formats)) {
@@ -189,8 +189,8 @@ impl DiskStore {
         self.say(format!("cache: {}: {reason}; the file is deleted and rebuilt.", path.display()));
     }
 
-    /// Begins to write the rows. `None`, and a message, if that cannot be. With `is_alone`, another
-    /// process may be writing them too.
+    /// Starts writing the rows. Returns `None`, and adds a message, if that isn't possible. If
+    /// `is_alone`, writes to a separate file when another process is writing the same rows.
     pub fn begin(self: &Arc<Self>, used: Use, is_alone: bool) -> Option<Writer> {
         if self.is_off {
             return None;
@@ -205,8 +205,8 @@ impl DiskStore {
         }
     }
 
-    /// Removes files of the same description whose files have changed since, and the least recently
-    /// used ones until `num_bytes` more fit.
+    /// Removes outdated cache files of the same description, then the least recently used ones
+    /// until `num_bytes` more fit.
     fn make_room(&self, path: &Path, prefix: &str, num_bytes: u64) -> io::Result<()> {
         let mut entries = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
@@ -214,7 +214,7 @@ impl DiskStore {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
             if [SUFFIX, NOTE].iter().any(|suffix| name.contains(&format!("{suffix}{PART}"))) {
-                // A killed process has left it, unless it is locked.
+                // It was left behind by a killed process, unless it is locked.
                 if locked(&entry.path())?.is_some() {
                     fs::remove_file(entry.path()).unwrap_or_default();
                 }
@@ -247,7 +247,7 @@ impl DiskStore {
     }
 }
 
-/// The statuses of files; statuses of remote files are requested at the same time.
+/// Gets the status of each file. Remote files are queried concurrently.
 fn statuses(files: &[FileName]) -> Result<Vec<storage::Status>> {
     let begin = |name: &FileName| match name.url() {
         Some(url) => storage::storage().map(|storage| Some(storage.begin_parts(url, None, None))),
@@ -268,7 +268,8 @@ fn touch(path: &Path) -> io::Result<()> {
     without_link(OpenOptions::new().append(true)).open(path)?.set_modified(SystemTime::now())
 }
 
-/// The rows of a pass while they are written. Dropping it before it is finished removes the file.
+/// Writes the rows of a pass to a file. If it is dropped before it is finished, the file is
+/// removed.
 pub struct Writer {
     store: Arc<DiskStore>,
     path: PathBuf,
@@ -280,7 +281,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// `None` if another process writes the same rows.
+    /// Creates the file. If another process is writing the same rows, uses a separate file if
+    /// `is_alone`, and returns `None` otherwise.
     fn create(store: Arc<DiskStore>, path: PathBuf, prefix: String, is_alone: bool) -> io::Result<Option<Self>> {
         fs::create_dir_all(&store.directory)?;
         let mut part = path.clone().into_os_string();
@@ -292,7 +294,7 @@ impl Writer {
             file = locked(&part)?;
         }
         let Some(file) = file else { return Ok(None) };
-        // A killed process may have left something.
+        // A killed process may have left something in it.
         file.set_len(0)?;
         let output = Arc::new(file);
         let writer = Self { store, path, prefix, part, output, table: Table::new(), is_finished: false };
@@ -300,8 +302,8 @@ impl Writer {
         Ok(Some(writer))
     }
 
-    /// Adds chunks of rows. Returns the work that writes them. An error is the reason why nothing
-    /// is stored.
+    /// Adds chunks of rows. Returns the work that writes them. Fails with the reason why nothing is
+    /// stored.
     pub fn add(
         &mut self,
         chunks: Vec<Chunk>,
@@ -328,7 +330,7 @@ impl Writer {
         self.table.add_event(event);
     }
 
-    /// Publishes the file under its name, or returns why the rows are not stored.
+    /// Gives the file its final name, or reports why the rows are not stored.
     pub fn finish(mut self) {
         if let Err(reason) = self.publish() {
             self.store.say_not_kept(&reason);
@@ -353,7 +355,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Keeps nothing, for this reason.
+    /// Stores nothing, and reports this reason.
     pub fn give_up(self, reason: &str) {
         self.store.say_not_kept(reason);
     }
@@ -377,15 +379,15 @@ fn write_at(_: &File, _: &[u8], _: usize) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// The file with this name, created if necessary; `None` if another process writes it. The lock
-/// ends with the process.
+/// Opens and locks a file, creating it if necessary. Returns `None` if another process holds the
+/// lock. The lock ends with the process.
 fn locked(path: &Path) -> io::Result<Option<File>> {
     loop {
         let file = without_link(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
         if !try_lock(&file)? {
             return Ok(None);
         }
-        // Somebody else may have finished or removed it in between.
+        // Another process may have finished or removed it in the meantime.
         if is_at(&file, path)? {
             return Ok(Some(file));
         }

@@ -1,4 +1,4 @@
-//! The rows of a file of a cache, by number.
+//! ! Random access to the rows of a cache file.
 
 use crate::blocks::block::Block;
 use crate::blocks::indexed::Indexed;
@@ -8,7 +8,7 @@ use crate::nodes::disk_cache::store::DiskStore;
 use headrace_engine::error::{Code, Error, Result};
 use std::sync::Arc;
 
-/// The rows of a file, by number.
+/// The rows of a cache file, by number.
 pub struct StoredRows {
     entry: Arc<Entry>,
     store: Arc<DiskStore>,
@@ -20,14 +20,16 @@ impl StoredRows {
         Self { entry, store }
     }
 
-    /// The rows of these numbers, all of the chunk at `position`, as a block.
+    /// Reads the rows with these numbers as a block. All of them must be in the chunk at
+    /// `position`.
     fn read_chunk(&self, position: (usize, usize), numbers: impl Iterator<Item = u64>) -> Result<Arc<Block>> {
         let (first, block) = self.entry.read_at(position).map_err(|error| {
             if error.code() != Code::DataLoss {
                 return error;
             }
             self.store.forget(self.entry.path(), "a block is damaged or cut short");
-            // Damage of this file is not damage of an example, which could be skipped.
+            // If the cache file is damaged, that isn't the fault of an example, so nothing may be
+            // skipped.
             Error::failed_precondition(error.message())
         })?;
         let (block, mut rows) = (Arc::new(block), Rows::new());
@@ -45,7 +47,7 @@ impl Indexed for StoredRows {
         let mut requests: Vec<_> =
             numbers.iter().enumerate().map(|(row, number)| (self.entry.chunk_of(*number), *number, row)).collect();
         requests.sort_unstable();
-        // For each row, its block and its number in it.
+        // For each row, its block and its row number in that block.
         let mut positions: Vec<_> = std::iter::repeat_n((0, 0), numbers.len()).collect();
         let mut blocks = Vec::new();
         for of_chunk in requests.chunk_by(|one, other| one.0 == other.0) {

@@ -1,4 +1,4 @@
-//! Returns the rows of its input, which tasks write to a file of a cache.
+//! ! Returns the rows of its input while tasks write them to a cache file.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Charge;
@@ -13,17 +13,17 @@ use headrace_engine::error::{Error, Result};
 use headrace_engine::run::catch_panic;
 use std::sync::Arc;
 
-/// Returns the rows of its input and writes them to a file.
+/// Returns the rows of its input and writes them to a cache file.
 pub struct Write {
     input: Input,
-    /// Rows of the input that are not in a task yet.
+    /// Input rows that are not in a task yet.
     waiting: Option<Rows>,
     writer: Option<Writer>,
-    /// Rows of the input while they are encoded.
+    /// Input rows that are being encoded.
     encoded: Ring<Encoded>,
-    /// Chunks while they are written, and the end of the file while it gets its name.
+    /// Chunks that are being written, and the end of the file while it gets its final name.
     written: Ring<()>,
-    /// The number of tasks of each kind at the same time.
+    /// The maximum number of concurrent tasks of each kind.
     ahead: usize,
     /// The number of the next row.
     next: u64,
@@ -33,17 +33,17 @@ pub struct Write {
 enum Input {
     Open(Box<dyn Node>),
     Ended,
-    /// An error after the rows before it.
+    /// An error to return after the rows before it.
     Failed(Error),
 }
 
-/// Rows or a report of the input.
+/// Rows or a report from the input.
 enum Encoded {
     Rows {
         rows: Rows,
         /// The checkpoint after the last row.
         rest: Checkpoint,
-        /// The chunks, or why they cannot be kept.
+        /// The encoded chunks, or the reason why they cannot be stored.
         chunks: std::result::Result<Vec<Chunk>, String>,
         charge: Charge,
     },
@@ -51,7 +51,8 @@ enum Encoded {
 }
 
 impl Write {
-    /// The rows of a whole pass. Up to `ahead` tasks are begun before their results are requested.
+    /// Writes the rows of a whole pass. Begins up to `ahead` tasks before their results are
+    /// requested.
     pub fn new(input: Box<dyn Node>, writer: Writer, ahead: usize, position: Position) -> Self {
         let ahead = if position.synchronous { 1 } else { ahead.max(1) };
         let (encoded, written) = (Ring::new(), Ring::new());
@@ -67,7 +68,7 @@ impl Write {
         }
     }
 
-    /// Keeps nothing, for this reason.
+    /// Stores nothing, and reports this reason.
     fn give_up(&mut self, reason: &str) {
         if let Some(writer) = self.writer.take() {
             writer.give_up(reason);
@@ -124,7 +125,7 @@ impl Write {
         context.start(position.distance, Box::new(work));
     }
 
-    /// Starts work on the file.
+    /// Starts a task that works on the file.
     fn start_writing(&mut self, context: &mut Context, write: impl FnOnce() -> Result<()> + Send + 'static) {
         let (slot, position) = (self.written.start(Checkpoint::default()), self.position);
         let meters = Arc::clone(context.meters);
@@ -150,7 +151,7 @@ impl Write {
         }
     }
 
-    /// Collects the results of finished writes; stops at the first error.
+    /// Collects the results of finished writes. Stops at the first error.
     fn collect_written(&mut self) {
         while let Some((_, written)) = self.written.pop() {
             if let Err(error) = written {

@@ -1,4 +1,4 @@
-//! Groups rows of similar lengths into batches.
+//! ! Groups rows of similar lengths into batches.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::{Axes, widen};
@@ -10,28 +10,28 @@ use std::collections::VecDeque;
 /// The rules for grouping rows by length.
 #[derive(Clone, Debug)]
 pub struct Buckets {
-    /// The column whose lengths decide.
+    /// The column whose length determines the bucket.
     pub column: usize,
-    /// The longest length of each bucket but the last, ascending.
+    /// The maximum length of each bucket except the last, in ascending order.
     pub boundaries: Vec<usize>,
     /// The number of rows in a batch.
     pub size: Option<usize>,
-    /// The largest number of elements of the column in a padded batch, unless it is a single row.
+    /// The maximum number of elements in a padded batch of more than one row.
     pub max_elements: Option<usize>,
-    /// True if rows are padded to the boundary of their bucket rather than to the longest of their
-    /// batch.
+    /// True if rows are padded to the boundary of their bucket rather than to the longest row of
+    /// their batch.
     pub pads_to_boundary: bool,
     /// True if incomplete batches at the end are dropped.
     pub drops_remainder: bool,
 }
 
 impl Buckets {
-    /// The number of the bucket for rows of this length.
+    /// The bucket for rows of this length.
     fn of(&self, length: usize) -> usize {
         self.boundaries.partition_point(|boundary| *boundary < length)
     }
 
-    /// The padded length of rows of this bucket whose longest is `longest`.
+    /// The length to which rows of this bucket are padded if the longest has length `longest`.
     fn width(&self, bucket: usize, longest: usize) -> usize {
         match self.boundaries.get(bucket) {
             Some(boundary) if self.pads_to_boundary => *boundary,
@@ -39,7 +39,7 @@ impl Buckets {
         }
     }
 
-    /// True if this many rows, padded to these axes, have too many elements.
+    /// Returns true if this many rows, padded to these axes, have too many elements.
     fn are_too_many(&self, bucket: usize, axes: &Axes, num_rows: usize) -> bool {
         let longest = axes.first().copied().unwrap_or(1);
         let row = axes.iter().skip(1).fold(self.width(bucket, longest), |product, axis| product.saturating_mul(*axis));
@@ -53,7 +53,7 @@ impl Buckets {
     }
 }
 
-/// A batch that fills up.
+/// A batch that is being filled.
 #[derive(Debug, Default)]
 struct Filling {
     group: Group,
@@ -61,7 +61,7 @@ struct Filling {
     axes: Axes,
 }
 
-/// Batches of rows of similar lengths. The length of a group is the length of its longest row.
+/// Groups rows of similar lengths. The length of a group is that of its longest row.
 pub struct Bucketing {
     buckets: Buckets,
     filling: Vec<Filling>,
@@ -80,7 +80,7 @@ impl Bucketing {
         batches: BatchesOfInput::None,
     };
 
-    /// A grouping by these buckets.
+    /// Groups rows into these buckets.
     pub fn new(buckets: Buckets) -> Self {
         let filling = (0..=buckets.boundaries.len()).map(|_| Filling::default()).collect();
         Self { buckets, filling }

@@ -1,5 +1,5 @@
-//! Groups rows, with several groups filling up at the same time: by similar lengths, or to fill a
-//! length together.
+//! ! Groups rows while several groups are being filled at the same time, by similar lengths or up
+//! to a total length.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::part_counts::RowAnnotations;
@@ -21,42 +21,42 @@ pub trait Grouping: Send {
     /// The word for groups in messages.
     const WORD: &'static str;
 
-    /// The size of a row, by which it is grouped.
+    /// The size of a row, which determines its group.
     type Size;
 
-    /// The size of a row; `None` if it is dropped.
+    /// The size of a row, or `None` if the row is dropped.
     fn size(&self, block: &Block, row: usize) -> Result<Option<Self::Size>>;
 
-    /// Puts a row of this size into a group. `tag` is the tag of its group at the checkpoint, if
-    /// any. Complete groups are appended to `whole`.
+    /// Puts a row of this size into a group. After a resume, `tag` is the tag that the row's group
+    /// had at the checkpoint. Complete groups are appended to `whole`.
     fn add(&mut self, row: Waits, size: Self::Size, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()>;
 
-    /// The groups that wait, each with its tag.
+    /// The groups that are waiting, each with its tag.
     fn open(&self) -> impl Iterator<Item = (u64, &Group)>;
 
     /// Takes the remaining groups at the end.
     fn finish(&mut self) -> Vec<Group>;
 
-    /// True if [`Grouping::add`] needs to know the open group in which a row was.
+    /// Returns true if [`Grouping::add`] needs to know which open group a row was in.
     fn has_tags(&self) -> bool {
         false
     }
 
-    /// Counts a complete group.
+    /// Counts a complete group in a meter.
     fn count(&self, _group: &Group, _meter: &Meter) {}
 }
 
-/// A buffered row: its number and its position.
+/// A buffered row: its row number, and its position in the buffer.
 pub type Waits = (u64, PendingRow);
 
 /// Rows that belong together.
 #[derive(Debug, Default)]
 pub struct Group {
-    /// In the order of arrival.
+    /// The rows in order of arrival.
     pub rows: Vec<Waits>,
-    /// The length of the group, as the grouping counts it.
+    /// The length of the group, as defined by the grouping.
     pub length: usize,
-    /// The sum of the squares of the lengths of its rows.
+    /// The sum of the squared lengths of its rows.
     pub cost: u128,
 }
 
@@ -72,22 +72,23 @@ pub struct GroupBy<G> {
     /// Complete groups.
     whole: VecDeque<Group>,
     is_over: bool,
-    /// Returned after the groups completed before it.
+    /// An error to return after the groups completed before it.
     error: Option<Error>,
-    /// The provenance that counts the groups.
+    /// The provenance that numbers the groups.
     file_provenance: Arc<FileProvenance>,
     next: u64,
     checkpoints: BatchCheckpoints,
     /// The number of groups to skip.
     skip: u64,
-    /// The facts that a batch keeps about its rows.
+    /// Which facts a group records about its rows.
     annotations: RowAnnotations,
-    /// The tags of the next rows, which were buffered at the checkpoint.
+    /// The tags of the rows that were buffered at the checkpoint, in the order in which they arrive
+    /// again.
     tags: VecDeque<u64>,
 }
 
 impl<G: Grouping> GroupBy<G> {
-    /// Groups of the rows of an input, from a checkpoint whose skip counts groups.
+    /// Continues from a checkpoint whose skip counts groups.
     pub fn from_checkpoint(checkpoint: &Checkpoint, restart: Restart, grouping: G, position: Position) -> Result<Self> {
         let (input, next, tags) = match BufferedCheckpoint::of(checkpoint)? {
             None => (Replay::new(restart(&checkpoint.beginning())?), 0, Vec::new()),
@@ -122,7 +123,7 @@ impl<G: Grouping> GroupBy<G> {
         })
     }
 
-    /// Sets the provenance that a group keeps of its rows.
+    /// Sets which facts a group records about its rows.
     pub fn with_annotations(self, annotations: RowAnnotations) -> Self {
         Self { annotations, ..self }
     }
@@ -131,7 +132,7 @@ impl<G: Grouping> GroupBy<G> {
         self.grouping.open().map(|(_, group)| group.rows.len()).sum()
     }
 
-    /// The state with the currently buffered rows.
+    /// Returns a state with the currently buffered rows.
     fn state(&mut self) -> Checkpoint {
         let groups = self.grouping.open();
         let rows: Vec<_> = groups.flat_map(|(tag, group)| group.rows.iter().map(move |row| (row.0, tag))).collect();
@@ -144,7 +145,7 @@ impl<G: Grouping> GroupBy<G> {
         BufferedCheckpoint::checkpoint([self.next], &rows, &tags, next, self.pending.arrivals())
     }
 
-    /// Puts the arrived rows into groups, until one is complete.
+    /// Assigns the arrived rows to groups until one of them is complete.
     fn sort(&mut self, budget: &Arc<Budget>) -> Result<()> {
         while self.whole.is_empty()
             && let Some((block, row)) = self.incoming.next_run(1)
@@ -160,7 +161,7 @@ impl<G: Grouping> GroupBy<G> {
         Ok(())
     }
 
-    /// The rows of a complete group.
+    /// Returns the rows of a complete group.
     fn give(&mut self, group: Group, context: &Context) -> Result<Rows> {
         if let Some(meter) = context.meters.stage(self.stage) {
             self.grouping.count(&group, meter);
@@ -174,7 +175,7 @@ impl<G: Grouping> GroupBy<G> {
 }
 
 impl<G: Grouping> GroupBy<G> {
-    /// A step towards the next poll; `None` if another one is needed.
+    /// Makes one step towards the next result. Returns `None` if another step is needed.
     fn step(&mut self, context: &mut Context) -> Result<Option<Poll>> {
         if self.whole.is_empty() && self.checkpoints.is_due(self.num_waiting()) {
             let checkpoint = self.state();

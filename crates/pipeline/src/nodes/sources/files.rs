@@ -1,4 +1,4 @@
-//! Reads the records of files, one file after the other, with several files open at the same time.
+//! ! Reads records from files in order, with several files open at the same time.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::packing::packed;
@@ -20,93 +20,92 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The maximum number of waiting blocks: of the file whose records come next, and of each other
+/// The maximum number of waiting blocks, for the file whose records come next and for each other
 /// file.
 const MAX_BLOCKS: usize = 4;
-/// With fewer waiting blocks, the next block of the file whose records come next is read before
-/// anything else. A file is read by one task at a time: if that task began only when nothing else
-/// is left to do, all other workers would wait for it.
+/// If the next file has fewer waiting blocks than this, its next block is read before anything
+/// else. Only one task reads a file at a time. If that task only started when nothing else is left
+/// to do, all other workers would have to wait for it.
 const FEW_BLOCKS: usize = 2;
-/// Limit on the waiting blocks of a part of a file, in bytes.
+/// The maximum size of the waiting blocks of a part of a file, in bytes.
 const MAX_PART_BYTES: usize = 64 << 20;
-/// The share of the pipeline's memory for files that are read in turn, besides their blocks. A file
-/// that uses more than its share is closed after each block, and opened again for the next.
+/// The share of the pipeline's memory for files that are read in turn, not counting their blocks. A
+/// file that uses more than its share is closed after each block and reopened for the next one.
 const TURNS_PART: usize = 2;
-/// The minimum number of remote files that are read at the same time: for files of one record each,
-/// and for others; these are more if they are small.
+/// The minimum number of remote files to read concurrently: for files with a single record, and for
+/// other files. More are read if they are small.
 const MIN_REMOTE_FILES: [usize; 2] = [MAX_REMOTE_FILES, 4];
-/// The largest number of remote files that are read at the same time because they are small.
+/// The maximum number of small remote files to read concurrently.
 const MAX_REMOTE_FILES: usize = 32;
 /// The share of the pipeline's memory for requests to remote files.
 const AHEAD_PART: usize = 8;
-/// The read-ahead of a remote file: that part of the memory divided by the number of files, within
-/// these limits.
+/// The lower and upper limit for the read-ahead of a remote file. In between, all files share the
+/// memory for requests equally.
 const AHEAD_BYTES: [usize; 2] = [256 << 10, 32 << 20];
 
-/// A node that reads files.
+/// A node that reads files in order.
 pub struct Files {
     format: Arc<dyn Format>,
     files: Arc<[Arc<FileProvenance>]>,
     next_file: usize,
     /// The number after the last file.
     end: usize,
-    /// The largest number of waiting blocks of a file.
+    /// The maximum number of waiting blocks per file.
     max_blocks: usize,
-    /// True if the files after the first are read ahead as far as memory allows.
+    /// True if later files are read ahead as far as memory allows.
     are_parts: bool,
-    /// The number of files that other nodes and this one read in turn, if it is several, and a file
-    /// can be opened at any of its records.
+    /// The number of files that this node and others read in turn, if there are several and files
+    /// can be opened at any record.
     num_turns: Option<usize>,
     are_remote: bool,
-    /// The position at which the first file is opened, if it is not the beginning.
+    /// Where to open the first file, if not at its beginning.
     first_record: Option<RecordPosition>,
-    /// The piece of the only file that is read; `None` for the whole file.
+    /// The piece to read if there is only one file, or `None` for the whole file.
     piece: Option<FilePiece>,
-    /// The files being read, in order.
+    /// The files that are currently being read, in order.
     open: VecDeque<Stream>,
     max_open: usize,
     position: Position,
-    /// The estimated size of blocks.
+    /// The estimated size of a block.
     size_estimate: SizeEstimate,
     in_any_order: bool,
 }
 
-/// True if some files are remote.
+/// Returns true if any file is remote.
 pub fn are_remote(files: &[Arc<FileProvenance>]) -> bool {
     files.iter().any(|file| file.name.url().is_some())
 }
 
-/// The number of remote files of a source, or pieces of them, that are worth reading at the same
-/// time with `limit_bytes` of memory. A response takes as long for a small file as for a large one,
-/// so more small files are requested. `most_bytes` is the size of the largest, 0 if it is unknown.
+/// Returns how many remote files, or pieces of them, to read concurrently with `limit_bytes` of
+/// memory. Small files take as long to respond as large ones, so more of them are requested.
+/// `most_bytes` is the size of the largest file, or 0 if unknown.
 pub fn num_remote_files(format: &dyn Format, most_bytes: u64, limit_bytes: usize) -> usize {
     let least = MIN_REMOTE_FILES[usize::from(!format.is_one_record())];
     let fitting = ((limit_bytes / AHEAD_PART) as u64).checked_div(most_bytes).unwrap_or(0);
     usize::try_from(fitting).map_or(MAX_REMOTE_FILES, |fitting| fitting.clamp(least, MAX_REMOTE_FILES))
 }
 
-/// The size in bytes of the largest opened file of a source; 0 if none was opened.
+/// The size in bytes of the largest file of a source opened so far, or 0.
 pub fn largest_bytes(files: &[Arc<FileProvenance>]) -> u64 {
     files.first().map_or(0, |file| file.largest_bytes.load(Relaxed))
 }
 
 /// The result of a task that reads a file.
 struct Part {
-    /// `None` if nothing more can be read.
+    /// `None` if there is nothing left to read.
     scan: Option<Box<dyn Scan>>,
     /// The position of its first record.
     at_record: RecordPosition,
     output: Option<StreamOutput>,
-    /// The charge of the open file besides its blocks; `None` if it is not open.
+    /// The memory charge of the open file besides its blocks. `None` if the file isn't open.
     open_charge: Option<Charge>,
     /// If the file was closed because it used too much memory: the position of the next record, and
-    /// the memory used.
+    /// the memory it used.
     closed: Option<(RecordPosition, usize)>,
 }
 
 impl Part {
-    /// The same; the open file is charged for its memory, and closed if that is more than this many
-    /// bytes.
+    /// Charges the open file for its memory. If it uses more than `most_held_bytes`, closes it.
     fn charged(self, mut charge: Option<Charge>, most_held_bytes: usize) -> Self {
         let held = self.scan.as_ref().and_then(|scan| Some((scan.position(), scan.held_bytes()?)));
         match held {
@@ -127,36 +126,36 @@ enum StreamOutput {
 }
 
 struct Stream {
-    /// `None` before the file is opened, while a task has it, and after its end.
+    /// `None` before the file is opened, while a task is using it, and after its end.
     scan: Option<Box<dyn Scan>>,
     file: Arc<FileProvenance>,
     /// The number of the file.
     number: usize,
-    /// The position at which it is opened, if it is not the beginning.
+    /// Where to open the file, if not at its beginning.
     first_record: Option<RecordPosition>,
-    /// The piece of it that is read; `None` for the whole file.
+    /// The piece of the file to read, or `None` for the whole file.
     piece: Option<FilePiece>,
-    /// The bytes of a piece that are coming.
+    /// The requested bytes of a piece that have not arrived yet.
     coming: Option<ComingBytes>,
     is_opened: bool,
-    /// The task that reads the file.
+    /// The task that is reading the file.
     reading: Ring<Part>,
     ready: VecDeque<(RecordPosition, StreamOutput)>,
-    /// Remembers the positions of blocks, if damage may be skipped.
+    /// Records the positions of blocks, if damaged parts may be skipped.
     locator: Option<Arc<RecordLocator>>,
-    /// The charge of the open file besides its blocks; `None` if it is not open.
+    /// The memory charge of the open file besides its blocks. `None` if the file isn't open.
     open_charge: Option<Charge>,
-    /// The memory that the open file uses besides its blocks, if it was opened before.
+    /// The memory that the open file uses besides its blocks, if it has been opened before.
     held_bytes: Option<usize>,
-    /// The target size of blocks, if it is not the format's.
+    /// The target size of blocks, if it differs from the format's default.
     target_bytes: Option<usize>,
-    /// True if nothing more is to be read.
+    /// True if the file has been read to its end.
     is_over: bool,
     error: Option<Error>,
 }
 
 impl Files {
-    /// Up to `max_open` files are read at the same time.
+    /// Reads up to `max_open` files at the same time.
     pub fn new(
         format: Arc<dyn Format>,
         files: Arc<[Arc<FileProvenance>]>,
@@ -192,7 +191,7 @@ impl Files {
         }
     }
 
-    /// Reads only file number `number`; `num_open` files are read at the same time.
+    /// Reads only file number `number`. In total, `num_open` files are read at the same time.
     pub fn one_of(
         format: Arc<dyn Format>,
         files: Arc<[Arc<FileProvenance>]>,
@@ -207,12 +206,12 @@ impl Files {
         Self { next_file, end, max_blocks, max_open, are_parts, num_turns, ..Self::with(format, files, 1, position) }
     }
 
-    /// Reads one piece of the only file.
+    /// Reads only one piece of a single file.
     pub fn of_piece(self, piece: Option<FilePiece>) -> Self {
         Self { piece, ..self }
     }
 
-    /// Continues from a checkpoint, without the rows to be skipped after its state.
+    /// Continues from a checkpoint's state. The caller skips the rows that follow it.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         if let Some([file, offset_bytes, record]) = checkpoint.numbers()? {
             self.next_file = usize::try_from(file)
@@ -224,13 +223,13 @@ impl Files {
         Ok(self)
     }
 
-    /// With `in_any_order`, blocks come as soon as they are finished.
+    /// If `in_any_order`, returns blocks as soon as they are finished.
     pub fn in_any_order(mut self, in_any_order: bool) -> Self {
         self.in_any_order = in_any_order;
         self
     }
 
-    /// The number of the file whose block comes next.
+    /// The index of the file whose block comes next.
     fn next_stream(&self) -> usize {
         let is_ready = |stream: &Stream| !stream.ready.is_empty() || stream.is_over;
         match self.in_any_order {
@@ -264,8 +263,8 @@ impl Files {
         }
     }
 
-    /// The largest number of waiting blocks of a file that is not the first. While the parts of a
-    /// file are read in order, as many tasks read that file as parts fit into memory.
+    /// The maximum number of waiting blocks of any file but the first. If the parts of one file are
+    /// read in order, it depends on how many parts fit into memory.
     fn max_later_blocks(&self, context: &Context) -> usize {
         let block_bytes = self.size_estimate.task_bytes().unwrap_or_else(|| self.format.block_bytes());
         let part_bytes = (context.budget.room_bytes() / (4 * self.max_open)).min(MAX_PART_BYTES);
@@ -275,14 +274,14 @@ impl Files {
         }
     }
 
-    /// The maximum memory that a file may use between two of its blocks.
+    /// The maximum memory that a file may use between two blocks.
     fn most_held_bytes(&self, context: &Context) -> usize {
         let share = |num_turns: usize| context.budget.room_bytes() / TURNS_PART / num_turns;
         self.num_turns.map_or(usize::MAX, share)
     }
 
-    /// Starts tasks that read the next blocks. With `has_block`, a block is about to be returned, so
-    /// that the next one can wait for memory.
+    /// Starts tasks that read the next blocks. If `has_block`, a block is about to be returned, so
+    /// the next one can wait for memory.
     fn start_tasks(&mut self, has_block: bool, context: &mut Context) {
         let max_later_blocks = self.max_later_blocks(context);
         let most_held_bytes = self.most_held_bytes(context);
@@ -305,14 +304,14 @@ impl Files {
             if stream.open_charge.is_none() {
                 return;
             }
-            // A worker that waited for it could not do work that others wait for.
+            // A worker waiting for it could not do the work that others are waiting for.
             if !is_needed && !stream.has_begun() {
                 continue;
             }
             let most_bytes = self.format.block_bytes();
             let most_bytes = stream.block_bytes().map_or(most_bytes, |block_bytes| most_bytes.min(2 * block_bytes));
             let num_bytes = self.size_estimate.task_bytes().unwrap_or(most_bytes);
-            // As large as possible, because the file is opened again for each block.
+            // Use large blocks, because the file is reopened for each one.
             let is_closed = stream.held_bytes.is_some_and(|held_bytes| held_bytes > most_held_bytes);
             stream.target_bytes = is_closed.then(|| most_held_bytes.max(self.format.block_bytes()));
             let num_bytes = num_bytes.max(stream.target_bytes.unwrap_or(0));
@@ -351,7 +350,7 @@ impl Stream {
         }
     }
 
-    /// Charges the memory of an open file, and begins to open it if it is remote.
+    /// Charges the memory of an open file. If the file is remote, also starts opening it.
     fn begin(
         &mut self,
         format: &dyn Format,
@@ -360,7 +359,7 @@ impl Stream {
         context: &Context,
         is_needed: bool,
     ) -> Option<Charge> {
-        // The requested bytes of a part are included in `open_bytes`.
+        // `open_bytes` already includes the requested bytes of a part.
         let is_remote = self.file.name.url().is_some() && !format.has_parts();
         let ahead_bytes = match self.block_bytes() {
             Some(block_bytes) => ahead_bytes.min(block_bytes.saturating_add(AHEAD_BYTES[0])),
@@ -374,12 +373,12 @@ impl Stream {
         Some(charge)
     }
 
-    /// True unless the beginning was requested and has not arrived yet.
+    /// Returns false if the beginning was requested but has not arrived yet.
     fn has_begun(&mut self) -> bool {
         self.coming.as_mut().is_none_or(ComingBytes::is_ready) && self.file.begun.is_ready()
     }
 
-    /// The largest number of bytes of a piece, unless a single record is larger.
+    /// The maximum size of a piece in bytes, unless a single record is larger.
     fn block_bytes(&self) -> Option<usize> {
         let piece = self.piece.as_ref().filter(|piece| piece.is_of_several())?;
         usize::try_from(piece.borders.block_bytes()).ok()
@@ -390,8 +389,8 @@ impl Stream {
         Checkpoint::new([self.number as u64, at_record.offset_bytes, at_record.record], [])
     }
 
-    /// Starts a task that reads the next block, and closes the file if it uses more than this many
-    /// bytes then. If it is urgent, it is done before tasks nearer to the consumer.
+    /// Starts a task that reads the next block. The task closes the file if it uses more than
+    /// `most_held_bytes` afterwards. Urgent tasks run before tasks that are closer to the consumer.
     fn start(
         &mut self,
         format: &Arc<dyn Format>,
@@ -478,7 +477,7 @@ impl Stream {
     }
 }
 
-/// The report for the part of a file skipped because of an error, if it may be skipped.
+/// Returns the report for the part of a file that an error made unreadable, if it may be skipped.
 fn left_out(
     scan: Option<Box<dyn Scan>>,
     error: Error,

@@ -1,4 +1,4 @@
-//! Reads rows by number, in a given order.
+//! ! Reads rows by number, in a specified order.
 
 use crate::blocks::block::Block;
 use crate::blocks::indexed::Indexed;
@@ -19,16 +19,16 @@ use std::sync::Arc;
 /// The order in which rows are requested.
 #[derive(Clone)]
 pub enum Order {
-    /// Ascending numbers.
+    /// In ascending order.
     Natural,
     /// A permutation of the numbers.
     Permuted(Arc<Permutation>),
-    /// A part of a permutation: the numbers from this one on belong to these rows.
+    /// Part of a permutation. The rows own the numbers from this one on.
     Part(Arc<Permutation>, u64),
 }
 
 impl Order {
-    /// The number of positions in the order, for `len` rows.
+    /// The number of positions in the order for `len` rows.
     fn num_positions(&self, len: u64) -> u64 {
         match self {
             Self::Natural => len,
@@ -36,7 +36,7 @@ impl Order {
         }
     }
 
-    /// The numbers of rows at these positions, if they are among the `len` rows.
+    /// The row numbers at these positions, leaving out numbers that don't belong to the `len` rows.
     fn numbers(&self, positions: Range<u64>, len: u64) -> Vec<u64> {
         match self {
             Self::Natural => positions.collect(),
@@ -49,24 +49,25 @@ impl Order {
     }
 }
 
-/// Batches of one size: a source whose blocks begin and end with them spares a copy.
+/// Fixed-size batches that are built from these rows. If blocks and batches begin and end together,
+/// a copy is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batches {
-    /// The number of rows of a batch.
+    /// The number of rows in a batch.
     pub size: usize,
-    /// True if a batch may have rows of two passes.
+    /// True if a batch may contain rows of two passes.
     pub are_across_passes: bool,
 }
 
-/// Approximate size of a block.
+/// The approximate size of a block.
 const BLOCK_BYTES: usize = 256 * 1024;
 const MAX_BLOCK_ROWS: usize = 4096;
-/// A batch of at least this size is a block.
+/// A batch of at least this size gets a block of its own.
 const MIN_BATCH_BYTES: usize = 64 * 1024;
-/// A larger batch consists of several blocks, so that several workers read it.
+/// A larger batch is split into several blocks, so that several workers can read it.
 const MAX_BATCH_BYTES: usize = 1024 * 1024;
 
-/// The number of rows of this size that a block of this many bytes has.
+/// The number of rows of `row_bytes` each that fit into a block of `num_bytes`.
 fn rows_within(num_bytes: usize, row_bytes: usize) -> usize {
     (num_bytes / row_bytes.max(1)).clamp(1, MAX_BLOCK_ROWS)
 }
@@ -77,27 +78,27 @@ pub struct IndexedRows {
     order: Order,
     next: u64,
     num_positions: u64,
-    /// The number of positions for one task.
+    /// The number of positions per task.
     block_positions: u64,
-    /// A block ends where the sum of this and the positions so far divides by their number.
+    /// Blocks end where the position plus this offset is a multiple of the block's positions.
     offset: u64,
     row_bytes: usize,
     ahead: usize,
     position: Position,
     ring: Ring<Outcome>,
-    /// Returned after the rows before it.
+    /// An error to return after the rows before it.
     error: Option<Error>,
-    /// Results of a task still to be returned.
+    /// Results of a task that have not been returned yet.
     ready: VecDeque<Poll>,
 }
 
 impl IndexedRows {
-    /// Up to `ahead` blocks are read before they are requested.
+    /// Reads up to `ahead` blocks before they are requested.
     pub fn new(rows: Arc<dyn Indexed>, order: Order, ahead: usize, position: Position) -> Self {
         let (len, row_bytes) = (rows.len(), rows.row_bytes());
         let num_positions = order.num_positions(len);
         let block_rows = rows_within(BLOCK_BYTES, row_bytes) as u128;
-        // The average number of rows among this many positions.
+        // The average number of positions that contain this many rows.
         let block_positions = (block_rows * u128::from(num_positions) / u128::from(len.max(1))) as u64;
         let block_positions = block_positions.max(1);
         let (ring, error, ready) = (Ring::new(), None, VecDeque::new());
@@ -117,8 +118,8 @@ impl IndexedRows {
         }
     }
 
-    /// Blocks begin and end with batches that will be made of the rows of this pass. A large batch
-    /// is a block, and is not copied again; small ones share a block.
+    /// Aligns blocks with the batches that are built from this pass's rows. A large batch is a
+    /// block of its own and need not be copied again; several small ones share a block.
     pub fn in_batches(mut self, batches: Option<Batches>, pass: u64) -> Self {
         let Some(Batches { size, are_across_passes }) = batches else { return self };
         if size == 0 || size > rows_within(MAX_BATCH_BYTES, self.row_bytes) || matches!(self.order, Order::Part(..)) {
@@ -133,7 +134,7 @@ impl IndexedRows {
         self
     }
 
-    /// With `in_any_order`, blocks come as soon as they are finished.
+    /// If `in_any_order`, returns blocks as soon as they are finished.
     pub fn in_any_order(mut self, in_any_order: bool) -> Self {
         self.ring = Ring::in_any_order(in_any_order);
         self
@@ -180,7 +181,7 @@ impl IndexedRows {
                     meter.inspect(|meter| meter.count(0, rows.counted_bytes(&block)));
                     let provenance = block.provenance().in_pass(position.pass);
                     let block = block.with_provenance(provenance);
-                    // The records are kept with their framing.
+                    // Records are kept with their framing.
                     let frames = rows.row_bytes().saturating_mul(block.num_rows()).saturating_sub(num_bytes);
                     charge.correct(block.held_bytes().saturating_add(frames));
                     Ok(Outcome { skip_events, ..Outcome::new(Rows::all(block.charged(charge)), error) })
@@ -194,7 +195,7 @@ impl IndexedRows {
     }
 }
 
-/// The rows of these numbers, up to the first that cannot be read.
+/// Reads the rows with these numbers, up to the first one that cannot be read.
 fn read(rows: &dyn Indexed, numbers: &[u64]) -> Result<(Option<Block>, Option<Error>)> {
     if numbers.is_empty() {
         return Ok((None, None));
@@ -224,7 +225,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The readable rows, and reports of the others at their positions.
+    /// Returns the readable rows, and reports of the others at their positions.
     fn read(mut self) -> Result<(Option<Block>, SkipEvents)> {
         if self.numbers.is_empty() {
             return Ok((None, Vec::new()));

@@ -1,4 +1,4 @@
-//! Random access to a part of the rows of a source: the first ones, or the rows of a selection.
+//! ! Random access to some rows of a source: the first ones, or a selection.
 
 use crate::blocks::block::{Block, RowProvenance};
 use crate::blocks::indexed::Indexed;
@@ -8,19 +8,19 @@ use headrace_engine::tensor::allocate;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Number of words between two counts.
+/// The number of words per stored count.
 const WORDS_OF_A_COUNT: usize = 8;
 
-/// Selected numbers: a bit for each number, and counts to find the selected ones.
+/// A set of selected numbers: one bit per number, plus counts for finding the n-th selected one.
 pub struct Selection {
     bits: Vec<u64>,
-    /// The number of selected numbers before every eighth word.
+    /// The number of selected numbers before each group of eight words.
     counts: Vec<u64>,
     len: u64,
 }
 
 impl Selection {
-    /// The numbers below `count` for which the next of `are_selected` is true.
+    /// Selects the numbers below `count` for which `are_selected` returns true.
     pub fn new(count: u64, mut are_selected: impl FnMut(u64) -> Result<bool>) -> Result<Self> {
         let num_words = usize::try_from(count.div_ceil(u64::from(u64::BITS))).unwrap_or(usize::MAX);
         let room = |length| allocate::room(length).map_err(|refusal| refusal.at("the numbers of selected rows"));
@@ -60,7 +60,7 @@ impl Selection {
         self.counts[group] + whole.map(|word| u64::from(word.count_ones())).sum::<u64>()
     }
 
-    /// The selected number at `position` among the selected ones, below [`Selection::len`].
+    /// The selected number at `position`, which must be less than [`Selection::len`].
     fn get(&self, position: u64) -> u64 {
         let group = self.counts.partition_point(|count| *count <= position) - 1;
         let mut rest = position - self.counts[group];
@@ -76,18 +76,18 @@ impl Selection {
     }
 }
 
-/// Rows by number: of a source, or of several pipelines side by side, each one source after the
-/// other.
+/// Rows with random access: those of one source, or of several pipelines side by side, each of
+/// which may consist of several sources.
 pub enum Reached {
-    /// Those of a source.
+    /// The rows of one source.
     Rows(Arc<dyn Indexed>),
-    /// Those of pipelines side by side, which have the same number of rows.
+    /// The rows of pipelines side by side, which have the same number of rows.
     Zip(Vec<Vec<Reached>>),
 }
 
 impl Reached {
-    /// The rows of pipelines side by side. Fails if it is strict and the numbers of rows differ.
-    /// Otherwise rows beyond the shortest input are omitted.
+    /// Combines the rows of pipelines side by side. If `is_strict`, fails if their numbers of rows
+    /// differ. Otherwise leaves out rows beyond the shortest pipeline.
     pub fn zip(parts: Vec<Vec<Self>>, is_strict: bool) -> Result<Self> {
         let lens: Vec<_> = parts.iter().map(|part| Self::len_of(part)).collect();
         let len = lens.iter().copied().min().unwrap_or(0);
@@ -111,12 +111,12 @@ impl Reached {
         self.len() == 0
     }
 
-    /// The number of rows of one after the other.
+    /// The total number of rows.
     pub fn len_of(reached: &[Self]) -> u64 {
         reached.iter().map(Self::len).sum()
     }
 
-    /// The selected rows. The number of the first row is `first` in the selection.
+    /// Keeps the selected rows. The first row has number `first` in the selection.
     pub fn selected(self, selection: &Arc<Selection>, first: u64) -> Self {
         match self {
             Self::Rows(rows) => Self::Rows(Arc::new(PartRows::selected(rows, Arc::clone(selection), first))),
@@ -154,28 +154,28 @@ impl Reached {
     }
 }
 
-/// A part of the rows of a source.
+/// Some rows of a source.
 pub struct PartRows {
     rows: Arc<dyn Indexed>,
     len: u64,
     selected: Option<Selected>,
 }
 
-/// The rows of a selection that covers these and others.
+/// The rows of a selection that may also cover other sources.
 struct Selected {
     selection: Arc<Selection>,
-    /// The number of the first row in the selection, and of selected rows before it.
+    /// The number of the first row within the selection, and how many selected rows come before it.
     first: u64,
     num_before: u64,
 }
 
 impl PartRows {
-    /// The first `len` rows, or all if there are fewer.
+    /// Keeps the first `len` rows, or all if there are fewer.
     pub fn first(rows: Arc<dyn Indexed>, len: u64) -> Self {
         Self { len: len.min(rows.len()), rows, selected: None }
     }
 
-    /// The selected rows. The number of the first row is `first` in the selection.
+    /// Keeps the selected rows. The first row has number `first` in the selection.
     pub fn selected(rows: Arc<dyn Indexed>, selection: Arc<Selection>, first: u64) -> Self {
         let Range { start: num_before, end } = selection.before(first)..selection.before(first + rows.len());
         Self { len: end - num_before, rows, selected: Some(Selected { selection, first, num_before }) }
@@ -243,7 +243,7 @@ mod tests {
         let rows = || -> Arc<dyn Indexed> { Arc::new(RowNumbers::new(100)) };
         assert_eq!(numbers_of(&PartRows::first(rows(), 3)), [0, 1, 2]);
         assert_eq!(PartRows::first(rows(), 300).len(), 100);
-        // Of 150 rows, the last 100 are these.
+        // These are the last 100 of 150 rows.
         let selection = Arc::new(Selection::new(150, |number| Ok(number % 40 == 0)).unwrap());
         assert_eq!(numbers_of(&PartRows::selected(rows(), selection, 50)), [30, 70]);
         assert_eq!(PartRows::selected(rows(), Arc::new(Selection::new(0, |_| Ok(true)).unwrap()), 0).len(), 0);

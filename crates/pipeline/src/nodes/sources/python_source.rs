@@ -1,4 +1,4 @@
-//! Rows from a Python thread.
+//! ! A source whose rows come from a Python thread.
 
 use crate::blocks::block::{FileProvenance, Provenance};
 use crate::blocks::rows::Rows;
@@ -11,20 +11,19 @@ use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of blocks requested before they are needed.
+/// The number of blocks to request before they are needed.
 const AHEAD: usize = 4;
 
-/// Requests blocks from a Python worker, until it returns a block without rows.
+/// Requests blocks from a Python worker until it returns an empty one.
 pub struct PythonSource {
     python_worker: usize,
     stage: usize,
-    /// A different number for each node, so that the Python worker notices when another pass
-    /// begins.
+    /// A unique number per node, which tells the Python worker that another pass has begun.
     start: u64,
     file_provenance: Arc<FileProvenance>,
-    /// The number of rows of the pass to skip.
+    /// The number of rows to skip at the beginning of the pass.
     first: u64,
-    /// The number of rows so far, including the skipped ones.
+    /// The number of rows so far, including skipped rows.
     num_rows: u64,
     ring: Ring<Outcome>,
     size_estimate: SizeEstimate,
@@ -60,8 +59,8 @@ impl PythonSource {
         }
     }
 
-    /// Continues from a checkpoint. The rows before it are made and skipped, from the beginning or
-    /// from a state of the iterator.
+    /// Continues from a checkpoint. Earlier rows are produced again and skipped, starting at the
+    /// beginning or at a state of the iterator.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         let [number] = checkpoint.numbers()?.unwrap_or_default();
         self.num_rows = number.saturating_add(checkpoint.skip());
@@ -70,8 +69,7 @@ impl PythonSource {
         Ok(self)
     }
 
-    /// The number of blocks requested before they are needed: one until the size of a block is
-    /// known.
+    /// The number of blocks to request ahead. It is one until the size of a block is known.
     fn ahead(&self) -> usize {
         self.size_estimate.task_bytes().filter(|_| !self.synchronous).map_or(1, |_| AHEAD)
     }

@@ -1,4 +1,5 @@
-//! A full shuffle: first indexes the rows, then reads them in the order of a permutation.
+//! ! A full shuffle, which first indexes the rows and then reads them in the order of a
+//! permutation.
 
 use crate::blocks::block::{Block, FileProvenance, RowProvenance};
 use crate::blocks::indexed::Indexed;
@@ -20,22 +21,22 @@ use headrace_engine::run::catch_panic;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The way to get random access to the rows of a part.
+/// How to get random access to the rows of one part.
 pub enum RowAccess {
-    /// Available already.
+    /// It is available already.
     Known(Arc<dyn Indexed>),
-    /// By scanning and indexing files.
+    /// Scan and index the files.
     Files(Box<Scans>),
-    /// By caching all rows of a node.
+    /// Cache all rows of a node.
     Cache(Box<dyn Node>, Arc<Store>),
-    /// Writes all rows of a node to a file, unless they are already there.
+    /// Write all rows of a node to a file, unless the file exists already.
     Stored(Option<Box<dyn Node>>, Arc<DiskStore>, Use, Arc<Formats>),
     /// Impossible.
     Refused(Error),
 }
 
 impl RowAccess {
-    /// The rows, `None` until a task has ended. Adds reports of skipped rows.
+    /// Returns the rows, or `None` until a task finishes. Appends reports of skipped rows.
     fn poll(&mut self, context: &mut Context, skip_events: &mut Vec<SkipEvent>) -> Result<Option<Arc<dyn Indexed>>> {
         match self {
             Self::Known(_) => {}
@@ -81,10 +82,10 @@ impl RowAccess {
     }
 }
 
-/// Number of files scanned by one task.
+/// The number of files that one task scans.
 const FILES_OF_A_TASK: usize = 16;
 
-/// Scans of files, several at the same time.
+/// Concurrent scans of files.
 pub struct Scans {
     access: Arc<dyn RandomAccess>,
     files: Vec<Arc<FileProvenance>>,
@@ -101,7 +102,7 @@ pub struct Scans {
 }
 
 impl Scans {
-    /// The indexes are stored for the part of this number.
+    /// Stores the indexes for this part of the pipeline.
     pub fn new(
         access: Arc<dyn RandomAccess>,
         files: Vec<Arc<FileProvenance>>,
@@ -146,7 +147,8 @@ impl Scans {
         }
     }
 
-    /// The records, `None` until all files are scanned. Adds reports of unreadable parts.
+    /// Returns the records, or `None` until all files have been scanned. Appends reports of
+    /// unreadable parts.
     fn poll(&mut self, context: &mut Context, skip_events: &mut Vec<SkipEvent>) -> Result<Option<Indexes>> {
         loop {
             self.start_tasks(context);
@@ -175,7 +177,7 @@ impl Scans {
     }
 }
 
-/// The records of files, charged for the memory of their index.
+/// The records of files, with the memory charge of their index.
 struct Indexes {
     files: RecordLookup,
     _charges: Vec<Charge>,
@@ -199,7 +201,7 @@ impl Indexed for Indexes {
     }
 }
 
-/// Makes the node that returns the rows, once each part has random access.
+/// Creates the node that returns the rows, once every part has random access.
 pub type Begin = Box<dyn FnOnce(Vec<Arc<dyn Indexed>>) -> Result<Box<dyn Node>> + Send>;
 
 /// A node for a full shuffle.
@@ -207,14 +209,14 @@ pub struct Shuffled {
     parts: Vec<RowAccess>,
     begin: Option<Begin>,
     node: Option<Box<dyn Node>>,
-    /// The reports of each part before its first row.
+    /// Reports of rows skipped before the first row, for each part.
     skip_events: Vec<Vec<SkipEvent>>,
-    /// The same, in order, once all parts have random access.
+    /// The same reports in order, once every part has random access.
     left_out: VecDeque<SkipEvent>,
 }
 
 impl Shuffled {
-    /// The rows of all parts, in the order of the node from `begin`.
+    /// Returns the rows of all parts, in the order of the node that `begin` creates.
     pub fn new(parts: Vec<RowAccess>, begin: Begin) -> Self {
         let skip_events = parts.iter().map(|_| Vec::new()).collect();
         Self { parts, begin: Some(begin), node: None, skip_events, left_out: VecDeque::new() }

@@ -1,35 +1,35 @@
-//! Computes the rows that wait in a window after a number of draws, from the draws alone and
-//! without the rows.
+//! ! Replays a window's random draws to find out which rows are waiting in it, without the rows
+//! themselves.
 
 use crate::checkpoint::damaged;
 use headrace_engine::error::Result;
 use headrace_engine::philox::Philox;
 
-/// The state of a window's draws.
+/// How far a window has drawn.
 pub struct Draws {
     /// The number of rows drawn.
     pub drawn: u64,
-    /// The number of random numbers that these took.
+    /// The number of random numbers that the draws consumed.
     pub position: u64,
-    /// After the input has ended: the number of its rows, and the position of the random stream
-    /// when the end was found.
+    /// Once the input has ended: its number of rows, and the position of the random stream at that
+    /// point.
     pub end: Option<(u64, u64)>,
 }
 
 impl Draws {
-    /// The number of the row at each position of a window of `size`, and the number of the next row
-    /// of the input.
+    /// Returns the row number at each position of a window of `size` rows, and the number of the
+    /// next input row.
     ///
-    /// As long as the input lasts, the row taken by draw `k` is replaced by row `size + k`. So the
-    /// draws are retraced backwards until each position was drawn: about `size * ln(size)` draws,
-    /// however many there were.
+    /// Until the input ends, draw `k` takes out a row and puts row `size + k` in its place. So it
+    /// is enough to go back through the draws until each position has been hit once. That takes
+    /// about `size * ln(size)` draws, no matter how many there were.
     pub fn waiting(&self, random: &mut Philox, size: usize) -> Result<(Vec<u64>, u64)> {
         let full = size as u64;
         let Some((total, position)) = self.end else {
             let next = full.checked_add(self.drawn).ok_or_else(damaged)?;
             return Ok((gone_back(Backwards::new(random, self.position), size, self.drawn)?, next));
         };
-        // The draw that found the end of the input took out a row that nothing replaced.
+        // The draw that reached the end of the input removed a row without replacing it.
         let drawn = total.checked_sub(full).map_or(0, |replaced| replaced + 1);
         let mut waiting = match drawn.checked_sub(1) {
             None => (0..total).collect(),
@@ -53,7 +53,7 @@ impl Draws {
     }
 }
 
-/// The rows that wait in a full window after `drawn` draws.
+/// Returns the rows waiting in a full window after `drawn` draws.
 fn gone_back(mut draws: Backwards, size: usize, mut drawn: u64) -> Result<Vec<u64>> {
     let mut waiting: Vec<u64> = (0..size as u64).collect();
     let mut is_known: Vec<bool> = std::iter::repeat_n(false, size).collect();
@@ -75,17 +75,17 @@ fn gone_back(mut draws: Backwards, size: usize, mut drawn: u64) -> Result<Vec<u6
 struct Backwards<'a> {
     random: &'a Philox,
     position: u64,
-    /// The last block of numbers, and its number.
+    /// The most recently computed block of random numbers, with its block number.
     block: Option<(u64, [u32; 4])>,
 }
 
 impl<'a> Backwards<'a> {
-    /// The draws before `position`.
+    /// Starts at `position` and goes back from there.
     fn new(random: &'a Philox, position: u64) -> Self {
         Self { random, position, block: None }
     }
 
-    /// The previous draw of a number below `bound`.
+    /// Returns the previous draw below `bound`.
     fn draw(&mut self, bound: u64) -> Option<usize> {
         let bound = u32::try_from(bound).ok()?;
         loop {
@@ -103,11 +103,11 @@ impl<'a> Backwards<'a> {
     }
 }
 
-/// A number below `bound`, which is not 0, drawn uniformly.
+/// Draws a uniform random number below `bound`, which must not be 0.
 ///
 /// Source: Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019).
 pub fn below(random: &mut Philox, bound: u64) -> u64 {
-    // The remainders are expensive, and hardly ever needed.
+    // Computing the remainder is slow and almost never needed.
     if let Ok(bound) = u32::try_from(bound) {
         loop {
             if let Some(drawn) = accepted(random.next_u32(), bound) {
@@ -125,7 +125,8 @@ pub fn below(random: &mut Philox, bound: u64) -> u64 {
     }
 }
 
-/// The draw of a random number; `None` if another random number is needed. See [`below`].
+/// Converts a random number to a draw below `bound`. Returns `None` if the number has to be
+/// rejected; see [`below`].
 fn accepted(random: u32, bound: u32) -> Option<u32> {
     let product = u64::from(random) * u64::from(bound);
     let low = product as u32;
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Draws row by row, as a window does; returns the waiting rows and the state of the draws.
+    /// Draws row by row, as a window does. Returns the waiting rows and the state of the draws.
     fn drawn_forward(size: usize, total: u64, drawn: u64) -> (Vec<u64>, Draws) {
         let mut random = Philox::new(3, 4);
         let mut waiting: Vec<u64> = (0..total.min(size as u64)).collect();

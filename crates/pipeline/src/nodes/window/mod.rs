@@ -1,4 +1,4 @@
-//! A windowed shuffle, which draws each row at random from the waiting rows.
+//! ! A windowed shuffle, which picks each row at random from a window of waiting rows.
 
 mod draws;
 
@@ -17,45 +17,46 @@ use headrace_engine::philox::Philox;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Number of rows returned at a time.
+/// The number of rows to return at a time.
 const GROUP_ROWS: usize = 1024;
-/// The memory of a full window's blocks, in percent of its rows, since rows that left stay in
-/// memory until half of their block is gone: the sum of `ln 2 / 2^k`, and a margin for differences
-/// between blocks.
+/// The memory of a full window's blocks, in percent of the memory of its waiting rows. A block is
+/// only replaced by a smaller one after half of its rows have left. This gives the sum of `ln 2 /
+/// 2^k`, plus a margin for blocks of different sizes.
 const SPREAD_PERCENT: u128 = 150;
 
-/// A window node. As long as the input lasts, `size` rows wait and each is equally likely to be
-/// next.
+/// A shuffle window. Until the input ends, `size` rows wait, and each of them is equally likely to
+/// be next.
 pub struct Window {
     input: Replay,
     size: usize,
-    /// The largest number of rows returned together.
+    /// The maximum number of rows to return together.
     group_rows: usize,
     random: Philox,
-    /// The number of rows drawn.
+    /// The number of rows drawn so far.
     drawn: u64,
-    /// The number of rows of the input so far, including those before a resume.
+    /// The number of input rows so far, including rows before a resume.
     num_rows: u64,
-    /// The position of the random stream when the end of the input was found.
+    /// The position of the random stream when the input ended.
     end_position: Option<u64>,
-    /// After a resume: the positions of the next rows, the last of them first.
+    /// After a resume: the positions in `waiting` that still have to be refilled, in reverse order.
     refill: Vec<usize>,
     /// The waiting rows.
     waiting: Vec<PendingRow>,
-    /// The position in `waiting` of the row drawn last, which the next row of the input takes.
+    /// The position in `waiting` that the last draw emptied. The next input row goes there.
     hole: Option<usize>,
     pending: PendingRows,
-    /// Rows of the input that the window has not taken yet.
+    /// Input rows that have arrived but are not in the window yet.
     incoming: VecDeque<PendingRow>,
-    /// The positions in `waiting` of the rows of a group, and the rows.
+    /// The positions in `waiting` drawn for a group. The buffer is reused.
     slots: Vec<usize>,
     given: Vec<PendingRow>,
-    /// True once the window was full and its size was checked.
+    /// True once the window has been full and its size has been checked.
     was_full: bool,
     is_over: bool,
-    /// Returned after the rows drawn before it.
+    /// An error to return after the rows drawn before it.
     error: Option<Error>,
-    /// A report of skipped rows, likewise. Nothing is drawn until it is returned.
+    /// A report of skipped rows to return after the rows drawn before it. No more rows are drawn
+    /// until then.
     skip_event: Option<SkipEvent>,
 }
 
@@ -72,13 +73,13 @@ impl Window {
         batches: BatchesOfInput::None,
     };
 
-    /// The draws depend on the pair of seeds.
+    /// Creates a window whose draws depend on `seed` and `pass`.
     pub fn new(input: Box<dyn Node>, size: usize, seed: u64, pass: u64) -> Self {
         let random = Philox::new(seed.cast_signed(), pass.cast_signed());
         Self::with(Replay::new(input), size, random)
     }
 
-    /// The same from a checkpoint on, without the rows to be skipped after its state.
+    /// Continues from a checkpoint's state. The caller skips the rows that follow it.
     pub fn from_checkpoint(
         checkpoint: &Checkpoint,
         restart: Restart,
@@ -104,13 +105,13 @@ impl Window {
         Ok(window)
     }
 
-    /// With `synchronous`, rows are returned one by one.
+    /// If `synchronous`, returns one row at a time.
     pub fn synchronous(mut self, synchronous: bool) -> Self {
         self.group_rows = if synchronous { 1 } else { GROUP_ROWS };
         self
     }
 
-    /// Up to `num_open` blocks of the input return rows in turn.
+    /// Sets how many input blocks return rows in turn.
     pub fn over(mut self, num_open: usize) -> Self {
         self.pending.keep_open(num_open);
         self
@@ -139,7 +140,7 @@ impl Window {
         }
     }
 
-    /// Takes rows of the input until the window is full; stops where the input has none now.
+    /// Fills the window with input rows. Stops early if the input has no row available.
     fn fill(&mut self, context: &mut Context) -> Result<()> {
         if !self.refill.is_empty() && !self.refill_slots(context)? {
             return Ok(());
@@ -159,7 +160,8 @@ impl Window {
         Ok(())
     }
 
-    /// Takes rows that waited at the checkpoint; returns whether all have come.
+    /// Reads the rows that were waiting at the checkpoint again. Returns true once all of them have
+    /// arrived.
     #[cold]
     fn refill_slots(&mut self, context: &mut Context) -> Result<bool> {
         while let Some(slot) = self.refill.last().copied() {
@@ -172,13 +174,13 @@ impl Window {
         Ok(true)
     }
 
-    /// The next row of the input, if it has one now.
+    /// Returns the next input row if one is available.
     fn next_row(&mut self, context: &mut Context) -> Result<Option<PendingRow>> {
         while self.incoming.is_empty() && self.pull_rows(context)? {}
         Ok(self.incoming.pop_front())
     }
 
-    /// Pulls rows of the input; false if it has none now.
+    /// Pulls rows from the input. Returns false if none are available.
     fn pull_rows(&mut self, context: &mut Context) -> Result<bool> {
         if self.is_over || self.skip_event.is_some() {
             return Ok(false);
@@ -199,13 +201,13 @@ impl Window {
         Ok(true)
     }
 
-    /// The position in `waiting` of the next row.
+    /// Draws the position in `waiting` of the next row.
     #[inline]
     fn draw(&mut self) -> usize {
         below(&mut self.random, self.waiting.len() as u64) as usize
     }
 
-    /// Fails if the window can never be kept full within the budget.
+    /// Fails if a full window cannot fit into the budget.
     fn check_budget(&self, budget: &Budget) -> Result<()> {
         let row_bytes = self.pending.row_bytes() as u128 * SPREAD_PERCENT / 100;
         let needed = (row_bytes + size_of::<PendingRow>() as u128) * self.size as u128;
@@ -217,8 +219,7 @@ impl Window {
                     "shuffle(window={}) needs about {} bytes, expected at most the {} of memory_bytes. Use a smaller \
                      window, shuffle before the examples are decoded, or raise options(memory_bytes=...)",
                     self.size,
-                    // Later rows may be larger, and stages before and after the window need some
-                    // memory too.
+                    // Leave room for larger rows and for the stages before and after the window.
                     budget.limit_for(needed + needed / 5),
                     budget.limit_bytes()
                 ),
@@ -226,9 +227,9 @@ impl Window {
         }
     }
 
-    /// Checks whether the window fits: when it is full for the first time, and when the memory is
-    /// used up. Memory that others hold for a while, such as the window of the previous pass, does
-    /// not count.
+    /// Checks that the window fits into memory. This happens when it is full for the first time and
+    /// whenever memory runs out. Memory that others hold temporarily, such as the previous pass's
+    /// window, is not counted.
     fn look_at_budget(&mut self, budget: &Arc<Budget>) -> Result<()> {
         let num_rows = self.waiting.capacity() + self.incoming.capacity();
         self.pending.look_at(budget, num_rows * size_of::<PendingRow>())?;
@@ -277,9 +278,9 @@ impl Window {
         self.waiting.len() - usize::from(self.hole.is_some())
     }
 
-    /// The checkpoint of the next draw. The window is as full as it gets.
+    /// Returns the checkpoint of the next draw. The window must be as full as possible.
     fn checkpoint(&mut self) -> Checkpoint {
-        // One more than the number of rows, or 0 until that is known.
+        // The number of rows plus one, or 0 if the number isn't known yet.
         let (behind_total, end_position) = match self.end_position {
             Some(position) if self.is_over => (self.num_rows + 1, position),
             _ => (0, 0),
@@ -289,8 +290,8 @@ impl Window {
         Checkpoint::new([self.drawn, self.random.position(), behind_total, end_position, first], [oldest])
     }
 
-    /// Draws rows for as long as the window can be kept full. Sets `checkpoint` to the checkpoint
-    /// of the first.
+    /// Draws rows while the window can be kept full. Stores the first row's checkpoint in
+    /// `checkpoint`.
     fn draw_group(&mut self, rows: &mut Rows, checkpoint: &mut Checkpoint, context: &mut Context) -> Result<()> {
         while rows.len() < self.group_rows {
             self.fill(context)?;
@@ -316,11 +317,11 @@ impl Window {
         Ok(())
     }
 
-    /// Draws rows of a full window; each is replaced by a row of the input that has come.
+    /// Draws rows from a full window and replaces each with an input row that has already arrived.
     fn draw_from_incoming(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
-        // One row is left for the caller, which asks the input for more.
+        // Leave one row for the caller, which then pulls more input.
         let count = self.incoming.len().min(self.group_rows.saturating_sub(rows.len() + 1));
-        // All are drawn before the first is moved, so that the processor waits for many of them at once.
+        // Draw all positions before moving any row, so that the CPU can overlap the cache misses.
         self.slots.clear();
         self.slots.extend((0..count).map(|_| below(&mut self.random, self.waiting.len() as u64) as usize));
         self.given.clear();
