@@ -1,45 +1,46 @@
-//! The memory budget of a pipeline and its charges.
+//! ! The memory budget of a pipeline and the charges against it.
 
 use bytes::Bytes;
 use headrace_engine::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// The fraction (one in this many) of a process's memory left for unused memory that the allocator
+/// One in this many parts of a process's memory is reserved for unused memory that the allocator
 /// keeps.
 const KEPT_PART: usize = 8;
-/// Memory left for each thread, and once for the process: stacks, freed memory that a thread
-/// reuses, open files.
+/// Memory reserved per thread, and once for the process, for stacks, freed memory that a thread
+/// reuses, and open files.
 const THREAD_BYTES: usize = 512 << 10;
 
 /// Free pages are checked each time this fraction of the memory has been charged.
 const SEEN_PART: usize = 64;
-/// The fraction of the memory that free pages must leave for stacks and other uses.
+/// The fraction of the memory that must remain for stacks and other uses when the allocator keeps
+/// free pages.
 const STACKS_PART: usize = 16;
 
-/// The memory budget of a pipeline: its limit and its charges.
+/// The memory budget of a pipeline: its limit and the charges against it.
 #[derive(Debug)]
 pub struct Budget {
     limit_bytes: usize,
-    /// The part of the limit left for threads and for the process. `None` if nothing is left for
-    /// uncounted memory.
+    /// The part of the limit reserved for threads and the process. `None` if no room is reserved
+    /// for memory that isn't charged.
     fixed_bytes: Option<usize>,
     used_bytes: AtomicUsize,
-    /// Makes the allocator give free pages back to the system if they have more bytes than the
+    /// Makes the allocator return free pages to the system if it holds more bytes of them than the
     /// argument.
     limit_free_pages: Option<fn(usize)>,
-    /// Bytes charged since the last check of free pages.
+    /// Bytes charged since free pages were last checked.
     unseen_bytes: AtomicUsize,
 }
 
 impl Budget {
-    /// A budget without charges.
+    /// Creates a budget without charges.
     pub fn new(limit_bytes: usize) -> Arc<Self> {
         Self::with(limit_bytes, None, None)
     }
 
-    /// A budget for the growth of a process with `num_threads` threads: it leaves room for memory
-    /// that is not charged. `limit_free_pages` makes the allocator give free pages back to the
-    /// system if they have more bytes than its argument.
+    /// Creates a budget for the memory growth of a process with `num_threads` threads, which
+    /// reserves room for memory that isn't charged. `limit_free_pages` makes the allocator return
+    /// free pages to the system if it holds more bytes of them than its argument.
     pub fn of_process(limit_bytes: usize, num_threads: usize, limit_free_pages: fn(usize)) -> Arc<Self> {
         let fixed_bytes = num_threads.saturating_add(2).saturating_mul(THREAD_BYTES);
         Self::with(limit_bytes, Some(fixed_bytes), Some(limit_free_pages))
@@ -50,30 +51,30 @@ impl Budget {
         Arc::new(Self { limit_bytes, fixed_bytes, used_bytes, limit_free_pages, unseen_bytes })
     }
 
-    /// The limit given to the pipeline, in bytes.
+    /// The limit of the pipeline, in bytes.
     pub fn limit_bytes(&self) -> usize {
         self.limit_bytes
     }
 
-    /// The number of bytes that may be charged.
+    /// The maximum number of bytes that may be charged.
     pub fn room_bytes(&self) -> usize {
         let kept = self.limit_bytes / KEPT_PART;
         self.limit_bytes - self.fixed_bytes.map_or(0, |fixed| kept + fixed.min(kept))
     }
 
-    /// The limit in bytes needed to charge `room_bytes`.
+    /// The limit, in bytes, that allows charges of `room_bytes`.
     pub fn limit_for(&self, room_bytes: u128) -> u128 {
         const PART: u128 = KEPT_PART as u128;
         let with = |fixed| (room_bytes * PART / (PART - 2)).min((room_bytes + fixed as u128) * PART / (PART - 1));
         self.fixed_bytes.map_or(room_bytes, with)
     }
 
-    /// The number of bytes charged.
+    /// The number of bytes currently charged.
     pub fn used_bytes(&self) -> usize {
         self.used_bytes.load(Ordering::Acquire)
     }
 
-    /// Charges `num_bytes` if there is room for them.
+    /// Charges `num_bytes` if they fit.
     pub fn try_charge(self: &Arc<Self>, num_bytes: usize) -> Option<Charge> {
         let fits = |used: usize| used.checked_add(num_bytes).filter(|sum| *sum <= self.room_bytes());
         let used_bytes = self.used_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits).ok()?;
@@ -81,16 +82,17 @@ impl Budget {
         Some(Charge { budget: Arc::clone(self), num_bytes })
     }
 
-    /// Charges `num_bytes`, even beyond the limit, for memory that the pipeline needs to continue.
+    /// Charges `num_bytes`, even beyond the limit. Use it for memory that the pipeline cannot
+    /// continue without.
     pub fn charge(self: &Arc<Self>, num_bytes: usize) -> Charge {
         let used_bytes = self.used_bytes.fetch_add(num_bytes, Ordering::AcqRel);
         self.look_at_free_pages(num_bytes, used_bytes.saturating_add(num_bytes));
         Charge { budget: Arc::clone(self), num_bytes }
     }
 
-    /// Limits free pages to the part of the limit that is not charged, now and then, and whenever
-    /// more is charged than there is room for. Large allocations do not fit into free pages and
-    /// need new ones.
+    /// Limits free pages to the memory that isn't charged. This happens from time to time, and
+    /// whenever charges exceed the room. Free pages don't help large allocations, which always need
+    /// new pages.
     fn look_at_free_pages(&self, num_bytes: usize, used_bytes: usize) {
         let Some(limit_free_pages) = self.limit_free_pages else { return };
         let unseen_bytes = self.unseen_bytes.fetch_add(num_bytes, Ordering::Relaxed).saturating_add(num_bytes);
@@ -101,7 +103,7 @@ impl Budget {
     }
 }
 
-/// Bytes charged to a budget until this is dropped.
+/// Bytes that are charged to a budget until this is dropped.
 #[derive(Debug)]
 pub struct Charge {
     budget: Arc<Budget>,
@@ -109,7 +111,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Replaces an estimate by the actual number of bytes.
+    /// Replaces an estimate with the actual number of bytes.
     pub fn correct(&mut self, num_bytes: usize) {
         let used = &self.budget.used_bytes;
         match num_bytes.checked_sub(self.num_bytes) {
@@ -119,8 +121,8 @@ impl Charge {
         self.num_bytes = num_bytes;
     }
 
-    /// The bytes, which stay charged as long as any part of them is alive, together with `beside`
-    /// more bytes.
+    /// Ties the charge to `bytes`, plus `beside` more bytes. They stay charged as long as any part
+    /// of `bytes` is alive.
     pub fn over(mut self, bytes: Vec<u8>, beside: usize) -> Bytes {
         self.correct(bytes.capacity().saturating_add(beside));
         Bytes::from_owner(Charged { bytes, _charge: self })
@@ -131,7 +133,7 @@ impl Charge {
         self.num_bytes
     }
 
-    /// Another charge to the same budget, even beyond the limit.
+    /// Makes another charge to the same budget, even beyond the limit.
     pub fn another(&self, num_bytes: usize) -> Self {
         self.budget.charge(num_bytes)
     }

@@ -1,51 +1,52 @@
-//! Checkpoints: positions from which a node's rows can be resumed, in another process too.
+//! ! Checkpoints: positions from which a node's rows can be resumed, even in another process.
 
 use crate::function_states::FunctionStates;
 use headrace_engine::error::{Error, Result};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
-/// All numbers are counts. A larger number is invalid, and adding to it would overflow.
+/// The maximum of any number in a checkpoint. All numbers are counts, and adding to larger ones
+/// could overflow.
 const MOST: u64 = i64::MAX as u64;
 
-/// The position from which a node's rows can be resumed: a state of the node, and the number of
-/// rows it has returned since.
+/// A position from which a node's rows can be resumed: a state of the node, and the number of rows
+/// returned since.
 ///
-/// A checkpoint without a state counts from the beginning of the node. So a node passes on its
-/// input's checkpoints only if it makes one row from each row; any other node creates checkpoints
-/// with its own state.
+/// A checkpoint without a state counts rows from the beginning of the node. So only a node that
+/// returns one row per input row may pass on its input's checkpoints. All other nodes create
+/// checkpoints with a state of their own.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
     /// `None` for the beginning.
     state: Option<Arc<State>>,
     skip: u64,
-    /// The states of Python functions, for nodes that begin here. They are not part of the
-    /// checkpoint: the node that runs passes saves them in its own.
+    /// The states of Python functions for the nodes that start here. They are not part of the
+    /// checkpoint; the node that runs passes saves them in its own checkpoints.
     states: Option<Arc<FunctionStates>>,
-    /// The inputs of the rows after it, for a mixture that just created it. They are not part of
-    /// the checkpoint.
+    /// The inputs from which a mixture took the rows after this checkpoint, if the mixture has just
+    /// created it. They are not part of the checkpoint.
     choices: Option<Arc<Choices>>,
 }
 
-/// The inputs that a mixture took rows from.
+/// The inputs from which a mixture took rows.
 #[derive(Debug)]
 pub struct Choices {
-    /// One for each row after a checkpoint, in order.
+    /// One choice per row after a checkpoint, in order.
     pub of_rows: Vec<Choice>,
-    /// The checkpoint after them, once it exists; `None` at the end.
+    /// The checkpoint after these rows, once it exists. `None` at the end.
     pub next: OnceLock<Option<Checkpoint>>,
 }
 
-/// The input that a mixture took a row from.
+/// The input from which a mixture took one row.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     /// The number of the input.
     pub input: usize,
     /// The size of the row, as the mixture measures it.
     pub size: u64,
-    /// The number from which choices continue after it.
+    /// The number from which the mixture continues choosing after this row.
     pub number: u64,
-    /// True if sizes are counted again from zero after it.
+    /// True if the count of sizes starts again after this row.
     pub is_border: bool,
 }
 
@@ -55,30 +56,30 @@ impl PartialEq for Checkpoint {
     }
 }
 
-/// The state from which a node can continue.
+/// A state from which a node can continue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Numbers that only the node can interpret.
+    /// Numbers that have a meaning only to the node.
     pub numbers: SmallVec<[u64; 5]>,
     /// The checkpoints of its inputs.
     pub inputs: SmallVec<[Checkpoint; 1]>,
-    /// The state of a Python function, as text, if it keeps one.
+    /// The state of a Python function as text, if the function keeps one.
     pub text: Option<Arc<str>>,
 }
 
 impl Checkpoint {
-    /// A checkpoint directly at this state.
+    /// Creates a checkpoint exactly at a state.
     pub fn new(numbers: impl IntoIterator<Item = u64>, inputs: impl IntoIterator<Item = Self>) -> Self {
         let (numbers, inputs) = (numbers.into_iter().collect(), inputs.into_iter().collect());
         Self::at(State { numbers, inputs, text: None }, 0)
     }
 
-    /// Only the state of a Python function.
+    /// Creates a checkpoint that only has the state of a Python function.
     pub fn of_text(text: Option<Arc<str>>) -> Self {
         Self::new([], []).with_text(text)
     }
 
-    /// The same checkpoint with the state of a Python function.
+    /// Sets the state of a Python function.
     pub fn with_text(self, text: Option<Arc<str>>) -> Self {
         match (text, self.state) {
             (Some(text), Some(state)) => {
@@ -98,32 +99,32 @@ impl Checkpoint {
         self.state.as_ref().and_then(|state| state.text.clone())
     }
 
-    /// The checkpoint `skip` rows after a state.
+    /// Creates a checkpoint `skip` rows after a state.
     pub fn at(state: State, skip: u64) -> Self {
         Self { state: Some(Arc::new(state)), skip, states: None, choices: None }
     }
 
-    /// The same checkpoint, for nodes that begin with these states of Python functions.
+    /// Sets the states of Python functions for the nodes that start here.
     pub fn with_states(self, states: Option<Arc<FunctionStates>>) -> Self {
         Self { states, ..self }
     }
 
-    /// The same checkpoint, with the inputs of the rows after it.
+    /// Sets the inputs of the rows after this checkpoint.
     pub fn with_choices(self, choices: Arc<Choices>) -> Self {
         Self { choices: Some(choices), ..self }
     }
 
-    /// The inputs of the rows after it, if they are known.
+    /// The inputs of the rows after this checkpoint, if known.
     pub fn choices(&self) -> Option<&Arc<Choices>> {
         self.choices.as_ref()
     }
 
-    /// The states of Python functions with which nodes begin here.
+    /// The states of Python functions for the nodes that start here.
     pub fn states(&self) -> Option<&Arc<FunctionStates>> {
         self.states.as_ref()
     }
 
-    /// The beginning, with the same states of Python functions.
+    /// The beginning of the node, with the same states of Python functions.
     pub fn beginning(&self) -> Self {
         Self::default().with_states(self.states.clone())
     }
@@ -133,12 +134,12 @@ impl Checkpoint {
         Self { skip: self.skip.saturating_add(count), ..self.clone() }
     }
 
-    /// The checkpoint directly at the state.
+    /// The checkpoint exactly at the state, without rows after it.
     pub fn base(&self) -> Self {
         Self { skip: 0, ..self.clone() }
     }
 
-    /// The state; `None` for the beginning.
+    /// The state, or `None` at the beginning.
     pub fn state(&self) -> Option<&State> {
         self.state.as_deref()
     }
@@ -148,7 +149,8 @@ impl Checkpoint {
         self.skip
     }
 
-    /// The numbers of a node that has `N` of them, none above `MOST`; `None` for the beginning.
+    /// Reads the numbers of a node that has `N` of them. Returns `None` at the beginning. Fails if
+    /// one exceeds `MOST`.
     pub fn numbers<const N: usize>(&self) -> Result<Option<[u64; N]>> {
         let Some(state) = &self.state else { return Ok(None) };
         if state.numbers.iter().any(|number| *number > MOST) {
@@ -157,7 +159,8 @@ impl Checkpoint {
         <[u64; N]>::try_from(&state.numbers[..]).map(Some).map_err(|_| damaged())
     }
 
-    /// The checkpoint of input number `index`: its beginning, if this is the beginning.
+    /// The checkpoint of input number `index`. At the node's beginning, this is the input's
+    /// beginning.
     pub fn input(&self, index: usize) -> Result<Self> {
         match &self.state {
             None => Ok(self.beginning()),
@@ -168,22 +171,22 @@ impl Checkpoint {
     }
 }
 
-/// The error for a state that a node of this kind cannot have.
+/// The error for a state that this kind of node cannot have.
 pub fn damaged() -> Error {
     Error::invalid_argument("it belongs to a pipeline with another description")
 }
 
-/// The checkpoints of waiting rows: row `i` of the rows at a checkpoint is `i` rows after it.
+/// The checkpoints of waiting rows. Row `i` after a checkpoint is `i` rows further on.
 #[derive(Clone, Debug, Default)]
 pub struct RowCheckpoints(SmallVec<[(Checkpoint, usize); 1]>);
 
 impl RowCheckpoints {
-    /// The checkpoints of `num_rows` rows from a checkpoint on.
+    /// Creates the checkpoints of `num_rows` rows that begin at a checkpoint.
     pub fn of(checkpoint: Checkpoint, num_rows: usize) -> Self {
         Self(SmallVec::from_buf([(checkpoint, num_rows)]))
     }
 
-    /// The checkpoints, each with its number of rows.
+    /// Iterates over the checkpoints, each with its number of rows.
     pub fn iter(&self) -> impl Iterator<Item = (&Checkpoint, usize)> {
         self.0.iter().map(|(checkpoint, num_rows)| (checkpoint, *num_rows))
     }
@@ -193,7 +196,7 @@ impl RowCheckpoints {
         self.0.extend(other.0.iter().cloned());
     }
 
-    /// The checkpoint of row `row`; after the last one if there are fewer.
+    /// The checkpoint of row `row`, or the one after the last row if there are fewer.
     pub fn get(&self, row: usize) -> Checkpoint {
         let mut rest = row;
         for (index, (checkpoint, num_rows)) in self.0.iter().enumerate() {

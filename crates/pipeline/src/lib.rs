@@ -1,11 +1,12 @@
-//! Pipelines: from files to batches, in blocks of rows. The order depends only on the description.
+//! ! Pipelines: from files to batches, in blocks of rows. The order depends only on the
+//! description.
 //!
-//! A pipeline is a chain of [nodes](node), serial steps that move row numbers. Slow work (reading,
-//! decoding, gathering) is a [task](tasks::task) that a node starts and a worker of the pool runs;
-//! results are used in the order in which their tasks were started. The
-//! [executor](execution::executor) polls the nodes whenever a task has ended.
+//! A pipeline is a chain of [nodes](node), which are serial steps that move row numbers. Slow work
+//! such as reading, decoding and gathering is done in [tasks](tasks::task). A node starts a task
+//! and a worker of the pool runs it. Results are used in the order in which their tasks were
+//! started. The [executor](execution::executor) polls the nodes whenever a task has ended.
 //!
-//! It does not depend on Python. See `README.md` in this directory for an overview.
+//! The crate does not depend on Python. See `README.md` in this directory for an overview.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 
 pub mod blocks;

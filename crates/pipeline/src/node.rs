@@ -1,5 +1,5 @@
-//! Nodes: the serial steps of a pipeline. They move rows by their numbers and start tasks, but
-//! compute nothing.
+//! ! Nodes: the serial steps of a pipeline. They move rows by number and start tasks, but do no
+//! heavy computation themselves.
 
 use crate::blocks::block::Pass;
 use crate::blocks::rows::Rows;
@@ -11,42 +11,40 @@ use headrace_engine::error::Result;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A serial step. Its rows do not depend on when it is polled or how fast its tasks end.
+/// A serial step. Its rows do not depend on when it is polled or on how fast its tasks finish.
 pub trait Node: Send {
-    /// The next rows, in order. Must not be called after the end or an error.
+    /// Returns the next rows, in order. Must not be called after the end or an error.
     fn pull(&mut self, context: &mut Context) -> Result<Poll>;
 
-    /// Catches up with its starting checkpoint synchronously: computes the rows to be skipped, so
-    /// that functions are called for them even if no further row is requested. False until that is
-    /// done.
+    /// Catches up with the starting checkpoint synchronously, by computing the rows that are to be
+    /// skipped. This ensures that functions are called for them even if no further row is
+    /// requested. Returns false until it is done.
     fn replay_skipped(&mut self, _context: &mut Context) -> Result<bool> {
         Ok(true)
     }
 
-    /// After the end: the number of rows that each of several shards has returned, if this is one
-    /// of them.
+    /// After the end of one of several shards: the number of rows that each shard has returned.
     fn ended(&self) -> Option<Ended> {
         None
     }
 }
 
-/// The number of rows that shards have returned up to their end, counted from where the node was
-/// started.
+/// The number of rows that shards returned before they ended, counted from where the node started.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// The rows of the shard with the fewest.
+    /// The number of rows of the shortest shard.
     pub fewest: u64,
-    /// The rows of the shard with the most.
+    /// The number of rows of the longest shard.
     pub most: u64,
-    /// The rows of this shard.
+    /// The number of rows of this shard.
     pub mine: u64,
-    /// True if the end came among the rows to be skipped. Then these are counted, from the state of
-    /// the checkpoint on, and the shards are the checkpoint's.
+    /// True if the end was reached while skipping rows. The numbers then count from the state of
+    /// the checkpoint, for the shards of the checkpoint.
     pub is_within_skip: bool,
 }
 
 impl Ended {
-    /// Applies `count` to each number, for the rows built from these rows.
+    /// Converts each number with `count`, for a step that builds other rows from these.
     pub fn map(self, count: impl Fn(u64) -> u64) -> Self {
         let Self { fewest, most, mine, is_within_skip } = self;
         Self { fewest: count(fewest), most: count(most), mine: count(mine), is_within_skip }
@@ -56,20 +54,20 @@ impl Ended {
 /// The position of a node in the pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
-    /// The pass that the node works for.
+    /// The pass that the node belongs to.
     pub pass: Pass,
     /// The number of steps between the node and the consumer.
     pub distance: usize,
     /// The number of its stage in the description.
     pub stage: usize,
-    /// The number of the `skip_errors` stage that handles its failures, if there is one.
+    /// The number of the `skip_errors` stage that handles its failures, if any.
     pub skipper: Option<usize>,
-    /// True if batches remember the records that they are built from.
+    /// True if batches record which records they are built from.
     pub keeps_origins: bool,
-    /// True if it polls for rows and begins tasks one at a time, only when their results are
+    /// True if the node polls for rows and begins tasks one at a time, only when their results are
     /// requested.
     pub synchronous: bool,
-    /// True if the rows of its blocks are returned in another order by the next node.
+    /// True if the next node returns the rows of its blocks in a different order.
     pub is_mixed: bool,
 }
 
@@ -77,9 +75,9 @@ pub struct Position {
 pub enum Poll {
     /// At least one row.
     Ready(Rows),
-    /// A report of skipped rows, after the rows returned before.
+    /// A report of rows that were skipped after the previous rows.
     SkipEvent(SkipEvent),
-    /// Nothing until a task has ended.
+    /// Nothing is available until a task finishes.
     Pending,
     /// No more rows.
     End,
@@ -87,31 +85,30 @@ pub enum Poll {
 
 /// The context in which a node is polled.
 pub struct Context<'a> {
-    /// The new tasks that are not published yet.
+    /// New tasks that have not been published yet.
     pub tasks: &'a mut Tasks,
-    /// Publishes tasks to the workers, and removes them from the argument.
+    /// Publishes tasks to the workers and removes them from the argument.
     pub publish: &'a dyn Fn(&mut Tasks),
     /// Set when a task was started.
     pub has_started: bool,
-    /// The memory of the pipeline.
+    /// The memory budget of the pipeline.
     pub budget: &'a Arc<Budget>,
     /// The measurements of the stages.
     pub meters: &'a Arc<Meters>,
-    /// True if the consumer has no rows waiting: a finished result is returned before tasks are
-    /// started.
+    /// True if the consumer has no rows waiting. Finished results are then returned before new
+    /// tasks are started.
     pub is_starving: bool,
-    /// True if the consumer has no rows waiting, and no task was running when the nodes were
-    /// polled.
+    /// True if the consumer has no rows waiting and no task was running when the nodes were polled.
     pub is_stuck: bool,
-    /// Set when a charge did not fit into the budget.
+    /// Set when a charge does not fit into the budget.
     pub is_refused: Cell<bool>,
 }
 
 impl Context<'_> {
-    /// Charges `num_bytes` to the budget; `None` if they do not fit. They are charged beyond the
-    /// limit if the pipeline would otherwise stall: the node needs them to continue, the consumer
-    /// has no rows waiting, and no task is running or was started. Even a needed charge may be
-    /// `None`.
+    /// Charges `num_bytes` to the budget, or returns `None` if they don't fit. The charge may
+    /// exceed the limit if the pipeline would otherwise stall. That is the case if the node cannot
+    /// continue without it, the consumer has no rows waiting, and no task is running or was just
+    /// started. Even a needed charge may return `None`.
     pub fn charge(&self, num_bytes: usize, is_needed: bool) -> Option<Charge> {
         match is_needed && self.is_stuck && !self.has_started {
             true => Some(self.budget.charge(num_bytes)),
@@ -123,7 +120,7 @@ impl Context<'_> {
         }
     }
 
-    /// Starts work on a worker; its result is `distance` steps away from the consumer. It may begin
+    /// Starts work on a worker. Its result is `distance` steps away from the consumer. It may begin
     /// at once, while the nodes are still being polled.
     pub fn start(&mut self, distance: usize, work: Work) {
         self.tasks.push(distance, work);

@@ -1,4 +1,4 @@
-//! A digest of the global order: of the identities of all rows up to a position, in order.
+//! ! A digest of the global order, computed from the identities of all rows up to a position.
 
 use crate::blocks::block::Block;
 use crate::blocks::file_provenance::FileProvenance;
@@ -15,16 +15,16 @@ use std::sync::Arc;
 const PRIME: u64 = (1 << 61) - 1;
 /// The base of the polynomial; any large number.
 const BASE: u64 = 0x0b5a_d4ec_eda1_ce2a;
-/// The minimum number of consecutive records that are stored as a run.
+/// Consecutive records are stored as a run if there are at least this many.
 const LEAST_RUN: usize = 8;
-/// Memory for more than this many times the stored identities is freed.
+/// Memory is freed if it could hold more than this many times the stored identities.
 const SPARE: usize = 8;
-/// The part of the hash of a row whose identity is unknown.
+/// Stands for a row of unknown identity in the hash.
 const UNKNOWN: u64 = 0x1d8e_4e27_c47d_124f;
 
-/// The numbers that are hashed at a time.
+/// How many numbers are hashed at a time.
 const LANES: usize = 8;
-/// `BASE` to the power of the number of lanes, and to those below it, down to 0.
+/// `BASE` to the power of `LANES`, `LANES - 1`, …, 0.
 const POWERS: [u64; LANES + 1] = {
     let mut powers = [1; LANES + 1];
     let mut lane = LANES;
@@ -49,18 +49,17 @@ const fn reduced(number: u64) -> u64 {
     if number >= PRIME { number - PRIME } else { number }
 }
 
-/// A hash of a sequence of numbers: a polynomial, so that a run of consecutive numbers of any
-/// length takes only a few steps.
+/// A polynomial hash of a sequence of numbers. A run of consecutive numbers takes only a few steps,
+/// whatever its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SequenceHash {
     /// Below `PRIME`.
     pub value: u64,
-    /// The number of numbers.
+    /// The number of numbers hashed.
     pub len: u64,
 }
 
-/// The hash of `len` consecutive numbers as a function of the hash before and the first number:
-/// `before * power + first * sum + rest`.
+/// The effect of `len` consecutive numbers on the hash: `before * power + first * sum + rest`.
 #[derive(Clone, Copy)]
 struct Consecutive {
     len: u64,
@@ -88,7 +87,7 @@ impl SequenceHash {
         self.len += 1;
     }
 
-    /// Adds several numbers, some at a time, so that their products do not depend on each other.
+    /// Adds several numbers in groups, so that the products don't depend on each other.
     fn push_all(&mut self, numbers: &[u64]) {
         let (groups, rest) = numbers.as_chunks::<LANES>();
         for group in groups {
@@ -120,37 +119,37 @@ impl SequenceHash {
     }
 }
 
-/// A position in the order, with the hash of all before it.
+/// A position in the order, with the hash of everything before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
     /// The number of the pass.
     pub pass: u64,
-    /// The number of rows, or batches, before it in the pass.
+    /// The number of rows or batches before it in the pass.
     pub position: u64,
-    /// The hash of everything before, in all passes.
+    /// The hash of everything before it, over all passes.
     pub hash: SequenceHash,
 }
 
-/// The digest of an iteration. Written by the node that sees the rows of the global order; read by
-/// the consumer, whose position is behind.
+/// The order digest of one iteration. Written by the node that sees the rows of the global order;
+/// read by the consumer, which lags behind that node.
 #[derive(Debug, Default)]
 pub struct OrderDigest(Mutex<Log>);
 
 #[derive(Debug, Default)]
 struct Log {
-    /// The last known point up to which the consumer has taken rows.
+    /// The last known point before the consumer's position.
     consumed: Point,
-    /// The rows after it that have been seen.
+    /// Rows after that point that have been seen.
     later: VecDeque<Seen>,
     /// The pass and the position up to which rows have been seen.
     seen: (u64, u64),
-    /// True if that is the end of the pass.
+    /// True if that position is the end of the pass.
     is_pass_over: bool,
     /// The number of stored identities.
     num_held: usize,
-    /// The number of identities that were left when others were last dropped.
+    /// The number of identities left after unneeded ones were last dropped.
     num_left: usize,
-    /// The charge for the identities.
+    /// The memory charge for the identities.
     charge: Option<Charge>,
 }
 
@@ -162,28 +161,28 @@ struct Seen {
     keys: Keys,
 }
 
-/// The numbers that are hashed for rows.
+/// The numbers that represent rows in the hash.
 #[derive(Debug)]
 enum Keys {
-    /// Consecutive numbers: the first, and how many there are.
+    /// Consecutive numbers: the first one, and how many there are.
     Run(u64, u64),
-    /// A number for each row.
+    /// One number per row.
     Each(VecDeque<u64>),
     /// The numbers of all rows of one batch.
     Batch(Vec<u64>),
 }
 
 impl OrderDigest {
-    /// The number of identities above which unneeded ones are dropped.
+    /// Unneeded identities are dropped if there are more than this many.
     const MANY: usize = 4096;
 
-    /// Begins at a point, which an earlier iteration has reached.
+    /// Starts at a point that an earlier iteration reached.
     pub fn begin(&self, point: Point) {
         *self.0.lock() = Log { consumed: point, seen: (point.pass, point.position), ..Log::default() };
     }
 
-    /// The position in a pass at which rows have to be seen again, for a node whose rows are
-    /// needed from position `requested` on, and that can begin at position `first` or later.
+    /// Returns the position in a pass from which rows have to be seen again. The rows are needed
+    /// from position `requested` on, and the node can start at position `first` or later.
     pub(super) fn position_to_begin(&self, pass: u64, first: u64, requested: u64) -> u64 {
         let log = self.0.lock();
         match log.seen {
@@ -192,8 +191,8 @@ impl OrderDigest {
         }
     }
 
-    /// Adds rows, the first of which is at this position. Rows that were seen before are skipped.
-    /// Their memory is charged.
+    /// Adds rows that begin at this position, and charges their memory. Rows that were seen before
+    /// are skipped.
     pub(super) fn push(&self, pass: u64, position: u64, rows: &Rows, budget: &Arc<Budget>) {
         let mut log = self.0.lock();
         log.push(pass, position, rows);
@@ -201,7 +200,7 @@ impl OrderDigest {
         log.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
     }
 
-    /// Notes that a pass has ended.
+    /// Records the end of a pass.
     pub(super) fn end(&self, pass: u64, position: u64) {
         let mut log = self.0.lock();
         if log.seen.0 <= pass {
@@ -210,15 +209,15 @@ impl OrderDigest {
         }
     }
 
-    /// True if there are identities that the consumer may have passed: [`OrderDigest::advance`]
-    /// drops them.
+    /// Returns true if there may be many identities that the consumer has passed.
+    /// [`OrderDigest::advance`] drops them.
     pub fn is_long(&self) -> bool {
         let log = self.0.lock();
         log.num_held > Self::MANY.max(2 * log.num_left)
     }
 
-    /// The point at a position that the consumer has reached, or the last one before it that is
-    /// known; and whether it is that position, or the end of its pass.
+    /// Returns the point at the consumer's position, or the last known one before it. The flag
+    /// tells whether the point is exactly at that position or at the end of its pass.
     pub fn advance(&self, pass: u64, position: u64) -> (Point, bool) {
         let mut log = self.0.lock();
         log.advance(pass, position);
@@ -227,7 +226,7 @@ impl OrderDigest {
         if let Some(charge) = &mut log.charge {
             charge.correct(num_bytes);
         }
-        // A pass begins after the end of the previous pass.
+        // A pass only begins after the previous one has ended.
         let is_known = position == 0 || log.seen >= (pass, position) || (log.seen.0 == pass && log.is_pass_over);
         (log.consumed, is_known)
     }
@@ -290,7 +289,7 @@ impl Log {
         self.later.push_back(Seen { pass, position, keys: Keys::Run(first, count) });
     }
 
-    /// Adds the numbers of rows before a position, which are hashed one by one; takes them out.
+    /// Hashes the remaining numbers of rows before a position one by one, and removes them.
     fn push_each(&mut self, pass: u64, end: u64, each: &mut Vec<u64>) {
         if each.is_empty() {
             return;
@@ -335,7 +334,7 @@ impl Log {
                 }
                 Keys::Batch(keys) => {
                     hash.push_all(keys);
-                    // Marks the border between two batches.
+                    // Marks the boundary between two batches.
                     hash.push(keys.len() as u64);
                     self.num_held -= keys.len();
                     (1, true)
@@ -356,30 +355,31 @@ impl Log {
     }
 }
 
-/// Computes the hashed numbers of rows of some blocks.
+/// Computes the numbers that represent rows of some blocks in the hash.
 struct KeysOf<'a> {
     blocks: &'a [Arc<Block>],
-    /// For each block whose rows are consecutive records of a file, the number of the first.
+    /// For each block of consecutive records of a file, the number of the first one.
     firsts: Vec<FirstKey>,
-    /// Some files with the number of their first record, since rows of several alternate.
+    /// Recently used files with the number of their first record, because rows often alternate
+    /// between files.
     files: Vec<(*const FileProvenance, u64)>,
 }
 
-/// The number that is hashed for the first row of a block.
+/// The number that represents the first row of a block.
 #[derive(Clone, Copy)]
 enum FirstKey {
     Unseen,
-    /// Those of the others follow.
+    /// The numbers of the other rows follow consecutively.
     Consecutive(u64),
     /// The number of each row is looked up.
     Each,
 }
 
-/// The least and the largest number of slots for remembered files, powers of two.
+/// The minimum and maximum number of slots for remembered files. Both are powers of two.
 const NUM_REMEMBERED: [usize; 2] = [8, 2048];
 
 impl<'a> KeysOf<'a> {
-    /// Remembers the files of as many blocks.
+    /// Remembers as many files as there are blocks.
     fn new(blocks: &'a [Arc<Block>]) -> Self {
         let [least, most] = NUM_REMEMBERED;
         let num_slots = (2 * blocks.len()).clamp(least, most).next_power_of_two();
@@ -387,7 +387,7 @@ impl<'a> KeysOf<'a> {
         Self { blocks, firsts, files: std::iter::repeat_n((std::ptr::null(), 0), num_slots).collect() }
     }
 
-    /// The number for a row of a block, if those of the following rows follow it.
+    /// Returns the number of a row, if the numbers of the following rows are consecutive.
     #[inline]
     fn of_run(&mut self, block: usize, row: usize) -> Option<u64> {
         if let FirstKey::Unseen = self.firsts[block] {
@@ -400,7 +400,7 @@ impl<'a> KeysOf<'a> {
         }
     }
 
-    /// The number for a row of a block.
+    /// Returns the number of a row of a block.
     #[inline]
     fn of_row(&mut self, block: usize, row: usize) -> u64 {
         if let Some(key) = self.of_run(block, row) {
@@ -412,7 +412,8 @@ impl<'a> KeysOf<'a> {
         }
     }
 
-    /// Consecutive records of a file have consecutive numbers modulo `PRIME`.
+    /// Returns the number of a record. Consecutive records of a file have consecutive numbers
+    /// modulo `PRIME`.
     fn of(&mut self, file: &Arc<FileProvenance>, record: u64, sub: u64) -> u64 {
         let pointer = Arc::as_ptr(file);
         let position = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - self.files.len().ilog2());
@@ -426,14 +427,14 @@ impl<'a> KeysOf<'a> {
 
     fn base(file: &FileProvenance) -> u64 {
         let id = RowId { pass: file.pass, file: file.number, record: 0, sub: 0 };
-        // The records of a piece of a file may be counted from its beginning.
+        // The records of a piece may be counted from the beginning of the piece.
         let piece = file.before.as_ref().map_or(0, |before| before.number());
         reduced(mix(id.key(), piece))
     }
 }
 
-/// Spreads the addresses of files over those that are remembered: an odd number, about `2^64` over
-/// the golden ratio.
+/// An odd number, about `2^64` divided by the golden ratio, that spreads the addresses of files
+/// over the slots.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[cfg(test)]
@@ -490,7 +491,7 @@ mod tests {
         let first = [10, 11, 12, 13, 14, 15, 99];
         assert_eq!(digest.advance(0, 7), (at(0, 7, &first), true));
         let first = [&first[..], &[98]].concat();
-        // A position beyond the end of a pass is its end.
+        // A position beyond the end of a pass counts as its end.
         assert_eq!(digest.advance(0, 12), (at(0, 8, &first), true));
         let first = [&first[..], &[30, 31, 32, 33, 34]].concat();
         assert_eq!(digest.advance(1, 8), (at(1, 5, &first), false));

@@ -1,15 +1,16 @@
-//! A keyed permutation of the numbers below `n`, in constant memory: the order of a full shuffle.
+//! ! A keyed permutation of the numbers below `n` in constant memory, used as the order of a full
+//! shuffle.
 //!
-//! A Feistel network permutes the numbers of an even number of bits; a result of `n` or above goes
-//! through it again ("cycle walking") until it is below `n`. The round function is a multiplication
-//! and a fold of 128 bits, keyed by draws of Philox.
+//! A Feistel network permutes the numbers with an even number of bits. A result of `n` or more goes
+//! through the network again ("cycle walking") until it is below `n`. The round function multiplies
+//! and folds 128 bits. Its keys are drawn from Philox.
 //!
 //! Source: Black and Rogaway, "Ciphers with Arbitrary Finite Domains" (CT-RSA 2002).
 
 use headrace_engine::philox::Philox;
 use std::ops::Range;
 
-/// The number of rounds; enough to pass the statistical tests below.
+/// The number of rounds, enough to pass the statistical tests below.
 const ROUNDS: usize = 8;
 
 /// A permutation.
@@ -21,7 +22,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of `0..len` for a pair of seeds.
+    /// Creates the permutation of `0..len` for a pair of seeds.
     pub fn new(len: u64, seed: u64, pass: u64) -> Self {
         let bits = u64::BITS - len.saturating_sub(1).leading_zeros();
         let half_bits = bits.div_ceil(2).max(1);
@@ -40,7 +41,7 @@ impl Permutation {
         self.len == 0
     }
 
-    /// The number at position `index`, which must be below the length.
+    /// The number at position `index`, which must be less than the length.
     pub fn get(&self, index: u64) -> u64 {
         let mut number = self.step(index);
         while number >= self.len {
@@ -49,13 +50,13 @@ impl Permutation {
         number
     }
 
-    /// The numbers at these positions, all of which must be below the length.
+    /// The numbers at these positions, all of which must be less than the length.
     ///
-    /// As [`Permutation::get`] of each, but several numbers at a time, so that their computations
-    /// overlap in the processor.
+    /// Equivalent to calling [`Permutation::get`] for each of them, but several computations
+    /// overlap in the CPU.
     pub fn get_all(&self, indexes: Range<u64>) -> Vec<u64> {
         let mut numbers: Vec<_> = indexes.map(|index| self.step(index)).collect();
-        // The positions of numbers that go through the network again.
+        // The positions of the numbers that have to go through the network again.
         let mut again: Vec<_> = (0..numbers.len()).collect();
         let mut num_again = self.keep_too_large(&numbers, &mut again);
         while num_again > 0 {
@@ -66,13 +67,13 @@ impl Permutation {
         numbers
     }
 
-    /// Moves the positions of numbers that are not below the length to the front; returns how many
-    /// there are.
+    /// Moves the positions of numbers that are too large to the front, and returns how many there
+    /// are.
     fn keep_too_large(&self, numbers: &[u64], positions: &mut [usize]) -> usize {
         let mut count = 0;
         for index in 0..positions.len() {
             let position = positions[index];
-            // Without a branch, which would be guessed wrong for every third number.
+            // Avoid a branch, which would be mispredicted for every third number.
             positions[count] = position;
             count += usize::from(numbers[position] >= self.len);
         }
@@ -89,7 +90,7 @@ impl Permutation {
     }
 }
 
-/// The two halves of a product, added without carry.
+/// Adds the two halves of a product without carry.
 ///
 /// Source: the mixing function of wyhash, by Wang Yi.
 fn fold(value: u64, key: u64) -> u64 {
@@ -134,8 +135,8 @@ mod tests {
         assert_ne!(order(1, 2), order(2, 2));
     }
 
-    /// The chi-square statistic of the number at each position over many seeds, with 9 degrees of
-    /// freedom: its 0.9999 quantile is 33.7.
+    /// The chi-square statistic of the numbers at each position over many seeds. It has 9 degrees
+    /// of freedom, so its 0.9999 quantile is 33.7.
     #[test]
     fn each_number_is_equally_likely_at_each_position() {
         const LEN: u64 = 10;

@@ -1,10 +1,10 @@
-//! Runs a pipeline with a pool of workers, while one thread at a time polls the nodes.
+//! ! Runs a pipeline with a pool of workers, while one thread at a time polls the nodes.
 //!
-//! When a task ends or the consumer takes rows, the executor is marked dirty and polls the nodes
-//! again. This is done by a thread that would otherwise idle: a worker between two tasks, or a
-//! thread that would wait. So there is no thread that directs the others, and a consumer that finds
-//! rows never works for the pool. The lock is held only briefly: not while nodes move row numbers,
-//! and not while anything is read, decoded or computed.
+//! When a task ends or the consumer takes rows, the executor is marked as changed and the nodes
+//! have to be polled again. A thread that would otherwise idle does this: a worker between two
+//! tasks, or a thread that would wait. So no thread directs the others, and a consumer that finds
+//! rows ready never works for the pool. The lock is only held briefly, and never while nodes move
+//! row numbers or anything is read, decoded or computed.
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;
@@ -28,9 +28,9 @@ pub struct Executor {
     state: Mutex<State>,
     /// Idle workers wait here until they are called.
     has_work: Condvar,
-    /// The thread of each Python worker waits here for tasks.
+    /// The threads of each Python worker wait here for tasks.
     has_python: Vec<Condvar>,
-    /// Threads that look at the pipeline now and then wait here for its end.
+    /// Threads that check on the pipeline from time to time wait here for its end.
     has_closed: Condvar,
     /// The consumer waits here for rows.
     has_output: Condvar,
@@ -41,33 +41,34 @@ pub struct Executor {
 
 struct State {
     nodes: Nodes,
-    /// True if polling the nodes may return something new.
+    /// True if polling the nodes may yield something new.
     is_changed: bool,
     tasks: Tasks,
-    /// The current work of each worker.
+    /// What each worker is doing.
     workers: Vec<Worker>,
-    /// The number of tasks that the threads of each Python worker have taken.
+    /// For each Python worker, the number of tasks that its threads have taken.
     num_taken: Vec<u64>,
-    /// Tasks in progress.
+    /// The number of tasks in progress.
     num_running: usize,
-    /// Idle workers that have not been called.
+    /// The number of idle workers that have not been called.
     num_idle: usize,
-    /// Workers that have been called and have not noticed yet.
+    /// The number of workers that have been called but have not woken up yet.
     num_called: usize,
     outputs: VecDeque<ReadyOutput>,
     is_consumer_waiting: bool,
-    /// The number of outputs that the consumer needs at once: one to consume, more to look ahead.
+    /// The number of outputs that the consumer needs at once: one to consume, and more to look
+    /// ahead.
     num_awaited: usize,
-    /// Returned after the outputs.
+    /// An error to return after the outputs.
     error: Option<Error>,
     is_closed: bool,
-    /// True if a charge did not fit into the budget when the nodes were polled last.
+    /// True if a charge did not fit into the budget when the nodes were last polled.
     is_refused: bool,
-    /// The time since which workers have only had work that does not fit into the budget.
+    /// Since when all available work has been too large for the budget.
     refused_since: Option<Instant>,
 }
 
-/// An output that waits for the consumer.
+/// An output that is waiting for the consumer.
 enum ReadyOutput {
     Rows(Rows),
     SkipEvent(SkipEvent),
@@ -76,25 +77,25 @@ enum ReadyOutput {
 /// The threads to wake.
 enum Wake {
     Nobody,
-    /// This many workers, which were called.
+    /// This many workers, which have been called.
     Workers(usize),
     Consumer,
 }
 
-/// The state of the nodes.
+/// Where the nodes are.
 enum Nodes {
-    /// Available; no thread polls them.
+    /// Available. No thread is polling them.
     Here(Box<dyn Node>),
-    /// A thread polls them.
+    /// A thread is polling them.
     Asked,
-    /// Gone: they ended, with or without an error, or the pipeline was closed.
+    /// Gone, because they ended, failed, or the pipeline was closed.
     Ended,
 }
 
 type Guard<'a> = MutexGuard<'a, State>;
 
 impl State {
-    /// True if the nodes should be polled, and no thread does it.
+    /// Returns true if the nodes should be polled and no thread is doing it.
     fn must_ask(&self, max_outputs: usize) -> bool {
         let enough = max_outputs.max(self.num_awaited);
         self.is_changed && matches!(self.nodes, Nodes::Here(_)) && self.outputs.len() < enough
@@ -107,19 +108,19 @@ impl State {
 
 /// An output for the consumer.
 pub enum Output {
-    /// Some rows, and the checkpoint of the first of them.
+    /// Some rows, and the checkpoint of the first one.
     Block(Arc<Block>, Checkpoint),
-    /// A report of rows skipped after the rows before.
+    /// A report of rows that were skipped after the previous rows.
     SkipEvent(SkipEvent),
-    /// Nothing came in time.
+    /// Nothing arrived in time.
     Timeout,
     /// The end.
     End,
 }
 
 impl Executor {
-    /// Prepares to run `root`. Its rows are returned as whole blocks; up to `max_outputs` of them
-    /// wait for the consumer.
+    /// Prepares to run `root`. Rows are returned as whole blocks. Up to `max_outputs` of them wait
+    /// for the consumer.
     pub fn new(root: Box<dyn Node>, num_python_workers: usize, budget: Arc<Budget>, max_outputs: usize) -> Self {
         let state = State {
             nodes: Nodes::Here(root),
@@ -150,7 +151,7 @@ impl Executor {
         }
     }
 
-    /// Measures `num_stages` stages.
+    /// Sets up measurements for `num_stages` stages.
     pub fn metered(self, num_stages: usize) -> Self {
         Self { meters: Arc::new(Meters::new(num_stages)), ..self }
     }
@@ -160,7 +161,7 @@ impl Executor {
         &self.meters
     }
 
-    /// The memory of the pipeline.
+    /// The memory budget of the pipeline.
     pub fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }
@@ -171,7 +172,7 @@ impl Executor {
         self.wake(wake);
     }
 
-    /// Works until the pipeline is closed. Each worker is a thread that calls this.
+    /// Runs tasks until the pipeline is closed. Each worker is a thread that calls this.
     pub fn work(&self) {
         let mut state = self.state.lock();
         let me = state.workers.len();
@@ -196,7 +197,7 @@ impl Executor {
         state.workers[me].begin(Activity::Ended);
     }
 
-    /// The current state, to find out why no rows come.
+    /// The current state, for finding out why no rows arrive.
     pub fn snapshot(&self) -> Snapshot {
         let state = self.state.lock();
         Snapshot {
@@ -213,7 +214,7 @@ impl Executor {
         }
     }
 
-    /// Waits until the worker is called.
+    /// Waits until this worker is called.
     fn idle<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         state.num_idle += 1;
         self.note_refusal(&mut state);
@@ -227,7 +228,7 @@ impl Executor {
         state
     }
 
-    /// Calls up to `count` idle workers; returns the number to be woken.
+    /// Calls up to `count` idle workers. Returns the number of threads to wake.
     #[must_use]
     fn call(state: &mut State, count: usize) -> usize {
         let count = count.min(state.num_idle);
@@ -236,8 +237,8 @@ impl Executor {
         count
     }
 
-    /// Marks the nodes dirty. They must then be polled: by an idle worker, by the consumer if it
-    /// waits, or by the worker that ends its task first.
+    /// Marks the nodes as changed, so that they are polled. This is done by an idle worker, by the
+    /// consumer if it is waiting, or by the first worker to finish its task.
     #[must_use]
     fn note_change(&self, state: &mut State) -> Wake {
         state.is_changed = true;
@@ -250,8 +251,8 @@ impl Executor {
         }
     }
 
-    /// Marks that the consumer has taken an output. No thread is woken for it while enough outputs
-    /// are left: a worker that ends a task polls the nodes anyway, and waking a worker for each
+    /// Marks that the consumer has taken an output. While enough outputs are left, no thread is
+    /// woken: a worker that finishes a task polls the nodes anyway, and waking a worker for each
     /// batch costs as much as a small batch.
     #[must_use]
     fn note_taken(&self, state: &mut State) -> Wake {
@@ -262,8 +263,8 @@ impl Executor {
         Wake::Nobody
     }
 
-    /// Wakes other threads. The lock and the nodes must be free: a woken thread may take the
-    /// processor at once, and would have to wait for them.
+    /// Wakes other threads. The lock and the nodes must be free, because a woken thread may run at
+    /// once and would have to wait for them.
     fn wake(&self, wake: Wake) {
         match wake {
             Wake::Nobody => {}
@@ -272,16 +273,17 @@ impl Executor {
         }
     }
 
-    /// Waits for the next task of a Python worker; returns it with the number of tasks that were
-    /// taken before, or `None` once the pipeline is closed. [`Executor::end_python`] must follow.
+    /// Waits for the next task of a Python worker. Returns it with the number of tasks taken
+    /// before, or `None` once the pipeline is closed. [`Executor::end_python`] must be called
+    /// afterwards.
     pub fn take_python(&self, python_worker: usize) -> Option<(PythonTask, u64)> {
         let mut state = self.state.lock();
         loop {
             if state.is_closed {
                 return None;
             }
-            // The dropped tasks have freed their charges, and nothing ends them: the nodes must be
-            // polled again.
+            // The dropped tasks have freed their charges, but nobody will report their end, so the
+            // nodes must be polled again.
             state.is_changed |= state.tasks.drop_unwanted(python_worker);
             if let Some(task) = state.tasks.pop_python(python_worker) {
                 state.num_running += 1;
@@ -296,7 +298,7 @@ impl Executor {
         }
     }
 
-    /// Marks a task of a Python worker as ended, after its slot was set.
+    /// Marks a task of a Python worker as finished, after its slot was set.
     pub fn end_python(&self) {
         let mut state = self.state.lock();
         state.num_running -= 1;
@@ -305,8 +307,7 @@ impl Executor {
         self.wake(wake);
     }
 
-    /// The next rows, as a block. Waits for at most `timeout`, longer only while it polls the
-    /// nodes.
+    /// Returns the next rows as a block. Waits up to `timeout`, or longer while it polls the nodes.
     pub fn next(&self, timeout: Duration) -> Result<Output> {
         let mut state = self.state.lock();
         if state.outputs.is_empty() && !state.is_over() {
@@ -316,7 +317,7 @@ impl Executor {
         }
         if let Some(output) = state.outputs.pop_front() {
             state.num_awaited = 1;
-            // The consumer's rows are not charged, so there is room for the next ones.
+            // The rows that the consumer holds are not charged, so there is room for more.
             let wake = self.note_taken(&mut state);
             drop(state);
             self.wake(wake);
@@ -337,16 +338,16 @@ impl Executor {
         }
     }
 
-    /// Adds time in which the consumer could not use finished rows because it waited for the
-    /// interpreter.
+    /// Records time during which the consumer could not use finished rows because it was waiting
+    /// for the Python interpreter.
     pub fn waited_behind_next(&self, time: Duration) {
         self.meters.consumer_waiting.add(time);
     }
 
-    /// Marks that the consumer has released something that was charged.
+    /// Marks that the consumer has released charged memory.
     pub fn note_room(&self) {
         let mut state = self.state.lock();
-        // A thread that polls the nodes now may have checked before.
+        // A thread that is polling the nodes may have checked before.
         if state.is_refused || matches!(state.nodes, Nodes::Asked) {
             let wake = self.note_change(&mut state);
             drop(state);
@@ -354,8 +355,8 @@ impl Executor {
         }
     }
 
-    /// Waits until `enough` outputs wait for the consumer, the pipeline is over, or the deadline has
-    /// passed. Polls the nodes if no other thread does.
+    /// Waits until `enough` outputs are ready, the pipeline is over, or the deadline has passed.
+    /// Polls the nodes if no other thread does.
     fn wait_for_outputs<'a>(&'a self, mut state: Guard<'a>, enough: usize, deadline: Option<Instant>) -> Guard<'a> {
         while state.outputs.len() < enough && !state.is_over() {
             if state.must_ask(self.max_outputs) {
@@ -373,9 +374,9 @@ impl Executor {
         state
     }
 
-    /// Waits until one more output waits than now, for at most `timeout`, longer only while it
-    /// polls the nodes. That output may be computed even without room in the budget, as if no
-    /// output waited. Returns false if no more can come.
+    /// Waits until one more output is ready, for at most `timeout`, or longer while it polls the
+    /// nodes. That output may be computed even if there is no room in the budget, as if no output
+    /// were ready. Returns false if there is nothing more to come.
     pub fn look_ahead(&self, timeout: Duration) -> bool {
         let mut state = self.state.lock();
         let enough = state.outputs.len() + 1;
@@ -385,7 +386,7 @@ impl Executor {
         !state.is_over()
     }
 
-    /// Waits until the pipeline is closed, for at most `timeout`; returns whether it is.
+    /// Waits up to `timeout` until the pipeline is closed. Returns whether it is.
     pub fn wait_until_closed(&self, timeout: Duration) -> bool {
         let since = Instant::now();
         let mut state = self.state.lock();
@@ -398,7 +399,7 @@ impl Executor {
         }
     }
 
-    /// Ends the pipeline: no new task is begun, and waiting threads return. Does not wait for
+    /// Closes the pipeline: no new tasks begin and waiting threads return. Does not wait for
     /// running tasks.
     pub fn close(&self) {
         let mut state = self.state.lock();
@@ -410,17 +411,18 @@ impl Executor {
         self.has_python.iter().for_each(Condvar::notify_all);
         self.has_closed.notify_all();
         self.has_output.notify_all();
-        // Dropping them may free much memory, so it is not done under the lock.
+        // Dropping them may free a lot of memory, so don't do it while holding the lock.
         drop(state);
         drop((nodes, outputs, tasks));
     }
 
-    /// Polls the nodes for all available work, until `enough` outputs wait, and as many as the
-    /// consumer looks ahead for. No other thread polls them meanwhile.
+    /// Polls the nodes for all available work until `enough` outputs are ready, including those
+    /// that the consumer looks ahead for. Meanwhile no other thread polls them.
     fn ask<'a>(&'a self, mut state: Guard<'a>, enough: usize) -> Guard<'a> {
         let Nodes::Here(mut root) = std::mem::replace(&mut state.nodes, Nodes::Asked) else { return state };
         let mut tasks = Tasks::new(self.has_python.len());
-        // As in `must_ask`: a thread that must poll, and did nothing here, would poll forever.
+        // The same condition as in `must_ask`: otherwise a thread that has to poll would do nothing
+        // here and try again forever.
         while !state.is_closed && state.is_changed && state.outputs.len() < enough.max(state.num_awaited) {
             state.is_changed = false;
             let is_starving = state.outputs.len() < state.num_awaited;
@@ -454,7 +456,7 @@ impl Executor {
                 }
                 Ok(Poll::Pending) => {
                     let is_idle = state.num_running == 0 && state.tasks.is_empty();
-                    // While outputs wait for the consumer, taking them will make room.
+                    // While outputs are waiting, room will be made when the consumer takes them.
                     if is_idle && state.outputs.is_empty() && !state.is_changed && !state.is_closed {
                         state.error = Some(Error::internal("a pipeline waits for tasks that were never started"));
                     }
@@ -470,7 +472,7 @@ impl Executor {
                 return self.end(state, root);
             }
             if state.is_consumer_waiting && state.outputs.len() >= state.num_awaited && !state.is_closed {
-                // It runs at once, perhaps on this thread's processor. Another worker may poll the
+                // It runs at once, perhaps on this thread's CPU core. Another worker may poll the
                 // nodes meanwhile.
                 state.is_consumer_waiting = false;
                 state.nodes = Nodes::Here(root);
@@ -481,7 +483,7 @@ impl Executor {
             }
         }
         if state.is_closed {
-            // Dropping it may free much memory, so it is not done under the lock.
+            // Dropping it may free a lot of memory, so don't do it while holding the lock.
             drop(state);
             drop(root);
             return self.state.lock();
@@ -516,20 +518,21 @@ impl Executor {
         }
     }
 
-    /// After the last rows, or an error: drops the tasks not begun, since nobody waits for them.
+    /// After the last rows or an error: drops the tasks that have not begun, since nobody is
+    /// waiting for them.
     fn end<'a>(&'a self, mut state: Guard<'a>, root: Box<dyn Node>) -> Guard<'a> {
         let tasks = std::mem::replace(&mut state.tasks, Tasks::new(self.has_python.len()));
         state.nodes = Nodes::Ended;
         state.is_refused = false;
         self.note_refusal(&mut state);
         self.has_output.notify_one();
-        // Dropping them may free much memory, so it is not done under the lock.
+        // Dropping them may free a lot of memory, so don't do it while holding the lock.
         drop(state);
         drop((root, tasks));
         self.state.lock()
     }
 
-    /// Measures the time that workers idle because work does not fit into the budget.
+    /// Measures how long workers idle because work does not fit into the budget.
     fn note_refusal(&self, state: &mut State) {
         match (state.is_refused && state.num_idle > 0, state.refused_since) {
             (true, None) => state.refused_since = Some(Instant::now()),

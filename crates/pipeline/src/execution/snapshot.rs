@@ -1,4 +1,4 @@
-//! The state of a running pipeline at one moment, to find out why no rows arrive.
+//! ! The state of a running pipeline at one moment, for finding out why no rows arrive.
 
 use crate::tasks::meters::{NO_STAGE, stage_of_this_thread};
 use headrace_engine::waits::this_thread;
@@ -9,21 +9,21 @@ use std::time::Instant;
 /// The state of an executor.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The current work of each worker.
+    /// What each worker is doing.
     pub workers: Vec<Worker>,
-    /// Tasks not begun by a worker.
+    /// The number of tasks that no worker has begun.
     pub num_tasks: usize,
-    /// Tasks not begun, for each Python worker.
+    /// For each Python worker, the number of tasks that have not begun.
     pub num_python: Vec<usize>,
-    /// Blocks that wait for the consumer.
+    /// The number of blocks that are waiting for the consumer.
     pub num_ready: usize,
-    /// The largest number of blocks that may wait.
+    /// The maximum number of blocks that may wait.
     pub max_ready: usize,
-    /// True if the consumer waits for rows.
+    /// True if the consumer is waiting for rows.
     pub is_consumer_waiting: bool,
-    /// True if a charge did not fit into the budget when the nodes were polled last.
+    /// True if a charge did not fit into the budget when the nodes were last polled.
     pub is_refused: bool,
-    /// True if a thread polls the nodes.
+    /// True if a thread is polling the nodes.
     pub is_asked: bool,
     /// True if the nodes have ended.
     pub is_over: bool,
@@ -31,39 +31,39 @@ pub struct Snapshot {
     pub is_closed: bool,
 }
 
-/// The current work of a worker.
+/// What a worker is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// It waits to be called.
+    /// Waiting to be called.
     Nothing,
-    /// It polls the nodes.
+    /// Polling the nodes.
     Asking,
-    /// It works on a task.
+    /// Running a task.
     Task,
     /// Its thread ends.
     Ended,
 }
 
-/// One worker. Its thread changes it under the executor's lock.
+/// One worker. Its thread changes it while holding the executor's lock.
 #[derive(Clone, Debug)]
 pub struct Worker {
-    /// The number of its thread in the system; 0 where that is unknown.
+    /// The system's number of its thread, or 0 if unknown.
     pub thread: u64,
     /// Its current work.
     pub activity: Activity,
-    /// The time at which that began.
+    /// When that activity began.
     pub since: Instant,
     stage: Arc<AtomicUsize>,
 }
 
 impl Worker {
-    /// A worker for the calling thread, which has done nothing yet.
+    /// Creates a worker for the calling thread, which has done nothing yet.
     pub fn of_this_thread() -> Self {
         let stage = stage_of_this_thread();
         Self { thread: this_thread(), activity: Activity::Nothing, since: Instant::now(), stage }
     }
 
-    /// Sets the current work.
+    /// Sets what the worker is doing.
     pub fn begin(&mut self, activity: Activity) {
         (self.activity, self.since) = (activity, Instant::now());
         self.stage.store(NO_STAGE, Ordering::Relaxed);

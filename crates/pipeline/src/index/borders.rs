@@ -1,9 +1,9 @@
-//! Finds the borders of pieces: runs of whole records of about equal size.
+//! ! Finds the boundaries of pieces, which are runs of whole records of about equal size.
 //!
 //! Piece `k` has the records that begin from byte `k * block_bytes` up to byte `(k + 1) *
-//! block_bytes`, so pieces depend only on the size of the file and of a block. Where lines end is
-//! searched for when a piece is read. Records of other formats need an index of the file, which is
-//! created when its first piece is read.
+//! block_bytes`, so pieces depend only on the size of the file and of a block. In text files, the
+//! end of the line is located when a piece is read. Other formats need an index of the file, which
+//! is created when the first piece is read.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::file_provenance::Layout;
@@ -24,40 +24,42 @@ use memchr::memchr_iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes read at a time to count lines, and at the beginning of a text.
+/// The number of bytes to read at a time to count lines, and at the beginning of a text.
 const CHUNK_BYTES: u64 = 256 << 10;
-/// Bytes read after the end of a piece of a remote file for its last record, at first.
+/// The number of bytes to read at first for the last record after the end of a piece of a remote
+/// file.
 const REMOTE_BEHIND_BYTES: u64 = 64 << 10;
 /// The minimum size of a block: a byte order mark and one more byte, so that the first record
 /// begins in piece 0.
 const LEAST_BYTES: u64 = 4;
-/// The first line of a text may begin after that.
+/// The length of a byte order mark, after which the first line of a text may begin.
 const BYTE_ORDER_MARK_BYTES: u64 = 3;
-/// Pieces of at most this size do not open their file for each of them.
+/// Pieces up to this size share an open file instead of opening it each time.
 const MOST_SHARED_BYTES: u64 = 256 << 10;
 /// The position after the last record.
 const NO_RECORD: RecordPosition = RecordPosition { offset_bytes: u64::MAX, record: 0 };
 
-/// The borders of the pieces of one file.
+/// The boundaries of one file's pieces.
 pub struct Borders {
     format: Arc<dyn Format>,
     file: Arc<FileProvenance>,
     status: Status,
     block_bytes: u64,
-    /// The lock is held while the file is examined, which happens once.
+    /// The lock is held while the file is examined, which happens only once.
     source: Mutex<Option<BorderSource>>,
-    /// For lines: the number of lines before each piece. Counted when it is needed.
+    /// For lines: the number of lines before each piece, counted on demand.
     counts: Mutex<Option<Arc<[u64]>>>,
-    /// The memory that the borders of all files use.
+    /// The memory that the boundaries of all files use.
     held_bytes: Arc<AtomicUsize>,
-    /// The file, if it is remote.
+    /// The open file, if it is remote.
     remote: Option<Arc<Positioned>>,
 }
 
-/// The way to find the borders.
+/// How the boundaries are found.
 #[derive(Clone)]
 enum BorderSource {
-    /// Piece 0 is the whole file, and the others are empty: it is compressed or cannot be read.
+    /// Piece 0 is the whole file and all others are empty, because the file is compressed or cannot
+    /// be read.
     Whole,
     /// Records begin after line feeds.
     Lines,
@@ -65,14 +67,14 @@ enum BorderSource {
     Indexed(IndexedBorders),
 }
 
-/// The borders of pieces, from an index.
+/// Boundaries of pieces that come from an index.
 #[derive(Clone)]
 struct IndexedBorders {
-    /// The first record of each piece or of a later one. Faults count as records.
+    /// The first record at or after the beginning of each piece. Unreadable parts count as records.
     starts: Arc<[RecordPosition]>,
     /// The columns of a table.
     layout: Option<Arc<Layout>>,
-    /// The index, if it is a file, which is not believed blindly.
+    /// The index, if it was read from a file. Its positions are verified.
     index: Option<Arc<FileIndex>>,
 }
 
@@ -111,12 +113,12 @@ impl Borders {
         }
     }
 
-    /// The largest number of bytes of a piece, unless its last record is larger.
+    /// The maximum number of bytes in a piece, unless its last record is larger.
     pub fn block_bytes(&self) -> u64 {
         self.block_bytes
     }
 
-    /// True if the records of a piece are counted from its beginning.
+    /// Returns true if the records of a piece are counted from its beginning.
     pub(super) fn counts_pieces(&self) -> bool {
         self.format.is_of_lines()
     }
@@ -125,8 +127,8 @@ impl Borders {
         self.status.len == status.len && self.status.version == status.version
     }
 
-    /// Opens the file at a position and checks that the file is unchanged. Small pieces share one
-    /// open file.
+    /// Opens the file at a position and checks that it has not changed. Small pieces share one open
+    /// file.
     fn open_at(&self, offset_bytes: u64, coming: Option<ComingBytes>, shared: &SharedHandle) -> Result<Source> {
         let ranged = |file, coming| Source::of_range(Ranged::new(file, self.status.len, offset_bytes, coming));
         if let Some(remote) = &self.remote {
@@ -177,18 +179,18 @@ impl Borders {
         Ok(kept.insert(source).clone())
     }
 
-    /// Makes the next iteration look again.
+    /// Makes the next iteration examine the file again.
     fn forget(&self) {
         let num_bytes = self.source.lock().take().map_or(0, |source| source.held_bytes());
         self.held_bytes.fetch_sub(num_bytes, Ordering::Relaxed);
     }
 
-    /// True if an earlier iteration found the borders through an index.
+    /// Returns true if an earlier iteration found the boundaries through an index.
     pub(super) fn are_marked(&self) -> bool {
         matches!(&*self.source.lock(), Some(BorderSource::Indexed(_)))
     }
 
-    /// True if the file still has this status.
+    /// Returns true if the file still has this status.
     pub(super) fn is_of(&self, status: &Status) -> bool {
         self.is_same(status) && self.status.version.is_some()
     }
@@ -243,10 +245,10 @@ impl Borders {
         Ok(BorderSource::Indexed(IndexedBorders { starts: marks.into(), layout, index }))
     }
 
-    /// Fails if no record begins where an index file claims that a piece begins.
+    /// Fails if an index file claims that a piece begins where no record begins.
     fn check(&self, index: &FileIndex, start: RecordPosition) -> Result<()> {
         let Some(access) = Arc::clone(&self.format).random_access() else { return Ok(()) };
-        // Reading reveals damage of framed records; checking would cost another request.
+        // If framed records are damaged, reading detects it. Checking would cost another request.
         if self.remote.is_some() && !access.has_lead() {
             return Ok(());
         }
@@ -278,7 +280,7 @@ impl Borders {
         file.read(buffer, offset_bytes).map_err(|error| Error::io(self.file.name.text(), &error))
     }
 
-    /// Opens piece `number` of `file`, at an earlier position of a scan, if any.
+    /// Opens piece `number` of `file`, at the position of an earlier scan if there is one.
     pub fn open_piece(
         &self,
         file: &Arc<FileProvenance>,
@@ -313,7 +315,7 @@ impl Borders {
         self.format.open_part(file, FilePart { input, at, end, is_searched, layout })
     }
 
-    /// Begins to read piece `number` of a remote file, up to `num_bytes` of it. Does not wait.
+    /// Starts reading up to `num_bytes` of piece `number` of a remote file, without waiting.
     pub fn begin(&self, number: u64, from: Option<RecordPosition>, num_bytes: u64) -> Option<ComingBytes> {
         let remote = self.remote.as_ref().filter(|_| self.num_pieces() > 1)?;
         let start = number * self.block_bytes;
@@ -322,7 +324,7 @@ impl Borders {
         ComingBytes::begin(remote, start..end.min(start.saturating_add(num_bytes)))
     }
 
-    /// The number of records before piece `number`, if they are counted from its beginning.
+    /// The number of records before piece `number`, if records are counted from its beginning.
     pub(super) fn num_records_before(&self, number: u64, files: &Arc<IndexFiles>) -> Result<u64> {
         match self.source(files)? {
             BorderSource::Lines => Ok(self.counts()?.get(number as usize).copied().unwrap_or(0)),
@@ -342,7 +344,7 @@ impl Borders {
         let (mut at, mut num_lines) = (0, 0);
         counts.push(0);
         for piece in 1..self.num_pieces() {
-            // The first line feed from there ends the line before the piece.
+            // The first line feed from there on ends the last line before the piece.
             let end = piece * self.block_bytes - 1;
             while at < end {
                 check_current()?;
@@ -366,8 +368,8 @@ impl Drop for Borders {
     }
 }
 
-/// The first number from `first` on that meets a condition, which then all later numbers meet;
-/// `end` if there is none before it.
+/// Finds the first number from `first` on that meets a condition, or returns `end` if there is none
+/// before it. All numbers after that one must meet the condition too.
 fn first_from(first: u64, end: u64, holds: impl Fn(u64) -> Result<bool>) -> Result<u64> {
     let (mut first, mut end) = (first, end);
     while first < end {

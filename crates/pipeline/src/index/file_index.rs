@@ -1,4 +1,4 @@
-//! The positions of a file's records, from an index file or a scan.
+//! ! The positions of a file's records, found in an index file or by a scan.
 
 use super::index_files::{FoundIndex, IndexFiles, Mode, is_unchanged};
 use super::sidecar::{Identity, RecordSpan};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The positions of the records of one file.
+/// The positions of one file's records.
 #[derive(Debug)]
 pub struct FileIndex {
     file: Arc<FileProvenance>,
@@ -36,18 +36,17 @@ enum PositionSource {
 struct Indexed {
     index: FoundIndex,
     files: Arc<IndexFiles>,
-    /// The result of a scan, if a part of the index was damaged.
+    /// The result of a scan, made after part of the index turned out to be damaged.
     rescanned: OnceLock<ScanResult>,
-    /// Held by the thread that scans.
+    /// Held by the thread that is scanning.
     scanning: Mutex<()>,
-    /// True if that has written another index.
+    /// True if the scan has written a new index.
     is_replaced: AtomicBool,
 }
 
 impl FileIndex {
-    /// Returns `known` if it matches the file's current content. Otherwise finds the positions in
-    /// an index file, or by a scan, after which an index file is written. Records after damage are
-    /// skipped.
+    /// Returns `known` if it matches the file's current content. Otherwise reads the positions from
+    /// an index file or scans the file and writes an index file. Records after damage are left out.
     pub fn of(
         access: &dyn RandomAccess,
         file: &Arc<FileProvenance>,
@@ -64,8 +63,8 @@ impl FileIndex {
             files.update(|report| report.num_kept += u64::from(kind.is_some()));
             return Ok(Arc::clone(kept));
         }
-        // Its time may have been set back. An index does not record this, but the earlier status
-        // does.
+        // The file's modification time may have been set back. An index does not record this, but
+        // the earlier status does.
         let is_other =
             kept.is_some_and(|kept| !kept.is_of(&status) && Identity::of(&kept.status) == Identity::of(&status));
         if !is_other && let Some(index) = Self::opened(access, file, &status, files)? {
@@ -94,8 +93,8 @@ impl FileIndex {
         Ok(Arc::new(Self { file: Arc::clone(file), status, layout, source: PositionSource::Scanned(scan) }))
     }
 
-    /// The positions in the index file of a file, without a scan; `None` if there is no index, or
-    /// it does not match the file's current content.
+    /// Reads the positions from the file's index file, without a scan. Returns `None` if there is
+    /// no index or it does not match the file's current content.
     pub fn from_index_file(
         access: &dyn RandomAccess,
         file: &Arc<FileProvenance>,
@@ -103,7 +102,7 @@ impl FileIndex {
     ) -> Result<Option<Self>> {
         let status = file.name.status()?;
         if status.is_regular && status.len == 0 && access.kind().is_some() {
-            // An empty file has no records, and needs no index.
+            // An empty file has no records and needs no index.
             let source = PositionSource::Scanned(ScanResult::default());
             return Ok(Some(Self { file: Arc::clone(file), status, layout: None, source }));
         }
@@ -152,7 +151,7 @@ impl FileIndex {
         self.layout.as_ref().is_none_or(|layout| access.fits(layout))
     }
 
-    /// The parts of the file that cannot be read. A file with an index has none.
+    /// The unreadable parts of the file. A file with an index has none.
     pub fn faults(&self) -> &[ScanFault] {
         match &self.source {
             PositionSource::Scanned(scan) => &scan.faults,
@@ -160,7 +159,7 @@ impl FileIndex {
         }
     }
 
-    /// The number of records found.
+    /// The number of records.
     pub fn len(&self) -> u64 {
         match &self.source {
             PositionSource::Scanned(scan) => scan.offsets.len(),
@@ -178,12 +177,12 @@ impl FileIndex {
         &self.file.name
     }
 
-    /// The status of the file when the positions were found.
+    /// The status of the file when the positions were determined.
     pub fn status(&self) -> &Status {
         &self.status
     }
 
-    /// For a table: the columns of its records.
+    /// For tables: the columns of the records.
     pub fn layout(&self) -> Option<&Arc<Layout>> {
         self.layout.as_ref()
     }
@@ -196,7 +195,7 @@ impl FileIndex {
         }
     }
 
-    /// The memory that it uses, in bytes. Mapped pages do not count.
+    /// The memory that it uses, in bytes, not counting mapped pages.
     pub fn memory_bytes(&self) -> usize {
         match &self.source {
             PositionSource::Scanned(scan) => scan.memory_bytes(),
@@ -204,7 +203,7 @@ impl FileIndex {
         }
     }
 
-    /// The path of the index file, if the positions are from one.
+    /// The path of the index file, if the positions come from one.
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
             PositionSource::Scanned(_) => None,
@@ -212,8 +211,8 @@ impl FileIndex {
         }
     }
 
-    /// The position of record `index`, below [`FileIndex::len`]. If a part of the index file is
-    /// damaged, the file is scanned.
+    /// The position of record `index`, which must be less than [`FileIndex::len`]. If that part of
+    /// the index file is damaged, the file is scanned.
     pub fn span(&self, access: &dyn RandomAccess, index: u64) -> Result<RecordSpan> {
         match &self.source {
             PositionSource::Scanned(scan) => Ok(span_of(scan, index)),
@@ -230,8 +229,8 @@ impl FileIndex {
         Ok(RecordPosition { offset_bytes: range.start, record: number })
     }
 
-    /// Fails if record `index` is not at this position from an index file: then the index belongs
-    /// to another file, although its header matches.
+    /// Fails if record `index` is not at the position stored in an index file. The index then
+    /// belongs to a different file, even though its header matches.
     pub fn check(&self, access: &dyn RandomAccess, index: u64, span: &RecordSpan) -> Result<()> {
         let PositionSource::Indexed(indexed) = &self.source else { return Ok(()) };
         match span_of(self.rescan(access, indexed)?, index) == *span {
@@ -240,7 +239,7 @@ impl FileIndex {
         }
     }
 
-    /// Scans a file whose index is damaged, once.
+    /// Scans a file whose index is damaged. This happens only once.
     fn rescan<'a>(&self, access: &dyn RandomAccess, indexed: &'a Indexed) -> Result<&'a ScanResult> {
         let _scanning = indexed.scanning.lock();
         if let Some(scan) = indexed.rescanned.get() {
@@ -256,7 +255,7 @@ impl FileIndex {
             report.num_scanned += 1;
             report.scanned_bytes += status.len;
         });
-        // A damaged index is not found again, and a foreign one is not trusted again.
+        // A damaged index must not be used again, and neither must an index of a different file.
         indexed.index.remove();
         if let Some(fault) = scan.faults.first() {
             return Err(fault.error.clone());
@@ -284,7 +283,7 @@ impl FileIndex {
         ))
     }
 
-    /// The number of record `index` of the file, if it is known without a scan.
+    /// The number of record `index` in the file, if known without a scan.
     pub fn number(&self, index: u64) -> Option<u64> {
         match &self.source {
             PositionSource::Scanned(scan) => Some(scan.numbers.get(index)),
@@ -335,7 +334,7 @@ fn refused(file: &FileProvenance) -> Error {
     ))
 }
 
-/// Fails if a file is compressed: its records cannot be reached one by one.
+/// Fails if a file is compressed, because its records cannot be accessed individually.
 pub(super) fn check_uncompressed(codec: Codec, file: &FileProvenance, header_scan: &mut HeaderScan) -> Result<()> {
     let codec = match codec {
         Codec::ByContent => {

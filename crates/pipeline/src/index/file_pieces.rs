@@ -1,4 +1,4 @@
-//! Divides files into pieces, which are runs of whole records or whole files.
+//! ! Divides files into pieces, which are whole files or runs of whole records.
 
 use super::borders::Borders;
 use super::shared_handle::SharedHandle;
@@ -15,29 +15,29 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number of remote files whose sizes are requested at the same time.
+/// The maximum number of remote files whose sizes are requested concurrently.
 const NUM_ASKED: usize = 64;
 
 /// A piece of a file.
 #[derive(Clone)]
 pub struct FilePiece {
-    /// The borders of the file's pieces.
+    /// The boundaries of the file's pieces.
     pub borders: Arc<Borders>,
-    /// Its number in the file.
+    /// The number of the piece in the file.
     pub number: u64,
-    /// The index files that contain borders.
+    /// The index files that contain boundaries.
     pub index_files: Arc<IndexFiles>,
-    /// The file, which its pieces share.
+    /// The open file that its pieces share.
     pub shared: SharedHandle,
 }
 
 impl FilePiece {
-    /// True unless it is a whole file.
+    /// Returns false if the piece is a whole file.
     pub fn is_of_several(&self) -> bool {
         self.borders.num_pieces() > 1
     }
 
-    /// Opens it, at an earlier position of a scan, if any.
+    /// Opens the piece, at the position of an earlier scan if there is one.
     pub fn open(
         &self,
         file: &Arc<FileProvenance>,
@@ -47,12 +47,12 @@ impl FilePiece {
         self.borders.open_piece(file, self.number, (from, coming), (&self.index_files, &self.shared))
     }
 
-    /// Begins to read it, if the file is remote: up to `num_bytes`. Does not wait.
+    /// If the file is remote, starts reading up to `num_bytes` of the piece, without waiting.
     pub fn begin(&self, from: Option<RecordPosition>, num_bytes: u64) -> Option<ComingBytes> {
         self.borders.begin(self.number, from, num_bytes)
     }
 
-    /// The same file, with records as the piece numbers them.
+    /// Returns the same file, with records numbered as in this piece.
     pub fn renumber(&self, file: Arc<FileProvenance>) -> Arc<FileProvenance> {
         match self.borders.counts_pieces() && self.number > 0 {
             true => file.counted_from(Arc::new(self.clone())),
@@ -80,7 +80,7 @@ impl fmt::Debug for FilePiece {
 /// The pieces of the files of a source.
 pub struct FilePieces {
     files: Vec<(Arc<Borders>, SharedHandle)>,
-    /// For each file, the number of pieces up to its last one.
+    /// For each file, the total number of pieces up to and including it.
     ends: Vec<u64>,
     index_files: Arc<IndexFiles>,
 }
@@ -96,7 +96,7 @@ impl FilePieces {
         self.ends.is_empty()
     }
 
-    /// The number of the file that has piece `number`, and the piece.
+    /// Returns piece number `number` and the number of its file.
     pub fn get(&self, number: u64) -> Option<(usize, FilePiece)> {
         let file = self.ends.partition_point(|end| *end <= number);
         let first = file.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -106,7 +106,7 @@ impl FilePieces {
     }
 }
 
-/// The borders of files, for later passes and iterations.
+/// The boundaries of files, kept for later passes and iterations.
 #[derive(Default)]
 pub struct KeptBorders {
     files: Mutex<HashMap<(u64, Bytes), Arc<Borders>>>,
@@ -114,8 +114,8 @@ pub struct KeptBorders {
 }
 
 impl KeptBorders {
-    /// The pieces of files of a source, which has the number `source` among others. Fails if a file
-    /// is missing.
+    /// Returns the pieces of a source's files. `source` is the number of the source. Fails if a
+    /// file is missing.
     pub fn of(
         &self,
         source: u64,
@@ -162,7 +162,7 @@ impl KeptBorders {
         Ok(FilePieces { files: borders, ends, index_files: Arc::clone(index_files) })
     }
 
-    /// The memory that the borders use.
+    /// The memory that the boundaries use.
     pub fn held_bytes(&self) -> usize {
         self.held_bytes.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Reads index files that other programs write, `NAME.idx`, for TFRecords and tar archives.
+//! ! Reads index files named `NAME.idx`, which other programs write for TFRecords and tar archives.
 //!
 //! Source: `tfrecord2idx` and `wds2idx` of NVIDIA DALI.
 
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// The size of a block of a tar archive.
 const BLOCK_BYTES: u64 = 512;
 
-/// The index that another program created for a file, if it is not older than the file and its
-/// positions are plausible.
+/// Finds an index that another program created for a file. It must not be older than the file, and
+/// its positions must be plausible.
 pub fn find(name: &FileName, identity: &Identity, kind: &str) -> Option<(PathBuf, Sidecar)> {
     let read = match kind {
         "tfrecords" => records,
@@ -25,7 +25,8 @@ pub fn find(name: &FileName, identity: &Identity, kind: &str) -> Option<(PathBuf
             (Some(Stamp::Modified { seconds, nanos }), Stamp::Modified { seconds: of, nanos: also }) => {
                 (seconds, nanos) < (*of, *also)
             }
-            // Not all remote files have known times. Implausible indexes are detected anyway.
+            // Some remote files have no known modification time. Implausible indexes are detected
+            // anyway.
             _ => name.url().is_none(),
         };
         if is_older {
@@ -41,7 +42,7 @@ pub fn find(name: &FileName, identity: &Identity, kind: &str) -> Option<(PathBuf
     })
 }
 
-/// The names that the index of a file may have: `a.tar.idx` and `a.idx`.
+/// The possible names of a file's index, for example `a.tar.idx` and `a.idx`.
 fn names(name: &FileName) -> Vec<FileName> {
     let bytes = name.bytes();
     if name.url().is_some_and(|url| url.contains(['?', '#'])) {
@@ -54,7 +55,8 @@ fn names(name: &FileName) -> Vec<FileName> {
     std::iter::once(named(bytes)).chain(stem.map(named)).filter(|index| index.bytes() != bytes).collect()
 }
 
-/// A line "OFFSET SIZE" for each record of a file of `len` bytes, without gaps.
+/// Parses an index with a line "OFFSET SIZE" for each record of a file of `len` bytes. There must
+/// be no gaps.
 fn records(text: &str, len: u64) -> Option<ScanResult> {
     let mut scan = ScanResult::default();
     let mut at = 0_u64;
@@ -70,8 +72,8 @@ fn records(text: &str, len: u64) -> Option<ScanResult> {
     (at == len).then_some(scan)
 }
 
-/// A line `v1.2 COUNT`, and for each sample a line with the extension, the offset, the size and,
-/// since version 1.2, the name of each of its files.
+/// Parses an index that begins with `v1.2 COUNT`. It has one line per sample, with the extension,
+/// the offset, the size and (since version 1.2) the name of each file.
 fn samples(text: &str, len: u64) -> Option<ScanResult> {
     let mut lines = text.lines();
     let (version, count) = lines.next()?.trim().split_once(' ')?;
@@ -87,7 +89,7 @@ fn samples(text: &str, len: u64) -> Option<ScanResult> {
         if words.is_empty() || !words.len().is_multiple_of(width) {
             return None;
         }
-        // The headers of a sample follow the data of the previous sample.
+        // The headers of a sample follow the data of the previous one.
         scan.push(end, number).ok()?;
         for file in words.chunks_exact(width) {
             let (offset, size): (u64, u64) = (file[1].parse().ok()?, file[2].parse().ok()?);

@@ -1,4 +1,4 @@
-//! Manages index files: where they are stored, and which one belongs to a file.
+//! ! Manages index files: where they are stored, and which one belongs to a file.
 
 use super::idx_files;
 use super::sidecar::{self, Header, Identity, SUFFIX, Sidecar, Stamp};
@@ -19,26 +19,26 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// The longest part of a file's name in the name of its index in another directory.
+/// How much of a file's name is used in the name of its index in another directory.
 const MOST_NAME_BYTES: usize = 100;
-/// Two writes within this time may give a file the same time of change.
+/// Two writes within this time may leave the same modification time.
 const TICK: Duration = Duration::from_millis(20);
-/// The same for times in whole seconds.
+/// Replaces [`TICK`] if times are in whole seconds.
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
-/// Bytes written at once.
+/// The number of bytes to write at once.
 const BUFFER_BYTES: usize = 1 << 18;
-/// The bytes of a remote index that are read to check that it belongs to the file.
+/// The number of bytes of a remote index to read to check that it belongs to the file.
 const START_BYTES: u64 = 64 << 10;
 
-/// The use of index files.
+/// How index files are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They are read, and written after a scan.
+    /// Read them, and write them after a scan.
     Auto,
-    /// Positions are kept only in memory.
+    /// Keep positions only in memory.
     Memory,
-    /// There are no positions: nothing is scanned.
+    /// Do without positions: nothing is scanned.
     Off,
 }
 
@@ -46,27 +46,28 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct IndexFiles {
     mode: Mode,
-    /// The directories for indexes that cannot be next to their files, the preferred one first.
+    /// The directories for indexes that cannot be stored next to their files, in order of
+    /// preference.
     directories: Vec<PathBuf>,
     report: Mutex<Report>,
 }
 
-/// Counts how positions of records were found.
+/// Counts where the positions of records came from.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The number of files with positions from an earlier iteration.
+    /// The number of files whose positions were kept from an earlier iteration.
     pub num_kept: u64,
     /// The number of files whose index was opened.
     pub num_opened: u64,
-    /// The number of files that were scanned, and their bytes.
+    /// The number of scanned files.
     pub num_scanned: u64,
-    /// The bytes of those files.
+    /// The total size of the scanned files in bytes.
     pub scanned_bytes: u64,
     /// The number of indexes that were written.
     pub num_written: u64,
     /// The directories of the indexes that were opened or written.
     pub directories: BTreeSet<PathBuf>,
-    /// Why an index could not be written, if one could not.
+    /// Why an index could not be written, if that happened.
     pub failure: Option<String>,
 }
 
@@ -80,8 +81,8 @@ pub struct FoundIndex {
 }
 
 impl IndexFiles {
-    /// Indexes that cannot be next to their files are in the first of these directories that can be
-    /// written.
+    /// Indexes that cannot be stored next to their files go to the first of `directories` that is
+    /// writable.
     pub fn new(mode: Mode, directories: Vec<PathBuf>) -> Self {
         Self { mode, directories, report: Mutex::default() }
     }
@@ -91,7 +92,7 @@ impl IndexFiles {
         Self::new(Mode::Memory, Vec::new())
     }
 
-    /// The use of index files.
+    /// How index files are used.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -101,7 +102,7 @@ impl IndexFiles {
         self.report.lock().clone()
     }
 
-    /// Changes the report.
+    /// Updates the report.
     pub fn update(&self, change: impl FnOnce(&mut Report)) {
         change(&mut self.report.lock());
     }
@@ -113,15 +114,14 @@ impl IndexFiles {
         });
     }
 
-    /// The paths that the index of a file may have, the preferred one first.
+    /// The possible paths of a file's index, in order of preference.
     fn paths(&self, name: &FileName, kind: &str) -> Vec<PathBuf> {
         let beside = name.url().is_none().then(|| beside(&name.path()));
         let elsewhere = self.directories.iter().map(|directory| directory.join(name_elsewhere(name, kind)));
         beside.into_iter().chain(elsewhere).collect()
     }
 
-    /// The index of the records of this kind in a file of this status, if there is one that is not
-    /// damaged.
+    /// Finds an undamaged index for records of this kind in a file with this status.
     pub fn find(&self, name: &FileName, status: &Status, kind: &str) -> Option<FoundIndex> {
         let identity = Identity::of(status).filter(|_| self.mode == Mode::Auto)?;
         let is_wanted = |header: &Header| header.kind == kind && header.identity == identity;
@@ -138,7 +138,7 @@ impl IndexFiles {
         Some(indexed)
     }
 
-    /// The index next to a remote file, copied to a directory of this machine.
+    /// Finds the index next to a remote file, and copies it to a directory on this machine.
     fn find_remote(&self, name: &FileName, kind: &str, is_wanted: impl Fn(&Header) -> bool) -> Option<FoundIndex> {
         let beside = remote_beside(name)?;
         let (mut input, _) = FileName::new(beside.clone()).open().ok()?;
@@ -149,7 +149,7 @@ impl IndexFiles {
             let Ok((mut file, mut output)) = replacement(&path) else { continue };
             let copied = output.write_all(&start).and_then(|()| io::copy(&mut input, &mut output));
             if copied.and_then(|_| output.flush()).and_then(|()| file.publish()).is_err() {
-                // Some of it was read.
+                // Part of it was read.
                 return None;
             }
             return open(&path).ok().map(|sidecar| FoundIndex { path, sidecar });
@@ -158,18 +158,19 @@ impl IndexFiles {
         Sidecar::open(&start.into()).ok().map(|sidecar| FoundIndex { path: beside.into(), sidecar })
     }
 
-    /// Waits until a change of a file would change its modification time, so that later reads
-    /// return the content at that time. `None` if that is impossible for a file with this status.
+    /// Waits until any change of the file would change its modification time, so that what is read
+    /// later is the content at that time. Returns `None` if that is impossible for a file with this
+    /// status.
     pub fn begin(&self, status: &Status) -> Option<Identity> {
         let identity = Identity::of(status).filter(|_| self.mode == Mode::Auto)?;
         let rest = rest_of_tick(&identity);
-        // Nobody waits for seconds unasked; a later start writes the index.
+        // Don't make the user wait for seconds. A later start writes the index.
         (rest <= TICK).then(|| std::thread::sleep(rest))?;
         Some(identity)
     }
 
-    /// Writes the index of a file after a scan without faults, where it can be written. A failure
-    /// is recorded in the report.
+    /// After a scan without errors, writes the index of a file to the first possible place. A
+    /// failure is recorded in the report.
     pub fn write(&self, name: &FileName, kind: &str, identity: &Identity, scan: &ScanResult) -> Option<PathBuf> {
         let mut failure = None;
         for path in self.paths(name, kind) {
@@ -191,7 +192,8 @@ impl IndexFiles {
 }
 
 impl FoundIndex {
-    /// Removes it. A failure is ignored: a damaged or foreign index is not trusted then either.
+    /// Removes the index. A failure is ignored, because a damaged or foreign index is never trusted
+    /// anyway.
     pub fn remove(&self) {
         if self.path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes()) {
             fs::remove_file(&self.path).unwrap_or_default();
@@ -209,25 +211,25 @@ pub fn open(path: &Path) -> io::Result<Sidecar> {
     Sidecar::open(&bytes).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
 }
 
-/// The time until a change of a file would change its modification time.
+/// The time until a change of the file would change its modification time.
 pub fn rest_of_tick(identity: &Identity) -> Duration {
     let Stamp::Modified { seconds, nanos } = identity.stamp else { return Duration::ZERO };
     let since = Duration::new(u64::try_from(seconds).unwrap_or_default(), nanos);
     let modified = SystemTime::UNIX_EPOCH.checked_add(since);
-    // A time in the future was set by a user or by another clock.
+    // A user or another clock set this time, which is in the future.
     let age = modified.and_then(|modified| SystemTime::now().duration_since(modified).ok());
     let tick = if nanos == 0 { COARSE_TICK } else { TICK };
     age.map_or(Duration::ZERO, |age| tick.saturating_sub(age))
 }
 
 /// Writes a temporary index and renames it, so that other programs see either the old or the new
-/// one. It need not reach the disk at once: after a crash, its checksums reveal damage.
+/// one. It need not reach the disk at once, because checksums detect damage after a crash.
 pub fn write(path: &Path, kind: &str, identity: &Identity, scan: &ScanResult) -> io::Result<()> {
     let (file, output) = replacement(path)?;
     finish(file, output, kind, identity, scan)
 }
 
-/// As [`write`], for a name that may be a URL.
+/// Like [`write`], for a name that may be a URL.
 pub fn write_named(name: &FileName, kind: &str, identity: &Identity, scan: &ScanResult) -> io::Result<()> {
     if name.url().is_none() {
         return write(&name.path(), kind, identity, scan);
@@ -257,8 +259,8 @@ fn finish(
     file.publish()
 }
 
-/// The name for the index of a file, in a directory or next to the file; `None` if no name is
-/// possible next to it.
+/// The name for the index of a file, in a directory or next to the file. Returns `None` if it
+/// cannot be next to the file.
 pub fn target(name: &FileName, kind: &str, directory: Option<&Path>) -> Option<Vec<u8>> {
     if let Some(directory) = directory {
         return Some(directory.join(name_elsewhere(name, kind)).into_os_string().into_encoded_bytes());
@@ -269,7 +271,7 @@ pub fn target(name: &FileName, kind: &str, directory: Option<&Path>) -> Option<V
     }
 }
 
-/// The URL of an index next to a remote file, unless the URL is a query.
+/// The URL of an index next to a remote file, unless the file's URL is a query.
 fn remote_beside(name: &FileName) -> Option<String> {
     name.url().filter(|url| !url.contains(['?', '#'])).map(|url| format!("{url}{SUFFIX}"))
 }
@@ -281,12 +283,12 @@ pub fn beside(path: &Path) -> PathBuf {
     beside.into()
 }
 
-/// True if there is an index of this file for another kind of records, which may be in use.
+/// Returns true if the file has an index for records of another kind, which may be in use.
 fn is_of_another_kind(path: &Path, kind: &str, identity: &Identity) -> bool {
     open(path).is_ok_and(|sidecar| sidecar.header().kind != kind && sidecar.header().identity == *identity)
 }
 
-/// The name of an index in a directory of many: no two files share one.
+/// The name of an index in a directory shared by many files. It is unique for each file.
 fn name_elsewhere(name: &FileName, kind: &str) -> String {
     let mut hasher = SipHasher13::new();
     match name.url() {
@@ -312,8 +314,8 @@ fn name_elsewhere(name: &FileName, kind: &str) -> String {
     format!("{short}-{hash:032x}{SUFFIX}")
 }
 
-/// True if a file has not changed since it had this status. A remote file cannot change while it
-/// is read.
+/// Returns true if a file still has the same status. Remote files cannot change while they are
+/// being read.
 pub fn is_unchanged(name: &FileName, status: &Status) -> Result<bool> {
     if name.url().is_some() {
         return Ok(true);

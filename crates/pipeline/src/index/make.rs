@@ -1,4 +1,4 @@
-//! Creates the index file of a file before its first use.
+//! ! Creates a file's index before its first use.
 
 use super::index_files::{is_unchanged, open, rest_of_tick, write_named};
 use super::sidecar::{Identity, header_of};
@@ -11,11 +11,11 @@ use headrace_engine::tensor::allocate;
 use std::io::Read;
 use std::sync::Arc;
 
-/// The longest header of an index.
+/// The maximum length of an index header.
 const START_BYTES: u64 = 64 << 10;
 
-/// Writes the index of a file under a name, unless it is there. Returns the number of records, and
-/// whether it was written.
+/// Writes the index of a file to `target`, unless it exists already. Returns the number of records,
+/// and whether the index was written.
 pub fn make_index(access: &dyn RandomAccess, file: &Arc<FileProvenance>, target: &FileName) -> Result<(u64, bool)> {
     let name = file.name.text();
     let kind = access.kind().ok_or_else(|| Error::internal("this format needs no index"))?;
@@ -48,7 +48,7 @@ pub fn make_index(access: &dyn RandomAccess, file: &Arc<FileProvenance>, target:
     Ok((scan.offsets.len(), true))
 }
 
-/// The number of records in an existing index of a file.
+/// The number of records in a file's existing index.
 fn there(target: &FileName, kind: &str, identity: &Identity) -> Option<u64> {
     let header = match target.url() {
         None => {

@@ -1,4 +1,4 @@
-//! Reads records from several files by number.
+//! ! Reads records from several files by number.
 
 use super::FileIndex;
 use super::sidecar::RecordSpan;
@@ -17,14 +17,15 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Number of files kept open while their records are read. Others are opened for each read.
+/// The maximum number of files to keep open. Others are opened for each read.
 const MAX_OPEN: usize = 256;
-/// A gap between two records is read too if it is at most this long, or at most as long as the
-/// first record.
+/// A gap between two records is read too if it is at most this long, or no longer than the first
+/// record.
 const SMALL_GAP_BYTES: u64 = 512;
-/// The first line of a text may begin after that.
+/// The length of a byte order mark, after which the first line of a text may begin.
 const BYTE_ORDER_MARK_BYTES: u64 = 3;
-/// The same for a remote file, where a request takes as long as reading many bytes.
+/// Replaces [`SMALL_GAP_BYTES`] for remote files, where a request takes as long as reading many
+/// bytes.
 const REMOTE_GAP_BYTES: u64 = 64 * 1024;
 
 /// The records of several files, one file after the other.
@@ -39,7 +40,7 @@ pub struct RecordLookup {
 struct IndexedFile {
     file: Arc<FileProvenance>,
     index: Arc<FileIndex>,
-    /// The number of its first record among those of all files.
+    /// The number of the file's first record among those of all files.
     first: u64,
     handle: OnceLock<Positioned>,
 }
@@ -50,10 +51,10 @@ struct RecordRequest {
     /// Its position among the requested records.
     row: usize,
     file: usize,
-    /// Its index among the records of the file, and its number there.
+    /// Its index within the file, and its record number.
     index: u64,
     record: u64,
-    /// The number of bytes before it that are read too.
+    /// The number of preceding bytes to read as well.
     lead: u64,
     start: u64,
     end: u64,
@@ -62,7 +63,7 @@ struct RecordRequest {
 }
 
 impl RecordLookup {
-    /// A lookup over these files, each with its index.
+    /// Creates a lookup over these files and their indexes.
     pub fn new(access: Arc<dyn RandomAccess>, files: Vec<(Arc<FileProvenance>, Arc<FileIndex>)>) -> Self {
         let mut len = 0;
         let mut total_bytes = 0;
@@ -82,13 +83,13 @@ impl RecordLookup {
         Self { access, files, num_open: AtomicUsize::new(0), len, row_bytes }
     }
 
-    /// The records of these numbers, in the order of their positions in the files.
+    /// Returns the requested records, sorted by their position in the files.
     fn requests(&self, numbers: &[u64]) -> Result<Vec<RecordRequest>> {
         let request = |(row, number): (usize, &u64)| {
             let file = self.files.partition_point(|file| file.first <= *number) - 1;
             let IndexedFile { index, first, .. } = &self.files[file];
             let RecordSpan { range, number: record } = index.span(&*self.access, number - first)?;
-            // An index file is believed only if the byte before a record agrees.
+            // An index file is only trusted if the byte before a record confirms it.
             let lead = match index.path().is_some() && self.access.has_lead() {
                 true if range.start <= BYTE_ORDER_MARK_BYTES => range.start,
                 has_lead => u64::from(has_lead),
@@ -132,7 +133,7 @@ impl RecordLookup {
                 parts.push(bytes);
             }
             let read = self.with_handle(indexed_file, |handle| {
-                // All remote files are requested before the first is waited for.
+                // Send the requests for all remote files before waiting for the first.
                 if let Some(begun) = handle.begin(ranges()) {
                     coming.push((first, begun, parts));
                     return Ok(());
@@ -147,7 +148,8 @@ impl RecordLookup {
         Ok(buffer)
     }
 
-    /// Fails if an index file is not of its file, which is why a record cannot be read.
+    /// After a record could not be read, fails if the reason is that an index file belongs to a
+    /// different file.
     fn check_indexes(&self, requests: &[RecordRequest]) -> Result<()> {
         requests.iter().try_for_each(|request| self.check_span(request))
     }
@@ -157,7 +159,7 @@ impl RecordLookup {
         self.files[request.file].index.check(&*self.access, request.index, &span)
     }
 
-    /// The records in a buffer.
+    /// Creates a block from the records in a buffer.
     fn block(&self, requests: &[RecordRequest], buffer: Vec<u8>) -> Result<Block> {
         let mut indices: Vec<_> = requests.iter().map(|_| 0).collect();
         requests.iter().enumerate().for_each(|(index, request)| indices[request.row] = index);
@@ -194,7 +196,8 @@ impl RecordLookup {
         self.check_span(request)
     }
 
-    /// True if two records are read in one request; the first must not be after the second.
+    /// Returns true if two records can be read with one request. The first must not be after the
+    /// second.
     fn is_near(&self, one: &RecordRequest, other: &RecordRequest) -> bool {
         if one.file != other.file {
             return false;

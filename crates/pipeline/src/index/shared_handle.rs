@@ -1,29 +1,30 @@
-//! An open file that its pieces share.
+//! ! An open file that is shared by its pieces.
 
 use headrace_engine::error::Result;
 use headrace_engine::files::positioned::Positioned;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The number of files that the small pieces of an iteration keep open. Others are opened for each
-/// piece.
+/// The maximum number of files that an iteration keeps open for small pieces. Others are opened for
+/// each piece.
 const MAX_OPEN: usize = 256;
 
 /// A file that is kept open for its pieces.
 #[derive(Clone)]
 pub struct SharedHandle {
     file: Arc<OnceLock<Arc<Positioned>>>,
-    /// The number of files of the iteration that are kept open.
+    /// The number of files that the iteration keeps open.
     num_open: Arc<AtomicUsize>,
 }
 
 impl SharedHandle {
-    /// A file that is not open yet. `num_open` counts those of the iteration.
+    /// Creates a handle for a file that is not open yet. `num_open` counts the open files of the
+    /// iteration.
     pub fn new(num_open: &Arc<AtomicUsize>) -> Self {
         Self { file: Arc::default(), num_open: Arc::clone(num_open) }
     }
 
-    /// The open file; `None` if there are too many.
+    /// Returns the open file, or `None` if too many files are open.
     pub fn get(&self, open: impl FnOnce() -> Result<Arc<Positioned>>) -> Result<Option<Arc<Positioned>>> {
         if let Some(file) = self.file.get() {
             return Ok(Some(Arc::clone(file)));

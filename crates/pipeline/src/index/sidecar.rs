@@ -1,9 +1,9 @@
-//! Index files, `NAME.hrindex`, which map a file's record positions into memory.
+//! ! Index files, `NAME.hrindex`, which hold a file's record positions and are memory-mapped.
 //!
-//! A header, the offset of each record and the end of the last one, the numbers of the records if
-//! some are skipped, and a checksum for each 4 KiB of those tables, all little-endian. The header
-//! has the kind of the records and the identity of the file. It is checked at once; a part of the
-//! tables is checked when it is first used.
+//! An index file has a header, the offset of each record and the end of the last one, the record
+//! numbers if some are skipped, and a checksum for each 4 KiB of these tables. All numbers are
+//! little-endian. The header has the kind of the records and the identity of the file. It is
+//! checked when the index is opened; each part of the tables is checked when it is first used.
 
 use crate::records::{Numbers, ScanResult};
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The end of the name of an index file.
+/// The file name extension of index files.
 pub const SUFFIX: &str = ".hrindex";
 
 const MAGIC: [u8; 8] = *b"\x89HRINDEX";
@@ -25,36 +25,37 @@ const VERSION: u32 = 1;
 const FIXED_BYTES: usize = 96;
 /// The position of the header's checksum.
 const SUM: Range<usize> = 16..20;
-/// The longest header; a longer one is not an index.
+/// The maximum length of a header. A file with a longer one is not an index.
 const MOST_HEADER_BYTES: usize = 64 << 10;
-/// The bytes of the tables that share a checksum.
+/// The number of bytes of the tables per checksum.
 const RUN_BYTES: usize = 4096;
 
 /// The identity of a file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Its length in bytes.
+    /// The length in bytes.
     pub len: u64,
-    /// Another one after each change of its content.
+    /// A stamp that changes with the content.
     pub stamp: Stamp,
 }
 
-/// A value that changes with the content of a file.
+/// A value that changes whenever the content of a file changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stamp {
     /// The time of the last write, since 1970.
     Modified {
         /// The whole seconds.
         seconds: i64,
-        /// The rest, in nanoseconds.
+        /// The remaining nanoseconds.
         nanos: u32,
     },
-    /// The storage's own tag of this content.
+    /// The storage's own tag for this content.
     Tag(Arc<str>),
 }
 
 impl Identity {
-    /// The identity of a file with this status; `None` if changes of the file cannot be detected.
+    /// The identity of a file with this status, or `None` if changes of the file cannot be
+    /// detected.
     pub fn of(status: &Status) -> Option<Self> {
         let stamp = match status.version.as_ref()? {
             Version::Modified(modified) | Version::Local { modified, .. } => Stamp::modified(*modified),
@@ -68,7 +69,7 @@ impl Stamp {
     fn modified(at: SystemTime) -> Self {
         let (seconds, nanos) = match at.duration_since(UNIX_EPOCH) {
             Ok(since) => (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos()),
-            // The nanoseconds count forwards.
+            // The nanoseconds always count forwards.
             Err(before) => {
                 let before = before.duration();
                 let seconds = i64::try_from(before.as_secs()).unwrap_or(i64::MAX);
@@ -82,16 +83,16 @@ impl Stamp {
     }
 }
 
-/// The description of a file in its index, without the positions.
+/// What an index states about its file, besides the positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The format of the records, with everything that their positions depend on.
+    /// The format of the records, and everything else that affects their positions.
     pub kind: String,
     /// The file.
     pub identity: Identity,
     /// The number of records.
     pub count: u64,
-    /// For a table: the number of fields of a record.
+    /// For tables: the number of fields in a record.
     pub num_fields: u64,
 }
 
@@ -99,29 +100,30 @@ pub struct Header {
 #[derive(Debug)]
 pub struct Sidecar {
     header: Header,
-    /// The number of the first record, if they are consecutive.
+    /// The number of the first record, if the numbers are consecutive.
     first_number: u64,
-    /// Bytes of an offset; of a number, 0 if they are consecutive.
+    /// The number of bytes per offset, and per record number; the latter is 0 if the numbers are
+    /// consecutive.
     widths: (usize, usize),
-    /// The tables, and the checksums after them.
+    /// The tables, followed by the checksums.
     tables: Bytes,
     sums: Bytes,
-    /// The position of the numbers in the tables.
+    /// The position of the record numbers within the tables.
     numbers: usize,
-    /// A bit for each run that was checked, and one for each that is damaged.
+    /// One bit for each run that was checked, and one for each that is damaged.
     checked: Box<[AtomicU64]>,
 }
 
-/// A record that an index has found.
+/// The position of a record, according to an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordSpan {
-    /// Its bytes in the file, with its framing.
+    /// The range of bytes in the file, including the framing.
     pub range: Range<u64>,
     /// Its number.
     pub number: u64,
 }
 
-/// The sizes of the parts of an index.
+/// The sizes of the parts of an index file.
 struct Sizes {
     numbers: usize,
     tables: usize,
@@ -129,7 +131,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// `None` if no file is that large.
+    /// Returns `None` if no file can be that large.
     fn of(count: u64, (offset, number): (usize, usize)) -> Option<Self> {
         let count = usize::try_from(count).ok()?;
         let numbers = count.checked_add(1)?.checked_mul(offset)?.checked_next_multiple_of(8)?;
@@ -138,7 +140,7 @@ impl Sizes {
     }
 }
 
-/// The header of an index, and the layout of its tables.
+/// The header of an index file, and the layout of its tables.
 struct Begin {
     header: Header,
     bytes: usize,
@@ -184,13 +186,14 @@ impl Begin {
     }
 }
 
-/// The header of an index that begins with these bytes; otherwise the fault, in words.
+/// Parses the header of an index that begins with these bytes. Fails with a description of what is
+/// wrong.
 pub fn header_of(start: &[u8]) -> Result<Header, &'static str> {
     Begin::of(start).map(|begin| begin.header)
 }
 
 impl Sidecar {
-    /// The index in these bytes; otherwise the fault, in words.
+    /// Opens the index in these bytes. Fails with a description of what is wrong.
     pub fn open(bytes: &Bytes) -> Result<Self, &'static str> {
         let Begin { header, bytes: header_bytes, widths, first_number } = Begin::of(bytes)?;
         let count = header.count;
@@ -217,12 +220,12 @@ impl Sidecar {
         }
     }
 
-    /// The description of its file.
+    /// What the index states about its file.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The position of record `index`; `None` if that part of the index is damaged.
+    /// The position of record `index`, or `None` if that part of the index is damaged.
     pub fn span(&self, index: u64) -> Option<RecordSpan> {
         let range = self.offset(index)?..self.offset(index.checked_add(1)?)?;
         let number = match self.widths.1 {
@@ -237,7 +240,7 @@ impl Sidecar {
         self.offset(self.header.count)
     }
 
-    /// The index of record `number`, if there is one.
+    /// The index of record `number`, if it exists.
     pub fn find(&self, number: u64) -> Option<u64> {
         let (mut first, mut end) = (0, self.header.count);
         while first < end {
@@ -252,8 +255,8 @@ impl Sidecar {
         None
     }
 
-    /// True if records are numbered from 0 and the first begins at one of these positions, if there
-    /// are any.
+    /// Returns true if records are numbered from 0 and the first one begins at one of these
+    /// positions, if there are any records.
     pub fn is_dense(&self, first: &[u64]) -> bool {
         let begin = self.offset(0);
         let is_first = self.header.count == 0 || begin.is_some_and(|begin| first.contains(&begin));
@@ -265,12 +268,12 @@ impl Sidecar {
         self.end().zip(self.offset(0)).map_or(0, |(end, first)| end - first)
     }
 
-    /// The private memory that it takes, in bytes.
+    /// The private memory that it uses, in bytes.
     pub fn memory_bytes(&self) -> usize {
         size_of_val(&*self.checked) + size_of::<Self>()
     }
 
-    /// Checks all of it; false if some part is damaged.
+    /// Checks the whole index. Returns false if any part is damaged.
     pub fn is_whole(&self) -> bool {
         (0..self.header.count).all(|index| self.span(index).is_some())
     }
@@ -285,8 +288,8 @@ impl Sidecar {
         self.is_good(at / RUN_BYTES).then(|| entry(self.tables.get(at..at + width)?))?
     }
 
-    /// True if the run of this number is not damaged. Two threads that check it at once find the
-    /// same.
+    /// Returns true if this run is not damaged. Two threads that check it at the same time get the
+    /// same result.
     fn is_good(&self, run: usize) -> bool {
         let (word, bit) = (2 * (run / 64), 1 << (run % 64));
         let Some(checked) = self.checked.get(word..word + 2) else { return false };
@@ -305,7 +308,7 @@ impl Sidecar {
         if self.sums.get(4 * run..4 * run + 4).map(|sum| word(sum, 0)) != Some(crc32c(bytes)) {
             return false;
         }
-        // Only an ascending table contains positions of records.
+        // The positions of records must be in ascending order.
         let width = self.widths.0;
         let end = (self.header.count as usize + 1) * width;
         let offsets = &bytes[..bytes.len().min(end.saturating_sub(begin))];
@@ -337,7 +340,7 @@ fn header_sum(header: &[u8]) -> u32 {
     crc32c_append(crc32c(&header[..SUM.start]), &header[SUM.end..])
 }
 
-/// Writes the index of a file that a scan found undamaged.
+/// Writes the index of a file, which a scan found to be undamaged.
 pub fn write(to: &mut impl Write, kind: &str, identity: &Identity, scan: &ScanResult) -> io::Result<()> {
     let unwritable = || io::Error::from(ErrorKind::InvalidInput);
     let count = scan.offsets.len();
@@ -406,7 +409,7 @@ fn header(
     Some(header)
 }
 
-/// Writes tables in runs, and keeps the checksum of each.
+/// Writes tables in runs and keeps the checksum of each run.
 struct Runs<'a, W> {
     to: &'a mut W,
     run: Vec<u8>,
@@ -446,7 +449,7 @@ mod tests {
         bytes
     }
 
-    /// Offsets of `count` records, and consecutive numbers or numbers with gaps.
+    /// The offsets of `count` records, with consecutive numbers and with gaps.
     fn cases() -> Vec<(Vec<u64>, Vec<u64>)> {
         let mut cases = Vec::new();
         for count in [1, 2, 511, 512, 513, 1023, 1024, 3000] {

@@ -1,4 +1,4 @@
-//! Runs a native function as programs over the components of a row.
+//! ! Runs a native function as programs over the components of rows.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::Column;
@@ -11,62 +11,61 @@ use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::Tensor;
 use std::sync::Arc;
 
-/// A function from components to components, computed for each row separately.
+/// A function from components to components, which is computed for each row separately.
 pub struct Function {
-    /// Its name in errors.
+    /// The name for error messages.
     pub name: String,
-    /// The columns that are its arguments.
+    /// The columns that are passed as arguments.
     pub inputs: Vec<usize>,
-    /// The program for one row; it is fed the arguments.
+    /// The program for one row. It is fed with the arguments.
     pub program: Arc<Program>,
-    /// Programs that compute all rows of a block in fewer calls, if the rows have one shape; empty
-    /// if there are none.
+    /// Programs that compute all rows of a block in fewer calls, if all rows have the same shape.
+    /// Empty if there are none.
     pub segments: Vec<Segment>,
-    /// For each fetch of the program, the number of the value that equals it after the last
-    /// segment.
+    /// For each fetch of the program, the number of the corresponding value after the last segment.
     pub results: Vec<usize>,
-    /// True if a row is a batch. Then there are no segments.
+    /// True if a row is a batch. There are no segments then.
     pub is_batched: bool,
-    /// True if it draws random numbers, which are keyed by the identity of the row.
+    /// True if it draws random numbers, which depend on the identity of the row.
     pub is_random: bool,
 }
 
-/// A part of a function. Values are numbered: first the arguments, then the fetches of each
+/// A part of a function. Its values are numbered: first the arguments, then the fetches of each
 /// segment.
 pub struct Segment {
-    /// The program that computes it.
+    /// The program of this segment.
     pub program: Arc<Program>,
-    /// The values that it is fed.
+    /// The numbers of the values that are fed to it.
     pub inputs: Vec<usize>,
-    /// True if it is run for each row, rather than once for all.
+    /// True if it runs once per row rather than once for all rows.
     pub is_looped: bool,
 }
 
 /// The rows of a value.
 enum Value {
-    /// The rows of a column of the function's input.
+    /// The rows of one of the function's input columns.
     Input(usize),
     /// The rows of a computed column.
     Computed(Column),
 }
 
 impl Function {
-    /// The results for some rows, one column for each result.
+    /// Returns the results for some rows, one column per result.
     pub fn call(&self, rows: &Rows) -> Result<Vec<Column>> {
         if self.segments.is_empty() {
             return self.call_each(rows);
         }
         match self.call_segments(rows) {
             Err(error) if error.code() != Code::Cancelled => {
-                // The rows differ in shape, or one of them fails: row by row they all succeed, or
-                // the error names the row.
+                // The rows differ in shape, or one of them fails. Running row by row either
+                // succeeds or returns an error with the row.
                 self.call_each(rows)
             }
             result => result,
         }
     }
 
-    /// The results, row by row.
+    /// Computes the results row by row.
     fn call_each(&self, rows: &Rows) -> Result<Vec<Column>> {
         let arguments: Vec<_> = self.inputs.iter().map(|column| Value::Input(*column)).collect();
         let inputs: Vec<_> = arguments.iter().collect();
@@ -82,7 +81,7 @@ impl Function {
         stacked(&self.program, &inputs, rows, self.is_random).map_err(|error| self.named(error))
     }
 
-    /// The results, segment by segment.
+    /// Computes the results segment by segment.
     fn call_segments(&self, rows: &Rows) -> Result<Vec<Column>> {
         let mut values: Vec<_> = self.inputs.iter().map(|column| Value::Input(*column)).collect();
         for segment in &self.segments {
@@ -97,7 +96,7 @@ impl Function {
         self.results.iter().map(result).collect()
     }
 
-    /// The error, with the names of the function and of the operation added to its text.
+    /// Adds the names of the function and of the operation to an error.
     fn named(&self, error: Error) -> Error {
         let position = error.op().map_or_else(String::new, |op| format!("{op}: "));
         Error::new(error.code(), format!("{}: {position}{}", self.name, error.message()))
@@ -126,7 +125,7 @@ impl Segment {
 }
 
 impl Value {
-    /// All rows as one tensor, gathered once.
+    /// Returns all rows as one tensor, gathering them only once.
     fn gathered(&mut self, rows: &Rows) -> Result<Tensor> {
         if let Self::Input(column) = self {
             *self = Self::Computed(rows.gather_column(*column)?);
@@ -137,7 +136,7 @@ impl Value {
         }
     }
 
-    /// Row `index` of all, which is row `row` of `block`.
+    /// Returns row number `index` of all rows, which is row `row` of `block`.
     fn row(&self, index: usize, block: &Block, row: usize) -> Result<Tensor> {
         match self {
             Self::Input(column) => block.columns[*column].row(row),
@@ -146,14 +145,14 @@ impl Value {
     }
 }
 
-/// A column for each value that a program fetches, computed row by row.
+/// Runs a program for each row and returns one column per fetch.
 fn stacked(program: &Program, inputs: &[&Value], rows: &Rows, is_random: bool) -> Result<Vec<Column>> {
     let mut columns: Vec<_> = (0..program.num_fetches()).map(|_| Stacking::new(rows.len())).collect();
     looped(program, inputs, rows, is_random, |fetch, value| columns[fetch].push(value))?;
     columns.into_iter().map(Stacking::finish).collect()
 }
 
-/// Runs a program for each row, and calls `take` with the number and the value of each fetch.
+/// Runs a program for each row and passes the number and the value of each fetch to `take`.
 fn looped(
     program: &Program,
     inputs: &[&Value],

@@ -1,4 +1,4 @@
-//! Stacks the values of an output into a column, row by row.
+//! ! Stacks the values of an output into a column, row by row.
 
 use crate::blocks::column::Column;
 use bytes::Bytes;
@@ -8,31 +8,32 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// A column under construction. As long as all rows have one type and one shape they are stored end
-/// to end, so that a row is copied once, and deferred floats are computed straight into the column.
+/// A column under construction. As long as all rows have the same dtype and shape, they are stored
+/// end to end. Each row is then copied only once, and deferred floats are computed directly in the
+/// column.
 pub struct Stacking {
-    /// The number of remaining rows.
+    /// The number of rows still to be added.
     num_rows: usize,
     rows: Rows,
 }
 
 enum Rows {
-    /// Rows of one type and shape, and their number.
+    /// Rows of the same dtype and shape, and their number.
     Alike { dtype: DType, shape: Shape, values: Values, count: usize },
-    /// Rows with different shapes or types, or too large to allocate at once. Also used for no
-    /// rows.
+    /// Rows of different shapes or dtypes, or rows that are too large to allocate at once. Also
+    /// used if there are no rows.
     Each(Vec<Tensor>),
 }
 
 enum Values {
     Floats(Vec<f32>),
-    /// Numbers of another type.
+    /// Numbers of any other dtype.
     Bytes(Vec<u8>),
     Strings(Vec<Bytes>),
 }
 
 impl Stacking {
-    /// A column of `num_rows` rows, still to be added.
+    /// Starts a column to which `num_rows` rows will be added.
     pub fn new(num_rows: usize) -> Self {
         Self { num_rows, rows: Rows::Each(Vec::new()) }
     }
@@ -84,7 +85,8 @@ impl Rows {
 }
 
 impl Values {
-    /// Room for `num_rows` rows like this one; `None` if they can never fit into memory.
+    /// Reserves memory for `num_rows` rows like this one. Returns `None` if they can never fit into
+    /// memory.
     fn room(row: &Tensor, num_rows: usize) -> Option<Self> {
         let shape = row.shape().batched(num_rows);
         let room = allocate::elements(row.dtype(), &shape);

@@ -1,4 +1,4 @@
-//! Finds the position of a checkpoint among the rows of a mixture.
+//! ! Locates a checkpoint among the rows of a mixture.
 
 use crate::checkpoint::Checkpoint;
 use crate::nodes::interleave::exact;
@@ -6,9 +6,9 @@ use crate::plan::Plan;
 use headrace_engine::error::Result;
 
 impl Plan {
-    /// The checkpoint of the mixture that the rows come from, directly at the row where a
-    /// checkpoint of all steps is. `None` if rows wait in a later step, or the mixture does not
-    /// remember its choices since then.
+    /// Returns the checkpoint of the rows' mixture at exactly the same row as `from`. Returns
+    /// `None` if rows are waiting in a later step, or if the mixture has not recorded its choices
+    /// that far back.
     pub fn mix_checkpoint(&self, from: &Checkpoint) -> Result<Option<Checkpoint>> {
         let (input, step) = match self {
             Self::Meter { plan, .. } => return plan.mix_checkpoint(from),

@@ -1,4 +1,4 @@
-//! Plans: a pipeline's description in the engine, a tree from which each pass creates its nodes.
+//! ! Plans: the engine's description of a pipeline, a tree from which each pass creates its nodes.
 
 mod mix_checkpoint;
 mod order_position;
@@ -32,30 +32,30 @@ use crate::tasks::size_estimate::SizeEstimate;
 use headrace_engine::sync::Mutex;
 use std::sync::Arc;
 
-/// A source, or a step and its input.
+/// A source, or a step with its input.
 pub enum Plan {
-    /// The records of files of a format.
+    /// The records of files in a format.
     Files(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>),
-    /// The records of one of several files, by its number, or of a piece of it.
+    /// The records of one of several files, selected by number, or of a piece of it.
     File(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>, usize, Option<FilePiece>),
     /// Rows that can be read by number.
     Indexed(Arc<dyn Indexed>),
-    /// Rows from the thread of a Python worker.
+    /// Rows from the threads of a Python worker.
     PythonSource(usize),
-    /// Plans one after the other.
+    /// Several plans one after the other.
     Concat(Arc<[Arc<Plan>]>),
-    /// Rows of plans, drawn by their weights.
+    /// Rows of several plans, drawn by weight.
     Mix(Arc<[Arc<Plan>]>, Mix),
-    /// The rows of plans side by side; if strict, all plans must have the same number of rows.
+    /// The rows of several plans side by side. If the flag is true, all plans must have the same
+    /// number of rows.
     Zip(Arc<[Arc<Plan>]>, bool),
-    /// All rows, in another order, of a plan whose steps make one row from each.
+    /// All rows of a plan in another order. Each of its steps must return one row per input row.
     Shuffled(Arc<Plan>, Shuffle),
-    /// The pieces of a source, several of them at once: one row of each in turn.
+    /// The pieces of a source. Several are open at the same time and return one row each in turn.
     Pieces(Arc<Plan>, PieceOptions),
-    /// A step applied to the rows of a plan.
+    /// A step that processes the rows of a plan.
     Then(Arc<Plan>, Step),
-    /// A plan that is measured as the stage of this number, and whose rows are counted if
-    /// `counts_rows`.
+    /// A plan that is measured as a stage. Its rows are counted if `counts_rows`.
     Meter {
         /// The plan.
         plan: Arc<Plan>,
@@ -66,22 +66,22 @@ pub enum Plan {
     },
 }
 
-/// The drawing of rows from several plans.
+/// How rows are drawn from several plans.
 #[derive(Clone, Debug)]
 pub struct Mix {
-    /// The proportion in which the rows of each plan are drawn.
+    /// The weights of the plans.
     pub weights: Weights,
     /// The end of it.
     pub stop_when: StopWhen,
     /// The seed of the draws.
     pub seed: u64,
-    /// The checkpoint at which it continues, instead of the first that is not its beginning: one
-    /// directly at a row, which does not depend on the weights and parts that there were.
+    /// The checkpoint at which the mixture resumes, in place of the first one that is not at its
+    /// beginning. It is exactly at a row and does not depend on the earlier weights and parts.
     pub resumed: Arc<Mutex<Option<Checkpoint>>>,
 }
 
 impl Mix {
-    /// Rows drawn by weights that are always the same.
+    /// Draws rows with weights that never change.
     pub fn new(weights: Vec<f64>, stop_when: StopWhen, seed: u64) -> Self {
         let weights = Weights { schedule: [(0, weights)].into(), ids: None, measured: None };
         Self { weights, stop_when, seed, resumed: Arc::default() }
@@ -93,17 +93,17 @@ impl Mix {
 pub struct Shuffle {
     /// The seed of the order.
     pub seed: u64,
-    /// The indexes of files from earlier passes.
+    /// The file indexes from earlier passes.
     pub kept: Arc<KeptIndexes>,
-    /// The index files that are read and written.
+    /// The index files to read and write.
     pub index_files: Arc<IndexFiles>,
-    /// Set if the shuffle returns the numbers of rows, and a later stage reads the rows. Then there
-    /// must be no step between it and the source.
+    /// Set if the shuffle returns row numbers and a later stage reads the rows. There must be no
+    /// step between the shuffle and the source then.
     pub lookup: Option<Arc<SharedLookup>>,
 }
 
 impl Shuffle {
-    /// A shuffle without index files.
+    /// Creates a shuffle without index files.
     pub fn new(seed: u64) -> Self {
         let (kept, index_files) = (Arc::new(KeptIndexes::default()), Arc::new(IndexFiles::none()));
         Self { seed, kept, index_files, lookup: None }
@@ -113,39 +113,39 @@ impl Shuffle {
 /// A step of a pipeline.
 #[derive(Clone)]
 pub enum Step {
-    /// Work by the pool of workers.
+    /// Work for the worker pool.
     Map(Arc<[Arc<dyn Stage>]>, SizeEstimate),
-    /// Work by the threads of a Python worker.
+    /// Work for the threads of a Python worker.
     MapPython {
         /// The number of the Python worker.
         python_worker: usize,
-        /// True if it makes one row from each and is stateless. Then rows to be skipped are skipped
-        /// before it.
+        /// True if it returns one row per input row and is stateless. Rows to be skipped are then
+        /// skipped before it.
         is_one_to_one: bool,
-        /// The number of its threads.
+        /// The number of threads.
         num_callers: usize,
-        /// The number of functions that it calls one after the other.
+        /// The number of functions it calls in sequence.
         num_functions: usize,
-        /// True if worker processes call them.
+        /// True if the functions run in worker processes.
         in_processes: bool,
         /// The estimated size of its results.
         size_estimate: SizeEstimate,
     },
-    /// Keeps the first rows, this many.
+    /// Keeps this many rows at the beginning.
     Take(u64),
-    /// Skips the first rows, this many.
+    /// Skips this many rows at the beginning.
     Skip(u64),
-    /// Keeps every `count`-th row, from number `index` on.
+    /// Keeps every `count`-th row, starting with row `index`.
     Shard {
         /// The first row to keep.
         index: u64,
         /// The number of shards.
         count: u64,
-        /// The treatment of the last rows.
+        /// How the last rows are treated.
         even: Even,
     },
-    /// Keeps every `count`-th run of rows, from run `index` on, counted from the beginning or the
-    /// checkpoint.
+    /// Keeps every `count`-th run of rows, starting with run `index`, counted from the beginning or
+    /// the checkpoint.
     Share {
         /// The first run to keep.
         index: u64,
@@ -167,27 +167,27 @@ pub enum Step {
         size: usize,
         /// True if an incomplete last group is dropped.
         drops_remainder: bool,
-        /// The batches, among the batches of all shares, that these rows form.
+        /// Which of all shares' batches are built from these rows.
         share: ShareIndex,
     },
     /// Groups rows of similar lengths.
     Bucket(Arc<Buckets>),
-    /// Groups rows whose lists fill a length.
+    /// Groups rows whose lists together fill a length.
     Pack(Packing),
-    /// Keeps blocks after a whole pass, which is always pass 0 of the input.
+    /// Keeps blocks after a whole pass. The input always runs as pass 0.
     Cache(Arc<Store>),
-    /// Keeps blocks in a file after a whole pass, which is always pass 0 of the input.
+    /// Keeps blocks in a file after a whole pass. The input always runs as pass 0.
     CacheOnDisk(Arc<DiskStore>),
-    /// The passes `0..count`, or without end.
+    /// Runs the passes `0..count`, or endless passes.
     Epochs(Option<u64>),
     /// Adds the rows of the global order to a digest.
     Digest(Arc<OrderDigest>),
-    /// Skips rows that failed before. Holds the number of the stage.
+    /// Skips rows for which an earlier stage failed. The number is that of the `skip_errors` stage.
     SkipErrors(usize),
 }
 
 impl Plan {
-    /// Adds the Python workers whose functions keep a state. Stages before a cache always begin
+    /// Finds the Python workers whose functions keep a state. Stages before a cache always start
     /// with the states from the beginning of the iteration.
     pub(super) fn find_stateful_functions(
         &self,
@@ -234,7 +234,7 @@ impl Plan {
         }
     }
 
-    /// The memory that the formats of its files use during its lifetime, in bytes.
+    /// The memory that the formats of its files keep as long as the plan exists, in bytes.
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Files(format, _) | Self::File(format, ..) => format.held_bytes(),
@@ -248,7 +248,7 @@ impl Plan {
         }
     }
 
-    /// The number of shards, if these are the rows of one, or rows or batches built from them.
+    /// The number of shards, if the rows belong to one or are built from the rows of one.
     pub(super) fn num_shards(&self) -> Option<u64> {
         match self {
             Self::Meter { plan, .. } => plan.num_shards(),

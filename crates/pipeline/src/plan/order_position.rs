@@ -1,4 +1,4 @@
-//! Finds the position of a checkpoint in the global order, as counted by a digest.
+//! ! Locates a checkpoint in the global order, as counted by a digest.
 
 use crate::checkpoint::Checkpoint;
 use crate::plan::step::first_pass;
@@ -6,9 +6,9 @@ use crate::plan::{Plan, Step};
 use headrace_engine::error::Result;
 
 impl Plan {
-    /// The pass, and the number of rows before it in that pass where a digest sees them, of a
-    /// checkpoint of pass number `pass`. The number may be beyond the end of the pass. `None` if no
-    /// digest sees the rows, or a step after it may make more or fewer of them.
+    /// Returns the pass of a checkpoint and the number of rows before it in that pass, counted
+    /// where the digest sees them. The number may be beyond the end of the pass. Returns `None` if
+    /// no digest sees the rows, or if a later step may change their number.
     pub fn order_position(&self, pass: u64, from: &Checkpoint) -> Result<Option<(u64, u64)>> {
         let (input, step) = match self {
             Self::Meter { plan, .. } => return plan.order_position(pass, from),

@@ -1,4 +1,5 @@
-//! Plans the pieces of sources, so that a windowed shuffle reads files in a new order in each pass.
+//! ! Plans the pieces of sources, so that a windowed shuffle reads files in a new order in each
+//! pass.
 
 use crate::blocks::block::FileProvenance;
 use crate::checkpoint::Checkpoint;
@@ -17,44 +18,44 @@ use headrace_engine::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Keeps the order of pieces apart from the draws of the window with the same seed.
+/// Separates the random order of pieces from the window's draws, which use the same seed.
 const ORDER_OF_PIECES: u64 = 0x7069_6563_6573;
 
-/// Small pieces are read ahead up to this many bytes, and this many pieces.
+/// How many bytes, and how many pieces, to read ahead if pieces are small.
 const AHEAD_BYTES: u64 = 256 << 10;
 const MOST_AHEAD: usize = 32;
 
-/// The order of pieces.
+/// How pieces are ordered and read.
 #[derive(Clone)]
 pub struct PieceOptions {
-    /// The seed of the order; `None` for the order of the source.
+    /// The seed of the order, or `None` to keep the order of the source.
     pub seed: Option<u64>,
-    /// The largest number of pieces that are read at once, at least 1.
+    /// The maximum number of pieces to read at the same time, at least 1.
     pub num_open: usize,
-    /// The pieces of the order that are read: from number `.0` on each `.1`-th, at least 1.
+    /// Which pieces of the order to read: every `.1`-th, at least 1, starting with number `.0`.
     pub shard: (u64, u64),
-    /// The pieces of files; `None` if each file is one piece.
+    /// The pieces of files, or `None` if each file is a single piece.
     pub blocks: Option<Arc<Blocks>>,
 }
 
-/// Pieces of files that are runs of whole records.
+/// How files are split into pieces, which are runs of whole records.
 pub struct Blocks {
     block_bytes: u64,
-    /// The borders, kept for later iterations.
+    /// The boundaries, kept for later iterations.
     kept: Arc<KeptBorders>,
-    /// The index files with the borders of formats that need an index.
+    /// Index files with the boundaries, for formats that need an index.
     index_files: Arc<IndexFiles>,
-    /// The pieces of the files of each source, by its number, since this iteration began.
+    /// The pieces of each source's files, by source number. They are determined once per iteration.
     sources: Mutex<HashMap<u64, Arc<FilePieces>>>,
 }
 
 impl Blocks {
-    /// Pieces of about `block_bytes`.
+    /// Creates pieces of about `block_bytes`.
     pub fn new(block_bytes: u64, kept: Arc<KeptBorders>, index_files: Arc<IndexFiles>) -> Self {
         Self { block_bytes, kept, index_files, sources: Mutex::default() }
     }
 
-    /// The pieces of the files of source number `source`.
+    /// Returns the pieces of the files of source number `source`.
     fn of(&self, source: u64, format: &Arc<dyn Format>, files: &[Arc<FileProvenance>]) -> Result<Arc<FilePieces>> {
         let mut sources = self.sources.lock();
         if let Some(pieces) = sources.get(&source) {
@@ -74,21 +75,21 @@ impl PieceOptions {
 /// The format and the files of a source.
 type Source = (Arc<dyn Format>, Arc<[Arc<FileProvenance>]>);
 
-/// A part of a source: some files, or rows that have no pieces of their own.
+/// A part of a source: some files, or rows that are not divided into pieces.
 struct Part {
     plan: Arc<Plan>,
-    /// The numbers of the parts of `concat` that lead to it.
+    /// The numbers of the `concat` parts that lead to it.
     path: Vec<usize>,
     num_pieces: u64,
-    /// The pieces of its files, if these have several.
+    /// The pieces of its files, if files have several.
     pieces: Option<Arc<FilePieces>>,
     /// True if functions keep states for its rows.
     keeps_states: bool,
 }
 
 impl Plan {
-    /// The same plan, with the pieces of its sources in another order. Steps after a step that
-    /// depends on the order, such as `take`, keep the order.
+    /// Returns the same plan with the pieces of its sources in another order. If a step such as
+    /// `take` depends on the order, the sources before it keep their order.
     pub fn in_pieces(self: &Arc<Self>, options: &PieceOptions) -> Arc<Self> {
         if !self.has_pieces() {
             return Arc::clone(self);
@@ -105,7 +106,7 @@ impl Plan {
         })
     }
 
-    /// True if there are files whose order may be changed.
+    /// Returns true if there are files whose order may be changed.
     pub fn has_pieces(&self) -> bool {
         match self {
             Self::Files(..) => true,
@@ -116,7 +117,7 @@ impl Plan {
         }
     }
 
-    /// The maximum number of blocks whose rows are returned in turn.
+    /// The maximum number of blocks that return rows in turn.
     pub(super) fn num_open(&self) -> usize {
         match self {
             Self::Meter { plan, .. } => plan.num_open(),
@@ -128,7 +129,7 @@ impl Plan {
         }
     }
 
-    /// File number `index` alone, or a piece of it.
+    /// Returns a plan for file number `index` alone, or for a piece of it.
     fn piece(self: &Arc<Self>, index: usize, piece: Option<&FilePiece>) -> Arc<Self> {
         Arc::new(match &**self {
             Self::Files(format, files) => Self::File(Arc::clone(format), Arc::clone(files), index, piece.cloned()),
@@ -140,8 +141,8 @@ impl Plan {
         })
     }
 
-    /// Adds the parts of a source. A part with a stateful function is one piece, because its calls
-    /// must stay in order.
+    /// Collects the parts of a source. A part with a stateful function is a single piece, because
+    /// its calls must stay in order.
     fn add_parts(
         self: &Arc<Self>,
         path: &[usize],
@@ -188,7 +189,7 @@ impl Plan {
                 }
             }
             _ => {
-                // It is one piece, read completely by one shard.
+                // It is a single piece, which one shard reads completely.
                 let plan = self.in_pieces(&PieceOptions { shard: PieceOptions::ALL, ..options.clone() });
                 let mut functions = StatefulFunctions::default();
                 plan.find_stateful_functions(states, &mut functions);
@@ -199,7 +200,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The files of a source; `None` for one without files.
+    /// The files of a source, or `None` if it has no files.
     fn files(&self) -> Option<Source> {
         match self {
             Self::Files(format, files) => Some((Arc::clone(format), Arc::clone(files))),
@@ -210,7 +211,7 @@ impl Plan {
 }
 
 impl Step {
-    /// True if it works on each row alone, and keeps no state.
+    /// Returns true if it processes each row separately and keeps no state.
     fn is_of_rows(&self, states: Option<&Arc<FunctionStates>>) -> bool {
         let facts = self.facts();
         let keeps_state = facts.python_worker.is_some_and(|worker| states.is_some_and(|states| states.is_kept(worker)));
@@ -218,8 +219,8 @@ impl Step {
     }
 }
 
-/// The number of pieces that are read before their turn, for a limit on memory in bytes. More of
-/// pieces of `block_bytes`, if these are small: as many as together are as long as a block of rows.
+/// The number of pieces to read ahead with this much memory. If pieces of `block_bytes` are small,
+/// more are read ahead, up to the length of a block of rows in total.
 fn num_upcoming(parts: &[Part], num_threads: usize, block_bytes: Option<u64>) -> NumUpcoming {
     let sources: Vec<Source> = parts.iter().filter_map(|part| part.plan.files()).collect();
     let fixed = if sources.is_empty() { usize::from(!parts.is_empty()) } else { num_threads };
@@ -235,7 +236,7 @@ fn num_upcoming(parts: &[Part], num_threads: usize, block_bytes: Option<u64>) ->
     })
 }
 
-/// The nodes for pass number `pass` over the pieces of `input`, from a state on.
+/// Creates the nodes for pass number `pass` over the pieces of `input`, starting at a checkpoint.
 pub(super) fn pieces(
     input: &Arc<Plan>,
     options: &PieceOptions,
@@ -262,8 +263,8 @@ pub(super) fn pieces(
     let order = match options.seed {
         None => PieceOrder::Natural(num_pieces),
         Some(seed) => {
-            // The same in each part of `mix` and `zip`, as the draws of windows are: equal seeds
-            // keep pairs together. A seed from a user.
+            // Like the draws of windows, the order is the same in each part of `mix` and `zip`:
+            // equal seeds keep pairs together. Keep the seed in the range of user seeds.
             let seed = mix(seed, ORDER_OF_PIECES) >> 1;
             PieceOrder::Permuted(Permutation::new(num_pieces, seed, pass))
         }

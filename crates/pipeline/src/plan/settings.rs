@@ -1,4 +1,4 @@
-//! Settings that all passes over a plan share.
+//! ! Settings that are shared by all passes over a plan.
 
 use crate::blocks::block::Pass;
 use crate::blocks::row_id::Path;
@@ -11,42 +11,43 @@ use headrace_engine::philox::mix;
 /// The settings shared by all passes.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The number of workers.
+    /// The number of worker threads.
     pub num_threads: usize,
-    /// True if results may come in the order in which tasks end.
+    /// True if results may be returned in the order in which tasks finish.
     pub(super) in_any_order: bool,
-    /// The branch of this pipeline among combined ones, as a number for the path to it.
+    /// The branch of this pipeline among combined ones: a number derived from the path to it.
     pub(super) branch: u64,
     /// The same path, part by part.
     pub(super) path: Path,
     /// The number of the stage whose nodes are created.
     pub(super) stage: usize,
-    /// The number of the later `skip_errors` stage that handles failures, if there is one.
+    /// The number of the later `skip_errors` stage that handles failures, if any.
     pub(super) skipper: Option<usize>,
-    /// True for a part of a zip as long as each row, or skipped row, has its place among those of
-    /// the other parts.
+    /// True within a part of a zip, as long as each row or skipped row corresponds to a row of the
+    /// other parts.
     pub(super) is_aligned: bool,
-    /// True if nodes poll for rows, and begin tasks, only when their results are requested.
+    /// True if nodes poll for rows and begin tasks only when their results are requested.
     pub(super) synchronous: bool,
     /// True if nothing is measured.
     pub(super) is_uncounted: bool,
-    /// True if there are more passes over the same input.
+    /// True if further passes over the same input follow.
     pub(super) is_repeated: bool,
-    /// Set in passes over a shard: the number of shards when the checkpoint was created. Their rows
+    /// For passes over a shard: the number of shards when the checkpoint was created. Their rows
     /// are counted while they are skipped.
     pub(super) old_shards: Option<u64>,
-    /// The number of files that are open at the same time as a single file, including it.
+    /// The number of files open at the same time, including this one, if a single file is read.
     pub(super) num_files: usize,
-    /// True if batches remember the records that they are built from.
+    /// True if batches record which records they are built from.
     pub(super) keeps_origins: bool,
-    /// The batches that are built from the rows, one for one.
+    /// The batches that are built one-to-one from the rows.
     pub(super) batches: Option<Batches>,
-    /// True if the next step holds rows of the source's blocks, and returns them in another order.
+    /// True if the next step keeps rows of the source's blocks and returns them in another order.
     pub(super) is_mixed: bool,
 }
 
 impl Settings {
-    /// Settings for `num_threads` workers, in order. Nothing is measured outside `Plan::Meter`.
+    /// Creates settings for `num_threads` worker threads, with results in order. Only parts of the
+    /// plan within `Plan::Meter` are measured.
     pub fn new(num_threads: usize) -> Self {
         Self {
             num_threads,
@@ -67,18 +68,19 @@ impl Settings {
         }
     }
 
-    /// With `is_synchronous`, nodes poll for rows, and begin tasks, only when their results are
-    /// requested, one at a time: functions are called exactly as if one thread did everything.
+    /// If `is_synchronous`, nodes poll for rows and begin tasks one at a time, only when their
+    /// results are requested. Functions are then called exactly as if a single thread did
+    /// everything.
     pub fn with_synchronous(self, is_synchronous: bool) -> Self {
         Self { synchronous: self.synchronous || is_synchronous, ..self }
     }
 
-    /// With `is_replay`, earlier rows are computed again: synchronously, and without measurements.
+    /// If `is_replay`, earlier rows are computed again, synchronously and without measurements.
     pub(super) fn replaying(self, is_replay: bool) -> Self {
         Self { is_uncounted: self.is_uncounted || is_replay, ..self.with_synchronous(is_replay) }
     }
 
-    /// The settings that cached rows depend on.
+    /// The settings that affect cached rows.
     pub(super) fn cached(self) -> Use {
         Use { skipper: self.skipper, is_aligned: self.is_aligned, in_any_order: self.in_any_order }
     }
@@ -92,12 +94,12 @@ impl Settings {
         self.synchronous
     }
 
-    /// With `keeps_origins`, batches remember the records that they are built from.
+    /// If `keeps_origins`, batches record which records they are built from.
     pub fn with_origins(self, keeps_origins: bool) -> Self {
         Self { keeps_origins, ..self }
     }
 
-    /// With `in_any_order`, results may come in the order in which tasks end.
+    /// If `in_any_order`, results may be returned in the order in which tasks finish.
     pub fn in_any_order(self, in_any_order: bool) -> Self {
         Self { in_any_order, ..self }
     }
@@ -108,13 +110,13 @@ impl Settings {
         Self { batches: step.facts().batches.of(self.batches), is_mixed, ..self }.through(step)
     }
 
-    /// Settings for a step and its input.
+    /// Settings for a step and its input together.
     pub(super) fn through(self, step: &Step) -> Self {
         if step.facts().is_one_to_one { self } else { self.unaligned() }
     }
 
-    /// Settings for rows that have no place among those of the other parts of a zip. None of them
-    /// may be skipped separately: later rows would get other partners.
+    /// Settings for rows that don't correspond to rows of the other parts of a zip. None of them
+    /// may be skipped separately, because later rows would get the wrong partners.
     pub(super) fn unaligned(self) -> Self {
         Self { skipper: self.skipper.filter(|_| !self.is_aligned), is_aligned: false, ..self }
     }
@@ -124,7 +126,7 @@ impl Settings {
         Self { stage: if self.is_uncounted { usize::MAX } else { stage }, ..self }
     }
 
-    /// Settings for the stages before stage number `stage`, which skips failures.
+    /// Settings for the stages before stage number `stage`, which skips their failures.
     pub(super) fn errors_skipped_by(self, stage: usize) -> Self {
         Self { skipper: Some(stage), is_aligned: false, ..self }
     }
@@ -134,7 +136,7 @@ impl Settings {
         Self { old_shards, ..self }
     }
 
-    /// Settings for single files, with this many open at once.
+    /// Settings for single files, `num_files` of which are open at the same time.
     pub(super) fn among_files(self, num_files: usize) -> Self {
         Self { num_files, ..self }
     }
@@ -150,12 +152,12 @@ impl Settings {
         self.part_called(index, index as u64)
     }
 
-    /// Settings for part `index` of a zip. Its rows have the same position in all parts.
+    /// Settings for part `index` of a zip, whose rows have the same position in all parts.
     pub(super) fn part_of_zip(self, index: usize) -> Self {
         Self { is_aligned: true, in_any_order: false, ..self.part(index) }
     }
 
-    /// Settings for part `index` of combined pipelines, which have distinct numbers.
+    /// Settings for part `index` of combined pipelines that have distinct numbers.
     pub(super) fn part_called(self, index: usize, id: u64) -> Self {
         Self { branch: mix(self.branch, id.wrapping_add(1)), path: self.path.part(index), batches: None, ..self }
     }
@@ -164,7 +166,7 @@ impl Settings {
         Pass { number, branch: self.branch, path: self.path }
     }
 
-    /// The number of tasks of one kind that are begun before their results are requested.
+    /// The number of tasks of one kind to begin before their results are requested.
     pub(super) fn ahead(self) -> usize {
         2 * self.num_threads + 2
     }

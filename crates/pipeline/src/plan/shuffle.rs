@@ -1,4 +1,5 @@
-//! Plans a full shuffle: rows are shuffled at their sources and then go through the other steps.
+//! ! Plans a full shuffle. Rows are shuffled at their sources and then pass through the other
+//! steps.
 
 use crate::blocks::block::{FileProvenance, Pass, RowId, RowProvenance};
 use crate::blocks::indexed::Indexed;
@@ -20,36 +21,37 @@ use crate::plan::{Plan, Shuffle, Step};
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
-/// Rows with random access, and the nodes after them.
+/// Rows with random access, and the steps after them.
 struct Leaf {
     rows: LeafRows,
     settings: Settings,
     later: Vec<LaterStep>,
-    /// The records whose rows are kept, by each split after the rows.
+    /// For each split after the rows, the records whose rows it keeps.
     splits: Vec<RecordKeys>,
 }
 
 enum LeafRows {
     Source(Arc<Plan>),
-    /// The rows of several plans side by side; if strict, all must have the same number of rows.
+    /// The rows of several plans side by side. If the flag is true, all must have the same number
+    /// of rows.
     Zip(Vec<Vec<Leaf>>, bool),
 }
 
 enum LaterStep {
     Step(Step, Settings),
-    /// Counts the rows as the rows of a stage.
+    /// Counts the rows for a stage.
     CountRows(usize),
 }
 
-/// A part of the numbers of a permutation, from this one on.
+/// The part of a permutation's numbers that begins with this one.
 #[derive(Clone)]
 struct Numbers {
     order: Arc<Permutation>,
     first: u64,
 }
 
-/// The nodes for pass number `pass` over all rows of `input`, whose steps must make one row from
-/// each, from a state on.
+/// Creates the nodes for pass number `pass` over all rows of `input`, starting at a checkpoint.
+/// Each step of `input` must return one row per input row.
 pub(super) fn shuffled(
     input: &Arc<Plan>,
     shuffle: &Shuffle,
@@ -78,7 +80,7 @@ pub(super) fn shuffled(
     Box::new(Shuffled::new(access, Box::new(begin)))
 }
 
-/// The rows of a plan, in order.
+/// Lists the sources of a plan's rows, in order.
 fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
     match &**plan {
         Plan::Concat(inputs) => {
@@ -97,7 +99,7 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
             }
             leaves
         }
-        // The cached rows are the source for later steps.
+        // To later steps, the cached rows are the source.
         Plan::Then(input, step) if !step.facts().is_cache => {
             let settings = settings.through(step);
             let mut leaves = leaves(input, settings);
@@ -114,7 +116,7 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
 }
 
 impl Leaf {
-    /// Adds a step after the rows. Splits keep rows by their numbers, before any is read.
+    /// Adds a step after the rows. Splits select rows by number, before any row is read.
     fn push(&mut self, step: &Step, settings: Settings) {
         let Step::Map(stages, size_estimate) = step else {
             return self.later.push(LaterStep::Step(step.clone(), settings));
@@ -126,7 +128,7 @@ impl Leaf {
         }
     }
 
-    /// Adds the way to the rows of each source.
+    /// Adds how to access the rows of each source.
     fn add_access(
         &self,
         shuffle: &Shuffle,
@@ -164,7 +166,7 @@ impl Leaf {
             Plan::Then(input, Step::CacheOnDisk(store)) => {
                 let (used, from) = (settings.cached(), from.beginning());
                 let formats = formats_of(input);
-                // Files do not store the records that batches are built from.
+                // Files do not store which records a batch was built from.
                 let is_kept = !settings.keeps_origins && store.open(used, &formats).is_some();
                 let is_filled = !settings.keeps_origins && !settings.is_uncounted;
                 let access = if is_kept {
@@ -199,7 +201,8 @@ impl Leaf {
         }
     }
 
-    /// The rows by number, without those that splits drop. `rows` has the rows of each source.
+    /// Returns the rows by number, without those that splits drop. `rows` yields the rows of each
+    /// source.
     fn reached(&self, rows: &mut dyn Iterator<Item = Arc<dyn Indexed>>, pass: u64) -> Result<Reached> {
         let mut reached = match &self.rows {
             LeafRows::Source(_) => Reached::Rows(rows.next().ok_or_else(|| Error::internal("a source has no rows"))?),
@@ -221,7 +224,7 @@ impl Leaf {
         Ok(reached)
     }
 
-    /// The identities of the rows, in order. Zipped rows have the identity of the first row.
+    /// The identities of the rows, in order. Zipped rows have the identity of the first part's row.
     fn row_ids<'a>(&'a self, reached: &'a Reached, pass: u64) -> Box<dyn Iterator<Item = Result<RowId>> + 'a> {
         match (&self.rows, reached) {
             (LeafRows::Zip(leaves, _), Reached::Zip(parts)) => {
@@ -233,7 +236,7 @@ impl Leaf {
         }
     }
 
-    /// The rows in an order, after all steps, from a checkpoint on.
+    /// Returns the rows in an order, after all steps, starting at a checkpoint.
     fn start(
         &self,
         reached: &Reached,
@@ -243,7 +246,8 @@ impl Leaf {
         from: &Checkpoint,
     ) -> Result<Box<dyn Node>> {
         let (settings, num_later) = (self.settings, self.later.len());
-        // The checkpoint of each step's output, the last step first; then the source's.
+        // The checkpoint of each step's output, starting with the last step, and finally that of
+        // the source.
         let mut checkpoints = vec![from.clone()];
         for later in self.later.iter().rev() {
             let checkpoint = &checkpoints[checkpoints.len() - 1];
@@ -284,7 +288,7 @@ impl Leaf {
     }
 }
 
-/// The nodes of concatenated rows, once there is random access to them, from a checkpoint on.
+/// Creates the nodes of concatenated rows that have random access, starting at a checkpoint.
 fn begin(
     leaves: &[Leaf],
     reached: &[Reached],
@@ -311,12 +315,12 @@ fn begin(
 
 /// The identities of rows with random access, in order.
 fn row_ids(rows: &dyn Indexed, pass: Pass) -> impl Iterator<Item = Result<RowId>> {
-    /// Number of rows that are read for their identities at a time.
+    /// The number of rows to read at a time for their identities.
     const ROWS_READ: u64 = 1024;
     let unknown = || Error::internal("split: the record of a row is unknown");
     let mut file: Option<(Arc<FileProvenance>, Arc<FileProvenance>)> = None;
     let mut row_id = move |row: RowProvenance| {
-        // Most rows are from the same file as the previous row.
+        // Most rows are from the same file as the previous one.
         let passed = match &file {
             Some((before, passed)) if Arc::ptr_eq(before, &row.file) => Arc::clone(passed),
             _ => row.file.in_pass(pass),

@@ -19,8 +19,8 @@ use headrace_engine::error::Result;
 use std::sync::Arc;
 
 impl Plan {
-    /// The nodes for pass number `pass` from a checkpoint on; they are `distance` steps away from
-    /// the consumer. Fails if the checkpoint cannot be from this plan.
+    /// Creates the nodes for pass number `pass`, starting at a checkpoint. They are `distance`
+    /// steps away from the consumer. Fails if the checkpoint cannot belong to this plan.
     pub fn start(
         self: &Arc<Self>,
         pass: u64,
@@ -54,7 +54,7 @@ impl Plan {
                 let node = node.in_batches(settings.batches, pass);
                 Box::new(node.in_any_order(settings.in_any_order).from_checkpoint(from)?)
             }
-            // The thread of the Python worker skips the rows to be skipped.
+            // The Python worker skips the rows itself.
             Self::PythonSource(python_worker) => {
                 return Ok(Box::new(
                     PythonSource::new(*python_worker, settings.position(pass, distance)).from_checkpoint(from)?,
@@ -107,7 +107,7 @@ impl Plan {
     }
 }
 
-/// The node of a mixture, directly at the state of a checkpoint.
+/// Creates the node of a mixture, exactly at the state of a checkpoint.
 fn mixed(
     inputs: &[Arc<Plan>],
     Mix { weights, stop_when, seed, .. }: &Mix,
@@ -120,7 +120,7 @@ fn mixed(
     let old = old_inputs(from, inputs.len(), ids)?;
     let start = |(index, input): (usize, &Arc<Plan>)| {
         let first = old[index].map_or_else(|| Ok(from.beginning()), |old| from.input(old))?;
-        // Draws for the examples of a part depend on its name, if it has one.
+        // The random draws for a part's examples depend on the part's name, if it has one.
         let settings = settings.part_called(index, ids.map_or(index as u64, |ids| ids[index]));
         input.start(pass, settings, distance + 1, &first)
     };

@@ -1,4 +1,4 @@
-//! Creates the nodes of a step, after the nodes of its input.
+//! ! Creates the nodes of a step after those of its input.
 
 use crate::blocks::part_counts::RowAnnotations;
 use crate::blocks::row_id::Path;
@@ -29,7 +29,7 @@ use headrace_engine::error::Result;
 use std::sync::Arc;
 
 impl Step {
-    /// The nodes after the nodes of `input`, from a checkpoint on.
+    /// Creates the nodes after those of `input`, starting at a checkpoint.
     pub(super) fn start(
         &self,
         input: &Arc<Plan>,
@@ -45,7 +45,7 @@ impl Step {
         };
         let skip = from.skip();
         let keeps_states = from.states().is_some_and(|states| states.has_any());
-        // Those of a mixture that is a part itself count as that part.
+        // A nested mixture counts as a single part.
         let num_parts = if settings.path == Path::default() { input.num_parts() } else { 0 };
         let annotations = RowAnnotations { num_parts, keeps_origins: settings.keeps_origins };
         Ok(match self {
@@ -63,7 +63,7 @@ impl Step {
             }
             Self::Skip(count) => match from.numbers::<1>()? {
                 None => Box::new(Skip::new(restart(&from.beginning())?, *count, count.saturating_add(skip))),
-                // They were skipped before.
+                // They were skipped before the checkpoint.
                 Some(_) => Box::new(Skip::new(restart(&from.input(0)?.advanced_by(skip))?, *count, 0)),
             },
             Self::Shard { index, count, even } => {
@@ -138,7 +138,7 @@ impl Step {
         })
     }
 
-    /// The facts of the step's node about it.
+    /// The step facts of the step's node.
     pub(super) fn facts(&self) -> StepFacts {
         match self {
             Self::Map(stages, _) => Map::facts(stages.iter().all(|stage| stage.is_one_to_one()), None),
@@ -159,7 +159,7 @@ impl Step {
         }
     }
 
-    /// The checkpoint of the input, for a step that works on rows.
+    /// The checkpoint of the input, for a step that processes rows.
     pub(super) fn before(&self, from: &Checkpoint, settings: Settings) -> Result<Checkpoint> {
         if self.shares_checkpoints(settings) {
             return Ok(from.clone());
@@ -167,7 +167,8 @@ impl Step {
         let mut input = from.input(0)?;
         if let (Self::MapPython { num_functions, .. }, Some(_)) = (self, settings.skipper) {
             for _ in 1..*num_functions {
-                // Its rows have passed some of the functions, and no call begins after those.
+                // Its rows have already passed some of the functions, and no call starts after
+                // those.
                 if input.skip() > 0 {
                     return Err(damaged());
                 }
@@ -177,14 +178,14 @@ impl Step {
         Ok(input)
     }
 
-    /// True if its checkpoints are its input's checkpoints.
+    /// Returns true if its checkpoints are those of its input.
     fn shares_checkpoints(&self, settings: Settings) -> bool {
         let facts = self.facts();
         facts.is_row_wise && facts.is_one_to_one && settings.skipper.is_none()
     }
 
-    /// The checkpoint of the input directly at the row, or at the first of the rows of a batch, where
-    /// a checkpoint of the step is. `None` if rows wait in the step, or it keeps them.
+    /// The checkpoint of the input exactly at a step's checkpoint, or at the first row of its
+    /// batch. Returns `None` if rows are waiting in the step or it caches them.
     pub(super) fn input_at(&self, from: &Checkpoint) -> Result<Option<Checkpoint>> {
         let skip = from.skip();
         Ok(Some(match self {
@@ -215,7 +216,7 @@ impl Step {
         }))
     }
 
-    /// The node of a step that works on rows. Its input begins at the checkpoint from
+    /// Creates the node of a step that processes rows. Its input starts at the checkpoint from
     /// [`Step::before`].
     pub(super) fn map(
         &self,
@@ -240,7 +241,7 @@ impl Step {
                 let worker = Worker::Python { python_worker, is_one_to_one, num_callers, num_functions, in_processes };
                 (worker, size_estimate)
             }
-            // The others leave each row unchanged.
+            // The other steps leave rows unchanged.
             _ => return Ok(node),
         };
         let map = Map::new(node, worker, settings.ahead(), settings.position(pass, distance));
@@ -259,7 +260,7 @@ impl Step {
     }
 }
 
-/// The state of a Python worker's function before the first task of a node that begins at a
+/// The state of a Python worker's function before the first task of a node that starts at a
 /// checkpoint.
 fn function_state(python_worker: usize, from: &Checkpoint) -> FunctionState {
     let text = from.text().or_else(|| from.states()?.get(python_worker));
@@ -267,8 +268,8 @@ fn function_state(python_worker: usize, from: &Checkpoint) -> FunctionState {
     FunctionState::new(text, from.states().map(|states| (Arc::clone(states), python_worker)))
 }
 
-/// The rows kept by a cache, or the rows that it will keep after a whole pass, which is always pass
-/// 0 of the input.
+/// Returns the rows kept by a cache, or the rows that it will keep after a whole pass. The input
+/// always runs as pass 0.
 fn cached(
     input: &Arc<Plan>,
     store: &Arc<Store>,
@@ -280,7 +281,7 @@ fn cached(
     let [first] = from.numbers()?.unwrap_or_default();
     let (next, pass) = (first.saturating_add(from.skip()), settings.pass(pass));
     // All pipelines with this cache share it, so the stages before it must not depend on which
-    // pipeline runs. So they begin with the same function states each time, too.
+    // pipeline runs. That is why they also start with the same function states every time.
     let states = from.states().map(|states| states.at_beginning());
     let start = |checkpoint: &Checkpoint| {
         let checkpoint = checkpoint.clone().with_states(states.clone());
@@ -293,8 +294,9 @@ fn cached(
     })
 }
 
-/// The rows in a file, or the input's rows, which are written to a file if they begin a pass. With
-/// `is_alone`, another process may be writing them too.
+/// Returns the rows from a file, or else the input's rows, which are written to a file if they
+/// begin a pass. If `is_alone`, writes to a separate file when another process is writing the same
+/// rows.
 pub(super) fn cached_on_disk(
     input: &Arc<Plan>,
     store: &Arc<DiskStore>,
@@ -314,7 +316,7 @@ pub(super) fn cached_on_disk(
             input.start(0, Settings { branch: 0, path, batches: None, ..settings }, distance + 1, &checkpoint)
         }
     };
-    // Rows do not store the records that batches are built from.
+    // Stored rows do not include which records batches were built from.
     let entry = if settings.keeps_origins { None } else { store.open(settings.cached(), &formats_of(input)) };
     if let Some(entry) = entry {
         let read = Read::new(entry, Arc::clone(store), Box::new(start), next, settings.ahead(), position);
@@ -332,7 +334,7 @@ pub(super) fn cached_on_disk(
     })
 }
 
-/// The formats of the sources of a plan.
+/// The formats of a plan's sources.
 pub(super) fn formats_of(plan: &Plan) -> Arc<Formats> {
     let mut sources = Vec::new();
     add_formats(plan, Path::default(), &mut sources);
@@ -354,15 +356,15 @@ fn add_formats(plan: &Plan, path: Path, sources: &mut Vec<FormatOfFiles>) {
     }
 }
 
-/// The distance between the pass numbers of endless passes that are themselves repeated.
+/// The distance between pass numbers of endless passes that are themselves repeated.
 const ENDLESS: u64 = 1 << 32;
 
-/// The number of the first pass of `count` passes that make up pass number `pass`.
+/// The number of the first of `count` passes that make up pass number `pass`.
 pub(super) fn first_pass(pass: u64, count: Option<u64>) -> u64 {
     pass.wrapping_mul(count.unwrap_or(ENDLESS))
 }
 
-/// The passes of `input` that make up pass number `pass`, from a checkpoint on.
+/// Creates the passes of `input` that make up pass number `pass`, starting at a checkpoint.
 fn epochs(
     input: &Arc<Plan>,
     count: Option<u64>,

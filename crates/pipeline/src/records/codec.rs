@@ -9,10 +9,10 @@ use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::content::{Content, RECORDS, content};
 
-/// The compression of files.
+/// How files are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
-    /// Recognised by the first bytes of each file.
+    /// Detected from the first bytes of each file.
     ByContent,
     /// The same for all files.
     Known(Compression),
@@ -26,22 +26,24 @@ pub enum Codec {
     Lz4,
 }
 
-/// Number of bytes needed to recognise a file's compression. A shorter file is examined as a whole.
+/// The number of bytes needed to detect a file's compression. Shorter files are examined as a
+/// whole.
 pub const MARK_BYTES: usize = 1024;
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 const XZ: &[u8] = b"\xfd7zXZ\0";
-/// The header of bzip2 after its level: the first block, or the end.
+/// The bytes after the level in a bzip2 header: the start of the first block, or the end of the
+/// stream.
 const BZIP2: [&[u8]; 2] = [b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90"];
-/// Endings of names, and the first bytes of files with such names.
+/// File name extensions, and the first bytes of files that have them.
 const ENDINGS: [(&str, &[u8]); 5] =
     [(".gz", GZIP), (".bz2", b"BZh"), (".zst", ZSTD), (".xz", XZ), (".lz4", &lz4::MAGIC_BYTES)];
 /// The minimum size of a bzip2 file.
 const BZIP2_BYTES: usize = 14;
 
 impl Codec {
-    /// The compression of this name, or `None`.
+    /// The compression with this name, if any.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "" => Self::Known(Compression::None),
@@ -70,14 +72,14 @@ impl Codec {
         }
     }
 
-    /// The compression of a file, from its first [`MARK_BYTES`] bytes or all of it. A file that is
-    /// cut short within its magic bytes counts as compressed.
+    /// Detects the compression of a file from its first [`MARK_BYTES`] bytes, or from all of them.
+    /// A file that ends within its magic bytes counts as compressed.
     ///
-    /// zlib has no reliable magic bytes, so a file is a zlib stream if these bytes can be inflated.
+    /// zlib has no reliable magic bytes, so a file counts as zlib if these bytes can be inflated.
     pub fn of(start: &[u8]) -> Self {
         let is_whole = start.len() < MARK_BYTES;
-        // Text cannot start like magic bytes, which contain bytes that never occur in text, except
-        // for bzip2's.
+        // Except for bzip2's, magic bytes contain bytes that never occur in text, so text cannot
+        // start like them.
         let begins = |mark: &[u8]| start.starts_with(mark) || (is_whole && start.len() > 1 && mark.starts_with(start));
         if content(start).is_some_and(|content| content == RECORDS) {
             return Self::Known(Compression::None);
@@ -104,8 +106,8 @@ impl Codec {
         }
     }
 
-    /// The compression after a skippable frame, whose length is at the beginning of `rest`.
-    /// Zstandard if that is too far away.
+    /// The compression after a skippable frame, whose length is at the beginning of `rest`. Assumes
+    /// Zstandard if the next frame is too far away.
     fn behind_skippable(rest: &[u8]) -> Self {
         let behind = rest.split_first_chunk::<4>().and_then(|(length, rest)| {
             let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -118,8 +120,8 @@ impl Codec {
         }
     }
 
-    /// As [`Codec::of`], for a file of this name. Fails if it is compressed in an unsupported way,
-    /// or ends within the magic bytes of the compression in its name.
+    /// Like [`Codec::of`], for a file with this name. Fails if the compression is unsupported, or
+    /// if the file ends within the magic bytes that its name implies.
     pub fn of_file(start: &[u8], name: &str) -> Result<Self> {
         if let Some(detected) = content(start).filter(|content| content.kind.is_never_data()) {
             return Err(unreadable(name, detected));
@@ -145,7 +147,7 @@ impl Codec {
     }
 }
 
-/// True if a file is compressed by its name and its first bytes.
+/// Returns true if both the name and the first bytes show that the file is compressed.
 pub fn is_named_compressed(start: &[u8], name: &str) -> bool {
     ENDINGS.iter().any(|(ending, mark)| name.ends_with(ending) && start.starts_with(mark))
 }
@@ -155,7 +157,7 @@ fn unreadable(name: &str, detected: Content) -> Error {
 }
 
 fn begins_bzip2(rest: &[u8], mark: &[u8], is_whole: bool) -> bool {
-    // `BZh9` and a digit may be text; a longer part of the magic bytes is a file that is cut short.
+    // `BZh9` followed by a digit may be text. Anything longer is a truncated bzip2 file.
     rest.starts_with(mark) || (is_whole && rest.len() > 1 && mark.starts_with(rest))
 }
 
@@ -166,7 +168,7 @@ fn begins_zlib(start: &[u8], is_whole: bool) -> bool {
         return false;
     }
     if rest.is_empty() {
-        // Either cut short within its header, or a text of two letters.
+        // Either truncated within its header, or a text of two letters.
         return !flags.is_ascii();
     }
     let mut stream = Decompress::new(true);
@@ -174,10 +176,10 @@ fn begins_zlib(start: &[u8], is_whole: bool) -> bool {
     loop {
         let used = stream.total_in() as usize;
         match stream.decompress(&start[used..], &mut output, FlushDecompress::None) {
-            // The checksum was right.
+            // The checksum is correct.
             Ok(Status::StreamEnd) => return true,
             Ok(_) if (stream.total_in() as usize) < start.len() && stream.total_in() as usize > used => {}
-            // All the given bytes can be inflated. That may be true of a short text, too.
+            // All of the bytes can be inflated. That may also be true of a short text.
             Ok(_) => {
                 let is_text = headrace_engine::files::content::is_text(start);
                 return !is_whole || std::str::from_utf8(start).is_err() || (start.len() > 16 && !is_text);

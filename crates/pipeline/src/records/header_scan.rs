@@ -1,4 +1,4 @@
-//! Reads selected positions of a file in ascending order, for a scan.
+//! ! Reads selected positions of a file in ascending order, for scanning.
 
 use crate::blocks::block::FileProvenance;
 use headrace_engine::error::{Error, Result};
@@ -8,13 +8,14 @@ use headrace_engine::tensor::allocate;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-/// Bytes read at a time if the positions are close together.
+/// The number of bytes to read at a time if the positions are close together.
 const WINDOW_BYTES: usize = 256 * 1024;
-/// Bytes read at a time if the positions are far apart.
+/// The number of bytes to read at a time if the positions are far apart.
 const SMALL_WINDOW_BYTES: usize = 4 * 1024;
-/// Places at least this far apart are read one by one.
+/// Positions at least this far apart are read individually.
 const FAR_BYTES: u64 = 64 * 1024;
-/// Bytes read at a time from a remote file, where a request takes as long as reading many bytes.
+/// The number of bytes to read at a time from a remote file, where a request takes as long as
+/// reading many bytes.
 const REMOTE_WINDOW_BYTES: usize = 4 * 1024 * 1024;
 
 /// A file being scanned.
@@ -23,10 +24,10 @@ pub struct HeaderScan {
     name: Arc<FileProvenance>,
     len: u64,
     window: Vec<u8>,
-    /// Number of bytes in the window.
+    /// The number of bytes in the window.
     filled: usize,
     start: u64,
-    /// The position read last.
+    /// The last position that was read.
     last: u64,
 }
 
@@ -48,8 +49,8 @@ impl HeaderScan {
         self.len == 0
     }
 
-    /// The bytes from `offset` on, as many as the window has: at least `least`, unless the file
-    /// ends before that.
+    /// Returns the bytes of the window from `offset` on: at least `least` bytes, unless the file
+    /// ends first.
     pub fn at(&mut self, offset: u64, least: usize) -> Result<&[u8]> {
         let far_bytes = if self.file.is_remote() { REMOTE_WINDOW_BYTES as u64 } else { FAR_BYTES };
         let is_far = offset.saturating_sub(self.last) > far_bytes;

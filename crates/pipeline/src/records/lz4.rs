@@ -1,7 +1,7 @@
-//! Decompresses LZ4 frames, one after the other.
+//! ! Decompresses consecutive LZ4 frames.
 //!
-//! Source: LZ4 Frame Format Description 1.6.4, with its legacy and skippable frames. Dictionaries
-//! are not supported.
+//! Source: LZ4 Frame Format Description 1.6.4, including its legacy and skippable frames.
+//! Dictionaries are not supported.
 
 use headrace_engine::files::output::retried;
 use headrace_engine::tensor::allocate;
@@ -13,34 +13,35 @@ use twox_hash::XxHash32;
 const MAGIC: u32 = 0x184d_2204;
 const LEGACY_MAGIC: u32 = 0x184c_2102;
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
-/// The largest ratio of uncompressed to compressed bytes of an LZ4 block.
+/// The maximum compression ratio of an LZ4 block.
 const MAX_RATIO: usize = 255;
-/// Blocks may refer to this many bytes before them.
+/// Blocks may refer back this many bytes.
 const WINDOW_BYTES: usize = 64 << 10;
 const IS_UNCOMPRESSED: u32 = 1 << 31;
 
 /// The first four bytes of a frame.
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
-/// The first four bytes of a frame as the first versions of LZ4 wrote it.
+/// The first four bytes of a frame as written by early versions of LZ4.
 pub const LEGACY_MAGIC_BYTES: [u8; 4] = LEGACY_MAGIC.to_le_bytes();
 
-/// True for the first four bytes of a skippable frame, in LZ4 as in Zstandard.
+/// Returns true for the first four bytes of a skippable frame. They are the same in LZ4 and
+/// Zstandard.
 pub fn is_skippable(magic: [u8; 4]) -> bool {
     u32::from_le_bytes(magic) & 0xffff_fff0 == 0x184d_2a50
 }
 
-/// The uncompressed bytes of all frames. An input that ends within a frame is an error of kind
+/// The uncompressed bytes of all frames. If the input ends within a frame, reading fails with
 /// `UnexpectedEof`.
 pub struct Lz4<R> {
     input: R,
-    /// `None` between two frames.
+    /// `None` between frames.
     frame: Option<Frame>,
     has_begun: bool,
     compressed: Vec<u8>,
-    /// The bytes of a block; `num_read` of them have been returned.
+    /// The bytes of the current block, of which `num_read` have been returned.
     block: Vec<u8>,
     num_read: usize,
-    /// The last bytes of the blocks before, if blocks may refer to them.
+    /// The last bytes of previous blocks, if blocks may refer to them.
     window: Vec<u8>,
 }
 
@@ -67,7 +68,7 @@ impl<R: Read> Lz4<R> {
         Ok(bytes)
     }
 
-    /// The next four bytes; `None` at the end of the input.
+    /// Reads the next four bytes. Returns `None` at the end of the input.
     fn word_or_end(&mut self) -> io::Result<Option<u32>> {
         let mut bytes = [0; 4];
         let count = retried(|| self.input.read(&mut bytes))?;
@@ -78,7 +79,7 @@ impl<R: Read> Lz4<R> {
         Ok(Some(u32::from_le_bytes(bytes)))
     }
 
-    /// Reads the header of the next frame. False at the end of the input.
+    /// Reads the header of the next frame. Returns false at the end of the input.
     fn begin_frame(&mut self) -> io::Result<bool> {
         match self.word_or_end()? {
             Some(magic) => self.begin_with(magic).map(|()| true),
@@ -147,7 +148,7 @@ impl<R: Read> Lz4<R> {
         })
     }
 
-    /// Reads the next block, or the end of a frame. False at the end of the input.
+    /// Reads the next block or the end of a frame. Returns false at the end of the input.
     fn advance(&mut self) -> io::Result<bool> {
         let Some(frame) = &self.frame else { return self.begin_frame() };
         let (is_legacy, block_bytes, has_checksum) = (frame.is_legacy, frame.block_bytes, frame.has_block_checksums);
@@ -166,7 +167,7 @@ impl<R: Read> Lz4<R> {
         let length = (size & !IS_UNCOMPRESSED) as usize;
         let most = if is_legacy { block_bytes + block_bytes / MAX_RATIO + 16 } else { block_bytes };
         if length > most || (is_legacy && size & IS_UNCOMPRESSED != 0) {
-            // Another frame may follow a legacy one.
+            // Another frame may follow a legacy frame.
             return match is_legacy {
                 true => self.begin_with(size).map(|()| true),
                 false => Err(damage("a block is larger than its frame allows")),

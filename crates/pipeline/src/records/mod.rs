@@ -1,5 +1,5 @@
-//! The interface between formats and indexes: files are split into blocks of records, or single
-//! records are located.
+//! ! The interface between formats and indexes: splitting files into blocks of records, and
+//! locating single records.
 
 mod codec;
 mod format;

@@ -1,4 +1,4 @@
-//! Stores record offsets in a few bytes each.
+//! ! Stores record offsets compactly.
 
 use headrace_engine::error::Result;
 use headrace_engine::tensor::allocate;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Records of equal length that may have gaps.
+/// Records of equal length, possibly with gaps between them.
 pub trait EqualRecords: fmt::Debug + Send + Sync {
     /// The number of records.
     fn len(&self) -> u64;
@@ -22,14 +22,14 @@ pub trait EqualRecords: fmt::Debug + Send + Sync {
     /// The length of each record in bytes.
     fn record_bytes(&self) -> u64;
 
-    /// The memory that this uses, in bytes.
+    /// The memory that the records use, in bytes.
     fn memory_bytes(&self) -> usize;
 }
 
-/// The offset of each record of a file, and the end of the last one.
+/// The offset of each record in a file, and the end of the last one.
 #[derive(Debug)]
 pub enum Offsets {
-    /// Records of equal length, which need no memory per record.
+    /// Contiguous records of equal length, which need no memory per record.
     Even {
         /// The offset of the first record.
         first: u64,
@@ -38,11 +38,11 @@ pub enum Offsets {
         /// The number of records.
         count: u64,
     },
-    /// Records that may overlap, or have gaps between them.
+    /// Records of equal length that may overlap or have gaps between them.
     Spread(Arc<dyn EqualRecords>),
-    /// Four bytes for each record, for files below 4 GiB.
+    /// Four bytes per record, for files below 4 GiB.
     Small(Vec<u32>),
-    /// Eight bytes for each record.
+    /// Eight bytes per record.
     Large(Vec<u64>),
 }
 
@@ -58,7 +58,7 @@ impl Offsets {
         Self::Small(Vec::new())
     }
 
-    /// Adds the offset of a record; at last, the end of the last record.
+    /// Adds the offset of a record or, at the end, the end of the last record.
     pub fn push(&mut self, offset: u64) -> Result<()> {
         let refused = |refusal: allocate::Refusal| refusal.at("the index of a shuffle of all examples");
         if let Self::Small(offsets) = self {
@@ -101,7 +101,7 @@ impl Offsets {
         }
     }
 
-    /// Added offset number `index`.
+    /// The added offset number `index`.
     pub fn get(&self, index: u64) -> u64 {
         match self {
             Self::Even { first, length, .. } => first + index * length,
@@ -129,7 +129,7 @@ impl Offsets {
         }
     }
 
-    /// The memory that this uses, in bytes.
+    /// The memory that the offsets use, in bytes.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Self::Even { .. } => 0,

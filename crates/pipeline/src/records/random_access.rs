@@ -1,4 +1,4 @@
-//! The interface for finding and reading single records.
+//! ! The interface for locating and reading single records.
 
 use crate::blocks::block::{FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};
@@ -7,57 +7,58 @@ use crate::records::{Codec, HeaderScan, RecordPosition, ScanResult};
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
-/// Finds the records of a format, and reads single ones.
+/// Locates the records of a format and reads single ones.
 pub trait RandomAccess: Send + Sync {
-    /// The compression of the files. Random access needs uncompressed files.
+    /// The compression of the files. Random access requires uncompressed files.
     fn codec(&self) -> Codec;
 
-    /// Finds the offset and the number of each record of a file.
+    /// Finds the offset and the number of each record in a file.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult>;
 
-    /// True if an earlier scan looked for the same columns as this one would.
+    /// Returns true if a scan for `layout` would find the same columns as this one.
     fn fits(&self, _layout: &Layout) -> bool {
         true
     }
 
-    /// The format, with everything that the positions of records depend on, as recorded in an index
-    /// file. `None` if positions follow from the size of a file.
+    /// Identifies the format and everything else that affects the positions of records, as stored
+    /// in an index file. `None` if the positions follow from the file size.
     fn kind(&self) -> Option<String> {
         None
     }
 
-    /// For a table: the columns of a file's records, from its beginning.
+    /// For tables: reads the columns of the records from the beginning of the file.
     fn layout(&self, _file: &Arc<FileProvenance>) -> Result<Option<Arc<Layout>>> {
         Ok(None)
     }
 
-    /// True if the last record of a file without damage ends with the file.
+    /// Returns true if the last record of an undamaged file ends with the file.
     fn ends_with_file(&self) -> bool {
         true
     }
 
-    /// The positions where the first record may begin, if all bytes from there belong to records
+    /// The possible offsets of the first record, if from there on all bytes belong to records
     /// numbered from 0.
     fn first_offsets(&self) -> Option<&'static [u64]> {
         None
     }
 
-    /// True if the byte before a record decides whether a record begins there.
+    /// Returns true if the byte before a record determines whether a record begins there.
     fn has_lead(&self) -> bool {
         false
     }
 
-    /// False if these bytes, found through an index file, cannot be the frame of one record. `lead`
-    /// is the preceding byte, if it decides; `is_last` is true if it ends with the file.
+    /// Returns false if these bytes, located through an index file, cannot be the frame of a single
+    /// record. `lead` is the preceding byte if it matters. `is_last` is true if the frame ends with
+    /// the file.
     fn is_record(&self, _lead: &[u8], _frame: &[u8], _is_last: bool) -> bool {
         true
     }
 
-    /// The position of the record in its frame, the bytes from its beginning to the next record.
-    /// `at` is the position of the frame, for errors.
+    /// Locates the record within its frame, which extends from its beginning to the next record.
+    /// `at` is the position of the frame, for error messages.
     fn unframe(&self, file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span>;
 
-    /// The columns of records whose frames begin at these offsets of their files.
+    /// Builds the columns of records whose frames begin at these offsets in their files.
     fn columns(&self, records: Text, _offsets: &[u64], _provenance: &Provenance) -> Result<Vec<Column>> {
         Ok(vec![Column::Text(records)])
     }

@@ -1,4 +1,4 @@
-//! The unreadable rest of a damaged file.
+//! ! The unreadable rest of a damaged file.
 
 use crate::records::RecordPosition;
 use headrace_engine::error::Lost;
@@ -6,13 +6,13 @@ use headrace_engine::error::Lost;
 /// The rest of a file after damage, which cannot be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
-    /// The number of its bytes, if known.
+    /// The number of bytes, if known.
     pub num_bytes: Option<u64>,
 }
 
 impl Rest {
-    /// The estimated number of its records, if they are as long as the records before it on
-    /// average.
+    /// Estimates the number of lost records, assuming that they are as long as the average record
+    /// before them.
     pub fn lost(self, at: RecordPosition) -> Lost {
         let RecordPosition { offset_bytes, record } = at;
         match self.num_bytes {

@@ -13,9 +13,9 @@ pub struct ScanResult {
     pub offsets: Offsets,
     /// Their numbers.
     pub numbers: Numbers,
-    /// For a table: the columns of its records.
+    /// For tables: the columns of the records.
     pub layout: Option<Arc<Layout>>,
-    /// The parts of it that cannot be read.
+    /// The parts of the file that cannot be read.
     pub faults: Vec<ScanFault>,
 }
 
@@ -31,30 +31,30 @@ pub struct ScanFault {
 }
 
 impl ScanFault {
-    /// Damage after which nothing can be read, in a file of `len` bytes.
+    /// Damage after which nothing more can be read, in a file of `len` bytes.
     pub fn end(at: RecordPosition, error: Error, len: u64) -> Self {
         Self { at, error, rest: Some(Rest { num_bytes: len.checked_sub(at.offset_bytes) }) }
     }
 }
 
 impl From<Offsets> for ScanResult {
-    /// Records with consecutive numbers.
+    /// Numbers the records consecutively.
     fn from(offsets: Offsets) -> Self {
         Self { offsets, ..Self::default() }
     }
 }
 
 impl ScanResult {
-    /// Adds a record. At the end of the scan, the end of the last record is added to the offsets
-    /// only.
+    /// Adds a record. At the end of the scan, only the end of the last record is added to the
+    /// offsets.
     pub fn push(&mut self, offset: u64, number: u64) -> Result<()> {
-        // So far there is one offset for each number, so no offset is an end.
+        // So far there is one offset per number, so no offset is an end.
         let index = self.offsets.num_pushed();
         self.numbers.push(index, number)?;
         self.offsets.push(offset)
     }
 
-    /// The memory that this uses, in bytes.
+    /// The memory that the result uses, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let numbers = match &self.numbers {
             Numbers::From(_) => 0,
@@ -64,12 +64,12 @@ impl ScanResult {
     }
 }
 
-/// The numbers of records, in ascending order: lines may be skipped, and a record may span several.
+/// The numbers of records in ascending order. Lines may be skipped, and a record may span several.
 #[derive(Debug)]
 pub enum Numbers {
-    /// Consecutive numbers from this one on, which need no memory per record.
+    /// Consecutive numbers starting with this one, which need no memory per record.
     From(u64),
-    /// One number for each record.
+    /// One number per record.
     Each(Offsets),
 }
 
@@ -80,7 +80,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Adds the number of record `index`, the next one.
+    /// Adds the number of the next record, which has index `index`.
     fn push(&mut self, index: u64, number: u64) -> Result<()> {
         if let Self::From(first) = self {
             if index == 0 {
@@ -99,7 +99,7 @@ impl Numbers {
         }
     }
 
-    /// The index of record `number`, if that is one of the first `len`.
+    /// The index of record `number`, if it is among the first `len` records.
     pub fn find(&self, number: u64, len: u64) -> Option<u64> {
         let (mut first, mut end) = (0, len);
         while first < end {

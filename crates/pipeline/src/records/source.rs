@@ -1,4 +1,4 @@
-//! Reads a file and decompresses it.
+//! ! Opens files and decompresses them.
 
 use crate::blocks::block::FileProvenance;
 use crate::records::lz4::Lz4;
@@ -15,17 +15,17 @@ use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read, Seek, SeekFrom};
 
-/// Memory limit of a decoder of xz, the same as for Zstandard; the error for streams that need more
-/// names it.
+/// The memory limit of an xz decoder, the same as for Zstandard. The error for streams that need
+/// more mentions it.
 const WINDOW_BYTES: u64 = 128 << 20;
-/// Memory that a decoder of xz needs besides its window.
+/// The memory that an xz decoder needs in addition to its window.
 const BESIDES_BYTES: u64 = 1 << 20;
 
-/// An open file. All members, frames or streams are read, one after the other, as command line
+/// An open file. All of its members, frames or streams are read one after another, as command line
 /// tools do.
 pub struct Source(Kind);
 
-/// The bytes read to recognise the compression, and then the rest.
+/// The bytes read to detect the compression, followed by the rest.
 type File = Chain<Cursor<Vec<u8>>, Input>;
 
 enum Kind {
@@ -35,7 +35,7 @@ enum Kind {
     Decoded(Box<Decoded<File>>),
 }
 
-/// A decoder, which reads its input to the end or fails.
+/// A decoder. It reads its input to the end or fails.
 enum Decoded<R: Read> {
     Inflate(Inflate<R>),
     Zstd(zstd::stream::read::Decoder<'static, BufReader<R>>),
@@ -45,7 +45,7 @@ enum Decoded<R: Read> {
 }
 
 impl<R: Read> Decoded<R> {
-    /// `None` for uncompressed input.
+    /// Creates a decoder, or returns `None` for uncompressed input.
     fn new(codec: Codec, input: R) -> io::Result<std::result::Result<Self, R>> {
         Ok(Ok(match codec {
             Codec::ByContent | Codec::Known(Compression::None) => return Ok(Err(input)),
@@ -84,13 +84,13 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
-/// True if a file is compressed, by its first bytes.
+/// Returns true if the first bytes of a file show that it is compressed.
 pub fn is_compressed(file: &FileProvenance, codec: Codec) -> Result<bool> {
     Source::open(file, codec).map(|source| source.is_compressed())
 }
 
-/// The uncompressed bytes of an input, which is read to its end or fails. If the codec is detected
-/// from the content, `input` must be at its beginning.
+/// Decompresses an input, which is read to its end or fails. If the codec is detected from the
+/// content, `input` must be at its beginning.
 pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut input = input;
     let mut start = Vec::new();
@@ -104,8 +104,8 @@ pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<d
     })
 }
 
-/// Reads the first bytes of an input and recognises its compression. Skippable frames at its
-/// beginning are skipped.
+/// Reads the first bytes of an input and detects its compression. Skips skippable frames at the
+/// beginning.
 fn begin(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<Codec> {
     loop {
         read_start(input, start)?;
@@ -168,12 +168,12 @@ impl Source {
         Ok((Self(Kind::Plain(Cursor::default().chain(input))), status))
     }
 
-    /// An uncompressed file from a position on.
+    /// Reads an uncompressed file from a position on.
     pub fn of_range(ranged: Ranged) -> Self {
         Self(Kind::Ranged(ranged))
     }
 
-    /// The error for a read that has failed at this position.
+    /// The error for a read that failed at this position.
     pub fn error(&self, file: &FileProvenance, error: &io::Error, at: &str) -> Error {
         let name = file.name.text();
         let is_damage = error.raw_os_error().is_none() && inner(error).is_none();
@@ -187,13 +187,13 @@ impl Source {
 }
 
 impl Source {
-    /// True if the bytes in the file differ from the bytes read.
+    /// Returns true if the file's bytes differ from the bytes returned.
     pub fn is_compressed(&self) -> bool {
         matches!(self.0, Kind::Decoded(_))
     }
 
-    /// Continues at byte `offset` of the uncompressed data, counted from the beginning of the file.
-    /// Fails if it ends before that.
+    /// Moves to byte `offset` of the uncompressed data, counted from the beginning of the file.
+    /// Fails if the data ends first.
     pub fn skip_to(&mut self, file: &FileProvenance, offset: u64) -> Result<()> {
         if offset == 0 {
             return Ok(());
@@ -218,7 +218,7 @@ impl Source {
         }
     }
 
-    /// Appends up to `count` bytes, fewer only at the end of the file.
+    /// Appends up to `count` bytes, and fewer only at the end of the file.
     pub fn read_more(&mut self, bytes: &mut Vec<u8>, count: usize) -> std::result::Result<(), Unread> {
         if let Kind::Plain(file) = &mut self.0
             && let (start, input) = file.get_mut()
@@ -241,7 +241,7 @@ impl Read for Source {
     }
 }
 
-/// Appends the first bytes of a file, fewer if it is shorter.
+/// Appends the first bytes of a file, or the whole file if it is shorter.
 fn read_start(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<()> {
     let mut checkpoint = [0; MARK_BYTES];
     while start.len() < MARK_BYTES {

@@ -1,4 +1,4 @@
-//! Collates rows into batches, and splits batches into rows.
+//! ! Collates rows into batches and splits batches into rows.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, longest};
@@ -15,46 +15,47 @@ use headrace_engine::tensor::shape::Shape;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Makes a batch of the rows: a single row, whose components have a leading axis.
+/// Combines rows into a batch, which is a single row whose components have a leading axis.
 pub struct Collate {
-    /// The names of the columns, for errors.
+    /// The names of the columns, for error messages.
     pub names: Vec<String>,
-    /// True if the rows are batches themselves.
+    /// True if the rows are themselves batches.
     pub is_of_batches: bool,
-    /// Pads batches to this many rows, and adds a column that marks the rows that are examples.
+    /// If set, pads batches to this many rows and adds a column that marks which rows are examples.
     pub pad_to: Option<usize>,
-    /// The padding of rows to the largest one. Without it, rows of different shapes are rejected.
+    /// If set, pads rows to the size of the largest one. Otherwise, rows of different shapes are
+    /// rejected.
     pub padding: Option<Padding>,
-    /// How a batch holds the rows of each column; empty if all are stacked.
+    /// How the batch stores each column; empty if all columns are stacked.
     pub layouts: Vec<Layout>,
 }
 
-/// How a batch holds the rows of a column.
+/// How a batch stores the rows of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// As one tensor, with a leading axis.
+    /// In one tensor with a leading axis.
     Stacked,
-    /// As one tensor, joined end to end; a column with the offset of each row follows.
+    /// In one tensor, end to end. A column with the offset of each row follows.
     Joined,
-    /// As a tensor each, of any shape. Rows that are added to fill a batch are empty if
-    /// `adds_empty`, otherwise zeros in the shape of the first row.
+    /// As separate tensors of any shape. If rows are added to fill a batch, they are empty if
+    /// `adds_empty` is set, and otherwise zeros in the shape of the first row.
     Apart {
-        /// Whether the first dimension of added rows is 0.
+        /// True if the first dimension of added rows is 0.
         adds_empty: bool,
     },
 }
 
-/// The rules for padding rows of different shapes.
+/// How rows of different shapes are padded.
 pub struct Padding {
-    /// The padding value of each column, a scalar.
+    /// The padding value of each column, as a scalar.
     pub values: Vec<Tensor>,
-    /// For each column whose rows may differ in shape: padded sizes of each dimension are a
-    /// multiple of this; 0 for a dimension of fixed size. Dimensions after these have any size. The
-    /// rows are padded however a block stores them, and whether or not they differ within a batch.
-    /// `None` for a column whose rows have one shape.
+    /// For each column whose rows may differ in shape, the multiple to which each dimension is
+    /// padded. 0 means that the dimension has a fixed size, and further dimensions may have any
+    /// size. Rows are padded no matter how a block stores them and whether they differ within the
+    /// batch. `None` for columns whose rows all have the same shape.
     pub multiples: Vec<Option<Vec<usize>>>,
-    /// If not empty, the padded size of the first dimension is one of these, ascending, unless the
-    /// largest exceeds the last.
+    /// If not empty, the first dimension is padded to one of these sizes, in ascending order,
+    /// unless the largest row exceeds the last of them.
     pub boundaries: Vec<usize>,
 }
 
@@ -63,7 +64,7 @@ impl Padding {
         self.multiples.get(index).is_some_and(Option::is_some)
     }
 
-    /// The padded size of a dimension of column `index`, where the largest row has `largest`.
+    /// The padded size of a dimension of column `index` if the largest row has size `largest`.
     fn width(&self, index: usize, dimension: usize, largest: usize) -> usize {
         let multiples = self.multiples.get(index).and_then(Option::as_ref);
         let multiple = multiples.and_then(|multiples| multiples.get(dimension)).map_or(1, |multiple| *multiple);
@@ -74,12 +75,12 @@ impl Padding {
         boundary.copied().unwrap_or(largest).next_multiple_of(multiple)
     }
 
-    /// The padded size of each dimension, where the largest row has these sizes.
+    /// The padded size of each dimension if the largest row has these sizes.
     fn widths(&self, index: usize, largest: impl IntoIterator<Item = usize>) -> Shape {
         largest.into_iter().enumerate().map(|(dimension, largest)| self.width(index, dimension, largest)).collect()
     }
 
-    /// The padding value of a column of this type.
+    /// The padding value of column `index`, which has this dtype.
     fn value(&self, index: usize, dtype: DType) -> Result<&Tensor> {
         match self.values.get(index) {
             Some(value) if value.dtype() == dtype => Ok(value),
@@ -144,14 +145,14 @@ impl Collate {
         self.named(index, column)
     }
 
-    /// The result, whose error names column `index`.
+    /// Adds the name of column `index` to an error.
     fn named<T>(&self, index: usize, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
             Error::new(error.code(), format!("component '{}': {}", self.names[index], error.message()))
         })
     }
 
-    /// Rows of one shape as a batch.
+    /// Stacks rows of the same shape.
     fn stacked(&self, column: Column) -> Result<Column> {
         match column {
             Column::Text(text) => Ok(Column::Text(text)),
@@ -165,12 +166,12 @@ impl Collate {
         let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape() == first.shape();
         match rows.iter().find(|row| !is_alike(row)) {
             Some(other) if self.is_of_batches => Err(unlike(first, other, "the same in all batches", self)),
-            // This returns the error for examples.
+            // Returns the error for examples.
             _ => Column::Each(rows.into()).to_tensor().map(Column::Dense),
         }
     }
 
-    /// Rows as a batch in which all have the same shape.
+    /// Pads the rows to the same shape and stacks them.
     fn padded(&self, rows: &Rows, gatherer: &Gatherer<'_>, index: usize, padding: &Padding) -> Result<Column> {
         if let Some(lists) = lists(rows, index) {
             return pad_lists(&lists, padding, index).map(Column::Dense);
@@ -198,7 +199,7 @@ impl Collate {
         }
     }
 
-    /// Tensors of one rank as rows of one shape.
+    /// Pads tensors of the same rank to the same shape and stacks them.
     fn pad_tensors(&self, rows: &[Tensor], padding: &Padding, index: usize) -> Result<Tensor> {
         let Some(first) = rows.first() else { return Err(Error::internal("no rows to pad")) };
         let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape().len() == first.shape().len();
@@ -211,7 +212,7 @@ impl Collate {
     }
 }
 
-/// The error for rows that cannot be stacked, with the remedy for examples or batches.
+/// The error for rows that cannot be stacked, with a remedy for examples or batches.
 fn unlike(one: &Tensor, other: &Tensor, expected: &str, collate: &Collate) -> Error {
     let (word, remedy) = match collate.is_of_batches {
         true => (
@@ -230,7 +231,7 @@ fn unlike(one: &Tensor, other: &Tensor, expected: &str, collate: &Collate) -> Er
     ))
 }
 
-/// Each row as its own tensor, and added rows up to `pad_to`; see [`Layout::Apart`].
+/// Stores each row as its own tensor and adds rows up to `pad_to`; see [`Layout::Apart`].
 fn apart(column: &Column, pad_to: Option<usize>, adds_empty: bool) -> Result<Column> {
     let mut rows = tensors_of(column)?;
     let Some(first) = rows.first() else { return Err(Error::internal("no rows to keep apart")) };
@@ -261,12 +262,12 @@ fn zeros(dtype: DType, shape: &Shape) -> Result<Tensor> {
     }
 }
 
-/// The rows of a column as tensors.
+/// Converts the rows of a column to tensors.
 fn tensors_of(column: &Column) -> Result<Vec<Tensor>> {
     (0..column.len()).map(|row| column.row(row)).collect()
 }
 
-/// Column `index` of the rows, if they are lists: the position of each list.
+/// Returns the position of each list if column `index` of the rows has lists.
 fn lists<'a>(rows: &'a Rows, index: usize) -> Option<Vec<List<'a>>> {
     let list = |(block, row): (&'a Arc<Block>, usize)| match &block.columns[index] {
         Column::Ragged(ragged) => Some((ragged.values(), ragged.range(row))),
@@ -275,10 +276,10 @@ fn lists<'a>(rows: &'a Rows, index: usize) -> Option<Vec<List<'a>>> {
     rows.iter().map(list).collect()
 }
 
-/// The values that a list is part of, and its range in them.
+/// The vector that a list is part of, and its range there.
 type List<'a> = (&'a Tensor, Range<usize>);
 
-/// The lists padded to one length.
+/// Pads lists to the same length.
 fn pad_lists(lists: &[List<'_>], padding: &Padding, index: usize) -> Result<Tensor> {
     let Some((first, _)) = lists.first() else { return Err(Error::internal("no lists to pad")) };
     let filler = padding.value(index, first.dtype())?;
@@ -310,7 +311,7 @@ fn string(filler: &Tensor) -> Result<&Bytes> {
     filler.string_values().first().ok_or_else(|| Error::internal("no string to pad a list with"))
 }
 
-/// The column with rows of zeros, or of empty strings, added.
+/// Appends rows of zeros, or of empty strings, to a column.
 fn pad_rows(column: Column, num_rows: usize) -> Result<Column> {
     if column.len() >= num_rows {
         return Ok(column);
@@ -330,7 +331,7 @@ fn pad_rows(column: Column, num_rows: usize) -> Result<Column> {
     Tensor::from_bytes(tensor.dtype(), shape.clone(), bytes.into()).map(Column::Dense)
 }
 
-/// Splits batches: each row of a batch becomes a row.
+/// Splits batches into their rows.
 pub struct Unbatch;
 
 impl Stage for Unbatch {
@@ -354,7 +355,7 @@ impl Stage for Unbatch {
     }
 }
 
-/// Row `row` of a column, treated as rows.
+/// Treats row `row` of a column as a column of its own.
 fn unstacked(column: &Column, row: usize) -> Result<Column> {
     match column.batch(row)? {
         Column::Dense(tensor) if tensor.shape().is_empty() => Err(Error::invalid_argument(
@@ -390,7 +391,7 @@ mod tests {
         Collate { names: vec!["x".to_owned()], is_of_batches, pad_to: None, padding, layouts: Vec::new() }
     }
 
-    /// Two lists of a length, in each way that blocks may store them.
+    /// Two lists of equal length, in each way that blocks can store them.
     fn held(length: usize) -> Vec<Rows> {
         let values: Vec<_> = (0..2 * length).map(|value| value as i32).collect();
         let (one, other) = (vector(&values[..length]), vector(&values[length..]));

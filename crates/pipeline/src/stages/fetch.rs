@@ -1,4 +1,4 @@
-//! Passes row numbers through a pipeline, and reads only the rows that are needed in the end.
+//! ! Passes row numbers through a pipeline and only reads the rows that are needed in the end.
 
 use crate::blocks::block::{Block, FileProvenance, Pass, Provenance};
 use crate::blocks::column::Column;
@@ -12,12 +12,12 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// The rows with random access, set by the node that returns their numbers.
+/// The rows with random access. The node that returns their numbers sets them.
 #[derive(Default)]
 pub struct SharedLookup(Mutex<Option<Arc<dyn Indexed>>>);
 
 impl SharedLookup {
-    /// Sets the rows; returns the numbers of all of them, as rows.
+    /// Sets the rows and returns their numbers, as rows.
     pub fn set(&self, rows: Arc<dyn Indexed>) -> Numbers {
         let file_provenance = FileProvenance::unnamed("example", Pass::default());
         *self.0.lock() = Some(Arc::clone(&rows));
@@ -29,15 +29,16 @@ impl SharedLookup {
     }
 }
 
-/// Row numbers instead of rows.
+/// Row numbers in place of rows.
 pub struct Numbers {
     rows: Arc<dyn Indexed>,
-    /// The provenance of numbers of rows whose records are not known.
+    /// The provenance of row numbers whose records are unknown.
     file_provenance: Arc<FileProvenance>,
 }
 
 impl Numbers {
-    /// The records of these rows, so that they are the same rows before and after they are read.
+    /// The provenance of the actual rows, so that rows have the same identity before and after they
+    /// are read.
     fn provenance(&self, numbers: &[u64]) -> Provenance {
         let mut provenance = ProvenanceBuilder::with_room(numbers.len());
         for number in numbers {
@@ -64,13 +65,13 @@ impl Indexed for Numbers {
         size_of::<u64>()
     }
 
-    /// Nothing has been read yet.
+    /// Nothing has been read so far.
     fn counted_bytes(&self, _block: &Block) -> usize {
         0
     }
 }
 
-/// Replaces numbers by the rows of these numbers.
+/// Replaces row numbers with the rows themselves.
 pub struct Fetch(pub Arc<SharedLookup>);
 
 impl Stage for Fetch {

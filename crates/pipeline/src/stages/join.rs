@@ -1,4 +1,4 @@
-//! Concatenates the rows of a batch, and returns the offset of each row.
+//! ! Concatenates the rows of a batch and returns the offset of each one.
 
 use crate::blocks::column::Column;
 use headrace_engine::error::{Error, Result};
@@ -7,8 +7,9 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// The rows, which may differ in their first dimension, as one tensor, and the offset of each row in
-/// it: from 0, one more than rows. With `pad_to`, empty rows follow up to this number.
+/// Concatenates rows that may differ in their first dimension. Returns one tensor, and one more
+/// offset than there are rows, starting with 0. With `pad_to`, empty rows are added up to this
+/// number.
 pub fn joined_with_offsets(column: &Column, pad_to: Option<usize>) -> Result<[Column; 2]> {
     let values = match column {
         Column::Ragged(ragged) => {

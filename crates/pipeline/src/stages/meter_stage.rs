@@ -1,4 +1,4 @@
-//! Wraps a stage so that its work is measured.
+//! ! Wraps a stage to measure its work.
 
 use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;
@@ -6,11 +6,11 @@ use crate::stages::Stage;
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
-/// A stage, with the number of the stage that it is measured as.
+/// A stage, with the number under which it is measured.
 pub struct MeterStage {
     /// The stage itself.
     pub stage: Arc<dyn Stage>,
-    /// Its number in the description.
+    /// The number of the stage in the description.
     pub number: usize,
 }
 

@@ -8,7 +8,7 @@ use crate::stages::Stage;
 use crate::stages::collate::Unbatch;
 use headrace_engine::error::Result;
 
-/// Replaces each row by the result of a function.
+/// Replaces each row with the result of a function.
 pub struct MapNative {
     /// The function.
     pub function: Function,
@@ -16,7 +16,7 @@ pub struct MapNative {
     pub columns: Vec<Source>,
 }
 
-/// The source of a column.
+/// Where a column comes from.
 pub enum Source {
     /// A column of the input.
     Input(usize),
@@ -40,7 +40,7 @@ impl Stage for MapNative {
     }
 }
 
-/// Replaces each row by the rows that a function returns for it.
+/// Replaces each row with the rows that a function returns for it.
 pub struct FlatMapNative(pub MapNative);
 
 impl Stage for FlatMapNative {
@@ -49,7 +49,7 @@ impl Stage for FlatMapNative {
     }
 }
 
-/// Keeps the rows for which a function is true; its only result is a bool.
+/// Keeps the rows for which a function returns true.
 pub struct FilterNative(pub Function);
 
 impl Stage for FilterNative {

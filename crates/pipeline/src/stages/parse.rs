@@ -15,41 +15,43 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use std::sync::Arc;
 
-/// The remedy for strings that are not text.
+/// How to fix strings that are not valid text.
 const REMEDY: &str = "Correct the record, or read the feature as bytes.";
 
-/// The number of records prefetched before the first is parsed; they fit into a near cache.
+/// How many records to prefetch before the first one is parsed. They fit into the CPU cache.
 const LOOKED_AHEAD: usize = 16;
 
-/// Strings are copied out of records up to this average size. Strings of larger records keep them
-/// alive, because counting references is cheaper than copying.
+/// Strings are copied out of records up to this average size. Strings of larger records keep the
+/// records alive, because counting references is cheaper than copying.
 const MAX_COPIED_BYTES: usize = 4096;
 
-/// Replaces the column of records by one for each feature: first the lists, then the features of
-/// one shape.
+/// Replaces the column of records with one column per feature: first lists, then features with a
+/// fixed shape.
 pub struct Parse {
     features: Features,
     defaults: Vec<Tensor>,
     record: usize,
     /// The other columns to keep.
     kept: Vec<usize>,
-    /// True if each Example has one string in each list, so that they can be copied end to end.
+    /// True if each Example has exactly one string in each list, so that they can be copied end to
+    /// end.
     may_join: bool,
-    /// The number of each new column whose strings must be UTF-8, with its name.
+    /// The number and name of each new column whose strings must be valid UTF-8.
     texts: Vec<(usize, String)>,
     seen_components: Arc<SeenComponents>,
 }
 
-/// The features of the Examples so far: lists, and those of one shape.
+/// The features of the Examples parsed so far: lists, and features with a fixed shape.
 struct Parsed {
     sparse: Vec<Values>,
     dense: Vec<Values>,
-    /// For each list, true if it occurred.
+    /// For each list, whether it has occurred.
     seen: Vec<bool>,
 }
 
 impl Parse {
-    /// `defaults` has one tensor for each feature of one shape: empty if the feature is required.
+    /// Parses these features. `defaults` has one tensor for each feature with a fixed shape, which
+    /// is empty if the feature is required.
     fn with_features(features: Features, defaults: Vec<Tensor>, record: usize, kept: Vec<usize>) -> Result<Self> {
         features.check_defaults(&defaults)?;
         let is_one = |feature: &DenseFeature| matches!(&feature.extent, Extent::Fixed(shape) if shape.is_empty());
@@ -59,7 +61,7 @@ impl Parse {
         Ok(Self { features, defaults, record, kept, may_join, texts, seen_components })
     }
 
-    /// Sets the names of features whose strings must be UTF-8.
+    /// Sets the names of features whose strings must be valid UTF-8.
     pub fn with_texts(mut self, names: &[String]) -> Self {
         let Features { sparse, dense, .. } = &self.features;
         let keys = sparse.iter().map(|feature| &feature.key).chain(dense.iter().map(|feature| &feature.key));
@@ -67,13 +69,13 @@ impl Parse {
         self
     }
 
-    /// Records which lists occur.
+    /// Records which lists have occurred.
     pub fn seen_by(mut self, seen_components: Arc<SeenComponents>) -> Self {
         self.seen_components = seen_components;
         self
     }
 
-    /// With the attributes `sparse_keys`, `sparse_types`, `dense_keys`, `dense_types` and
+    /// Parses the attributes `sparse_keys`, `sparse_types`, `dense_keys`, `dense_types` and
     /// `dense_shapes`.
     pub fn new(attrs: &Attrs, defaults: Vec<Tensor>, record: usize, kept: Vec<usize>) -> Result<Self> {
         Self::with_features(Features::from_attrs(attrs, "")?, defaults, record, kept)
@@ -93,7 +95,7 @@ impl Parse {
         Ok(())
     }
 
-    /// Parses all records; `bytes_of` and `record_of` return the record of an item.
+    /// Parses all records. `bytes_of` and `record_of` return the record for an item.
     fn parse_all<'r, T>(
         &self,
         rows: &Rows,
@@ -122,7 +124,7 @@ impl Parse {
         Ok(parsed)
     }
 
-    /// The error with the file and the record added.
+    /// Adds the file and the record to an error.
     fn named(&self, rows: &Rows, index: usize, bytes: &[u8], error: Error) -> Error {
         let Some(row_provenance) = rows.row_provenance(index) else { return error };
         let name = Bytes::from(row_provenance.to_string());
@@ -138,7 +140,7 @@ impl Parse {
         Ok(Parsed { sparse, dense, seen })
     }
 
-    /// Makes room for the other rows, estimated from the first of them.
+    /// Reserves memory for the remaining rows, estimated from the first of them.
     fn expect_rows(&self, parsed: &mut Parsed, rows: &Rows) -> Result<()> {
         let most = rows.num_bytes();
         for (feature, values) in self.features.dense.iter().zip(&mut parsed.dense) {
@@ -149,7 +151,7 @@ impl Parse {
         Ok(())
     }
 
-    /// The columns of the features.
+    /// Returns the columns of the features.
     fn columns(&self, parsed: Parsed) -> Result<Vec<Column>> {
         let mut columns = Vec::new();
         for values in parsed.sparse {
@@ -166,7 +168,7 @@ impl Parse {
     }
 }
 
-/// The names of the features of an Example.
+/// Returns the names of an Example's features.
 fn feature_names(example: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     let _ = for_each_feature(example, |key, _| {

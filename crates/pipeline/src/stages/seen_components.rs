@@ -1,53 +1,53 @@
-//! Finds requested components that are missing from every record, perhaps because of a typo.
+//! ! Detects requested components that are missing from every record, perhaps because of a typo.
 
 use headrace_engine::sync::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The largest number of remembered names of a record.
+/// The maximum number of names to remember from a record.
 pub const MOST_NAMES: usize = 50;
 
-/// The requested components of a stage that have occurred: lists of features, or JSON keys that may
-/// be missing. Written by its tasks, read by its creator.
+/// The requested components of a stage that have occurred so far: lists of features, or JSON keys
+/// that may be missing. Written by the stage's tasks and read by its creator.
 #[derive(Default)]
 pub struct SeenComponents {
     seen: Mutex<Seen>,
-    /// True once all of them occurred.
+    /// True once all of them have occurred.
     is_done: AtomicBool,
 }
 
 #[derive(Clone, Default)]
 struct Seen {
     num_records: u64,
-    /// The names of components that have not occurred, once a record was read.
+    /// Once a record has been read, the names of the components that have not occurred.
     unseen: Option<Vec<String>>,
-    /// The names in the first record.
+    /// The names that the first record has.
     there: Vec<String>,
 }
 
-/// Requested components that no record has.
+/// Requested components that occur in no record.
 pub struct Unseen {
     /// The number of records.
     pub num_records: u64,
-    /// The names of the components.
+    /// The names of the missing components.
     pub names: Vec<String>,
-    /// The names in a record.
+    /// The names that occur in a record.
     pub there: Vec<String>,
 }
 
 impl SeenComponents {
-    /// No component has occurred yet.
+    /// Starts without any component seen.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    /// True once all components occurred.
+    /// Returns true once all components have occurred.
     pub fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Relaxed)
     }
 
-    /// Adds some records. For each component, true if it occurred in them; `there` returns the
-    /// names in one of the records.
+    /// Adds some records. `seen` tells for each component whether it occurred in them. `there`
+    /// returns the names in one of the records.
     pub fn add<'a>(
         &self,
         num_records: usize,
@@ -71,7 +71,7 @@ impl SeenComponents {
         seen.num_records += num_records as u64;
     }
 
-    /// The components that no record has, once there were some records.
+    /// Returns the components that occur in no record, once some records have been read.
     pub fn unseen(&self) -> Option<Unseen> {
         let Seen { num_records, unseen, there } = self.seen.lock().clone();
         let names: Vec<_> = unseen?.into_iter().filter(|name| !there.contains(name)).collect();

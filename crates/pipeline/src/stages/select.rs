@@ -5,7 +5,7 @@ use crate::blocks::rows::Rows;
 use crate::stages::Stage;
 use headrace_engine::error::Result;
 
-/// The columns of these numbers.
+/// Keeps the columns with these numbers.
 pub struct Select(pub Vec<usize>);
 
 impl Stage for Select {

@@ -1,4 +1,5 @@
-//! Splits examples by the identity of their records, for example into training and validation.
+//! ! Splits examples by the identity of their records, for example into training and validation
+//! data.
 
 use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;

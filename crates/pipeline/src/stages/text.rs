@@ -1,4 +1,4 @@
-//! Checks that strings are valid UTF-8 before they become Python text.
+//! ! Checks that strings are valid UTF-8 before they become Python text.
 
 use crate::blocks::column::Column;
 use crate::blocks::rows::Rows;
@@ -6,11 +6,11 @@ use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::text::excerpt::excerpt;
 
-/// Refuses rows with a string that is not UTF-8 in the columns of these numbers and names.
+/// Rejects rows with invalid UTF-8 in columns, which are listed by number and name.
 pub struct CheckText {
     /// The columns.
     pub columns: Vec<(usize, String)>,
-    /// The remedy for such a string.
+    /// How to fix an invalid string.
     pub remedy: String,
 }
 
@@ -31,7 +31,7 @@ impl Stage for CheckText {
     }
 }
 
-/// Fails if a string of a row is not UTF-8.
+/// Fails if a string in the row is not valid UTF-8.
 pub fn check(column: &Column, row: usize, name: &str, remedy: &str) -> Result<()> {
     if let Column::Text(text) = column {
         return check_string(text.row(row), name, remedy);
@@ -55,7 +55,7 @@ fn not_text(string: &[u8], name: &str, position: usize, remedy: &str) -> Error {
     ))
 }
 
-/// The error with the origin of row `row` added.
+/// Adds the origin of row `row` to an error.
 pub fn at(rows: &Rows, row: usize, error: &Error) -> Error {
     let row_provenance = rows.row_provenance(row).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
     Error::invalid_argument(format!("{row_provenance}{}", error.message()))

@@ -1,4 +1,4 @@
-//! Converts windows of tokens to numeric arrays.
+//! ! Converts windows of tokens to numeric arrays.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;
@@ -12,16 +12,17 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// A limit that no vocabulary reaches: larger numbers mean that the type is another one.
+/// A limit that no vocabulary reaches. Larger numbers mean that the file has a different dtype.
 const MOST_TOKENS: u64 = 1 << 28;
 
-/// Makes arrays of the bytes of windows.
+/// Converts the bytes of windows to arrays.
 pub struct TokenColumns {
     /// The positions of the windows.
     pub tokens: Arc<Tokens>,
-    /// True if a column with the number of each token's document in its window follows, from 1.
+    /// True if a column follows with the number of each token's document within its window,
+    /// counting from 1.
     pub has_segments: bool,
-    /// True if the files do not contain their type, so that the numbers are checked.
+    /// True if the files do not contain their dtype, so the numbers have to be checked.
     pub is_checked: bool,
 }
 
@@ -66,7 +67,7 @@ impl Stage for TokenColumns {
     }
 }
 
-/// The first token of a window that no vocabulary has.
+/// Finds the first token of a window that is too large for any vocabulary.
 fn misread(window: &[u8], dtype: DType) -> Option<String> {
     match dtype {
         DType::Int8 => first(window, |bytes: [u8; 1]| i64::from(i8::from_le_bytes(bytes))),
@@ -82,12 +83,12 @@ fn misread(window: &[u8], dtype: DType) -> Option<String> {
 fn first<const SIZE: usize>(window: &[u8], number: impl Fn([u8; SIZE]) -> i64) -> Option<String> {
     let (tokens, _) = window.as_chunks::<SIZE>();
     let is_misread = |token: &[u8; SIZE]| number(*token).cast_unsigned() >= MOST_TOKENS;
-    // Checking all of them takes fewer steps than a search.
+    // Checking all of them takes fewer steps than searching for one.
     let are_misread = tokens.iter().fold(false, |any, token| any | is_misread(token));
     are_misread.then(|| tokens.iter().find(|token| is_misread(token)).map(|token| number(*token).to_string()))?
 }
 
-/// Adds the number of the document of each token of a window, from 1.
+/// Appends the document number of each token of a window, counting from 1.
 fn push_segments(start: u64, length: usize, documents: &DocumentEnds, segments: &mut Vec<i32>) {
     let mut document = documents.document_of(start);
     let (mut left, mut token, mut segment) = (length, start, 1);

@@ -1,4 +1,4 @@
-//! Adds the file and number of each record as components.
+//! ! Adds the file and the number of each record as components.
 
 use crate::blocks::block::{Block, FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};
@@ -9,7 +9,7 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// Adds the name of the file and the number of the record after `self.0` columns.
+/// Adds the name of the file and the number of the record after the first `self.0` columns.
 pub struct WithOrigin(pub usize);
 
 impl Stage for WithOrigin {
@@ -33,7 +33,7 @@ impl Stage for WithOrigin {
     }
 }
 
-/// Replaces all columns by the name of the file of each record.
+/// Replaces all columns with the file name of each record.
 pub struct OriginFiles;
 
 impl Stage for OriginFiles {
@@ -52,7 +52,7 @@ impl Stage for OriginFiles {
     }
 }
 
-/// Names of files; a name that occurs several times in succession is stored once.
+/// File names. A name that occurs several times in a row is stored once.
 #[derive(Default)]
 struct Names {
     text: Vec<u8>,
@@ -61,7 +61,7 @@ struct Names {
 }
 
 impl Names {
-    /// Fails if the name is not UTF-8, as text must be.
+    /// Adds a file name. Fails if it is not valid UTF-8, which text requires.
     fn push(&mut self, file: &Arc<FileProvenance>) -> Result<()> {
         let is_same = self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, file));
         match self.spans.last() {

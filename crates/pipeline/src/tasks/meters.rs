@@ -1,5 +1,5 @@
-//! Measurements of the stages of a running pipeline, for its statistics. Counted for each task, not
-//! for each row.
+//! ! Measures the stages of a running pipeline, for its statistics. Measurements are taken once per
+//! task, not per row.
 
 use crate::blocks::file_provenance::FileProvenance;
 use headrace_engine::sync::Mutex;
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub struct Meters {
     stages: Box<[Meter]>,
-    /// The tasks of workers that compute, of all stages.
+    /// The native tasks of all stages together.
     pub tasks: Meter,
-    /// The time that workers had no task, summed over workers.
+    /// The total time that workers had no task.
     pub idle: Time,
-    /// The time that the consumer had no rows.
+    /// The time during which the consumer had no rows.
     pub consumer_waiting: Time,
-    /// The time that workers idled because work did not fit into the budget, while the consumer was
-    /// not slow.
+    /// The time during which workers idled because work did not fit into the budget, although the
+    /// consumer was waiting.
     pub budget_waiting: Time,
     /// The reads in progress.
     reads: Mutex<Vec<Read>>,
@@ -30,17 +30,17 @@ pub struct Meters {
 /// A read in progress.
 #[derive(Clone, Debug)]
 pub struct Read {
-    /// A number that is different for each read.
+    /// A unique number.
     pub number: u64,
-    /// The number of the stage that reads.
+    /// The number of the stage that is reading.
     pub stage: usize,
     /// The file being read.
     pub file: Arc<FileProvenance>,
     /// The number of the first record being read.
     pub record: u64,
-    /// The number of the reading thread in the system.
+    /// The system's number of the reading thread.
     pub thread: u64,
-    /// The time at which it began.
+    /// When the read began.
     pub since: Instant,
 }
 
@@ -63,13 +63,13 @@ pub struct Meter {
     bytes: AtomicU64,
     /// The time that its tasks took.
     pub busy: Time,
-    /// The processor time that they used.
+    /// The CPU time that its tasks used.
     pub computing: Time,
-    /// The time in which it was idle because earlier stages had no rows for it.
+    /// The time during which it was idle because earlier stages had no rows.
     pub starving: Time,
     fill_sum: AtomicU64,
     num_fills: AtomicU64,
-    /// The elements in its batches: the number of padding elements, and of all.
+    /// The numbers of padding elements and of all elements in its batches.
     padding: AtomicU64,
     padded: AtomicU64,
 }
@@ -78,7 +78,7 @@ pub struct Meter {
 #[derive(Debug, Default)]
 pub struct Time(AtomicU64);
 
-/// The value of a full fill.
+/// The value that represents a completely filled queue.
 const FULL: u64 = 1000;
 
 impl Time {
@@ -99,7 +99,7 @@ impl Meters {
         Self { stages: (0..num_stages).map(|_| Meter::default()).collect(), ..Self::default() }
     }
 
-    /// Marks that a stage begins to read a file at a record.
+    /// Records that a stage starts reading a file at a record.
     pub fn begin_read(&self, stage: usize, file: &Arc<FileProvenance>, record: u64) -> Reading<'_> {
         let number = self.next_read.fetch_add(1, Ordering::Relaxed);
         let (thread, since) = (waits::this_thread(), Instant::now());
@@ -113,7 +113,7 @@ impl Meters {
         self.reads.lock().clone()
     }
 
-    /// The meter of stage number `stage`, if it is measured.
+    /// The meter of stage number `stage`, if the stage is measured.
     pub fn stage(&self, stage: usize) -> Option<&Meter> {
         self.stages.get(stage)
     }
@@ -131,7 +131,7 @@ impl Meter {
         self.bytes.fetch_add(num_bytes as u64, Ordering::Relaxed);
     }
 
-    /// Records that `part` of `whole` slots for tasks are in use.
+    /// Records that `part` of `whole` task slots are in use.
     pub fn note_fill(&self, part: usize, whole: usize) {
         self.fill_sum.fetch_add(part as u64 * FULL / (whole as u64).max(1), Ordering::Relaxed);
         self.num_fills.fetch_add(1, Ordering::Relaxed);
@@ -143,23 +143,23 @@ impl Meter {
         self.padded.fetch_add(whole as u64, Ordering::Relaxed);
     }
 
-    /// The share of padding elements; `None` if it was never recorded.
+    /// The share of padding elements, or `None` if it was never recorded.
     pub fn padding(&self) -> Option<f64> {
         let padded = self.padded.load(Ordering::Relaxed);
         (padded > 0).then(|| self.padding.load(Ordering::Relaxed) as f64 / padded as f64)
     }
 
-    /// The number of examples made.
+    /// The number of examples produced.
     pub fn examples(&self) -> u64 {
         self.examples.load(Ordering::Relaxed)
     }
 
-    /// The number of bytes of their elements.
+    /// The total size of their elements in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The average fraction of its slots for tasks in use; `None` if it was never recorded.
+    /// The average fraction of task slots in use, or `None` if it was never recorded.
     pub fn fill(&self) -> Option<f64> {
         let count = self.num_fills.load(Ordering::Relaxed);
         (count > 0).then(|| self.fill_sum.load(Ordering::Relaxed) as f64 / (count * FULL) as f64)
@@ -167,8 +167,8 @@ impl Meter {
 }
 
 thread_local! {
-    /// The stage that this thread works for, or has worked for last. Read by other threads; see
-    /// [`stage_of_this_thread`].
+    /// The stage that this thread works for, or worked for most recently. Other threads read it;
+    /// see [`stage_of_this_thread`].
     static STAGE: Arc<AtomicUsize> = Arc::new(AtomicUsize::new(NO_STAGE));
 }
 
@@ -189,17 +189,17 @@ pub fn stage_of_this_thread() -> Arc<AtomicUsize> {
 pub struct Stopwatch<'a> {
     meter: Option<&'a Meter>,
     begin: Instant,
-    /// Processor time at the beginning, if that is measured.
+    /// The CPU time at the beginning, if it is measured.
     computed: Option<Duration>,
 }
 
 impl<'a> Stopwatch<'a> {
-    /// Measures the elapsed time; nothing without a meter.
+    /// Starts measuring the elapsed time. Without a meter, nothing is measured.
     pub fn start(meter: Option<&'a Meter>) -> Self {
         Self { meter, begin: Instant::now(), computed: None }
     }
 
-    /// Also measures processor time, which costs a system call at the beginning and one at the end.
+    /// Also measures CPU time, which costs one system call at the beginning and one at the end.
     pub fn start_with_processor(meter: Option<&'a Meter>) -> Self {
         let computed = meter.map(|_| thread_time());
         Self { computed, ..Self::start(meter) }
@@ -216,7 +216,7 @@ impl Drop for Stopwatch<'_> {
     }
 }
 
-/// The processor time of the calling thread; zero where the system does not report it.
+/// The CPU time of the calling thread, or zero on systems that don't report it.
 pub fn thread_time() -> Duration {
     #[cfg(target_os = "linux")]
     {

@@ -1,70 +1,73 @@
-//! Estimates the size of a step's results from earlier results.
+//! ! Estimates the size of a step's results from earlier results.
 
 use crate::blocks::rows::Rows;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A task gets at most this many times as many rows as the largest task before it, since the first
-/// rows may tell little of the others. The first tasks get one row.
+/// A task gets at most this many times the rows of the largest earlier task, because the first rows
+/// may not be representative. The first tasks get one row.
 const GROWTH: usize = 8;
-/// Until results are known, they are estimated as this many times the size of their rows, as for an
-/// image that is decoded.
+/// Until results are known, they are assumed to be this many times as large as their rows, as for a
+/// decoded image.
 const FIRST_TIMES: usize = 16;
-/// The target size of a task's results, unless a single row takes more.
+/// The target size of a task's results, unless a single row is larger.
 const TASK_BYTES: usize = 1 << 20;
 const LEAST_TASK_BYTES: usize = 64 << 10;
-/// The same for a task of a Python function. A crossing into Python, or a message to a worker
-/// process, takes as long as copying a megabyte.
+/// The target size of the results of a Python task. Calling Python or sending a message to a worker
+/// process takes as long as copying a megabyte.
 const CALL_BYTES: usize = 4 << 20;
-/// The longest task of a Python function, so that each of its threads has one, and results come
+/// The longest time of a Python task. Short tasks keep all threads busy and let results arrive
 /// steadily.
 const TASK_TIME: Duration = Duration::from_millis(8);
-/// The shortest one, if there are rows for it, since each task costs a crossing into Python.
+/// The shortest time of a Python task, if there are enough rows, because each task has to call into
+/// Python.
 const LEAST_TASK_TIME: Duration = Duration::from_micros(500);
-/// The time of a task of a worker process. A message wakes it, and its answer wakes a thread.
+/// The time of a worker process's task. A message has to wake the process, and its answer has to
+/// wake a thread.
 const MESSAGE_TIME: Duration = Duration::from_millis(20);
-/// The same, as a fraction of the budget.
+/// The maximum target size, as a fraction of the budget.
 const PART_OF_BUDGET: usize = 64;
 
-/// The sizes of the results of one step over all passes. Clones share it. Batches do not depend on
-/// it: it only decides how many rows go into a task, and whether the task has to wait.
+/// The result sizes of one step over all passes. Clones share it. Batches do not depend on it. It
+/// only determines how many rows go into a task and whether the task has to wait.
 #[derive(Clone, Debug, Default)]
 pub struct SizeEstimate(Arc<Sizes>);
 
-/// Written by the thread that ends a task, and read by the node; 0 before the first.
+/// Written by the thread that ends a task and read by the node. All values are 0 before the first
+/// task.
 #[derive(Debug, Default)]
 struct Sizes {
-    /// The size of a task's result.
+    /// The size of one task's result.
     task_bytes: AtomicUsize,
-    /// The size of one row's result.
+    /// The size of the result for one row.
     row_bytes: AtomicUsize,
-    /// The number of rows of the largest task.
+    /// The number of rows in the largest task.
     most_rows: AtomicUsize,
-    /// Time that one row takes, in nanoseconds.
+    /// The time that one row takes, in nanoseconds.
     row_ns: AtomicUsize,
 }
 
 impl SizeEstimate {
-    /// The target size of a task's results, for a budget of `limit_bytes`.
+    /// The target size of a task's results for a budget of `limit_bytes`.
     pub fn target_bytes(limit_bytes: usize) -> usize {
         (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, TASK_BYTES)
     }
 
-    /// The target size of the results of a task of a Python function.
+    /// The target size of a Python task's results.
     pub fn target_bytes_of_call(limit_bytes: usize) -> usize {
         (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, CALL_BYTES)
     }
 
-    /// Adds a task: `num_rows` rows gave a result of `num_bytes`.
+    /// Records a task in which `num_rows` rows produced a result of `num_bytes`.
     pub fn add(&self, num_rows: usize, num_bytes: usize) {
         raise(&self.0.task_bytes, num_bytes);
         raise(&self.0.row_bytes, num_bytes.div_ceil(num_rows.max(1)));
         self.0.most_rows.fetch_max(num_rows, Ordering::Relaxed);
     }
 
-    /// Adds the time that this many rows took. The last times count most, since a first call may
-    /// import a library.
+    /// Records how long `num_rows` rows took. Recent times count most, because the first call may
+    /// have imported a library.
     pub fn add_time(&self, num_rows: usize, time: Duration) {
         let time = usize::try_from(time.as_nanos()).unwrap_or(usize::MAX).div_ceil(num_rows.max(1)).max(1);
         let mean = match self.0.row_ns.load(Ordering::Relaxed) {
@@ -74,29 +77,31 @@ impl SizeEstimate {
         self.0.row_ns.store(mean, Ordering::Relaxed);
     }
 
-    /// The number of rows for a task of a Python function with `num_threads` threads: at most
-    /// `part_of`, few enough that each thread has some, and for no longer than a few milliseconds.
+    /// Returns the number of rows for a Python task with `num_threads` threads. The task has at
+    /// most `part_of` rows, leaves some for each of the other threads, and takes at most a few
+    /// milliseconds.
     pub fn part_for(&self, num_threads: usize, rows: &Rows, target_bytes: usize) -> usize {
         let most = self.part_of(rows, target_bytes);
         let share = rows.len().div_ceil(num_threads.max(1));
         most.min(self.rows_within(TASK_TIME)).min(share.max(self.rows_within(LEAST_TASK_TIME))).max(1)
     }
 
-    /// The number of rows for a message to a worker process: work for some time, unless the rows
-    /// or their results have more than `target_bytes`. The result may exceed the number of rows.
+    /// Returns the number of rows for a message to a worker process. The work should take a while,
+    /// but neither the rows nor their results should exceed `target_bytes`. The returned number may
+    /// be larger than the number of rows.
     pub fn rows_of_message(&self, rows: &Rows, target_bytes: usize) -> usize {
         let row_bytes = rows.num_bytes() / rows.len().max(1);
         self.most_rows(target_bytes, row_bytes).min(self.rows_within(MESSAGE_TIME)).max(1)
     }
 
-    /// The number of rows for a task of at most this time.
+    /// The number of rows for a task that takes at most this time.
     fn rows_within(&self, time: Duration) -> usize {
         let row_ns = self.0.row_ns.load(Ordering::Relaxed) as u128;
         usize::try_from(time.as_nanos() / row_ns.max(1)).unwrap_or(usize::MAX)
     }
 
-    /// The number of rows for a task whose results, and whose rows of `row_bytes` each, take at
-    /// most `target_bytes`.
+    /// The number of rows for a task in which both the results and the rows, of `row_bytes` each,
+    /// take at most `target_bytes`.
     fn most_rows(&self, target_bytes: usize, row_bytes: usize) -> usize {
         match self.0.row_bytes.load(Ordering::Relaxed) {
             0 => 1,
@@ -105,19 +110,19 @@ impl SizeEstimate {
         }
     }
 
-    /// The size of a task's result; `None` if it is unknown yet.
+    /// The size of a task's result, or `None` if it isn't known yet.
     pub fn task_bytes(&self) -> Option<usize> {
         Some(self.0.task_bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
     }
 
-    /// The number of these rows for a task whose results should take `target_bytes`: such that
-    /// tasks are about equally large.
+    /// The number of these rows to put into a task whose results should take `target_bytes`, so
+    /// that all tasks are about equally large.
     pub fn part_of(&self, rows: &Rows, target_bytes: usize) -> usize {
         let most = self.most_rows(target_bytes, 0);
         rows.len().div_ceil(rows.len().div_ceil(most).max(1))
     }
 
-    /// The size of the result of a task with the first `num_rows` of these rows.
+    /// The estimated size of the result of a task with the first `num_rows` of these rows.
     pub fn bytes_of(&self, num_rows: usize, rows: &Rows) -> usize {
         match self.0.row_bytes.load(Ordering::Relaxed) {
             0 => rows.num_bytes() / rows.len().max(1) * num_rows * FIRST_TIMES,
@@ -126,7 +131,7 @@ impl SizeEstimate {
     }
 }
 
-/// Raises an estimate at once, and lowers it slowly.
+/// Raises an estimate immediately and lowers it slowly.
 fn raise(known: &AtomicUsize, num_bytes: usize) {
     let before = known.load(Ordering::Relaxed);
     known.store(num_bytes.max(before - before / 8).max(1), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Tasks, which run in parallel on workers and Python threads, and the slots for their results.
+//! ! Tasks, which run in parallel on workers and Python threads, and the slots for their results.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Charge;
@@ -11,52 +11,52 @@ use headrace_engine::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// A piece of work for the pool of workers. It puts its result into a [`Slot`] and does not panic.
+/// Work for the worker pool. It puts its result into a [`Slot`] and must not panic.
 pub type Work = Box<dyn FnOnce() + Send>;
 
-/// A piece of work for a Python thread: the input rows, and the slot for the result.
+/// Work for a Python thread: the input rows, and the slot for the result.
 pub struct PythonTask {
     /// The rows to work on.
     pub rows: Rows,
-    /// The number of the pass, for sources.
+    /// For sources: the number of the pass.
     pub pass: u64,
-    /// The number of rows of the pass to skip, for sources.
+    /// For sources: the number of rows of the pass to skip.
     pub first: u64,
     /// The state of the function before and after the task.
     pub state: FunctionState,
-    /// The number of the stage whose task it is.
+    /// The number of the stage that the task belongs to.
     pub stage: usize,
     /// The estimated size of the result.
     pub charge: Charge,
-    /// The target size of the result in bytes, for sources.
+    /// For sources: the target size of the result in bytes.
     pub target_bytes: usize,
     /// Records the actual size of the result.
     pub size_estimate: SizeEstimate,
-    /// The number of the `skip_errors` stage that handles its failures, if there is one.
+    /// The number of the `skip_errors` stage that handles its failures, if any.
     pub skipper: Option<usize>,
     /// The slot for the result.
     pub slot: Slot<Outcome>,
 }
 
-/// The outcome of work on rows.
+/// The result of processing rows.
 pub struct Outcome {
     /// The computed rows.
     pub rows: Rows,
-    /// The error at the row after these.
+    /// The error of the row after these.
     pub error: Option<Error>,
-    /// The state of a Python function before the task.
+    /// The state of the Python function before the task.
     pub state: Option<Arc<str>>,
-    /// The reports of skipped rows.
+    /// Reports of skipped rows.
     pub skip_events: SkipEvents,
 }
 
 impl Outcome {
-    /// The outcome of work that keeps no state.
+    /// Creates the outcome of stateless work.
     pub fn new(rows: Rows, error: Option<Error>) -> Self {
         Self { rows, error, state: None, skip_events: Vec::new() }
     }
 
-    /// No rows, but a report for the following nodes.
+    /// Creates an outcome without rows, only with a report for the following nodes.
     pub fn of_skip_event(skip_event: SkipEvent) -> Self {
         Self { skip_events: vec![(0, skip_event)], ..Self::from(Rows::new()) }
     }
@@ -87,7 +87,7 @@ impl<T> Slot<T> {
         *self.0.lock() = Some(result);
     }
 
-    /// True if the result is still awaited.
+    /// Returns true if somebody still awaits the result.
     pub fn is_wanted(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
@@ -97,11 +97,11 @@ impl<T> Slot<T> {
     }
 }
 
-/// Results in the order in which their tasks were started, regardless of which ended first. Each
-/// has the checkpoint of its first row.
+/// Results in the order in which their tasks were started, no matter which finished first. Each has
+/// the checkpoint of its first row.
 pub struct Ring<T> {
     slots: VecDeque<(Slot<T>, Checkpoint)>,
-    /// True if results come in the order in which tasks end.
+    /// True if results are returned in the order in which tasks finish.
     in_any_order: bool,
 }
 
@@ -117,12 +117,12 @@ impl<T> Ring<T> {
         Self { slots: VecDeque::new(), in_any_order: false }
     }
 
-    /// No tasks; with `in_any_order` their results come as soon as they are finished.
+    /// Creates an empty ring. If `in_any_order`, results are returned as soon as they are finished.
     pub fn in_any_order(in_any_order: bool) -> Self {
         Self { slots: VecDeque::new(), in_any_order }
     }
 
-    /// True if results come as soon as they are finished.
+    /// Returns true if results are returned as soon as they are finished.
     pub fn is_in_any_order(&self) -> bool {
         self.in_any_order
     }
@@ -137,15 +137,15 @@ impl<T> Ring<T> {
         self.slots.is_empty()
     }
 
-    /// The slot for the result of one more task.
+    /// Adds a task and returns the slot for its result.
     pub fn start(&mut self, checkpoint: Checkpoint) -> Slot<T> {
         let slot = Slot::new();
         self.slots.push_back((slot.clone(), checkpoint));
         slot
     }
 
-    /// The result of the oldest task, if it has ended; in any order, the result of any task that
-    /// has ended.
+    /// Takes the result of the oldest task if it has finished. In any-order mode, takes the result
+    /// of any finished task.
     pub fn pop(&mut self) -> Option<(Checkpoint, Result<T>)> {
         let looked_at = if self.in_any_order { self.slots.len() } else { 1 };
         let mut slots = self.slots.iter().take(looked_at).enumerate();
@@ -157,16 +157,16 @@ impl<T> Ring<T> {
 
 /// Tasks not begun.
 pub struct Tasks {
-    /// For the workers, by the number of steps between their results and the consumer: the nearest
+    /// Tasks for the workers, by the distance of their results from the consumer. The closest run
     /// first.
     native: BTreeMap<usize, VecDeque<Work>>,
-    /// For each Python worker.
+    /// Tasks for each Python worker.
     python: Vec<VecDeque<PythonTask>>,
     num_native: usize,
 }
 
 impl Tasks {
-    /// No tasks, for `num_python_workers` Python workers.
+    /// Creates an empty queue for `num_python_workers` Python workers.
     pub fn new(num_python_workers: usize) -> Self {
         Self {
             native: BTreeMap::new(),
@@ -181,7 +181,7 @@ impl Tasks {
         self.num_native += 1;
     }
 
-    /// Adds a task for the thread of a Python worker. Fails if there is no such Python worker.
+    /// Adds a task for the threads of a Python worker. Fails if there is no such Python worker.
     pub fn push_python(&mut self, python_worker: usize, task: PythonTask) -> Result<()> {
         let no_python_worker = || Error::internal(format!("there is no Python worker {python_worker}"));
         self.python.get_mut(python_worker).ok_or_else(no_python_worker)?.push_back(task);
@@ -204,9 +204,8 @@ impl Tasks {
         Some(work)
     }
 
-    /// Drops the next tasks of a Python worker whose results are no longer awaited because their
-    /// pass was cut short, so that functions are not called for them. Returns whether there were
-    /// any.
+    /// Drops the next tasks of a Python worker if their pass was cut short and nobody awaits their
+    /// results, so that functions are not called for them. Returns whether there were any.
     pub fn drop_unwanted(&mut self, python_worker: usize) -> bool {
         let Some(tasks) = self.python.get_mut(python_worker) else { return false };
         let num_before = tasks.len();
@@ -216,7 +215,7 @@ impl Tasks {
         tasks.len() < num_before
     }
 
-    /// The next task of a Python worker.
+    /// Takes the next task of a Python worker.
     pub fn pop_python(&mut self, python_worker: usize) -> Option<PythonTask> {
         self.python.get_mut(python_worker)?.pop_front()
     }

@@ -20,17 +20,18 @@ pub struct Inferred {
     pub name: String,
     /// The type of its values.
     pub dtype: DType,
-    /// True if strings are text.
+    /// True if the strings are valid text.
     pub is_text: bool,
-    /// A description of the line that turns a column of numbers or booleans into strings.
+    /// Describes the line that made a column of numbers or booleans a column of strings.
     pub decided: Option<String>,
 }
 
-/// The columns of a file with a header, with types that fit their values; `None` if it has no
-/// records. Fields that are empty or one of the words in `missing` have no value.
+/// Infers the columns of a file with a header, with types that fit their values. Returns `None` if
+/// it has no records. Fields that are empty or listed in `missing` have no value.
 ///
-/// int64 if all values of a column are integers; float32 if it round-trips all numbers, else
-/// float64 if that does; bool for `true` and `false`; else text, or bytes if they are not UTF-8.
+/// The dtype is int64 if all values of a column are integers. Otherwise it is float32 if that
+/// round-trips all numbers, or else float64 if that does. `true` and `false` are bool. Anything
+/// else is text, or bytes if it is not valid UTF-8.
 pub fn infer_csv(
     file: &Arc<FileProvenance>,
     codec: Codec,
@@ -56,7 +57,7 @@ pub fn infer_csv(
     let mut kinds: Vec<_> = names.iter().map(|_| Kind::new()).collect();
     let dialect = Dialect::strict(delimiter, true);
     for (position, record) in records {
-        // Faults of records are reported when they are read.
+        // Invalid records are reported when they are read.
         let Ok(fields) = dialect.split(record).collect::<std::result::Result<Vec<_>, _>>() else { continue };
         if fields.len() == kinds.len() {
             kinds.iter_mut().zip(fields).for_each(|(kind, field)| kind.see(&field, position, missing));
@@ -76,7 +77,7 @@ pub fn infer_csv(
     Ok(Some(names.into_iter().zip(kinds).map(inferred).collect()))
 }
 
-/// The records of a block, with their positions.
+/// Iterates over the records of a block with their positions.
 fn records_of(block: &Block) -> impl Iterator<Item = (Position<'_>, &[u8])> {
     let records = match block.columns.first() {
         Some(Column::Text(records)) => Some(records),
@@ -93,8 +94,8 @@ struct Position<'a> {
     row: usize,
 }
 
-/// The error for a header that another delimiter would split: names contain no tabs, and a single
-/// name contains none of the others.
+/// The error for a header that seems to use another delimiter: it contains tabs, or it has a single
+/// name that contains another delimiter.
 fn other_delimiter(names: &[String], delimiter: u8) -> Option<String> {
     let others: &[(char, &str)] = match names {
         [_] => &[('\t', "\\t"), (';', ";"), ('|', "|"), (',', ",")],
@@ -115,20 +116,20 @@ fn other_delimiter(names: &[String], delimiter: u8) -> Option<String> {
     ))
 }
 
-/// The possible types of a column, given the fields seen.
+/// The possible types of a column, given the fields seen so far.
 struct Kind<'a> {
     is_int: bool,
     is_single: bool,
     is_double: bool,
     is_flag: bool,
     is_utf8: bool,
-    /// True if all are written as integers, or are NaN or infinite.
+    /// True if all values are written as integers, or are NaN or infinite.
     is_whole: bool,
     /// True if some are integers too large for int64.
     is_long: bool,
     has_value: bool,
     has_number: bool,
-    /// The first field that turned it into strings, after other values.
+    /// The first field that turned the column into strings, after other values.
     decided: Option<(Position<'a>, Vec<u8>)>,
 }
 
@@ -175,7 +176,7 @@ impl<'a> Kind<'a> {
         match self {
             Self { has_value: false, .. } => DType::String,
             Self { is_int: true, .. } => DType::Int64,
-            // Integers too large for int64 are treated as names, not as numbers.
+            // Integers too large for int64 are treated as identifiers, not as numbers.
             Self { is_whole: true, is_long: true, .. } => DType::String,
             Self { has_number: true, is_whole: true, is_double: true, .. } => DType::Float64,
             Self { has_number: true, is_whole: false, is_single: true, .. } => DType::Float32,
@@ -186,7 +187,7 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// True if a field is `true` or `false`, in any case.
+/// Returns true if a field is `true` or `false`, in any case.
 pub fn is_flag(field: &[u8]) -> bool {
     [&b"true"[..], b"false"].iter().any(|word| field.eq_ignore_ascii_case(word))
 }

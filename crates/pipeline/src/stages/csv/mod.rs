@@ -20,8 +20,8 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::text::excerpt::excerpt;
 use headrace_engine::text::number::FromText;
 
-/// Replaces the only column, the records, by one column for each component. The layout of the
-/// fields comes from the records' file.
+/// Replaces the only column, which has records, with one column per component. The file of the
+/// records has the layout of the fields.
 pub struct CsvFields {
     dialect: Dialect,
     components: Vec<Component>,
@@ -35,7 +35,7 @@ impl CsvFields {
         Ok(Self { dialect: Dialect::strict(delimiter, true), components, missing })
     }
 
-    /// Adds the fields of a record to the columns; returns whether all were valid.
+    /// Adds the fields of a record to the columns. Returns whether all of them were valid.
     #[inline]
     fn parse(&self, record: &[u8], layout: &Layout, columns: &mut [Box<dyn Values>]) -> bool {
         let mut fields = self.dialect.split(record);
@@ -51,7 +51,7 @@ impl CsvFields {
         rest.all(|is_there| is_there) && fields.is_over()
     }
 
-    /// The fault of a record, in words.
+    /// Describes what is wrong with a record.
     #[cold]
     fn misfit(&self, record: &[u8], layout: &Layout) -> String {
         let fields: std::result::Result<Vec<_>, _> = self.dialect.split(record).collect();
@@ -96,7 +96,7 @@ impl CsvFields {
     }
 }
 
-/// Each record, and the layout of its fields.
+/// Returns each record with the layout of its fields.
 fn records(rows: &Rows) -> Result<Vec<(&[u8], &Layout)>> {
     let mut records = allocate::room(rows.len()).map_err(|refusal| refusal.at("CSV records"))?;
     for (block, row) in rows.iter() {
@@ -120,8 +120,8 @@ impl Stage for CsvFields {
                 let misfit = self.misfit(record, layout);
                 let row_provenance =
                     rows.row_provenance(index).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
-                // Some of the lines may be records themselves, which a quote has turned into one
-                // field. Only a line without any text is blank.
+                // A quote may have turned several records into one field. Only a line without any
+                // text is blank.
                 let lines = record.split(|byte| *byte == b'\n').filter(|line| line.iter().any(|byte| *byte != b'\r'));
                 let lost = Lost::Records(lines.count().max(1) as u64);
                 return Err(Error::invalid_argument(format!("{row_provenance}{misfit}")).with_lost(lost));
@@ -153,7 +153,8 @@ mod tests {
         Component { default, ..Component::of(name, dtype, Form::Plain) }
     }
 
-    /// Rows of these records, of a file of four fields. The last and the third are selected.
+    /// Creates rows from records of a file with four fields, of which the last and the third are
+    /// selected.
     fn rows(records: &[&str]) -> Rows {
         let file = FileProvenance::new(FileName::new("f"), Numbering { word: "line", first: 1 }, 0);
         file.layout.set(Arc::new(Layout { names: Arc::new([]), fields: vec![(1, 1), (3, 0)], num_fields: 4 })).unwrap();

@@ -16,18 +16,18 @@ use headrace_engine::text::written::{fits_f32, fits_f64, fits_i64, is_rounded};
 
 /// Collects the values of one column.
 pub trait Values {
-    /// Takes the next field; returns whether it is a value of the column.
+    /// Parses the next field. Returns whether it is a valid value.
     fn push(&mut self, fields: &mut Fields) -> bool;
 
-    /// All values, and their mask if the component has one.
+    /// Returns all values, followed by their mask if the component has one.
     fn finish(self: Box<Self>) -> Result<Vec<Column>>;
 }
 
-/// The fields of a column without a value.
+/// The fields of a column that have no value.
 struct Gaps {
-    /// Words that count as empty.
+    /// Words that count as missing.
     missing: Words,
-    /// True for each field with a value, if the component has a mask.
+    /// For each field, whether it has a value, if the component has a mask.
     mask: Option<Vec<bool>>,
 }
 
@@ -36,7 +36,7 @@ impl Gaps {
         Self { missing: missing.clone(), mask: component.has_mask.then(Vec::new) }
     }
 
-    /// True if a field has no value.
+    /// Returns true if a field has no value.
     fn has(&self, text: &[u8]) -> bool {
         text.is_empty() || self.missing.has(text)
     }
@@ -49,14 +49,14 @@ impl Gaps {
         }
     }
 
-    /// The columns of a component with these values.
+    /// Returns the columns of a component with these values.
     fn columns(self, values: Column) -> Result<Vec<Column>> {
         let mask = self.mask.map(|are_there| mask(are_there.into_iter())).transpose()?;
         Ok([values].into_iter().chain(mask).collect())
     }
 }
 
-/// Room for `count` values of a component.
+/// Creates storage for `count` values of a component.
 pub fn values_of(component: &Component, missing: &Words, count: usize) -> Result<Box<dyn Values>> {
     Ok(match component.dtype {
         DType::Bool => Box::new(Flags::new(component, missing, count)?),
@@ -76,26 +76,26 @@ pub fn values_of(component: &Component, missing: &Words, count: usize) -> Result
     })
 }
 
-/// Whole numbers below these are exact in their types.
+/// Integers below these are represented exactly.
 const SURE_F16: f16 = f16::from_f32_const(2048.0);
 const SURE_F32: f32 = 16_777_216.0;
 const SURE_F64: f64 = 9_007_199_254_740_992.0;
 
-/// A number as a field of a record.
+/// A number in a field of a record.
 pub trait Field: Numeric {
-    /// Parses the next field if it is a number in the usual form, as most are. `None` keeps the
-    /// field as it is.
+    /// Parses the next field if it is a number in the usual form, which most are. Otherwise returns
+    /// `None` and does not consume the field.
     fn usual<'a>(fields: &mut Fields<'a>) -> Option<(Option<Self>, &'a [u8])>;
 
-    /// Parses all of `text` as a number.
+    /// Parses the whole `text` as a number.
     fn from_field(text: &[u8]) -> Option<Self>;
 
-    /// True if the type round-trips the text.
+    /// Returns true if the type round-trips the text.
     fn gives_back(text: &[u8]) -> bool {
         fits_i64(text)
     }
 
-    /// True if this differs from the text only by rounding.
+    /// Returns true if the number differs from the text only by rounding.
     #[inline]
     fn is_rounded(self, _text: &[u8]) -> bool {
         true
@@ -119,7 +119,7 @@ macro_rules! implement_field {
     };
 }
 
-/// Numbers that are parsed as a wider type.
+/// Implements [`Field`] for numbers that are parsed as a wider type.
 macro_rules! implement_narrow_field {
     ($($number:ty: $wide:ty, $narrow:expr $(, { $($more:item)* })?);*) => {
         $(impl Field for $number {
@@ -178,7 +178,7 @@ implement_narrow_field! {
 
 struct Numbers<T> {
     values: Vec<T>,
-    /// The value for a missing one.
+    /// The value to use for missing ones.
     empty: Option<T>,
     gaps: Gaps,
     is_inferred: bool,
@@ -196,7 +196,7 @@ fn numbers<T: Field>(component: &Component, missing: &Words, count: usize) -> Re
 }
 
 impl<T: Field> Numbers<T> {
-    /// The value, unless it differs from the text.
+    /// Returns the value, unless it differs from the text.
     #[inline]
     fn checked(&self, value: Option<T>, text: &[u8]) -> Option<T> {
         value.filter(|value| if self.is_inferred { T::gives_back(text) } else { value.is_rounded(text) })
@@ -225,7 +225,7 @@ impl<T: Field> Values for Numbers<T> {
     }
 }
 
-/// Booleans: `true`, `false`, `1` and `0`, in any case.
+/// Booleans, written as `true`, `false`, `1` or `0` in any case.
 struct Flags {
     values: Vec<u8>,
     empty: Option<u8>,
@@ -271,15 +271,15 @@ impl Values for Flags {
     }
 }
 
-/// Strings. An empty field gets the default, or is an empty string, as an empty field between
-/// quotes is.
+/// Strings. An empty field gets the default if there is one. Otherwise it is an empty string, like
+/// an empty field in quotes.
 struct Strings {
     buffer: Vec<u8>,
     spans: Vec<Span>,
     empty: Vec<u8>,
     gaps: Gaps,
     is_text: bool,
-    /// Set if there was not enough memory.
+    /// Set if memory runs out.
     refusal: Option<Error>,
 }
 

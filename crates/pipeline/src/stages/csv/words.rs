@@ -1,8 +1,8 @@
-//! Texts that mean that a value is missing.
+//! ! Words that stand for a missing value.
 
 use std::sync::Arc;
 
-/// Texts that mean a missing value, like an empty field.
+/// Words that stand for a missing value, like an empty field does.
 #[derive(Clone, Debug, Default)]
 pub struct Words(Arc<[Vec<u8>]>);
 
@@ -18,7 +18,7 @@ impl Words {
         self.0.is_empty()
     }
 
-    /// True if a field is one of them.
+    /// Returns true if a field is one of the words.
     #[inline]
     pub fn has(&self, field: &[u8]) -> bool {
         self.0.iter().any(|word| word == field)

@@ -1,6 +1,7 @@
-//! `NaN`, `Infinity` and `-Infinity`: these are not JSON, but Python writes them for floats.
+//! ! Handles `NaN`, `Infinity` and `-Infinity`, which are not valid JSON but are written by Python
+//! for floats.
 //!
-//! Before a line is parsed, they are replaced by marked strings, which cannot occur in a line
+//! Before a line is parsed, they are replaced with marked strings that cannot occur in a line
 //! otherwise.
 
 use headrace_engine::tensor::allocate;
@@ -8,17 +9,17 @@ use memchr::memmem;
 use std::borrow::Cow;
 
 const MARK: char = '\0';
-/// Number of bytes that a marked string adds to its word.
+/// The number of bytes that a marked string adds to its word.
 const ADDED_BYTES: usize = 8;
 const WORDS: [(&[u8], f64); 3] = [(b"NaN", f64::NAN), (b"Infinity", f64::INFINITY), (b"-Infinity", f64::NEG_INFINITY)];
 
-/// The line, with these words replaced by marked strings, except inside strings.
+/// Replaces these words with marked strings, except inside strings.
 pub fn replaced(line: &[u8]) -> Cow<'_, [u8]> {
     let num_words = memmem::find_iter(line, b"NaN").count() + memmem::find_iter(line, b"Infinity").count();
     if num_words == 0 {
         return Cow::Borrowed(line);
     }
-    // Without memory for the copy, the line is parsed unchanged and rejected.
+    // If there is no memory for the copy, the line is parsed unchanged and rejected.
     let Ok(mut replaced_line) = allocate::room(line.len() + ADDED_BYTES * num_words) else {
         return Cow::Borrowed(line);
     };
@@ -41,12 +42,12 @@ pub fn replaced(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(replaced_line)
 }
 
-/// True if a line continues with `word` as a value, not as a key.
+/// Returns true if a line continues with `word` as a value rather than as a key.
 fn is_value(rest: &[u8], word: &[u8]) -> bool {
     rest.strip_prefix(word).is_some_and(|rest| rest.trim_ascii_start().first() != Some(&b':'))
 }
 
-/// The rest after the string that begins at `start`.
+/// Returns the rest of the line after the string that begins at `start`.
 fn string_end(line: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = line.get(at) {
@@ -59,9 +60,10 @@ fn string_end(line: &[u8], start: usize) -> usize {
     line.len()
 }
 
-/// The digits of the first integer of a line that float64 reads as `value`, of at least 2^63.
+/// Finds the digits of the first integer in a line that float64 reads as `value`, which is at least
+/// 2^63.
 pub fn long_integer(line: &[u8], value: f64) -> Option<&str> {
-    /// The digits of 2^63.
+    /// The number of digits of 2^63.
     const LEAST_DIGITS: usize = 19;
     let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
     let mut at = 0;
@@ -84,7 +86,7 @@ pub fn long_integer(line: &[u8], value: f64) -> Option<&str> {
     None
 }
 
-/// JSON with marked strings, with their words again.
+/// Replaces marked strings in JSON with the original words.
 pub fn restored(text: &str) -> Cow<'_, str> {
     let marked = |word: &str| format!("\"\\u0000{word}\"");
     let word = |(word, _): &(&[u8], f64)| String::from_utf8_lossy(word).into_owned();
@@ -94,7 +96,7 @@ pub fn restored(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// The number of a marked string, and its word.
+/// The number that a marked string stands for, and its word.
 pub fn constant(text: &str) -> Option<(&str, f64)> {
     let word = text.strip_prefix(MARK)?;
     WORDS.iter().find(|(other, _)| *other == word.as_bytes()).map(|(_, number)| (word, *number))

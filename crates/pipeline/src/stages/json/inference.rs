@@ -1,4 +1,4 @@
-//! Infers the keys of JSON objects and their types from the first block of a file.
+//! ! Infers the keys of JSON objects and their types from the first block of a file.
 
 use crate::blocks::column::{Column, Text};
 use crate::blocks::file_provenance::FileProvenance;
@@ -14,24 +14,24 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// A key, with a type that fits its values.
+/// A key and a type that fits all of its values.
 pub struct InferredKey {
     /// Its name.
     pub name: String,
-    /// The type of its values; the type for strings for JSON.
+    /// The dtype of its values; the dtype of strings for JSON.
     pub dtype: DType,
-    /// True if its values are any JSON: objects, and lists of different kinds of values.
+    /// True if its values are arbitrary JSON, such as objects and lists of mixed values.
     pub is_json: bool,
     /// The number of lists around each value.
     pub num_lists: usize,
 }
 
-/// The deepest lists of lists that are a component.
+/// The maximum nesting depth of lists in a component.
 const MAX_LISTS: usize = 3;
 
-/// The keys of the objects in the first block, in order of appearance, with types that fit their
-/// values; `None` if there are no records. Keys that are always null are skipped. Those in `typed`
-/// may have any values.
+/// Infers the keys of the objects in the first block, in order of appearance, with types that fit
+/// their values. Returns `None` if there are no records. Keys that are always null are left out.
+/// Keys in `typed` may have any values.
 pub fn infer_json(
     format: &dyn Format,
     file: &Arc<FileProvenance>,
@@ -45,7 +45,7 @@ pub fn infer_json(
     if let Some(Column::Text(texts)) = block.columns.first() {
         for (row, text) in Text::rows(texts).enumerate() {
             is_array |= row == 0 && text.trim_ascii_start().starts_with(b"[");
-            // Faults of lines are reported when they are read.
+            // Invalid lines are reported when they are read.
             let Ok(Object(pairs)) = serde_json::from_slice(&replaced(text)) else { continue };
             for (key, value) in pairs {
                 if typed.contains(&key) {
@@ -80,7 +80,7 @@ pub fn infer_json(
 /// A key of some objects.
 struct Key {
     name: String,
-    /// `None` if nothing is known yet.
+    /// `None` if nothing is known so far.
     kind: Option<Kind>,
 }
 
@@ -108,7 +108,8 @@ fn see(keys: &mut Vec<Key>, name: String, value: &Value, line: &[u8]) -> std::re
     Ok(())
 }
 
-/// The digits of an integer of more than 64 bits in a value, which serde reads as a float.
+/// Finds the digits of an integer with more than 64 bits in a value. serde reads such an integer as
+/// a float.
 fn long_integer_in<'a>(value: &Value, line: &'a [u8]) -> Option<&'a str> {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -119,13 +120,13 @@ fn long_integer_in<'a>(value: &Value, line: &'a [u8]) -> Option<&'a str> {
     }
 }
 
-/// The possible types of values.
+/// The possible types of a key's values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     One(Element),
-    /// So many lists around values; without a type if all have been empty so far.
+    /// Values inside this many lists. There is no element type if all lists have been empty so far.
     List(usize, Option<Element>),
-    /// An object, or a list with nulls, objects or different kinds of values in it.
+    /// An object, or a list that contains nulls, objects or mixed values.
     Nested,
 }
 
@@ -139,12 +140,12 @@ enum Element {
 /// The numbers seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Numbers {
-    /// True if all are integers.
+    /// True if all of them are integers.
     is_whole: bool,
     has_negative: bool,
     /// True if some are integers too large for int64.
     is_long: bool,
-    /// True if float32 and float64 round-trip them.
+    /// True if float32 represents them as exactly as float64.
     is_single: bool,
     is_double: bool,
 }
@@ -165,7 +166,7 @@ impl Numbers {
         Self { is_whole: false, has_negative: false, is_long: false, is_single, is_double: true }
     }
 
-    /// The numbers of both.
+    /// Combines two sets of numbers.
     fn and(self, other: Self) -> Option<Self> {
         let both = Self {
             is_whole: self.is_whole && other.is_whole,
@@ -245,7 +246,7 @@ impl Kind {
         }
     }
 
-    /// The type, and the number of lists around values.
+    /// The dtype, and the number of lists around values.
     fn dtype(self) -> (DType, usize) {
         let (element, num_lists) = match self {
             Self::One(element) => (Some(element), 0),
@@ -262,7 +263,7 @@ impl Kind {
     }
 }
 
-/// An object whose keys keep their order.
+/// An object that preserves the order of its keys.
 struct Object(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Object {

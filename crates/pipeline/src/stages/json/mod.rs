@@ -19,23 +19,24 @@ use serde::de::DeserializeSeed;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The remedy for an array that is read as lines.
+/// How to fix a JSON array that is read as lines.
 pub(crate) const ONE_ARRAY: &str = "If the file is one JSON array, read it with headrace.json_array.";
 
-/// Replaces the only column, of texts, by one column for each component. Other keys are skipped.
+/// Replaces the only column, which has texts, with one column per component. Other keys are
+/// ignored.
 pub struct JsonFields {
     components: Vec<Component>,
     root: Keys,
     /// The numbers of the components that a line may lack.
     optional: Vec<usize>,
     seen_components: Arc<SeenComponents>,
-    /// True if records are elements of an array, and not lines.
+    /// True if records are elements of an array rather than lines.
     is_array: bool,
 }
 
 impl JsonFields {
-    /// The name of a component is its key; a dot leads to a key in a nested object. A key may
-    /// contain dots, too.
+    /// Parses these components. The name of a component is its key. A dot leads to a key of a
+    /// nested object, but a key may itself contain dots.
     pub fn new(components: Vec<Component>) -> Result<Self> {
         let mut root = Keys::default();
         let mut optional = Vec::new();
@@ -56,18 +57,18 @@ impl JsonFields {
         Ok(Self { components, root, optional, seen_components: SeenComponents::new(), is_array: false })
     }
 
-    /// For records that are elements of an array, if `is_array`.
+    /// Sets whether records are elements of an array.
     pub fn of_array(self, is_array: bool) -> Self {
         Self { is_array, ..self }
     }
 
-    /// Records which of the components that a line may lack occur.
+    /// Records which of the optional components have occurred.
     pub fn seen_by(mut self, seen_components: Arc<SeenComponents>) -> Self {
         self.seen_components = seen_components;
         self
     }
 
-    /// Adds a line to the columns. Sets those of `seen` that have a value in it.
+    /// Adds a line to the columns. Sets `seen` for the optional components that have a value in it.
     fn parse(
         &self,
         text: &[u8],
@@ -97,7 +98,7 @@ impl JsonFields {
         Ok(())
     }
 
-    /// The error for a text that is not JSON, or not an object.
+    /// The error for a text that is not valid JSON or not an object.
     #[cold]
     fn syntax(&self, error: &serde_json::Error, text: &[u8]) -> String {
         let words = error.to_string();
@@ -122,7 +123,7 @@ impl JsonFields {
     }
 }
 
-/// The keys of a line, and of the objects in it, as the names of components.
+/// Lists the keys of a line, and of nested objects, as component names.
 fn names(line: &[u8]) -> Vec<String> {
     fn add(object: &serde_json::Map<String, serde_json::Value>, before: &str, names: &mut Vec<String>) {
         for (key, value) in object {
@@ -187,7 +188,7 @@ mod tests {
         Component { num_lists: usize::from(is_list), ..Component::of(name, dtype, Form::Plain) }
     }
 
-    /// The columns of these lines, for the keys `m.id` and `l`.
+    /// Parses lines into columns for the keys `m.id` and `l`.
     fn parsed(lines: &[&str]) -> std::result::Result<Vec<Column>, String> {
         let components = vec![component("m.id", DType::Int32, false), component("l", DType::Float32, true)];
         let mut columns: Vec<_> = components.iter().map(|component| values_of(component, 0).unwrap()).collect();

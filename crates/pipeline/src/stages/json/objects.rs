@@ -1,4 +1,4 @@
-//! Walks through a JSON object, collects the requested values and skips the rest.
+//! ! Walks through a JSON object, collects the requested values and skips the rest.
 
 use crate::formats::component::{Component, Form};
 use crate::stages::json::constants::{constant, long_integer, restored};
@@ -18,9 +18,9 @@ pub struct Keys(Vec<(String, Key)>);
 /// A requested key.
 #[derive(Default)]
 pub struct Key {
-    /// The component with its value.
+    /// The component to which its value belongs.
     pub component: Option<usize>,
-    /// The requested keys of its value, if that is an object.
+    /// The requested keys within its value, if that is an object.
     pub keys: Keys,
 }
 
@@ -29,7 +29,7 @@ impl Keys {
         self.0.iter().find(|(other, _)| other == name).map(|(_, key)| key)
     }
 
-    /// The entry of the key `name`; adds it if it is new.
+    /// Returns the entry for the key `name`, adding it if necessary.
     pub fn make(&mut self, name: &str) -> &mut Key {
         let position = self.0.iter().position(|(other, _)| other == name).unwrap_or_else(|| {
             self.0.push((name.to_owned(), Key::default()));
@@ -39,7 +39,7 @@ impl Keys {
     }
 }
 
-/// The state while one object is walked through.
+/// The state while walking through one object.
 pub struct State<'a> {
     pub components: &'a [Component],
     pub columns: &'a mut [Box<dyn Values>],
@@ -48,12 +48,12 @@ pub struct State<'a> {
     pub text: &'a [u8],
     /// True if some strings are marked constants; see [`constant`].
     pub has_constants: bool,
-    /// The fault of a value, in headrace's words.
+    /// What is wrong with a value, in headrace's words.
     pub misfit: Option<String>,
 }
 
 impl State<'_> {
-    /// True if the line may have half a surrogate pair, which is no text.
+    /// Returns true if the line may contain half a surrogate pair, which is not valid text.
     fn has_halves(&self) -> bool {
         memmem::find(self.text, br"\ud").is_some() || memmem::find(self.text, br"\uD").is_some()
     }
@@ -74,7 +74,7 @@ impl State<'_> {
     }
 }
 
-/// An object, and its requested keys.
+/// An object and its requested keys.
 pub struct Object<'a, 'b> {
     pub keys: &'a Keys,
     pub state: &'a mut State<'b>,
@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for Object<'_, '_> {
     }
 }
 
-/// Looks a key up without a copy of it.
+/// Looks up a key without copying it.
 struct Find<'a>(&'a Keys);
 
 impl<'a, 'de> DeserializeSeed<'de> for Find<'a> {
@@ -132,7 +132,7 @@ impl<'a> Visitor<'_> for Find<'a> {
     }
 }
 
-/// An object inside another one. If it is null, all requested keys in it are missing.
+/// A nested object. If it is null, all requested keys in it are missing.
 struct Inner<'a, 'b>(Object<'a, 'b>);
 
 impl<'de> DeserializeSeed<'de> for Inner<'_, '_> {
@@ -161,8 +161,8 @@ impl<'de> Visitor<'de> for Inner<'_, '_> {
 
 type Taken<E> = std::result::Result<(), E>;
 
-/// Visitor methods for values that are neither lists nor objects: `one` stores the value, or
-/// reports that it is wrong.
+/// Implements the visitor methods for values other than lists and objects. `one` stores the value
+/// or reports that it is invalid.
 macro_rules! visit_single_values {
     () => {
         fn visit_bool<E: serde::de::Error>(self, value: bool) -> Taken<E> {
@@ -178,7 +178,7 @@ macro_rules! visit_single_values {
         }
 
         fn visit_f64<E: serde::de::Error>(self, value: f64) -> Taken<E> {
-            // serde reads integers of more than 64 bits as floats.
+            // serde reads integers with more than 64 bits as floats.
             let digits = (value.abs() >= 2_f64.powi(63)).then(|| long_integer(self.state.text, value)).flatten();
             match digits {
                 None => self.one(Unexpected::Float(value), |column| column.push_float(value)),
@@ -205,7 +205,7 @@ struct Value<'a, 'b> {
 }
 
 impl Value<'_, '_> {
-    /// Takes a single value, if one is expected and `push` accepts it.
+    /// Stores a single value, if one is expected and `push` accepts it.
     fn one<E: serde::de::Error>(
         self,
         value: Unexpected,
@@ -269,7 +269,8 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
 
     visit_single_values!();
 
-    /// A string with halves of surrogate pairs, each in the three bytes that UTF-8 would have for it.
+    /// Visits a string with halves of surrogate pairs, each encoded in the three bytes that UTF-8
+    /// would use for it.
     fn visit_bytes<E: serde::de::Error>(self, value: &[u8]) -> Taken<E> {
         self.one(Unexpected::Bytes(value), |column| column.push_bytes(value))
     }
@@ -301,7 +302,7 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
     }
 }
 
-/// An element of a list, or a list of such elements.
+/// An element of a list, or a list of elements.
 struct Element<'a, 'b> {
     component: usize,
     /// The number of lists around it.

@@ -1,4 +1,4 @@
-//! The values of one component of JSON objects: single values, lists, or arrays of one shape.
+//! ! The values of one component of JSON objects: single values, lists, or arrays of a fixed shape.
 
 use crate::blocks::column::{Column, Lists, Ragged};
 use crate::formats::component::elements::{Element, Flag};
@@ -10,7 +10,7 @@ use headrace_engine::tensor::allocate::{self, Refusal};
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// Collects values. Each `push` adds one element and returns whether the element fits the type.
+/// Collects values. Each `push` method adds one element and returns whether it fits the type.
 pub trait Values {
     /// Adds an integer.
     fn push_int(&mut self, value: i128) -> bool;
@@ -24,30 +24,30 @@ pub trait Values {
     /// Adds a string.
     fn push_text(&mut self, value: &str) -> bool;
 
-    /// Adds a string that need not be UTF-8.
+    /// Adds a string that need not be valid UTF-8.
     fn push_bytes(&mut self, value: &[u8]) -> bool;
 
-    /// Adds a value as JSON.
+    /// Adds a value in the form of JSON.
     fn push_json(&mut self, value: &str) -> bool;
 
-    /// Adds the default for a missing row; returns whether there is one.
+    /// Adds the default for a missing row. Returns whether there is one.
     fn push_default(&mut self) -> bool;
 
-    /// Ends a list within the list of a row: at depth 1 an element of the row's list, at depth 2 an
+    /// Ends a list nested in the list of a row. Depth 1 is an element of the row's list, depth 2 an
     /// element of such an element.
     fn end_list(&mut self, depth: usize);
 
-    /// Ends a row: the elements since the last row form one.
+    /// Ends a row, which consists of the elements added since the last row.
     fn end_row(&mut self);
 
     /// The number of rows.
     fn len(&self) -> usize;
 
-    /// All rows, and the mask if the component has one.
+    /// Returns all rows, followed by the mask if the component has one.
     fn finish(self: Box<Self>) -> Result<Vec<Column>>;
 }
 
-/// Room for `count` rows of a component.
+/// Creates storage for `count` rows of a component.
 pub fn values_of(component: &Component, count: usize) -> Result<Box<dyn Values>> {
     if matches!(component.form, Form::Span(_)) {
         return Err(component.unsupported("json_lines"));
@@ -72,12 +72,12 @@ pub fn values_of(component: &Component, count: usize) -> Result<Box<dyn Values>>
 
 struct Elements<T> {
     elements: Vec<T>,
-    /// The end of each row.
+    /// The position at which each row ends.
     ends: Vec<usize>,
-    /// The end of each list within the lists of rows, for each depth.
+    /// For each depth, the position at which each nested list ends.
     inner_ends: Vec<Vec<usize>>,
     filler: Option<Vec<T>>,
-    /// True for each row that has a value.
+    /// For each row, whether it has a value.
     mask: Vec<bool>,
     component: Component,
 }
@@ -99,7 +99,7 @@ impl<T: Element> Elements<T> {
         element.map(|element| self.elements.push(element)).is_some()
     }
 
-    /// The number of elements, or of lists, at a depth.
+    /// The number of elements or lists at a depth.
     fn count(&self, depth: usize) -> usize {
         self.inner_ends.get(depth).map_or(self.elements.len(), Vec::len)
     }
