@@ -1,4 +1,4 @@
-//! Reads a file in chunks that end between two records.
+//! ! Reads files in chunks that end between two records.
 
 use crate::blocks::block::{Block, FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};
@@ -10,21 +10,21 @@ use headrace_engine::tensor::allocate::{self, Unread};
 use memchr::memchr;
 use std::sync::Arc;
 
-/// Size of a chunk in bytes, unless a single record is larger.
+/// The size of a chunk in bytes, unless a single record is larger.
 pub const CHUNK_BYTES: usize = 256 * 1024;
 
-/// Bytes read after the end of a part for its last record, at first.
+/// The number of bytes to read at first after the end of a part, for its last record.
 const BEHIND_BYTES: usize = 512;
-/// The minimum size of a chunk if a smaller one contained no record of the part.
+/// The minimum size of a chunk, after a smaller one contained no record of the part.
 const LEAST_BYTES: usize = 4 * 1024;
 
-/// Finds the records of a format in a chunk.
+/// Splits chunks of a format into records.
 pub trait Split: Send {
-    /// Finds the whole records at the beginning of `chunk`. `at` has the offset of its first byte
-    /// in the file and the number of its first record.
+    /// Finds the complete records at the beginning of `chunk`. `at` has the offset of its first
+    /// byte in the file and the number of its first record.
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords;
 
-    /// Number of bytes before the span of a record that belong to it.
+    /// The number of bytes before the span of a record that belong to the record.
     fn header_bytes(&self) -> usize {
         0
     }
@@ -34,47 +34,47 @@ pub trait Split: Send {
 #[derive(Default)]
 pub struct ChunkRecords {
     pub spans: Vec<Span>,
-    /// Number of bytes that these records take.
+    /// The number of bytes that the records take up.
     pub used: usize,
-    /// The fault of the next record, if it has one.
+    /// What is wrong with the next record, if it is invalid.
     pub fault: Option<Fault>,
-    /// `None` if the records are numbered consecutively.
+    /// The numbers of the records, or `None` if they are consecutive.
     pub numbers: Option<Numbers>,
 }
 
-/// A fault of a record.
+/// What is wrong with a record.
 pub struct Fault {
     pub error: Error,
-    /// The number of bytes up to the next record, if it can be found.
+    /// The distance to the next record, if that can be located.
     pub extent: Option<Extent>,
 }
 
-/// The part of a chunk that is skipped with a faulty record.
+/// The part of a chunk to skip along with an invalid record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// The number of bytes.
     pub num_bytes: usize,
-    /// The increase of the record number up to the next record.
+    /// How much the record number increases up to the next record.
     pub num_records: u64,
 }
 
 impl From<Error> for Fault {
-    /// A fault after which the next record cannot be found.
+    /// A fault after which the next record cannot be located.
     fn from(error: Error) -> Self {
         Self { error, extent: None }
     }
 }
 
-/// The numbers of records if some are skipped, or use more than one number.
+/// The numbers of records, if some are skipped or take up more than one number.
 pub struct Numbers {
     /// The number of each record.
     pub of_records: Vec<u64>,
-    /// The number of the next record.
+    /// The number of the record after these.
     pub next: u64,
 }
 
 impl ChunkRecords {
-    /// The number of record `index`, if the first byte of the chunk is at `at`.
+    /// The number of record `index`, if the chunk begins at `at`.
     fn number(&self, index: usize, at: RecordPosition) -> u64 {
         self.numbers.as_ref().map_or(at.record + index as u64, |numbers| numbers.of_records[index])
     }
@@ -86,21 +86,21 @@ impl ChunkRecords {
     }
 }
 
-/// A file read in chunks.
+/// A file that is read in chunks.
 pub struct Chunks<S> {
     file: Arc<FileProvenance>,
     source: Source,
     split: S,
-    /// Bytes read and not used yet: the beginning of a record.
+    /// Bytes that have been read but not used yet: the beginning of a record.
     rest: Vec<u8>,
     at: RecordPosition,
     is_last: bool,
     fault: Option<Fault>,
-    /// The error that ended reading. The records before it come first.
+    /// The error that ended reading. It is returned after the records before it.
     failure: Option<Error>,
-    /// Set after an error: nothing follows, unless reading continues after the faulty record.
+    /// Set after an error. Nothing more is read, unless reading continues after the invalid record.
     stopped_at: Option<Option<Extent>>,
-    /// Records that begin at this offset or later are not read.
+    /// Records that begin at or after this offset are not read.
     end: u64,
 }
 
@@ -126,7 +126,7 @@ impl<S: Split> Chunks<S> {
         Ok(chunks)
     }
 
-    /// Moves to the first record after a line feed, or to the end.
+    /// Moves to the first record after a line feed, or to the end of the part.
     fn search(&mut self) -> Result<()> {
         loop {
             self.fill(self.chunk_bytes())?;
@@ -143,19 +143,19 @@ impl<S: Split> Chunks<S> {
         }
     }
 
-    /// The number of bytes to read for the next chunk: up to the end of the part, and some more
+    /// The number of bytes to read for the next chunk: up to the end of the part, plus some more
     /// for its last record.
     fn chunk_bytes(&self) -> usize {
         let left = usize::try_from(self.end.saturating_sub(self.at.offset_bytes)).unwrap_or(usize::MAX);
         left.saturating_add(BEHIND_BYTES).min(CHUNK_BYTES)
     }
 
-    /// True if the next record begins after the part that is read.
+    /// Returns true if the next record begins after the end of the part.
     fn is_behind(&self) -> bool {
         self.at.offset_bytes >= self.end
     }
 
-    /// Removes the records that begin after the part that is read.
+    /// Removes the records that begin after the end of the part.
     fn cut(&self, records: &mut ChunkRecords) {
         let begin = |span: &Span| self.at.offset_bytes + (span.start - self.split.header_bytes()) as u64;
         if self.at.offset_bytes + (records.used as u64) < self.end {
@@ -171,12 +171,12 @@ impl<S: Split> Chunks<S> {
             }
             records.spans.truncate(num_kept);
         } else if records.fault.is_some() {
-            // The fault is after the end, and so are the records that begin there.
+            // The invalid record is after the end too, like all that begin there.
             records.fault = None;
         }
     }
 
-    /// Reads until there are `num_bytes` bytes, or the file ends.
+    /// Reads until `num_bytes` bytes are available or the file ends.
     fn fill(&mut self, num_bytes: usize) -> Result<()> {
         let missing = num_bytes.saturating_sub(self.rest.len());
         let position = || format!("{}: {}", self.file.name.text(), self.file.record_name(self.at.record));
@@ -195,7 +195,7 @@ impl<S: Split> Chunks<S> {
         Ok(())
     }
 
-    /// The provenance of the next `num_rows` records; moves past them.
+    /// Returns the provenance of the next `num_rows` records, and moves past them.
     fn provenance(&mut self, num_rows: usize, numbers: Option<Numbers>) -> Provenance {
         let (file, first) = (Arc::clone(&self.file), self.at.record);
         let Some(numbers) = numbers else {
@@ -204,7 +204,7 @@ impl<S: Split> Chunks<S> {
         };
         self.at.record = numbers.next;
         match &numbers.of_records[..] {
-            // The numbers increase, so none is skipped.
+            // The numbers are ascending, so none is skipped.
             [first, .., last] if last - first + 1 == num_rows as u64 => Provenance::Run(file, *first),
             each => Provenance::records(&file, each.iter().copied()),
         }
@@ -216,7 +216,7 @@ impl<S: Split> Chunks<S> {
         self.source.error(&self.file, error, &position)
     }
 
-    /// The next chunk, and the records found in it: at least one.
+    /// Returns the next chunk and the records in it, of which there is at least one.
     fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, ChunkRecords)>> {
         let mut num_bytes = self.chunk_bytes();
         loop {
@@ -235,7 +235,7 @@ impl<S: Split> Chunks<S> {
             self.fault = records.fault.take();
             if records.spans.is_empty() {
                 if self.fault.is_some() {
-                    // There may be something else before it, such as a header.
+                    // Something else may come first, such as a header.
                     self.rest.drain(..records.used);
                     self.at = records.behind(self.at);
                     continue;
@@ -249,12 +249,12 @@ impl<S: Split> Chunks<S> {
                 }
                 let next = records.behind(self.at);
                 if next.offset_bytes >= self.end || (records.used > 0 && self.at.offset_bytes > 0) {
-                    // These bytes have no records, such as blank lines.
+                    // These bytes contain no records, only blank lines for example.
                     self.rest.drain(..records.used);
                     self.at = next;
                     continue;
                 }
-                // The record is larger than the chunk. A size claimed by a file is never trusted.
+                // The record is larger than the chunk. Never trust a size that a file claims.
                 let least = if self.end == u64::MAX { CHUNK_BYTES } else { LEAST_BYTES };
                 num_bytes = self.rest.len().saturating_mul(2).max(least);
                 continue;
@@ -324,8 +324,8 @@ impl<S: Split> Scan for Chunks<S> {
     }
 }
 
-/// Finds the records of an uncompressed file of `len` bytes, exactly as reading finds them. The
-/// spans found must begin where their records do.
+/// Locates the records of an uncompressed file of `len` bytes, exactly as reading the file would.
+/// Spans must begin where their records do.
 pub fn scan(file: &Arc<FileProvenance>, split: impl Split, len: u64) -> Result<ScanResult> {
     let mut chunks = Chunks::open(file, Codec::Known(Compression::None), split, RecordPosition::default())?;
     let mut scanned = ScanResult::default();

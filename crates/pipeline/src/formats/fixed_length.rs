@@ -1,4 +1,4 @@
-//! Files of fixed-length records.
+//! ! Files with fixed-length records.
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
@@ -11,15 +11,15 @@ use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::files::compression::Compression;
 use std::sync::Arc;
 
-/// Files of a header, records of `record_bytes` (at least 1) and a footer.
+/// Files with a header, records of `record_bytes` each (at least 1), and a footer.
 pub struct FixedLength {
     /// The compression of the files.
     pub codec: Codec,
-    /// Bytes to skip at the beginning of each file.
+    /// The number of bytes to skip at the beginning of each file.
     pub header_bytes: usize,
     /// The length of a record.
     pub record_bytes: usize,
-    /// Bytes to skip at the end of each file.
+    /// The number of bytes to skip at the end of each file.
     pub footer_bytes: usize,
 }
 
@@ -58,7 +58,7 @@ impl RandomAccess for FixedLength {
         self.codec
     }
 
-    /// The offsets of the records follow from the size of the file.
+    /// Computes the offsets of the records from the size of the file.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let (first, length) = (self.header_bytes as u64, self.record_bytes as u64);
         let splitter = self.splitter(file);
@@ -109,7 +109,7 @@ impl Split for Splitter {
             records.fault = Some(self.short(at.offset_bytes + chunk.len() as u64).into());
             return records;
         }
-        // The footer may be in this chunk: that is known only at the end of the file.
+        // The footer may be in this chunk. Only the end of the file reveals that.
         while chunk.len().saturating_sub(start) >= self.record_bytes.saturating_add(self.footer_bytes) {
             records.spans.push(Span { start, length: self.record_bytes });
             start += self.record_bytes;
@@ -124,7 +124,7 @@ impl Split for Splitter {
 }
 
 impl Splitter {
-    /// The error for a compressed file that is read as it is.
+    /// The error for a compressed file that is read as if it were uncompressed.
     fn compressed(&self, start: &[u8]) -> Option<Error> {
         let name = self.file.name.text();
         let is_compressed = self.codec == Codec::Known(Compression::None) && is_named_compressed(start, name);

@@ -1,9 +1,9 @@
-//! Files that contain one JSON array, whose elements are the records.
+//! ! Files that contain one JSON array, whose elements are the records.
 //!
-//! Elements are only found here, by their brackets and strings;
-//! [`JsonFields`](crate::stages::json::JsonFields) parses them, in parallel. So a file is never in
-//! memory as a whole. Every position after the beginning is the position of an element, or of the
-//! closing bracket.
+//! This module only locates the elements, by their brackets and strings.
+//! [`JsonFields`](crate::stages::json::JsonFields) parses them in parallel. So a file is never in
+//! memory as a whole. Every position except the beginning is that of an element or of the closing
+//! bracket.
 //!
 //! Source: RFC 8259. White space and a byte order mark may precede the array.
 
@@ -17,12 +17,12 @@ use headrace_engine::text::excerpt::excerpt;
 use memchr::memchr2;
 use std::sync::Arc;
 
-/// The deepest brackets in an element; parsing has the same limit.
+/// The maximum nesting depth of brackets in an element. Parsing has the same limit.
 const MOST_BRACKETS: u32 = u128::BITS;
-/// The number of bytes that an error shows.
+/// The number of bytes to quote in an error.
 const SHOWN_BYTES: usize = 20;
 
-/// Files with one JSON array.
+/// Files with one JSON array each.
 pub struct JsonArray {
     /// The compression of the files.
     pub codec: Codec,
@@ -63,7 +63,7 @@ impl RandomAccess for JsonArray {
         true
     }
 
-    /// The end of the array may follow the last one.
+    /// The last element may be followed by the end of the array.
     fn is_record(&self, lead: &[u8], frame: &[u8], is_last: bool) -> bool {
         let is_begin = matches!(lead, [b'[' | b','] | [b' ' | b'\t' | b'\n' | b'\r']);
         let end = element(frame, 0, true).unwrap_or_default().map(|end| skip_space(frame, end));
@@ -115,7 +115,7 @@ impl Splitter {
     }
 }
 
-/// A fault of an array.
+/// What is wrong with an array.
 #[derive(Debug)]
 struct Wrong {
     /// Its position in the chunk.
@@ -139,9 +139,9 @@ impl Wrong {
     }
 }
 
-/// Finds the elements of the array in `chunk`. The text after an element belongs to it: without a
-/// comma and a value, or the end of the array, it is not a record. So reading from any position
-/// finds the same fault.
+/// Locates the elements of the array in `chunk`. The text after an element belongs to it: unless a
+/// comma and a value follow, or the end of the array, it is not a record. So reading from any
+/// position detects the same fault.
 fn split(chunk: &[u8], is_first: bool, is_last: bool, records: &mut ChunkRecords) -> std::result::Result<(), Wrong> {
     let mut start = 0;
     if is_first {
@@ -178,7 +178,8 @@ fn split(chunk: &[u8], is_first: bool, is_last: bool, records: &mut ChunkRecords
     }
 }
 
-/// The position of the first element, or of the bracket that ends an empty array; `None` if the chunk ends before.
+/// Returns the position of the first element, or of the closing bracket of an empty array. Returns
+/// `None` if the chunk ends first.
 fn begin(chunk: &[u8], is_last: bool) -> std::result::Result<Option<usize>, Wrong> {
     let start = skip_space(chunk, begin_of_text(chunk));
     let first = match chunk.get(start) {
@@ -197,10 +198,10 @@ fn begin(chunk: &[u8], is_last: bool) -> std::result::Result<Option<usize>, Wron
     }
 }
 
-/// The end of the value that begins at `start`; `None` if the chunk ends before.
+/// Returns the end of the value that begins at `start`, or `None` if the chunk ends first.
 fn element(chunk: &[u8], start: usize, is_last: bool) -> std::result::Result<Option<usize>, Wrong> {
     let mut at = start;
-    // The open brackets, the innermost at the lowest bit: 1 for `{`, 0 for `[`.
+    // The open brackets, with the innermost in the lowest bit: 1 for `{`, 0 for `[`.
     let (mut brackets, mut depth) = (0_u128, 0);
     while let Some(byte) = chunk.get(at) {
         match byte {
@@ -252,7 +253,7 @@ fn element(chunk: &[u8], start: usize, is_last: bool) -> std::result::Result<Opt
     }
 }
 
-/// The end of the string that begins at `start`; `None` if the chunk ends before.
+/// Returns the end of the string that begins at `start`, or `None` if the chunk ends first.
 fn string(chunk: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -264,13 +265,14 @@ fn string(chunk: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The first byte from `start` on that is not white space; the end if there is none.
+/// Returns the position of the first byte from `start` on that is not white space, or the end of
+/// the chunk.
 fn skip_space(chunk: &[u8], start: usize) -> usize {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     chunk[start..].iter().position(|byte| !is_space(byte)).map_or(chunk.len(), |position| start + position)
 }
 
-/// True for the bytes of numbers and of `true`, `null` and the like.
+/// Returns true for the bytes of numbers and of words such as `true` and `null`.
 fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
@@ -281,7 +283,8 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    /// The elements, found in chunks that grow by `step` bytes, and the fault.
+    /// Splits a text into its elements, in chunks that grow by `step` bytes, and returns the fault
+    /// if there is one.
     fn elements(text: &[u8], step: usize) -> (Vec<(usize, &[u8])>, Option<String>) {
         let (mut start, mut end) = (0, step.min(text.len()));
         let mut elements = Vec::new();

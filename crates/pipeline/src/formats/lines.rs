@@ -1,5 +1,5 @@
-//! Text files, split at line feeds without assuming an encoding. A carriage return before a line
-//! feed is dropped, and so is the byte order mark of UTF-8.
+//! ! Text files, split at line feeds without assuming an encoding. A carriage return before a line
+//! feed is dropped, and so is a UTF-8 byte order mark.
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Lines {
     /// The compression of the files.
     pub codec: Codec,
-    /// True if lines of white space only are skipped.
+    /// True if lines that consist only of white space are skipped.
     pub skips_blank: bool,
 }
 
@@ -64,7 +64,7 @@ impl RandomAccess for Lines {
         (!self.skips_blank).then_some(&[0, 3])
     }
 
-    /// Only blank lines, if they are skipped, may follow the first one.
+    /// If blank lines are skipped, only blank lines may follow the first one.
     fn is_record(&self, lead: &[u8], frame: &[u8], is_last: bool) -> bool {
         let rest = memchr(b'\n', frame).map_or(&[][..], |end| &frame[end + 1..]);
         is_of_lines(lead, frame, is_last)
@@ -99,14 +99,14 @@ impl RandomAccess for Lines {
         Ok(offsets.into())
     }
 
-    /// There may be blank lines after a line, which are skipped.
+    /// The frame may include blank lines after the line, which are skipped.
     fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
         let end = memchr(b'\n', frame).unwrap_or(frame.len());
         Ok(line(frame, 0, end))
     }
 }
 
-/// True if bytes after these are complete lines.
+/// Returns true if a frame with this lead consists of complete lines.
 pub fn is_of_lines(lead: &[u8], frame: &[u8], is_last: bool) -> bool {
     let is_begin = lead.is_empty() || lead.ends_with(b"\n") || begin_of_text(lead) == lead.len();
     is_begin && (is_last || frame.last() == Some(&b'\n'))
@@ -166,7 +166,7 @@ fn leave_out_blank(chunk: &[u8], at: RecordPosition, records: &mut ChunkRecords)
     records.numbers = Some(Numbers { of_records, next });
 }
 
-/// The line in `start..end`, without the carriage return at its end.
+/// The line in `start..end`, without a carriage return at its end.
 pub(super) fn line(chunk: &[u8], start: usize, end: usize) -> Span {
     let has_return = end > start && chunk[end - 1] == b'\r';
     Span { start, length: end - start - usize::from(has_return) }

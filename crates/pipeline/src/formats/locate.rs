@@ -1,4 +1,4 @@
-//! Finds record offsets in a file that was already read, for reports of skipped records.
+//! ! Locates records in a file that was read before, for reports of skipped records.
 
 use crate::blocks::file_provenance::{FileProvenance, KnownOffset, Locate};
 use crate::records::{Format, RecordPosition, Scan};
@@ -8,28 +8,28 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// The largest number of remembered positions of a file.
+/// The maximum number of positions to remember per file.
 const MOST_PLACES: usize = 1024;
-/// The largest number of searches that are kept, each with an open file.
+/// The maximum number of searches to keep. Each has an open file.
 const MOST_SEARCHES: usize = 32;
-/// The largest number of offsets that a search keeps, unless it found more at once.
+/// The maximum number of offsets that a search keeps, unless it found more at once.
 const MOST_OFFSETS: usize = 1 << 16;
 
-/// The searches of all locators that were used last, the last one at the end. A locator lives as
-/// long as any row of its file, so it can't keep a file open itself.
+/// The most recently used searches of all locators, latest last. A locator lives as long as any row
+/// of its file, so it must not keep the file open itself.
 static SEARCHES: std::sync::Mutex<VecDeque<(u64, Search)>> = std::sync::Mutex::new(VecDeque::new());
 
 static NUM_LOCATORS: AtomicU64 = AtomicU64::new(0);
 
-/// Remembers the positions of some blocks of a file, and continues reading from there.
+/// Remembers the positions of some of a file's blocks and searches for records from there.
 pub struct RecordLocator {
     format: Arc<dyn Format>,
     positions: Mutex<Positions>,
-    /// Its number among the locators of the process.
+    /// A unique number within the process.
     id: u64,
-    /// True once the file is known to be compressed: it can only be read from its beginning.
+    /// True once the file is known to be compressed. It can then only be read from its beginning.
     is_compressed: AtomicBool,
-    /// Held by the thread that searches.
+    /// Held by the thread that is searching.
     searching: Mutex<()>,
 }
 
@@ -39,17 +39,19 @@ struct Positions {
     step: u64,
 }
 
-/// The records found in a file. Records near the last ones found need no new read.
+/// Records that were located in a file. Records near the most recent ones can be located without
+/// reading from the start again.
 #[derive(Default)]
 struct Search {
-    /// Continues after the run found last.
+    /// Continues after the most recent run.
     scan: Option<Box<dyn Scan>>,
-    /// The numbers and offsets of records that follow each other; the run found last is the last.
+    /// Runs of consecutive records, each with the number and the offset of every record. The most
+    /// recent run is last.
     runs: VecDeque<Vec<(u64, u64)>>,
 }
 
 impl RecordLocator {
-    /// No positions are remembered yet.
+    /// Creates a locator that remembers no positions yet.
     pub fn new(format: Arc<dyn Format>) -> Self {
         let positions = Mutex::new(Positions { positions: Vec::new(), step: 1 });
         let (id, is_compressed) = (NUM_LOCATORS.fetch_add(1, Relaxed), AtomicBool::new(false));
@@ -61,18 +63,18 @@ impl RecordLocator {
         self.positions.lock().remember(position);
     }
 
-    /// Removes this locator's search from the kept searches.
+    /// Removes this locator's search from the kept searches and returns it.
     fn take_search(&self) -> Option<Search> {
         let mut searches = SEARCHES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let index = searches.iter().position(|(id, _)| *id == self.id)?;
         searches.remove(index).map(|(_, search)| search)
     }
 
-    /// Reads until a record is found; from a remembered position if that is nearer.
+    /// Reads until a record is located, starting at a remembered position if that is closer.
     fn find(&self, search: &mut Search, file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
         let is_compressed = self.is_compressed.load(Relaxed);
         let before = match is_compressed {
-            // Records on the way are found too.
+            // Records along the way are located too.
             true => self.positions.lock().first(record),
             false => self.positions.lock().before(record),
         };
@@ -128,12 +130,12 @@ impl Positions {
         }
     }
 
-    /// The first position, unless it is after a record.
+    /// Returns the first position, unless it is after the record.
     fn first(&self, record: u64) -> RecordPosition {
         self.positions.first().copied().filter(|position| position.record <= record).unwrap_or_default()
     }
 
-    /// The last position that is not after a record.
+    /// Returns the last position that is not after the record.
     fn before(&self, record: u64) -> RecordPosition {
         let behind = self.positions.partition_point(|position| position.record <= record);
         behind.checked_sub(1).map_or_else(RecordPosition::default, |last| self.positions[last])
@@ -141,7 +143,7 @@ impl Positions {
 }
 
 impl Search {
-    /// The offset of a record that was found before.
+    /// The offset of a record that was located before.
     fn get(&self, record: u64) -> Option<u64> {
         let offset = |run: &Vec<(u64, u64)>| {
             let index = run.binary_search_by_key(&record, |(number, _)| *number).ok()?;
@@ -150,7 +152,7 @@ impl Search {
         self.runs.iter().rev().find_map(offset)
     }
 
-    /// Keeps the numbers and offsets of more records, and forgets those found long ago.
+    /// Adds the numbers and offsets of more records, and drops the oldest ones.
     fn add(&mut self, run: Vec<(u64, u64)>) {
         self.runs.push_back(run);
         while self.runs.len() > 1 && self.runs.iter().map(Vec::len).sum::<usize>() > MOST_OFFSETS {
@@ -160,7 +162,7 @@ impl Search {
 }
 
 impl Locate for RecordLocator {
-    /// `None` if the file has changed or cannot be read any more.
+    /// Returns `None` if the file has changed or can no longer be read.
     fn offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
         if let Some(offset) = self.format.offset(file, record) {
             return Some(offset);
@@ -218,7 +220,7 @@ mod tests {
     const NUM_RECORDS: u64 = 1000;
     const RUN_RECORDS: u64 = 10;
 
-    /// Records of 7 bytes, ten of which are read at a time; counts how often.
+    /// Records of 7 bytes, read ten at a time. Counts the reads.
     struct Sevens {
         is_compressed: bool,
         num_reads: Arc<AtomicUsize>,
@@ -268,7 +270,7 @@ mod tests {
         }
     }
 
-    /// Locates records in this order; returns how often the file was read.
+    /// Locates records in this order and returns how many times the file was read.
     fn num_reads(is_compressed: bool, records: impl Iterator<Item = u64>) -> usize {
         let num_reads = Arc::<AtomicUsize>::default();
         let locator = RecordLocator::new(Arc::new(Sevens { is_compressed, num_reads: Arc::clone(&num_reads) }));
@@ -289,11 +291,11 @@ mod tests {
             let reads = num_reads(is_compressed, 0..NUM_RECORDS);
             assert!(reads <= most, "{reads}");
         }
-        // As several threads ask for those of neighbouring blocks.
+        // As if several threads requested records of neighbouring blocks.
         let swapped = (0..NUM_RECORDS).map(|record| record ^ 16);
         let reads = num_reads(true, swapped.filter(|record| *record < NUM_RECORDS));
         assert!(reads <= 2 * most, "{reads}");
-        // In the reverse order, blocks are read for themselves.
+        // In reverse order, each block is read separately.
         let reads = num_reads(false, (0..NUM_RECORDS).rev());
         assert!(reads <= most, "{reads}");
     }

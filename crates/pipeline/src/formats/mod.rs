@@ -1,4 +1,4 @@
-//! File formats: cutting files into blocks of records.
+//! ! File formats, which split files into blocks of records.
 
 mod arrow;
 mod chunks;

@@ -1,4 +1,4 @@
-//! TFRecord files, whose checksums are all checked; see [`headrace_engine::tfrecord`].
+//! ! TFRecord files. All checksums are verified; see [`headrace_engine::tfrecord`].
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
@@ -55,7 +55,7 @@ impl RandomAccess for TfRecords {
         matches!(length(frame), Ok(Some(length)) if length.checked_add(framed) == Some(frame.len() as u64))
     }
 
-    /// Reads one header after the other; the data are checked when they are read.
+    /// Only reads the headers. The data are verified when they are read.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
         let mut offsets = Offsets::new();
@@ -141,7 +141,7 @@ impl Split for Splitter {
 #[derive(Clone, Copy)]
 enum Part {
     Length,
-    /// The data, with their number of bytes.
+    /// The data, with its length in bytes.
     Data(usize),
 }
 
@@ -154,7 +154,7 @@ impl Part {
     }
 }
 
-/// The length in a header, `None` if the header is cut short.
+/// The length stated in a header, or `None` if the header is incomplete.
 fn length(header: &[u8]) -> std::result::Result<Option<u64>, Part> {
     let Some((length, rest)) = header.split_first_chunk::<8>() else { return Ok(None) };
     let Some(checksum) = rest.first_chunk::<4>() else { return Ok(None) };
@@ -164,8 +164,8 @@ fn length(header: &[u8]) -> std::result::Result<Option<u64>, Part> {
     }
 }
 
-/// The length of the record at the beginning of `bytes`, `None` if it is incomplete. Fails with the
-/// part that has a wrong checksum.
+/// The length of the record at the beginning of `bytes`, or `None` if it is incomplete. Fails with
+/// the part whose checksum is wrong.
 fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
     let Some(length) = length(bytes)? else { return Ok(None) };
     let Ok(length) = usize::try_from(length) else { return Ok(None) };
@@ -177,8 +177,8 @@ fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
     Ok(Some(length))
 }
 
-/// The type of a file that begins with these bytes, if not TFRecord. Compressed files are
-/// recognised elsewhere.
+/// If a file that begins with these bytes is not a TFRecord file, returns what it is. Compressed
+/// files are detected elsewhere.
 fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
     let detected = content(rest).filter(|detected| position.offset_bytes == 0 && *detected != RECORDS)?;
     Some(format!("It is {detected}. {}", detected.remedy()))
@@ -196,7 +196,7 @@ impl Splitter {
         if let Some(other) = other_file(rest, position) {
             return self.damage("truncated", position, &format!("{text}. {other}"));
         }
-        // Its header is right, so this record is the only one lost.
+        // Its header is correct, so this is the only lost record.
         let text = format!("{text}. The file is cut short; copy it again.");
         self.damage("truncated", position, &text).with_lost(Lost::Records(1))
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The estimated size of a file before it is read.
 const EXPECTED_BYTES: usize = 128 * 1024;
 
-/// Whole files, as a path and their bytes.
+/// Whole files: the path and the bytes.
 pub struct Whole;
 
 impl Format for Whole {
@@ -44,10 +44,9 @@ impl Format for Whole {
     }
 }
 
-/// The files of a directory with a subdirectory for each class: their bytes, their label and their
-/// path.
+/// Files in a directory with one subdirectory per class: the bytes, the label and the path.
 pub struct Labelled {
-    /// Length of the directory's name in bytes, with the slash after it.
+    /// The length of the directory's name in bytes, including the slash after it.
     pub root_bytes: usize,
     /// The label of each class.
     pub labels: HashMap<Vec<u8>, i64>,
@@ -89,7 +88,7 @@ impl Labelled {
     }
 }
 
-/// The file of each of `num_rows` rows.
+/// The files of `num_rows` rows.
 fn files(provenance: &Provenance, num_rows: usize) -> Result<Vec<Arc<FileProvenance>>> {
     let unknown = || Error::internal("the path of a file is unknown");
     (0..num_rows).map(|row| provenance.get(row).map(|row_provenance| row_provenance.file).ok_or_else(unknown)).collect()
@@ -140,7 +139,7 @@ impl RandomAccess for Whole {
 }
 
 struct WholeFile {
-    /// `None` after the file was read.
+    /// `None` once the file has been read.
     file: Option<Arc<FileProvenance>>,
     label: Option<i64>,
 }

@@ -1,4 +1,4 @@
-//! Makes the engine's columns of Arrow's arrays.
+//! ! Converts Arrow arrays to columns of the engine.
 
 use crate::blocks::column::{Column, Lists, Ragged, Span, Text};
 use crate::blocks::gather::gather;
@@ -16,12 +16,13 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
-/// The columns of a component, one row for each of an array: its values, and its mask if it has
-/// one. A fault names the first row at fault. `kind` is the type of the column in the file.
+/// Converts an array to the columns of a component, with one row per element: its values, and its
+/// mask if it has one. A fault gives the number of the first faulty row. `kind` is the column's
+/// type in the file.
 pub fn columns(component: &Component, array: &ArrayRef, kind: &DataType) -> Converted<Vec<Column>> {
-    // Only arrays of type null are null without a validity buffer.
+    // Only arrays of type null contain nulls without a validity buffer.
     let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
-    // A row of a shape may need much memory, so it is created only for a null.
+    // A row with a fixed shape may need a lot of memory, so the filler is only created for a null.
     let filler = || component.filler_row();
     let filler = nulls.as_ref().filter(|_| component.has_filler()).map(|_| filler()).transpose()?.flatten();
     let values = match (&nulls, filler) {
@@ -42,7 +43,7 @@ fn null(component: &Component, row: usize, words: &str) -> Fault {
     Fault::Value(row, format!("{words}, expected a value. {}", component.fillers()))
 }
 
-/// The values with `filler` instead of nulls.
+/// Replaces nulls in the values with `filler`.
 fn filled(
     component: &Component,
     array: &ArrayRef,
@@ -67,7 +68,7 @@ fn filled(
     Ok(gather(&[&there, filler], rows.into_iter())?)
 }
 
-/// The values of an array, whose nulls are JSON's null.
+/// Converts the values of an array. Nulls become JSON's null.
 fn values(component: &Component, array: &ArrayRef, kind: &DataType) -> Converted<Column> {
     let wrong = |fault: Fault| expected(component, fault);
     if component.form == Form::Json {
@@ -81,7 +82,7 @@ fn values(component: &Component, array: &ArrayRef, kind: &DataType) -> Converted
     }
 }
 
-/// A fault of a value, with the expected type added.
+/// Adds the expected type to the fault of a value.
 fn expected(component: &Component, fault: Fault) -> Fault {
     match fault {
         Fault::Value(index, text) if text.ends_with('.') => Fault::Value(index, text),
@@ -93,7 +94,7 @@ fn expected(component: &Component, fault: Fault) -> Fault {
     }
 }
 
-/// The lists of an array: the end of each, and all their values.
+/// Splits an array of lists into the end of each list and the values of all lists.
 fn parts(array: &ArrayRef) -> Converted<(Vec<usize>, ArrayRef)> {
     match array.data_type() {
         DataType::LargeList(_) => {
@@ -113,7 +114,7 @@ fn parts(array: &ArrayRef) -> Converted<(Vec<usize>, ArrayRef)> {
     }
 }
 
-/// The values of lists with these offsets, and the offset of the first of them.
+/// Returns the values of lists with these offsets, and the offset of the first value.
 fn values_of<O: OffsetSizeTrait>(offsets: &[O], values: &ArrayRef) -> (O, ArrayRef) {
     let [first, .., end] = *offsets else { return (O::default(), values.slice(0, 0)) };
     (first, values.slice(first.as_usize(), (end - first).as_usize()))
@@ -142,7 +143,7 @@ fn in_list(fault: Fault) -> Fault {
     }
 }
 
-/// Fails if an element of lists is null.
+/// Fails if an element of a list is null.
 fn check_elements(component: &Component, elements: &ArrayRef) -> Converted<()> {
     let first = elements.logical_nulls().filter(|nulls| nulls.null_count() > 0);
     match first.and_then(|nulls| nulls.iter().position(|is_there| !is_there)) {
@@ -155,7 +156,7 @@ fn check_elements(component: &Component, elements: &ArrayRef) -> Converted<()> {
     }
 }
 
-/// Lists of one shape.
+/// Converts lists to rows of a fixed shape.
 fn shaped(component: &Component, array: &ArrayRef) -> Converted<Column> {
     let (mut elements, mut in_row) = (array.clone(), 1);
     for size in component.shape.iter() {
@@ -182,7 +183,7 @@ fn shaped(component: &Component, array: &ArrayRef) -> Converted<Column> {
     })
 }
 
-/// Values as JSON; nulls are JSON's.
+/// Converts values to JSON. Nulls become JSON's null.
 fn json(array: &ArrayRef, kind: &DataType) -> Converted<Column> {
     let refused = |refusal: allocate::Refusal| refusal.at("the values of a column");
     if array.data_type() == &DataType::Null {

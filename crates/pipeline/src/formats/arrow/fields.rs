@@ -1,4 +1,4 @@
-//! Finds columns by their names, also those within structs: "meta.lang" is "lang" of "meta".
+//! ! Finds columns by name, including fields of structs: "meta.lang" is the field "lang" of "meta".
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, LargeListArray, make_array};
@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 /// A column of a schema.
 pub struct SchemaColumn {
-    /// The number of its column of the table.
+    /// The number of the table column that contains it.
     pub root: usize,
-    /// The names of the fields within that, from the outermost on.
+    /// The names of the fields inside that column, outermost first.
     pub path: Vec<String>,
-    /// Its type; within a list of structs a list.
+    /// Its type. Within a list of structs, this is a list.
     pub kind: DataType,
 }
 
-/// The reason why a name does not refer to a column.
+/// Why a name does not refer to a column.
 pub enum NotFound {
     /// There is none.
     Missing,
@@ -25,7 +25,7 @@ pub enum NotFound {
     Several(usize),
 }
 
-/// The column of this name. A column name that contains dots takes precedence.
+/// Finds the column with this name. If a column name itself contains dots, it takes precedence.
 pub fn find(fields: &Fields, name: &str) -> std::result::Result<SchemaColumn, NotFound> {
     let with_name =
         |name: &str| fields.iter().enumerate().filter(|(_, field)| field.name() == name).collect::<Vec<_>>();
@@ -48,12 +48,12 @@ pub fn find(fields: &Fields, name: &str) -> std::result::Result<SchemaColumn, No
     Err(NotFound::Missing)
 }
 
-/// The parts of a name before and after each dot.
+/// Yields the parts of a name before and after each dot.
 fn splits(name: &str) -> impl Iterator<Item = (&str, &str)> {
     name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]))
 }
 
-/// The path of a name within a type, and the type found there.
+/// Finds a name within a type. Returns the path and the type.
 fn within(kind: &DataType, name: &str) -> Option<(Vec<String>, DataType)> {
     let of_list = |values: &FieldRef, list: &dyn Fn(FieldRef) -> DataType| {
         let (path, kind) = within(values.data_type(), name)?;
@@ -83,7 +83,7 @@ fn within(kind: &DataType, name: &str) -> Option<(Vec<String>, DataType)> {
     }
 }
 
-/// The names of the columns, and of the fields within structs, for messages.
+/// Lists the names of the columns, and of the fields of structs, for messages.
 pub fn names(fields: &Fields) -> String {
     /// The maximum number of names in a message.
     const MOST: usize = 40;
@@ -100,7 +100,7 @@ pub fn names(fields: &Fields) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// The field of an array that a path leads to. A field of a null struct is null.
+/// Returns the field of an array at a path. A field of a null struct is null.
 pub fn pick(array: &ArrayRef, path: &[String]) -> Result<ArrayRef> {
     let Some((name, rest)) = path.split_first() else { return Ok(Arc::clone(array)) };
     let internal = |error| Error::internal(format!("a field of a column cannot be read: {error}"));
@@ -129,7 +129,7 @@ pub fn pick(array: &ArrayRef, path: &[String]) -> Result<ArrayRef> {
     }
 }
 
-/// An array that is also null where these are.
+/// Returns an array that also has these nulls.
 fn with_nulls(array: &ArrayRef, nulls: Option<&NullBuffer>) -> std::result::Result<ArrayRef, arrow_schema::ArrowError> {
     if nulls.is_none_or(|nulls| nulls.null_count() == 0) || array.data_type() == &DataType::Null {
         return Ok(Arc::clone(array));

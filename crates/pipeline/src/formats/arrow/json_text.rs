@@ -1,8 +1,8 @@
-//! Values of Arrow's arrays as JSON, as Python's `json` writes them.
+//! ! Writes Arrow values as JSON, in the same form as Python's `json`.
 //!
-//! Floats have the shortest text that float64 round-trips; `NaN`, `Infinity` and `-Infinity` are
-//! words. Times are text in ISO 8601, decimals are text, and maps are objects if their keys are
-//! strings, else lists of pairs.
+//! Floats are written with the fewest digits that float64 round-trips; `NaN`, `Infinity` and
+//! `-Infinity` are words. Times are ISO 8601 strings and decimals are strings. Maps are objects if
+//! their keys are strings, and otherwise lists of pairs.
 
 use crate::formats::arrow::int96::int96_nanoseconds;
 use arrow_array::cast::AsArray;
@@ -20,7 +20,7 @@ use chrono::DateTime;
 use std::collections::HashSet;
 use std::fmt::{Display, Write};
 
-/// The part of a type that JSON cannot represent: its path within the type, and the type there.
+/// Finds the part of a type that JSON cannot represent. Returns its path and its type.
 pub fn unwritable(kind: &DataType) -> Option<(String, DataType)> {
     match kind {
         DataType::Dictionary(_, values) => unwritable(values),
@@ -47,14 +47,14 @@ pub fn unwritable(kind: &DataType) -> Option<(String, DataType)> {
     }
 }
 
-/// The error names the value that JSON cannot have.
+/// Fails with the name of a value that JSON cannot represent.
 type Written = std::result::Result<(), String>;
-/// Writes the value of a row after a text.
+/// Appends the value of a row to a text.
 type Writer<'a> = Box<dyn Fn(usize, &mut String) -> Written + 'a>;
 
-/// Writes row `row` of an array, as JSON, after a text. The array has a type that
-/// [`super::types::read_as`] returns; `kind` is the column's type in the file, for timestamps that
-/// are read as bytes.
+/// Returns a function that appends row `row` of an array to a text, as JSON. The array must have a
+/// type that [`super::types::read_as`] returns. `kind` is the column's type in the file, which is
+/// needed for timestamps that are read as bytes.
 pub fn writer<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
     let write = of_values(array, kind);
     Box::new(move |row, text| match array.is_null(row) {
@@ -68,7 +68,7 @@ pub fn writer<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
 
 fn of_values<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
     match array.data_type() {
-        // An array of type null has no validity buffer.
+        // Arrays of type null have no validity buffer.
         DataType::Null => Box::new(|_, text| {
             text.push_str("null");
             Ok(())
@@ -143,7 +143,7 @@ fn of_values<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
     }
 }
 
-/// The type of field `number` of a struct, or of the values of a list or a map.
+/// The type of field `number` of a struct, or of the values of a list or map.
 fn inner(kind: &DataType, number: usize) -> &DataType {
     match kind {
         DataType::Struct(fields) => fields.get(number).map_or(kind, |field| field.data_type()),
@@ -152,12 +152,12 @@ fn inner(kind: &DataType, number: usize) -> &DataType {
     }
 }
 
-/// A zone of a type in the form of ISO 8601: times are those of UTC.
+/// The ISO 8601 time zone of a type. Times with a zone are in UTC.
 fn zone_of(kind: &DataType) -> &'static str {
     if matches!(kind, DataType::Timestamp(_, Some(_))) { "+00:00" } else { "" }
 }
 
-/// Timestamps of 96 bits of Parquet.
+/// Writes 96-bit Parquet timestamps.
 fn int96<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
     let (values, zone) = (array.as_fixed_size_binary(), zone_of(kind));
     Box::new(move |row, text| {
@@ -227,7 +227,7 @@ fn decimals<T: DecimalType + ArrowPrimitiveType>(array: &ArrayRef) -> Writer<'_>
     Box::new(move |row, text| quoted(text, values.value_as_string(row)))
 }
 
-/// Times as `shown` formats them; a value that it cannot represent is an error.
+/// Writes times after converting them with `convert`. A time that cannot be converted is an error.
 fn times<'a, T, S>(array: &'a ArrayRef, convert: impl Fn(i64) -> Option<S> + 'a, zone: &'static str) -> Writer<'a>
 where
     T: ArrowPrimitiveType<Native: Into<i64>>,
@@ -244,7 +244,7 @@ where
     })
 }
 
-/// The date of midnight.
+/// Returns the date if the time is midnight.
 fn dated(time: Option<chrono::NaiveDateTime>) -> Option<chrono::NaiveDate> {
     time.filter(|time| time.time() == chrono::NaiveTime::MIN).map(|time| time.date())
 }

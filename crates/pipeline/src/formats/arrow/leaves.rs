@@ -1,5 +1,5 @@
-//! Single values of Arrow's arrays, and elements of lists, as tensors. Numbers and the bytes of
-//! strings are not copied unless they are converted.
+//! ! Converts single Arrow values and elements of lists to tensors. Numbers and the bytes of
+//! strings are not copied unless they have to be converted.
 
 use crate::blocks::column::{Span, Text};
 use crate::formats::arrow::int96::int96_nanoseconds;
@@ -28,9 +28,9 @@ use headrace_engine::tensor::shape::Shape;
 use headrace_engine::text::excerpt::excerpt;
 use std::fmt::Display;
 
-/// The reason why an array has not become a column.
+/// Why an array could not be converted to a column.
 pub enum Fault {
-    /// A value that the component cannot represent: its number, and the fault in words.
+    /// A value that the component cannot represent: its number, and what is wrong with it.
     Value(usize, String),
     /// Another error.
     Other(Error),
@@ -42,7 +42,7 @@ impl From<Error> for Fault {
     }
 }
 
-/// The result of making something of an array.
+/// The result of converting an array.
 pub type Converted<T> = std::result::Result<T, Fault>;
 
 /// The error for an array of an unexpected type.
@@ -50,10 +50,10 @@ pub fn unexpected(kind: &DataType) -> Fault {
     Fault::Other(Error::internal(format!("a column was read as {kind}")))
 }
 
-/// Values as a tensor of a shape. None of them is null.
+/// Converts values, none of which may be null, to a tensor of this shape.
 pub fn tensor(component: &Component, shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     if array.is_empty() {
-        // It may be of the type null.
+        // The array may be of type null.
         return Ok(Tensor::empty(component.dtype, shape)?);
     }
     match component.form {
@@ -111,7 +111,7 @@ fn primitive<T: ArrowPrimitiveType>(dtype: DType, shape: Shape, array: &ArrayRef
     Ok(Tensor::from_bytes(dtype, shape, shared(values.inner()))?)
 }
 
-/// Numbers as those of another type.
+/// Converts numbers to another type.
 fn converted<T: Element>(shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     match array.data_type() {
         DataType::Int8 => integers::<T, Int8Type>(shape, array),
@@ -173,7 +173,7 @@ fn decimals(dtype: DType, shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     }
 }
 
-/// A decimal rounded once, to the nearest number; a whole number must be exact.
+/// Parses a decimal and rounds it once, to the nearest number. Integers must be exact.
 fn parsed<T: Element + std::str::FromStr + Into<f64>>(text: String) -> std::result::Result<T, String> {
     let whole = text.split_once('.').filter(|(_, fraction)| fraction.bytes().all(|digit| digit == b'0'));
     let whole = whole.map_or(&text[..], |(whole, _)| whole).parse::<i128>();
@@ -199,7 +199,7 @@ fn texts_of<T: DecimalType + ArrowPrimitiveType>(array: &ArrayRef) -> Vec<String
     (0..array.len()).map(|row| decimals.value_as_string(row)).collect()
 }
 
-/// Times as numbers of a unit.
+/// Converts times to numbers of a unit.
 fn times(unit: TimeUnit, array: &ArrayRef) -> Converted<Vec<i64>> {
     match array.data_type() {
         DataType::Date32 => counts::<Date32Type>(array, TimeUnit::Day, unit),
@@ -260,10 +260,10 @@ fn counts<T: ArrowPrimitiveType<Native: Into<i64>>>(
     Ok(counts)
 }
 
-/// The strings of an array. Those of text are checked to be UTF-8.
+/// Returns the strings of an array. Text is checked to be valid UTF-8.
 pub fn text(component: &Component, array: &ArrayRef) -> Converted<Text> {
     if array.is_empty() {
-        // It may be of the type null.
+        // The array may be of type null.
         return Ok(Text::joined_of(Bytes::new(), &[]));
     }
     let refused = |refusal: allocate::Refusal| refusal.at("the strings of a column");
@@ -317,7 +317,7 @@ impl AsRef<[u8]> for Shared {
     }
 }
 
-/// The bytes of a buffer, which stays alive.
+/// Returns the bytes of a buffer and keeps the buffer alive.
 fn shared(buffer: &Buffer) -> Bytes {
     Bytes::from_owner(Shared(buffer.clone()))
 }

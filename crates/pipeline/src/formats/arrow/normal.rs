@@ -1,5 +1,5 @@
-//! Normalizes arrays to fewer types: no dictionaries or views, and offsets large enough for any
-//! strings and lists.
+//! ! Converts arrays to a smaller set of types, without dictionaries or views and with 64-bit
+//! offsets for strings and lists.
 
 use crate::formats::arrow::types::read_as;
 use arrow_array::cast::AsArray;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 type ArrayResult = std::result::Result<ArrayRef, ArrowError>;
 
-/// The array converted to the type that [`read_as`] returns.
+/// Converts an array to the type that [`read_as`] returns.
 pub fn normal(array: &ArrayRef) -> ArrayResult {
     let target = read_as(array.data_type());
     if array.data_type() == &target {
@@ -78,7 +78,7 @@ fn wide(offsets: &OffsetBuffer<i32>) -> OffsetBuffer<i64> {
     OffsetBuffer::new(offsets.iter().map(|offset| i64::from(*offset)).collect())
 }
 
-/// The strings of views, end to end; nulls are empty.
+/// Copies the strings of views end to end. Nulls become empty.
 fn joined<T: ByteViewType>(array: &ArrayRef) -> (OffsetBuffer<i64>, Vec<u8>) {
     let strings = array.as_byte_view::<T>();
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Reads the components of one file of a table.
+//! ! Reads the components of a table from one of its files.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;
@@ -17,45 +17,46 @@ use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
 use std::sync::Arc;
 
-/// Reads a component of one file.
+/// Reads one component from a file.
 pub struct Reader {
     component: Component,
-    /// The position of the column among those of the file, and the fields within; `None` if the
-    /// file does not have it.
+    /// The number of the column in the file, and the path to the field inside it. `None` if the
+    /// file lacks the column.
     position: Option<(usize, Vec<String>)>,
-    /// The type of the column; null if the file does not have it.
+    /// The type of the column, or null if the file lacks it.
     kind: DataType,
-    /// The value of all rows of a file that does not have the column, as a row.
+    /// If the file lacks the column: the value of all rows, as a single row.
     constant: Option<Column>,
 }
 
-/// The components, the conditions and the constants that are read of files.
+/// What to read from the files: components, conditions and constants.
 pub struct TableQuery {
     /// The components of rows.
     pub components: Vec<Component>,
-    /// Conditions that rows meet.
+    /// The conditions that rows must meet.
     pub conditions: Vec<Condition>,
-    /// Components that are the same in all rows of a file.
+    /// Components with the same value in all rows of a file.
     pub constants: Vec<Constant>,
 }
 
-/// A component that is the same in all rows of a file, from the names of directories.
+/// A component with the same value in all rows of a file, which comes from the names of
+/// directories.
 pub struct Constant {
     /// The number of the component.
     pub component: usize,
-    /// The value for each file; `None` for null.
+    /// One value per file, or `None` for null.
     pub values: Vec<Option<Tensor>>,
 }
 
-/// A column of a file, whether it can become a component or not.
+/// A column of a file, which may or may not be usable as a component.
 pub struct ColumnKind {
     /// The type of the column, in words.
     pub words: String,
-    /// The component, or a remedy if there is none.
+    /// The component, or else how to make the column usable.
     pub component: std::result::Result<Component, String>,
 }
 
-/// The columns of a file with their names: the requested ones, or all.
+/// Returns the requested columns of a file, or all of them, with their names.
 pub fn kinds(file: &FileProvenance, fields: &Fields, names: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
     let names = match names {
         Some(names) => names.to_vec(),
@@ -82,7 +83,7 @@ fn find_column(file: &FileProvenance, fields: &Fields, name: &str) -> Result<Sch
     })
 }
 
-/// The names of columns that no other column has.
+/// Lists the column names that occur only once.
 fn unique(fields: &Fields) -> String {
     let is_unique = |name: &str| fields.iter().filter(|field| field.name() == name).count() == 1;
     let names = fields.iter().map(|field| field.name()).filter(|name| is_unique(name));
@@ -90,7 +91,7 @@ fn unique(fields: &Fields) -> String {
 }
 
 impl Reader {
-    /// A reader of a file with these columns. `first` is the first of all files.
+    /// Creates a reader for a file with these columns. `first` is the first file of the table.
     pub fn new(file: &FileProvenance, fields: &Fields, component: &Component, first: &FileProvenance) -> Result<Self> {
         let reader = |position, kind| Self { component: component.clone(), position, kind, constant: None };
         let SchemaColumn { root, path, kind } = match find(fields, &component.name) {
@@ -118,7 +119,8 @@ impl Reader {
         Ok(reader(Some((root, path)), read_as(&kind)))
     }
 
-    /// A reader of rows that all have this value, from the name of a directory.
+    /// Creates a reader for rows that all have this value, which comes from the name of a
+    /// directory.
     fn constant(file: &FileProvenance, component: &Component, value: Option<&Tensor>) -> Result<Self> {
         if value.is_none() && !component.has_filler() {
             return Err(Error::invalid_argument(format!(
@@ -137,7 +139,7 @@ impl Reader {
         &self.component.name
     }
 
-    /// The number of the column among those of the file.
+    /// The number of the column in the file.
     pub fn root(&self) -> Option<usize> {
         self.position.as_ref().map(|(root, _)| *root)
     }
@@ -147,8 +149,8 @@ impl Reader {
         self.position.as_ref().map_or(&[], |(_, path)| path)
     }
 
-    /// The columns of the component for these rows of the file; `position` is the position of its
-    /// column.
+    /// Converts rows of the file to the columns of the component. `position` is the position of its
+    /// column among the rows.
     pub fn columns(&self, rows: &RecordBatch, position: usize) -> std::result::Result<Vec<Column>, Fault> {
         if self.position.is_none() {
             return Ok(self.absent(rows.num_rows())?);
@@ -158,7 +160,7 @@ impl Reader {
         columns(&self.component, &pick(&array, self.path())?, &self.kind)
     }
 
-    /// Rows of a file that does not have the column.
+    /// Returns rows of a file that lacks the column.
     fn absent(&self, num_rows: usize) -> Result<Vec<Column>> {
         let filler = if self.constant.is_none() { self.component.filler_row()? } else { None };
         let row = self.constant.as_ref().or(filler.as_ref());
@@ -170,30 +172,30 @@ impl Reader {
     }
 }
 
-/// The readers of a file.
+/// The readers for one file.
 pub struct Readers {
     readers: Vec<Reader>,
-    /// Conditions that rows meet, and their readers.
+    /// The conditions that rows must meet, with their readers.
     conditions: Vec<(Condition, Reader)>,
-    /// The numbers of the columns that are read, ascending.
+    /// The numbers of the columns to read, in ascending order.
     roots: Vec<usize>,
 }
 
-/// The rows before the first one at fault that meet the conditions.
+/// The rows that meet the conditions, up to the first faulty row.
 pub struct Cut {
     columns: Vec<Column>,
     /// Their number.
     pub num_rows: usize,
-    /// The number of rows examined, up to the one at fault.
+    /// The number of rows that were examined, up to the faulty one.
     pub num_read: usize,
-    /// The positions of the kept rows among them, unless all are kept.
+    /// The positions of the kept rows among them, or `None` if all are kept.
     kept: Option<Vec<usize>>,
-    /// The fault of the row after them, in words that begin with its column.
+    /// What is wrong with the next row. The text begins with the name of the column.
     pub fault: Option<String>,
 }
 
 impl Cut {
-    /// The rows as a block. The first row that was looked at has number `first` in its file.
+    /// Converts the rows to a block. The first examined row has number `first` in its file.
     pub fn block(self, file: &Arc<FileProvenance>, first: u64) -> Result<Block> {
         let provenance = match self.kept {
             None => Provenance::Run(Arc::clone(file), first),
@@ -204,7 +206,8 @@ impl Cut {
 }
 
 impl Readers {
-    /// The readers of the requested columns of a file. `first` is the first of all files.
+    /// Creates the readers for the requested columns of a file. `first` is the first file of the
+    /// table.
     pub fn new(file: &FileProvenance, fields: &Fields, query: &TableQuery, first: &FileProvenance) -> Result<Self> {
         let reader = |component: &Component| Reader::new(file, fields, component, first);
         let of_component = |(number, component): (usize, &Component)| {
@@ -235,7 +238,7 @@ impl Readers {
         Ok(Self { readers, conditions, roots })
     }
 
-    /// All readers, also those of conditions.
+    /// Iterates over all readers, including those of conditions.
     pub fn iter(&self) -> impl Iterator<Item = &Reader> {
         self.readers.iter().chain(self.conditions.iter().map(|(_, reader)| reader))
     }
@@ -245,12 +248,12 @@ impl Readers {
         &self.conditions
     }
 
-    /// The numbers of the columns that are read, ascending.
+    /// The numbers of the columns to read, in ascending order.
     pub fn roots(&self) -> &[usize] {
         &self.roots
     }
 
-    /// The rows, of the columns that are read, before the first one at fault.
+    /// Converts the rows up to the first faulty one.
     pub fn cut(&self, rows: &RecordBatch) -> Result<Cut> {
         let Some(kept) = self.kept(rows)? else { return self.all(rows) };
         let positions: Vec<_> =
@@ -265,7 +268,7 @@ impl Readers {
         Ok(Cut { num_read, kept: Some(positions[..cut.num_rows].to_vec()), ..cut })
     }
 
-    /// True for each row that meets all conditions; `None` if there are none.
+    /// Returns for each row whether it meets all conditions, or `None` if there are none.
     fn kept(&self, rows: &RecordBatch) -> Result<Option<Vec<bool>>> {
         let mut kept: Option<Vec<bool>> = None;
         for (condition, reader) in &self.conditions {

@@ -1,4 +1,4 @@
-//! Conditions on columns: rows that meet all of them are read.
+//! ! Conditions on columns, which select the rows to read.
 
 use crate::blocks::column::Column;
 use crate::formats::component::Component;
@@ -7,14 +7,14 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use std::cmp::Ordering;
 
-/// A condition on a column. A null meets no condition.
+/// A condition on a column. A null never meets a condition.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// The column, with a mask.
+    /// The column. It has a mask.
     pub component: Component,
     /// The comparison.
     pub op: Op,
-    /// The values: one, or any number for a comparison with several.
+    /// The values to compare with: one, or any number if the comparison allows several.
     pub values: Vec<Value>,
 }
 
@@ -39,7 +39,7 @@ pub enum Op {
     NotIn,
 }
 
-/// A value that a column is compared with.
+/// A value to compare a column with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// An integer, a boolean, or a time in the unit of the column.
@@ -53,7 +53,7 @@ pub enum Value {
 }
 
 impl Op {
-    /// The comparison that Python writes so.
+    /// Returns the comparison that Python writes in this way.
     pub fn of_name(name: &str) -> Result<Self> {
         Ok(match name {
             "==" => Self::Equal,
@@ -83,7 +83,7 @@ impl Op {
 }
 
 impl Condition {
-    /// True for each row that meets the condition: of the values of the column, and of its mask.
+    /// Returns for each row whether it meets the condition, given the column's values and mask.
     pub fn met(&self, columns: &[Column]) -> Result<Vec<bool>> {
         let [values, mask] = columns else { return Err(Error::internal("a condition on a column without a mask")) };
         let orders = Orders::of(values)?;
@@ -92,7 +92,7 @@ impl Condition {
         Ok((0..values.len()).map(|row| is_there[row] != 0 && self.op.holds(orders.with(row, &self.values))).collect())
     }
 
-    /// True if a value between two bounds may meet the condition: those of some rows.
+    /// Returns true if a value between the bounds of some rows may meet the condition.
     pub fn may_be_met(&self, least: &[Column], most: &[Column]) -> Result<bool> {
         let bound = |columns: &[Column]| -> Result<Option<Vec<Option<Ordering>>>> {
             let [values, mask] = columns else { return Ok(None) };
@@ -120,7 +120,7 @@ impl Condition {
     }
 }
 
-/// Rows that are compared.
+/// Rows to compare.
 enum Orders<'a> {
     Strings(&'a Column),
     Integers(Vec<i128>),
@@ -154,7 +154,7 @@ impl<'a> Orders<'a> {
         })
     }
 
-    /// The order of a row and each value; `None` for NaN.
+    /// Compares a row with each value. The order is `None` for NaN.
     fn with<'b>(&'b self, row: usize, values: &'b [Value]) -> impl Iterator<Item = Option<Ordering>> + 'b {
         values.iter().map(move |value| match (self, value) {
             (Self::Strings(strings), Value::Decimal(value)) => {
@@ -170,7 +170,7 @@ impl<'a> Orders<'a> {
     }
 }
 
-/// The order of two decimals, such as "-12.50", neither of which is rounded.
+/// Compares two decimals, such as "-12.50", without rounding either of them.
 fn of_decimals(one: &str, other: &str) -> Option<Ordering> {
     let parts = |text: &str| {
         let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
@@ -192,7 +192,7 @@ fn of_decimals(one: &str, other: &str) -> Option<Ordering> {
     })
 }
 
-/// The order of an integer and a float, neither of which is rounded.
+/// Compares an integer with a float, without rounding either of them.
 fn of_both(integer: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;

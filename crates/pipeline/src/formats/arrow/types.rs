@@ -1,4 +1,4 @@
-//! Arrow's types: the components that can be built from them, and their names.
+//! ! Arrow's types: which components they can be read as, and how they are named.
 
 use crate::formats::arrow::json_text::unwritable;
 use crate::formats::component::times::TimeUnit as Unit;
@@ -8,10 +8,10 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// The deepest lists of lists that are a component.
+/// The maximum nesting depth of lists in a component.
 const MAX_LISTS: usize = 3;
 
-/// The default component for a column of this type. The error has a remedy.
+/// Infers the default component for a column of this type. The error includes a remedy.
 pub fn inferred(name: &str, kind: &DataType) -> Result<Component, String> {
     let (mut sizes, mut inner) = (Vec::new(), kind);
     while let DataType::FixedSizeList(values, length) = inner {
@@ -24,7 +24,7 @@ pub fn inferred(name: &str, kind: &DataType) -> Result<Component, String> {
         deepest = values.data_type();
     }
     if num_lists > 0 {
-        // A variable-length list within fixed-length lists makes all of them ragged.
+        // A list of variable length inside fixed-length lists makes all of them ragged.
         num_lists += sizes.len();
         sizes.clear();
     }
@@ -36,7 +36,7 @@ pub fn inferred(name: &str, kind: &DataType) -> Result<Component, String> {
     Ok(Component { num_lists, shape: Shape::new(&sizes), is_inferred: true, ..Component::of(name, dtype, form) })
 }
 
-/// The component of JSON that a column is.
+/// Returns the JSON component for a column.
 fn as_json(name: &str, kind: &DataType) -> Result<Component, String> {
     match unwritable(kind) {
         None => Ok(Component { is_inferred: true, ..Component::of(name, DType::String, Form::Json) }),
@@ -48,7 +48,7 @@ fn as_json(name: &str, kind: &DataType) -> Result<Component, String> {
     }
 }
 
-/// The values of lists; `None` if it is another type.
+/// The field of a list type's values, or `None` if it is another type.
 pub fn values_of(kind: &DataType) -> Option<&FieldRef> {
     match kind {
         DataType::List(values)
@@ -60,7 +60,7 @@ pub fn values_of(kind: &DataType) -> Option<&FieldRef> {
     }
 }
 
-/// Arrow's unit of time as NumPy's.
+/// Converts Arrow's unit of time to NumPy's.
 pub fn unit_of(unit: TimeUnit) -> Unit {
     match unit {
         TimeUnit::Second => Unit::Second,
@@ -70,7 +70,7 @@ pub fn unit_of(unit: TimeUnit) -> Unit {
     }
 }
 
-/// The type and the form of single values.
+/// The dtype and the form of single values.
 fn leaf(name: &str, kind: &DataType) -> Result<(DType, Form), String> {
     let plain = |dtype| Ok((dtype, Form::Plain));
     let typed = |words: &str| Err(format!("expected a type for it. Set {words} with dtypes={{'{name}': ...}}."));
@@ -106,7 +106,7 @@ fn leaf(name: &str, kind: &DataType) -> Result<(DType, Form), String> {
     }
 }
 
-/// Fails with words if a component cannot be made of a column of this type.
+/// Fails with a description if a column of this type cannot be read as the component.
 pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
     if component.form == Form::Json {
         return match unwritable(kind) {
@@ -115,7 +115,7 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
         };
     }
     if kind == &DataType::Null {
-        // Each row is null, and the component may have a value for nulls.
+        // Every row is null, and the component may have a value for nulls.
         return Ok(());
     }
     if component.is_inferred {
@@ -156,7 +156,7 @@ fn unfit(component: &Component) -> String {
     format!("expected {}. Read it as another type with dtypes={{'{}': ...}}.", component.type_name(), component.name)
 }
 
-/// True if single values of a type can be read as values of a component.
+/// Returns true if single values of a type can be read as values of the component.
 fn is_read_as(component: &Component, kind: &DataType) -> bool {
     let is_text = matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let is_bytes =
@@ -179,7 +179,7 @@ fn is_read_as(component: &Component, kind: &DataType) -> bool {
     }
 }
 
-/// The minimum size in bytes of a row of a component: numbers, and the positions of strings and
+/// The minimum size of a component's row in bytes: the numbers, and the positions of strings and
 /// lists.
 pub fn row_bytes(component: &Component) -> usize {
     let element_bytes = match component.dtype {
@@ -192,7 +192,7 @@ pub fn row_bytes(component: &Component) -> usize {
     }
 }
 
-/// The minimum size in bits of a row of a type in Arrow's arrays, null or not.
+/// The minimum size of a row in Arrow arrays of this type in bits, whether it is null or not.
 pub fn row_bits(kind: &DataType) -> u64 {
     let number = |length: i32| u64::try_from(length).unwrap_or(0);
     match kind {
@@ -206,12 +206,12 @@ pub fn row_bits(kind: &DataType) -> u64 {
     }
 }
 
-/// The minimum size in bits of a row with all these fields.
+/// The minimum size of a row with all of these fields, in bits.
 pub fn bits_of(fields: &Fields) -> u64 {
     fields.iter().fold(0, |sum: u64, field| sum.saturating_add(row_bits(field.data_type())))
 }
 
-/// The type that a column is read as: no dictionaries or views, and offsets large enough for any
+/// The type that a column is read as, without dictionaries or views and with 64-bit offsets for
 /// strings and lists.
 pub fn read_as(kind: &DataType) -> DataType {
     let same = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(read_as(field.data_type())));
@@ -230,7 +230,7 @@ pub fn read_as(kind: &DataType) -> DataType {
     }
 }
 
-/// A field of the type as which it is read.
+/// Replaces the type of a field with the type that it is read as.
 pub fn field_read_as(field: &Field) -> Field {
     field.clone().with_data_type(read_as(field.data_type()))
 }

@@ -1,10 +1,10 @@
-//! Names columns of integers that Arrow's crates do not read, such as `Int128` of polars.
+//! ! Names integer columns that Arrow's crates cannot read, such as `Int128` of polars.
 
 use arrow_ipc::{Field, Schema, Type, root_as_message};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// The bytes before a message within a stream: the continuation, and its length.
+/// The bytes before a message in a stream: the continuation marker, and the length.
 const PREFIX: [u8; 4] = [0xff; 4];
 const PREFIX_BYTES: usize = 8;
 
@@ -17,7 +17,7 @@ pub fn refusal(schema: Schema<'_>) -> Option<String> {
     ))
 }
 
-/// The error for the first such column of a schema in the metadata of a Parquet file.
+/// The same error for the schema in the metadata of a Parquet file.
 pub fn refusal_in_metadata(encoded: &str) -> Option<String> {
     let bytes = STANDARD.decode(encoded).ok()?;
     let bytes = if bytes.starts_with(&PREFIX) { bytes.get(PREFIX_BYTES..)? } else { &bytes };

@@ -1,4 +1,4 @@
-//! Converts numbers, booleans and strings of files to elements of tensors.
+//! ! Converts numbers, booleans and strings from files to elements of tensors.
 
 use crate::blocks::column::{Column, Span, Text};
 use bytes::Bytes;
@@ -10,55 +10,56 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use headrace_engine::text::written::{is_given_back, is_whole};
 
-/// The type of an element of a component.
+/// The type of a component's elements.
 pub trait Element: Clone + 'static {
-    /// The element of an integer; `None` if it cannot represent it exactly.
+    /// Converts an integer, or returns `None` if it cannot be represented exactly.
     fn of_int(_: i128) -> Option<Self> {
         None
     }
 
-    /// The element of a number that may have a fraction, rounded; `None` if it cannot represent it.
+    /// Converts and rounds a number that may have a fraction, or returns `None` if it cannot be
+    /// represented.
     fn of_float(_: f64) -> Option<Self> {
         None
     }
 
-    /// The element of a boolean.
+    /// Converts a boolean.
     fn of_flag(_: bool) -> Option<Self> {
         None
     }
 
-    /// The element of a string.
+    /// Converts a string.
     fn of_text(_: &str) -> Option<Self> {
         None
     }
 
-    /// The element of a string that need not be UTF-8.
+    /// Converts a string that need not be valid UTF-8.
     fn of_bytes(_: &[u8]) -> Option<Self> {
         None
     }
 
-    /// True if the element round-trips the text of the number.
+    /// Returns true if the element round-trips the text of the number.
     fn float_given_back(_: f64) -> bool {
         true
     }
 
-    /// The elements of a default.
+    /// The elements of a default value.
     fn all_of(tensor: &Tensor) -> Result<Vec<Self>>;
 
-    /// A tensor of these elements.
+    /// Creates a tensor from elements.
     fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor>;
 
-    /// One value in each row.
+    /// Creates a column with one element per row.
     fn column(elements: Vec<Self>) -> Result<Column> {
         Self::tensor(Shape::new(&[elements.len()]), elements).map(Column::Dense)
     }
 }
 
-/// A boolean, which tensors store as a byte.
+/// A boolean, which tensors store as one byte.
 #[derive(Clone, Copy)]
 pub struct Flag(u8);
 
-/// Implements a function of [`Element`]; functions that return a bool get the given one.
+/// Implements a method of [`Element`]. Methods that return a bool return the specified one.
 macro_rules! default_none {
     (float_given_back($value:ident: $from:ty) $body:expr) => {
         fn float_given_back($value: $from) -> bool {
@@ -122,7 +123,7 @@ fn is_exact(narrow: f64, value: i128) -> bool {
     narrow.is_finite() && narrow as i128 == value
 }
 
-/// True if a value differs from a number only by rounding. Whole numbers must be exact.
+/// Returns true if a value differs from a number only by rounding. Integers must be exact.
 fn is_rounded(narrow: f64, value: f64, step: f64) -> bool {
     match is_whole(value) {
         true => narrow == value,

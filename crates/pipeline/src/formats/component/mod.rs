@@ -1,4 +1,4 @@
-//! Components that are read from a table column or a key.
+//! ! Components that are read from a table column or a JSON key.
 
 pub mod elements;
 pub mod times;
@@ -18,42 +18,42 @@ pub const NULL: &[u8] = b"null";
 /// A component that is read from a table or from text.
 #[derive(Clone, Debug)]
 pub struct Component {
-    /// Its name, also in the file.
+    /// The name, which is also its name in the file.
     pub name: String,
     /// The type of its values.
     pub dtype: DType,
-    /// The meaning of the values.
+    /// What the values mean.
     pub form: Form,
-    /// The number of axes of any length: 1 for a list, 2 for a list of lists.
+    /// The number of axes of variable length: 1 for a list, 2 for a list of lists.
     pub num_lists: usize,
     /// The shape of its values, unless it is a list.
     pub shape: Shape,
-    /// The value where it is missing: a value of its shape, or a vector if it is a list.
+    /// The value for missing rows: a value of its shape, or a vector if it is a list.
     pub default: Option<Tensor>,
-    /// True if its type was inferred from the beginning of the files. Then values that the type
-    /// cannot round-trip are rejected.
+    /// True if its dtype was inferred from the beginning of the files. Values that the dtype cannot
+    /// round-trip are then rejected.
     pub is_inferred: bool,
     /// True if a mask component follows.
     pub has_mask: bool,
 }
 
-/// The meaning of values of a type.
+/// What the values of a dtype mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Numbers, booleans, or strings of any bytes.
     Plain,
     /// Strings in UTF-8.
     Text,
-    /// Strings that are JSON.
+    /// Strings that contain JSON.
     Json,
-    /// The int64 of NumPy's `datetime64`.
+    /// int64 values of NumPy's `datetime64`.
     Instant(TimeUnit),
-    /// The int64 of NumPy's `timedelta64`.
+    /// int64 values of NumPy's `timedelta64`.
     Span(TimeUnit),
 }
 
 impl Form {
-    /// The form of a name: "", "str", "json", or a type of NumPy such as "datetime64\[us\]".
+    /// Parses the name of a form: "", "str", "json", or a NumPy type such as "datetime64\[us\]".
     pub fn of_name(name: &str) -> Result<Self> {
         let unit = |rest: &str| TimeUnit::of_name(rest.strip_suffix(']')?);
         let form = match name {
@@ -82,23 +82,23 @@ impl Form {
 }
 
 impl Component {
-    /// A required component of single values.
+    /// Creates a required component of single values.
     pub fn of(name: &str, dtype: DType, form: Form) -> Self {
         let (name, shape) = (name.to_owned(), Shape::default());
         Self { name, dtype, form, num_lists: 0, shape, default: None, is_inferred: false, has_mask: false }
     }
 
-    /// True if it is a list of any length.
+    /// Returns true if it is a list of variable length.
     pub fn is_list(&self) -> bool {
         self.num_lists > 0
     }
 
-    /// The number of columns that it needs: one, and one for its mask.
+    /// The number of columns it needs: one for its values, and one for its mask if it has one.
     pub fn num_columns(&self) -> usize {
         1 + usize::from(self.has_mask)
     }
 
-    /// The type as it is written in Python.
+    /// The dtype as written in Python.
     pub fn type_name(&self) -> String {
         let name = match (self.form, self.dtype) {
             (Form::Text, _) => "str".to_owned(),
@@ -117,7 +117,7 @@ impl Component {
         }
     }
 
-    /// The remark about a number that a float cannot represent: whole numbers must be exact.
+    /// A remark for numbers that a float cannot represent: integers must be exact.
     pub fn limit(&self) -> &'static str {
         match self.dtype {
             _ if self.is_inferred => "",
@@ -127,7 +127,7 @@ impl Component {
         }
     }
 
-    /// The remedy for a value of another type.
+    /// How to fix a value of another type.
     pub fn remedy(&self) -> String {
         match self.is_inferred {
             true => {
@@ -140,13 +140,13 @@ impl Component {
         }
     }
 
-    /// The remedies for a missing value.
+    /// How to fix a missing value.
     pub fn fillers(&self) -> String {
         let name = &self.name;
         format!("Set a default with defaults={{'{name}': ...}}, or read it as hr.Nullable(...), which adds a mask.")
     }
 
-    /// The error for a type that cannot be parsed from text.
+    /// The error for a dtype that cannot be parsed from text.
     pub fn unsupported(&self, format: &str) -> Error {
         Error::invalid_argument(format!(
             "{format}: the component '{}' is {}, expected numbers that are not complex, bool, bytes or str.",
@@ -163,13 +163,13 @@ impl Component {
             .map(Option::flatten)
     }
 
-    /// True if a missing row has a value.
+    /// Returns true if missing rows get a value.
     pub fn has_filler(&self) -> bool {
         self.default.is_some() || self.has_mask
     }
 
-    /// The value of a missing row: the default; with a mask else zeros, empty strings and lists, or
-    /// JSON's null. `None` if it is required.
+    /// The value for missing rows: the default or, if the component has a mask, zeros, empty
+    /// strings and lists, or JSON's null. `None` if the component is required.
     pub fn filler(&self) -> Result<Option<Tensor>> {
         match &self.default {
             Some(default) => Ok(Some(default.clone())),
@@ -180,12 +180,12 @@ impl Component {
         }
     }
 
-    /// One row of the value of a missing row; see [`Component::filler`].
+    /// A single row with the value for missing rows; see [`Component::filler`].
     pub fn filler_row(&self) -> Result<Option<Column>> {
         self.filler()?.map(|value| self.row(&value)).transpose()
     }
 
-    /// One row of such a value.
+    /// The value for lists of lists is empty.
     pub fn row(&self, value: &Tensor) -> Result<Column> {
         if !self.is_list() {
             let dense = value.clone().reshaped(self.shape.batched(1))?;

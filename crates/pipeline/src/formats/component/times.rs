@@ -1,4 +1,4 @@
-//! Units of time of NumPy's `datetime64` and `timedelta64`, and times as text.
+//! ! Time units of NumPy's `datetime64` and `timedelta64`, and times as text.
 
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, Timelike};
 
@@ -21,7 +21,7 @@ pub enum TimeUnit {
 pub const NOT_A_TIME: i64 = i64::MIN;
 const SECONDS_OF_A_DAY: i128 = 86_400;
 const NANOSECONDS: i128 = 1_000_000_000;
-/// A leap second of chrono has more nanoseconds than this.
+/// The nanoseconds of a regular second. For a leap second, chrono counts more than this.
 const MOST_NANOSECONDS: u32 = 999_999_999;
 
 impl TimeUnit {
@@ -33,7 +33,7 @@ impl TimeUnit {
         (Self::Nanosecond, "ns"),
     ];
 
-    /// The unit that NumPy calls so.
+    /// Returns the unit with this NumPy name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, other)| *other == name).map(|(unit, _)| *unit)
     }
@@ -53,19 +53,19 @@ impl TimeUnit {
         }
     }
 
-    /// Converts a number of this unit to another unit, if that is exact.
+    /// Converts a number of this unit to another unit, if the result is exact.
     pub fn exactly(self, value: i64, other: Self) -> Option<i64> {
         other.of_nanoseconds(i128::from(value) * self.nanoseconds())
     }
 
-    /// Converts nanoseconds to this unit, if that is exact.
+    /// Converts nanoseconds to this unit, if the result is exact.
     pub fn of_nanoseconds(self, count: i128) -> Option<i64> {
         let is_whole = count % self.nanoseconds() == 0;
         is_whole.then(|| i64::try_from(count / self.nanoseconds()).ok()).flatten().filter(|time| *time != NOT_A_TIME)
     }
 
-    /// The time since 1970 of an ISO 8601 text, if this unit can represent it exactly. A text with
-    /// an offset is converted to UTC.
+    /// Parses an ISO 8601 text as the time since 1970, if this unit can represent it exactly. A
+    /// text with an offset is converted to UTC.
     pub fn of_text(self, text: &str) -> Option<i64> {
         if digits_of_fraction(text) > 9 {
             return None;
@@ -99,7 +99,7 @@ fn parsed(text: &str) -> Option<NaiveDateTime> {
     of_utc.or_else(zoned)
 }
 
-/// The number of digits after the point of a text, without zeros at the end.
+/// The number of digits after the decimal point of a text, without trailing zeros.
 fn digits_of_fraction(text: &str) -> usize {
     let Some((_, fraction)) = text.split_once('.') else { return 0 };
     let end = fraction.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(fraction.len());

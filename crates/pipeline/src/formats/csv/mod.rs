@@ -1,12 +1,11 @@
-//! Splits CSV files into records, usually one per line. A line end between
-//! quotes belongs to its field.
+//! ! Splits CSV files into records, usually one per line. A line end inside quotes belongs to its
+//! field.
 //!
-//! Records are only found here, by their ends;
-//! [`CsvFields`](crate::stages::csv::CsvFields) parses the fields of many at a time, in
-//! parallel.
+//! This module only finds where records end. [`CsvFields`](crate::stages::csv::CsvFields) parses
+//! the fields of many records at a time, in parallel.
 //!
-//! Source: RFC 4180. Blank lines and a byte order mark are skipped, and a line may end with a line
-//! feed alone.
+//! Source: RFC 4180. In addition, blank lines and a byte order mark are skipped, and a line may end
+//! with only a line feed.
 
 pub mod records;
 
@@ -30,7 +29,7 @@ use std::sync::Arc;
 pub struct Csv {
     /// The compression of the files.
     pub codec: Codec,
-    /// The delimiter of fields.
+    /// The delimiter between fields.
     pub delimiter: u8,
     /// The requested columns.
     pub columns: Columns,
@@ -39,11 +38,11 @@ pub struct Csv {
 /// The requested columns.
 #[derive(Clone)]
 pub enum Columns {
-    /// The columns of these names. The first record of each file is a header.
+    /// The columns with these names. The first record of each file is a header.
     Named(Arc<[String]>),
-    /// All columns, this many; the files have no header.
+    /// All columns, this many. The files have no header.
     All(usize),
-    /// Unknown: the first record is like the others.
+    /// Not known yet. The first record is treated like the others.
     Unknown,
 }
 
@@ -56,7 +55,7 @@ impl Format for Csv {
             Chunks::open(&file, self.codec, splitter, at)
         };
         if at.offset_bytes > 0 {
-            // The header applies to the records after it. The record after it may be faulty.
+            // The header applies to the records after it, the first of which may be invalid.
             let first = open(RecordPosition::default())?.next(Budget::new(usize::MAX).charge(0));
             if file.layout.get().is_none() {
                 first?;
@@ -134,7 +133,7 @@ impl RandomAccess for Csv {
         }
     }
 
-    /// There may be blank lines after a record, which are skipped.
+    /// The frame may include blank lines after the record, which are skipped.
     fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span> {
         match Records::new(frame, at, true, self.delimiter).next() {
             Some(Step::Record(span, _)) => Ok(span),
@@ -143,8 +142,8 @@ impl RandomAccess for Csv {
     }
 }
 
-/// The records of the first block that has any after the header. The header comes first. There may
-/// be no other records in it.
+/// Returns the first block that has records after the header. The header comes first. There may be
+/// no other records.
 pub fn first_records(file: &Arc<FileProvenance>, codec: Codec, delimiter: u8) -> Result<Vec<Block>> {
     let csv = Csv { codec, delimiter, columns: Columns::Unknown };
     let mut scan = csv.open(file, RecordPosition::default())?;
@@ -153,7 +152,7 @@ pub fn first_records(file: &Arc<FileProvenance>, codec: Codec, delimiter: u8) ->
         match scan.next(Budget::new(usize::MAX).charge(0)) {
             Ok(Some(block)) => blocks.push(block),
             Ok(None) => break,
-            // Faults are reported when they are read, except for the header's.
+            // Invalid records are reported when they are read, except for the header.
             Err(_) if !blocks.is_empty() && scan.go_on() => {}
             Err(error) => return Err(error),
         }
@@ -209,7 +208,7 @@ impl Split for Splitter {
 }
 
 impl Splitter {
-    /// Finds the columns; returns whether records may follow.
+    /// Determines the columns. Returns whether records may follow.
     fn find_columns(&self, records: &mut Records, chunk_records: &mut ChunkRecords) -> bool {
         let layout = match &self.csv.columns {
             Columns::Unknown => return true,
@@ -224,7 +223,7 @@ impl Splitter {
         };
         match layout {
             Ok(layout) => {
-                // A header is read again if no record follows it yet.
+                // The header is read again if no record follows it yet.
                 let _ = self.file.layout.set(Arc::new(layout));
                 true
             }
@@ -243,7 +242,7 @@ impl Splitter {
         Error::invalid_argument(format!("{position}: {text}")).with_lost(Lost::Records(misfit.num_lines))
     }
 
-    /// The positions of the columns of these names in a header.
+    /// Locates the named columns in a header.
     fn layout(&self, header: &[u8], number: u64, names: &Arc<[String]>) -> Result<Layout> {
         let position = || format!("{}: {}", self.file.name.text(), self.file.record_name(number));
         let there = header_names(header, self.csv.delimiter)
@@ -278,7 +277,7 @@ fn no_column(position: &str, name: &str, there: &[String]) -> Error {
     ))
 }
 
-/// The names in a header.
+/// Returns the names in a header.
 pub fn header_names(header: &[u8], delimiter: u8) -> std::result::Result<Vec<String>, &'static str> {
     let dialect = Dialect::strict(delimiter, true);
     dialect.split(header).map(|field| field.map(|name| String::from_utf8_lossy(&name).into_owned())).collect()

@@ -1,9 +1,9 @@
-//! Finds the records of a CSV file, and invalid records.
+//! ! Finds the records of a CSV file and detects invalid ones.
 //!
-//! A quote that is never closed would make one field of the rest of the file. So the fields of a
-//! record must close: a quote ends a field before a delimiter, a line end or the end of the file. A
-//! record with an unclosed field, or a record of several lines with the wrong number of fields, is
-//! abandoned at its first line: the next record begins at the next valid line.
+//! A quote that is never closed would turn the rest of the file into a single field. So fields must
+//! be closed by a quote before a delimiter, a line end or the end of the file. If a record has an
+//! unclosed field, or has several lines but the wrong number of fields, its first line is given up.
+//! The next record then begins at the next valid line.
 
 use crate::blocks::column::Span;
 use crate::formats::chunks::Extent;
@@ -14,22 +14,22 @@ use memchr::{memchr, memchr_iter};
 
 const QUOTE: u8 = b'"';
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// A field of several lines must close within this many bytes of its record, and a valid line is
-/// searched for in as many.
+/// A field with several lines must close within this many bytes of its record. The search for a
+/// valid line has the same limit.
 pub const MOST_BYTES: usize = 16 << 20;
 
-/// The records of a chunk, each with the number of its first line.
+/// Iterates over the records of a chunk, with the number of each record's first line.
 pub struct Records<'a> {
     pub chunk: &'a [u8],
     /// The position of the next record.
     pub at: usize,
-    /// The number of its first line.
+    /// The number of the next record's first line.
     pub number: u64,
-    /// The first quote at `at` or later, or the end of the chunk.
+    /// The first quote at or after `at`, or the end of the chunk.
     quote: usize,
     is_last: bool,
     delimiter: u8,
-    /// The number of fields of a record, if it is known.
+    /// The number of fields in a record, if known.
     num_fields: Option<usize>,
     most_bytes: usize,
 }
@@ -38,39 +38,39 @@ pub struct Records<'a> {
 pub enum Step {
     /// A record, and the number of its first line. Blank lines have no bytes.
     Record(Span, u64),
-    /// Lines that are not a record.
+    /// Lines that do not form a record.
     Misfit(Misfit),
 }
 
 impl Step {
-    /// True for an empty line.
+    /// Returns true for a blank line.
     pub fn is_blank(&self) -> bool {
         matches!(self, Self::Record(span, _) if span.length == 0)
     }
 }
 
-/// Lines that are not a record.
+/// Lines that do not form a record.
 #[derive(Debug)]
 pub struct Misfit {
     /// The number of the first line.
     pub number: u64,
-    /// The number of lines lost, not counting blank ones.
+    /// The number of lost lines, not counting blank ones.
     pub num_lines: u64,
     num_bytes: usize,
-    /// The number of lines, counting blank ones.
+    /// The number of lines, including blank ones.
     num_numbers: u64,
     why: Why,
 }
 
-/// The fault of a record. Lines are counted from its first one.
+/// What is wrong with a record. Lines are counted from its first one.
 #[derive(Debug)]
 enum Why {
-    /// The quote in this line opens a field that is never closed.
+    /// A quote in this line opens a field that is never closed.
     Open { line: u64 },
-    /// The quote in the second line, which ends the field opened in the first, is not followed by a
+    /// A quote in line `end` closes the field opened in line `line`, but is not followed by a
     /// delimiter or a line end.
     Closed { line: u64, end: u64 },
-    /// A record of several lines has the wrong number of fields.
+    /// A record with several lines has the wrong number of fields.
     Count { lines: u64, count: usize, expected: usize },
 }
 
@@ -80,7 +80,7 @@ impl Misfit {
         Extent { num_bytes: self.num_bytes, num_records: self.num_numbers }
     }
 
-    /// The fault and the remedy. `name` formats the number of a line.
+    /// Describes the fault and the remedy. `name` formats the number of a line.
     pub fn text(&self, name: impl Fn(u64) -> String) -> String {
         let named = |line: u64| name(self.number + line);
         let what = match &self.why {
@@ -105,17 +105,17 @@ impl Misfit {
     }
 }
 
-/// The end of a record.
+/// Where a record ends.
 enum End {
     /// At this line feed, or at the end of the file.
     At(usize),
-    /// It is not a record.
+    /// It isn't a valid record.
     Wrong(Why),
-    /// The chunk ends before the end is known.
+    /// The chunk ends first.
     More,
 }
 
-/// The end of a field between quotes.
+/// Where a quoted field ends.
 enum Closed {
     /// The position after the closing quote.
     At(usize),
@@ -124,7 +124,7 @@ enum Closed {
 }
 
 impl<'a> Records<'a> {
-    /// The records from the beginning of `chunk` on, which is at `position`.
+    /// Iterates over the records from the beginning of `chunk`, which is at `position`.
     pub fn new(chunk: &'a [u8], position: RecordPosition, is_last: bool, delimiter: u8) -> Self {
         let has_mark = position.offset_bytes == 0 && chunk.starts_with(BYTE_ORDER_MARK);
         let at = if has_mark { BYTE_ORDER_MARK.len() } else { 0 };
@@ -133,23 +133,23 @@ impl<'a> Records<'a> {
         Self { chunk, at, number, quote, is_last, delimiter, num_fields, most_bytes }
     }
 
-    /// Sets the number of fields of a record, if it is known.
+    /// Sets the number of fields in a record, if known.
     pub fn of_fields(self, num_fields: Option<usize>) -> Self {
         Self { num_fields, ..self }
     }
 
-    /// True if the number of fields of a record is unknown.
+    /// Returns true if the number of fields in a record is unknown.
     pub fn is_of_any_fields(&self) -> bool {
         self.num_fields.is_none()
     }
 
-    /// The number of fields of a record; `None` if it cannot be split.
+    /// Counts the fields of a record. Returns `None` if it cannot be split.
     pub fn count_fields(&self, record: &[u8]) -> Option<usize> {
         let dialect = Dialect::strict(self.delimiter, true);
         dialect.split(record).try_fold(0, |count, field| field.ok().map(|_| count + 1))
     }
 
-    /// The first quote from `from` on; the end of the chunk if there is none.
+    /// Returns the position of the first quote from `from` on, or the end of the chunk.
     fn quote_from(&mut self, from: usize) -> usize {
         if self.quote < from {
             self.quote = memchr(QUOTE, &self.chunk[from..]).map_or(self.chunk.len(), |position| from + position);
@@ -157,17 +157,17 @@ impl<'a> Records<'a> {
         self.quote
     }
 
-    /// The first line feed from `from` on; the end of the chunk if there is none.
+    /// Returns the position of the first line feed from `from` on, or the end of the chunk.
     fn line_end(&self, from: usize) -> usize {
         memchr(b'\n', &self.chunk[from..]).map_or(self.chunk.len(), |position| from + position)
     }
 
-    /// The number of line ends in a part of the chunk.
+    /// Counts the line ends in a part of the chunk.
     fn lines_in(&self, start: usize, end: usize) -> u64 {
         memchr_iter(b'\n', &self.chunk[start..end]).count() as u64
     }
 
-    /// The end of the record that begins at `at`.
+    /// Finds the end of the record that begins at `at`.
     fn end(&mut self) -> End {
         let mut from = self.at;
         loop {
@@ -176,7 +176,7 @@ impl<'a> Records<'a> {
             if quote >= end {
                 return if end < self.chunk.len() || self.is_last { End::At(end) } else { End::More };
             }
-            // A quote inside a field opens nothing; parsing the field rejects it.
+            // A quote in the middle of a field opens nothing. Parsing rejects the field.
             let begins = quote == self.at || self.chunk[quote - 1] == self.delimiter;
             from = match begins {
                 false => quote + 1,
@@ -189,7 +189,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The end of the field that begins with the quote at `open`.
+    /// Finds the end of the field that begins with the quote at `open`.
     fn closed(&mut self, open: usize) -> Closed {
         let limit = self.at.saturating_add(self.most_bytes);
         let mut from = open + 1;
@@ -215,8 +215,8 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// True if a line ends between two positions. The second may be before the first, or past the
-    /// chunk.
+    /// Returns true if a line ends between two positions. The second may be before the first, or
+    /// beyond the chunk.
     fn lines_in_some(&self, start: usize, end: usize) -> bool {
         memchr(b'\n', &self.chunk[start..end.clamp(start, self.chunk.len())]).is_some()
     }
@@ -226,7 +226,8 @@ impl<'a> Records<'a> {
         Why::Open { line: self.lines_in(self.at, quote) }
     }
 
-    /// True if the line at `at` begins a valid record; `None` if the chunk ends too early.
+    /// Returns true if the line at `at` begins a valid record, or `None` if the chunk ends too
+    /// early to tell.
     fn fits(&mut self) -> Option<bool> {
         match self.end() {
             End::More => None,
@@ -239,7 +240,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Skips the lines up to the next valid one; `None` if the chunk ends too early.
+    /// Skips lines up to the next valid one. Returns `None` if the chunk ends too early.
     #[cold]
     fn misfit(&mut self, why: Why) -> Option<Misfit> {
         let (start, number) = (self.at, self.number);
@@ -252,7 +253,7 @@ impl<'a> Records<'a> {
                 return None;
             }
             if line(self.chunk, at, end).length > 0 {
-                // The other lines have been searched up to quotes that come later.
+                // The other lines have been searched up to later quotes.
                 (self.at, self.quote) = (at, quote);
                 quote = self.quote_from(at);
                 if self.fits()? {
@@ -307,7 +308,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The records, found in chunks that grow by `step` bytes; invalid lines are put between `<>`.
+    /// Splits a text in chunks that grow by `step` bytes. Invalid lines are enclosed in `<>`.
     fn split(text: &str, step: usize, (num_fields, most_bytes): (Option<usize>, usize)) -> Vec<(String, u64)> {
         let text = text.as_bytes();
         let (mut start, mut end, mut line) = (0, step.min(text.len()), 0);
@@ -373,16 +374,16 @@ mod tests {
             // It is never closed, or closed by a quote that begins another field.
             ("1,\"a\n2,b\n3,c\n", &[("<1: 1,\"a\n>", 0), ("2,b", 1), ("3,c", 2)][..]),
             ("1,\"a\n2,b\n3,\"c\"\n4,d", &[("<1: 1,\"a\n>", 0), ("2,b", 1), ("3,\"c\"", 2), ("4,d", 3)]),
-            // A text of several lines with a wrong quote in it.
+            // A text with several lines and a wrong quote.
             ("1,\"a\nb \"c\" d\n\ne\"\n2,f", &[("<3: 1,\"a\nb \"c\" d\n\ne\"\n>", 0), ("2,f", 4)]),
-            // It closes, but with another number of fields.
+            // It closes, but the number of fields is wrong.
             ("1,\"a\n2,b\n3,\",d\n4,e", &[("<1: 1,\"a\n>", 0), ("2,b", 1), ("<1: 3,\",d\n>", 2), ("4,e", 3)]),
-            // The next record has several lines itself.
+            // The next record itself has several lines.
             ("1,\"a\n2,\"x\ny\"\n3,c", &[("<1: 1,\"a\n>", 0), ("2,\"x\ny\"", 1), ("3,c", 3)]),
             ("1,\"a\"b\n2,c", &[("<1: 1,\"a\"b\n>", 0), ("2,c", 1)]),
             ("1,\"a\n\n", &[("<1: 1,\"a\n\n>", 0)]),
             ("1,\"a", &[("<1: 1,\"a>", 0)]),
-            // This is a record like any other.
+            // This is a normal record.
             ("1,\"a\n2,b\n3,\"\n4,d", &[("1,\"a\n2,b\n3,\"", 0), ("4,d", 3)]),
         ] {
             assert_eq!(whole(text, Some(2)), owned(records), "{text:?}");
@@ -395,7 +396,7 @@ mod tests {
         assert_eq!(split(text, 99, (Some(2), 13)), owned(&[("1,\"aaaa\nbbbb\"", 0), ("2,c", 2)]));
         let records = owned(&[("<2: 1,\"aaaa\nbbbb\"\n>", 0), ("2,c", 2)]);
         assert_eq!(split(text, 99, (Some(2), 12)), records);
-        // A single line may be of any length, and so may the fields before.
+        // A single line may have any length, and so may the fields before.
         assert_eq!(split("aaaaaaaaa,\"b\nc\"\n", 99, (Some(2), 5)), owned(&[("aaaaaaaaa,\"b\nc\"", 0)]));
         assert_eq!(split("1,\"aaaaaaaaaaaaaaaaa\"\n", 99, (Some(2), 5)).len(), 1);
     }

@@ -1,4 +1,4 @@
-//! Decodes record batches of Arrow IPC. Their claims are checked before memory is allocated.
+//! ! Decodes record batches of Arrow IPC. Claimed sizes are checked before memory is allocated.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::types::row_bits;
@@ -14,17 +14,17 @@ use headrace_engine::tensor::allocate;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A compressed buffer begins with the number of its bytes before compression.
+/// A compressed buffer begins with its uncompressed size, in this many bytes.
 const PREFIX_BYTES: usize = 8;
 
-/// Dictionaries by their numbers.
+/// Dictionaries by number.
 pub type Dictionaries = HashMap<i64, ArrayRef>;
 
-/// The maximum number of bits of a value that is added to a dictionary.
+/// The maximum size in bits of a value that is added to a dictionary.
 const MOST_BITS: u64 = 1 << 16;
 
-/// Adds a null to dictionaries that are complete and have no values: where the struct around it is
-/// null, a value refers to the first, whether there is one or not.
+/// Adds a null to complete dictionaries that have no values. If a struct is null, the values inside
+/// it refer to the first entry, whether it exists or not.
 pub fn fill_empty(dictionaries: &mut Dictionaries) {
     let is_empty = |values: &ArrayRef| values.is_empty() && row_bits(values.data_type()) <= MOST_BITS;
     for values in dictionaries.values_mut().filter(|values| is_empty(values)) {
@@ -32,7 +32,7 @@ pub fn fill_empty(dictionaries: &mut Dictionaries) {
     }
 }
 
-/// The bytes of a message: its metadata, and its body.
+/// The bytes of a message: its metadata and its body.
 pub struct Bytes<'a> {
     file: &'a FileProvenance,
     span: &'a MessageSpan,
@@ -40,7 +40,7 @@ pub struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// The bytes at the position of a message.
+    /// The bytes of the message at `span`.
     pub fn new(file: &'a FileProvenance, span: &'a MessageSpan, bytes: Vec<u8>) -> Self {
         Self { file, span, bytes: Buffer::from_vec(bytes) }
     }
@@ -62,7 +62,7 @@ impl<'a> Bytes<'a> {
         self.guarded(|| read_dictionary(&self.body(), header, &table.schema, dictionaries, &table.version))
     }
 
-    /// The columns with these numbers, ascending, of a record batch.
+    /// Reads the columns with these numbers, in ascending order, from a record batch.
     pub fn rows(
         &self,
         table: &Table,
@@ -85,7 +85,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Fails unless all buffers are inside the body, with no more values than it can contain.
+    /// Fails unless all buffers are inside the body and claim no more values than fit there.
     fn check(&self, header: &Header<'_>) -> Result<()> {
         let body = self.body();
         let times = match header.compression().map(|compression| compression.codec()) {
@@ -101,7 +101,7 @@ impl<'a> Bytes<'a> {
             let bytes = bytes.ok_or_else(|| self.wrong("has values outside its bounds"))?;
             let Some(times) = times.filter(|_| !bytes.is_empty()) else { continue };
             let claim = bytes.get(..PREFIX_BYTES).and_then(|prefix| prefix.try_into().ok()).map(i64::from_le_bytes);
-            // -1 says that the buffer is not compressed after all.
+            // -1 means that the buffer is not compressed after all.
             let claim = claim
                 .filter(|claim| *claim >= -1)
                 .ok_or_else(|| self.wrong("has a compressed buffer without a size"))?;
@@ -126,9 +126,9 @@ impl<'a> Bytes<'a> {
         damaged(self.file, format!("the message at byte {} {text}", self.span.offset))
     }
 
-    /// Calls a function of the crate `arrow-ipc`, which may panic at damaged data.
+    /// Calls a function of the `arrow-ipc` crate, which may panic if the data is damaged.
     fn guarded<T>(&self, read: impl FnOnce() -> std::result::Result<T, ArrowError>) -> Result<T> {
-        // After an error, the data that `read` was changing is not used any more.
+        // After an error, the data that `read` was modifying is no longer used.
         let result = catch_library_panic(read)
             .unwrap_or_else(|text| Err(ArrowError::IpcError(format!("a value is out of range ({text})"))));
         result.map_err(|error| match error {

@@ -1,6 +1,6 @@
-//! The messages of Arrow IPC files and streams: their positions and their claims.
+//! ! The messages of Arrow IPC files and streams: their positions and claimed sizes.
 //!
-//! Source: "Serialization and Interprocess Communication" of Arrow's columnar format.
+//! Source: "Serialization and Interprocess Communication" in Arrow's columnar format.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::types::bits_of;
@@ -15,22 +15,22 @@ use headrace_engine::files::storage::Status;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The mark at both ends of a file; a stream has none.
+/// The marker at both ends of a file. Streams have none.
 const MARK: &[u8] = b"ARROW1";
-/// Bytes before the first message of a file.
+/// The number of bytes before the first message of a file.
 const MARK_BYTES: u64 = 8;
-/// The length of the footer, and the mark, at the end of a file.
+/// The size of the end of a file: the length of the footer, and the marker.
 const END_BYTES: usize = 10;
-/// The mark of Feather's first version.
+/// The marker of Feather version 1.
 const OLD_FEATHER: &[u8] = b"FEA1";
 /// The four bytes before the length of a message, since Arrow 0.15.
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// The number of bytes that are read at once to find the next message.
+/// The number of bytes to read at once to find the next message.
 const WINDOW_BYTES: usize = 4096;
-/// The maximum number of bytes that a compressed byte can expand to: a zstd block that repeats one
-/// byte, or an LZ4 match.
+/// The maximum number of bytes that one compressed byte can expand to: in a zstd block that repeats
+/// one byte, and in an LZ4 match.
 pub const MOST_TIMES: [u64; 2] = [48 << 10, 256];
-/// The maximum number of bytes of metadata of a message.
+/// The maximum size of a message's metadata in bytes.
 const MAX_METADATA_BYTES: u64 = 256 << 20;
 const COPY_AGAIN: &str = "The file is damaged; copy it again.";
 
@@ -39,16 +39,16 @@ const COPY_AGAIN: &str = "The file is damaged; copy it again.";
 pub struct MessageSpan {
     /// Its first byte.
     pub offset: u64,
-    /// The bytes before its metadata: its length, and the continuation.
+    /// The number of bytes before its metadata: the length and the continuation marker.
     pub prefix_bytes: u64,
-    /// The bytes of its metadata.
+    /// The size of its metadata.
     pub metadata_bytes: u64,
-    /// The bytes of its body, which follows.
+    /// The size of its body, which follows.
     pub body_bytes: u64,
 }
 
 impl MessageSpan {
-    /// The bytes of the metadata and of the body.
+    /// The range of the metadata and the body.
     pub fn range(&self) -> Range<u64> {
         let start = self.offset + self.prefix_bytes;
         start..start + self.metadata_bytes + self.body_bytes
@@ -66,13 +66,13 @@ pub struct Batch {
     pub num_rows: u64,
     /// True if its buffers are compressed.
     pub is_compressed: bool,
-    /// The number of dictionaries before it that it may need.
+    /// The number of earlier dictionaries that it may need.
     pub num_dictionaries: usize,
 }
 
-/// The messages of a file or a stream.
+/// The messages of a file or stream.
 pub struct Table {
-    /// The status of the file when it was looked at.
+    /// The status of the file when it was examined.
     pub status: Status,
     /// The columns.
     pub schema: SchemaRef,
@@ -84,7 +84,7 @@ pub struct Table {
     pub dictionaries: Vec<MessageSpan>,
 }
 
-/// The error for damage of a file.
+/// The error for a damaged file.
 #[cold]
 pub fn damaged(file: &FileProvenance, text: impl std::fmt::Display) -> Error {
     Error::data_loss(format!("{}: {text}. {COPY_AGAIN}", file.name.text()))
@@ -95,7 +95,7 @@ fn refused(file: &FileProvenance, text: impl std::fmt::Display) -> Error {
 }
 
 impl Table {
-    /// Looks at a file or a stream.
+    /// Examines a file or stream.
     pub fn of(file: &FileProvenance) -> Result<Self> {
         let open = OpenFile::open(file, None)?;
         let length = open.status().len;
@@ -168,14 +168,14 @@ impl Table {
         Ok(table)
     }
 
-    /// The maximum number of rows in a body of this many bytes, if its columns have at least a bit
-    /// per row.
+    /// The maximum number of rows in a body of this size, if each row of its columns takes at least
+    /// one bit.
     fn most_rows(&self, body_bytes: u64, is_compressed: bool) -> u64 {
         let times = if is_compressed { 8 * MOST_TIMES[0] } else { 8 };
         body_bytes.saturating_mul(times).checked_div(bits_of(self.schema.fields())).unwrap_or(u64::MAX)
     }
 
-    /// Adds a message. Returns the number of rows up to there.
+    /// Adds a message. Returns the total number of rows so far.
     fn add(&mut self, file: &FileProvenance, message: &Message<'_>, span: MessageSpan, first_row: u64) -> Result<u64> {
         let at = span.offset;
         match message.header_type() {
@@ -220,7 +220,7 @@ fn read(file: &FileProvenance, open: &OpenFile, at: u64, length: usize) -> Resul
     open.read(at, length).map_err(|error| Error::io(file.name.text(), &error))
 }
 
-/// A message with this metadata.
+/// Parses the metadata of a message.
 pub fn message<'a>(file: &FileProvenance, bytes: &'a [u8], at: u64) -> Result<Message<'a>> {
     root_as_message(bytes).map_err(|error| damaged(file, format!("the message at byte {at} cannot be read: {error}")))
 }
@@ -237,7 +237,7 @@ fn schema_of(file: &FileProvenance, schema: arrow_ipc::Schema<'_>) -> Result<Sch
     })
 }
 
-/// The span of a message by the footer, and the bytes of its metadata.
+/// Returns the span of a message according to the footer, and the bytes of its metadata.
 fn message_span(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64) -> Result<(MessageSpan, Vec<u8>)> {
     let wrong = || damaged(file, "its footer points to a message outside the file");
     let number = |number: i64| u64::try_from(number).map_err(|_| wrong());
@@ -254,7 +254,7 @@ fn message_span(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64)
     Ok((MessageSpan { offset, prefix_bytes, metadata_bytes, body_bytes }, metadata))
 }
 
-/// The error for a file of another kind.
+/// The error for a file of a different type.
 fn other_content(file: &FileProvenance, start: &[u8]) -> Option<Error> {
     if start.starts_with(OLD_FEATHER) {
         let text = "it is a Feather version 1 file, expected version 2. Rewrite it with pyarrow.feather.";
@@ -278,23 +278,23 @@ fn unknown(file: &FileProvenance, open: &OpenFile) -> Error {
     refused(file, text)
 }
 
-/// Walks over the messages of a file or stream.
+/// Iterates over the messages of a file or stream.
 struct Walk<'a> {
     file: &'a FileProvenance,
     open: &'a OpenFile,
     offset: u64,
-    /// Bytes that were read, and the offset of the first.
+    /// Bytes that were read, and the offset of the first one.
     window: (u64, Vec<u8>),
 }
 
 impl Walk<'_> {
-    /// The next message: its place, and the bytes of its metadata; `None` at the end. Before the
-    /// first message, also `None` if the file is not a stream.
+    /// Returns the position and the metadata of the next message, or `None` at the end. Before the
+    /// first message, `None` may also mean that the file isn't a stream.
     fn next(&mut self) -> Result<Option<(MessageSpan, Vec<u8>)>> {
         let length = self.open.status().len;
         let offset = self.offset;
         if offset == length {
-            // A stream may end without a marker.
+            // A stream may end without an end marker.
             return Ok(None);
         }
         let short = |text: &str| {

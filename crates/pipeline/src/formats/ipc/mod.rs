@@ -1,5 +1,5 @@
-//! Arrow IPC files and streams. Each record batch is a separate part, so several are read at the
-//! same time.
+//! ! Arrow IPC files and streams. Each record batch is a separate part, so several can be read at
+//! the same time.
 
 mod batch;
 mod messages;
@@ -34,19 +34,19 @@ struct FileTable {
     readers: Arc<Readers>,
 }
 
-/// The columns of a file with their names: the named ones, or all.
+/// Returns the named columns of a file, or all of them, with their names.
 pub fn arrow_columns(file: &FileProvenance, names: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
     kinds(file, Table::of(file)?.schema.fields(), names)
 }
 
-/// The number of rows of each file.
+/// Returns the number of rows in each file.
 pub fn arrow_counts(files: &[Arc<FileProvenance>]) -> Result<Vec<u64>> {
     each(files, |file| Ok(Table::of(file)?.batches.iter().map(|batch| batch.num_rows).sum()))
 }
 
 impl Ipc {
-    /// Looks at all files, and checks that each has these components. Rows meet all conditions. Also returns the record
-    /// batches that have rows, as parts of the files.
+    /// Examines all files and checks that each has these components. Rows must meet all conditions.
+    /// Also returns the record batches that have rows, as parts of the files.
     pub fn new(files: &[Arc<FileProvenance>], query: &TableQuery) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
         let Some(first) = files.first() else { return Ok((Self { tables: Vec::new(), row_bytes: 0 }, Arc::default())) };
         let tables = each(files, |file| {
@@ -71,14 +71,14 @@ impl Ipc {
     }
 }
 
-/// The bytes of a message: its metadata and its body.
+/// Reads the bytes of a message: its metadata and its body.
 fn read(file: &FileProvenance, open: &OpenFile, span: &MessageSpan) -> Result<Vec<u8>> {
     let range = span.range();
     let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     open.read(range.start, length).map_err(|error| Error::io(file.name.text(), &error))
 }
 
-/// The bytes of a message of a remote file that were requested.
+/// Returns the requested bytes of a message in a remote file.
 fn requested(file: &FileProvenance, span: &MessageSpan, begun: RequestedParts) -> Result<(OpenFile, Vec<u8>)> {
     let RequestedParts { file: positioned, status, coming } = begun;
     let range = span.range();
@@ -96,7 +96,7 @@ impl Format for Ipc {
         let (open, bytes) = match file.take_parts() {
             Some(begun) => requested(file, &batch.span, begun)?,
             None => {
-                // Of a remote file, no other version than this one is read.
+                // A remote file must not be read in any other version than this one.
                 let status = file.name.url().map(|_| &table.status);
                 let open = OpenFile::open(file, status)?;
                 check_unchanged(file, &table.status, open.status())?;
@@ -119,7 +119,7 @@ impl Format for Ipc {
     }
 
     fn begin(&self, file: &FileProvenance, _num_bytes: usize) {
-        // Errors here occur again when the record batch is opened.
+        // Errors occur again when the record batch is opened.
         if file.name.url().is_some()
             && let Ok((FileTable { table, .. }, batch)) = self.batch(file)
             && let Ok((positioned, status)) = file.begin_parts(Some(&table.status)).and_then(|begun| begun.wait())
@@ -143,7 +143,7 @@ impl Format for Ipc {
             .unwrap_or(usize::MAX)
     }
 
-    /// The offset of its record batch.
+    /// Returns the offset of the record batch.
     fn offset(&self, file: &FileProvenance, record: u64) -> Option<u64> {
         let (_, batch) = self.batch(file).ok()?;
         let is_here = record.checked_sub(batch.first_row).is_some_and(|row| row < batch.num_rows);

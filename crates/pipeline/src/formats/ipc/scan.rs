@@ -1,4 +1,4 @@
-//! Reads a record batch from its beginning to its end.
+//! ! Reads a record batch from start to end.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::rows::Rows as Selected;
@@ -10,14 +10,14 @@ use arrow_array::RecordBatch;
 use headrace_engine::error::{Error, Lost, Result};
 use std::sync::Arc;
 
-/// Target size of a block in bytes.
+/// The target size of a block in bytes.
 pub const BLOCK_BYTES: usize = 512 * 1024;
-/// The maximum number of rows of a block.
+/// The maximum number of rows in a block.
 const MAX_ROWS: usize = 32 * 1024;
-/// Blocks of larger batches are copied, because each would keep the whole batch alive.
+/// Blocks of larger batches are copied. Otherwise each of them would keep the whole batch alive.
 const COPIED_BYTES: usize = 2 * BLOCK_BYTES;
 
-/// A record batch being read.
+/// A record batch that is being read.
 pub struct BatchScan {
     file: Arc<FileProvenance>,
     readers: Arc<Readers>,
@@ -29,12 +29,12 @@ pub struct BatchScan {
     block_rows: usize,
     num_bytes: usize,
     is_copied: bool,
-    /// True after an error of a row.
+    /// True after a row caused an error.
     has_lost: bool,
 }
 
 impl BatchScan {
-    /// The rows from a position on.
+    /// Starts at a position.
     pub fn new(
         file: &Arc<FileProvenance>,
         readers: Arc<Readers>,
@@ -85,7 +85,7 @@ impl Scan for BatchScan {
             if cut.num_rows > 0 {
                 self.next_row += cut.num_read;
                 if self.next_row == self.rows.num_rows() {
-                    // Nothing of the batch stays in memory while its last block waits.
+                    // Don't keep the batch in memory while its last block is waiting.
                     self.rows = RecordBatch::new_empty(self.rows.schema());
                 }
                 return self.block(cut, first, charge).map(Some);

@@ -1,13 +1,13 @@
-//! The counts of a footer, which must agree with each other.
+//! ! Checks that the counts in a footer agree with each other.
 
 use crate::blocks::file_provenance::FileProvenance;
 use headrace_engine::error::{Error, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, LevelHistogram, ParquetMetaData, RowGroupMetaData};
 
-/// The remedy for damage.
+/// How to fix a damaged file.
 pub const COPY_AGAIN: &str = "The file is damaged; copy it again.";
 
-/// Fails if the numbers of rows of a file, of its row groups and of their columns do not fit.
+/// Fails if the numbers of rows of a file, of its row groups and of their columns don't match.
 pub fn check_counts(file: &FileProvenance, footer: &ParquetMetaData) -> Result<()> {
     let damaged = |text: String| Error::data_loss(format!("{}: {text}. {COPY_AGAIN}", file.name.text()));
     let mut total: i64 = 0;
@@ -41,7 +41,8 @@ pub fn check_counts(file: &FileProvenance, footer: &ParquetMetaData) -> Result<(
     }
 }
 
-/// Claims of a footer about the nulls and lists of a column that do not fit; `None` if all do.
+/// Describes which of a footer's claims about the nulls and lists of a column are inconsistent.
+/// Returns `None` if all are fine.
 fn wrong_levels(column: &ColumnChunkMetaData) -> Option<String> {
     let (definition, repetition) = (column.column_descr().max_def_level(), column.column_descr().max_rep_level());
     let histograms = [
@@ -50,7 +51,7 @@ fn wrong_levels(column: &ColumnChunkMetaData) -> Option<String> {
     ];
     for (what, most, histogram) in histograms {
         let count = histogram.map_or(0, LevelHistogram::len);
-        // Programs may leave it out.
+        // Some programs leave it out.
         if count > 0 && i64::try_from(count) != Ok(i64::from(most) + 1) {
             return Some(format!("counts levels of {what} from 0 to {}, expected 0 to {most}", count - 1));
         }
@@ -60,7 +61,7 @@ fn wrong_levels(column: &ColumnChunkMetaData) -> Option<String> {
     (repetition == 0 && num_nulls > most).then(|| format!("claims {num_nulls} nulls, expected at most {most}"))
 }
 
-/// True if a column has a value, or a null, for each row; one with lists may have more.
+/// Returns true if a column has a value or a null for each row. A column with lists may have more.
 fn is_whole(group: &RowGroupMetaData, column: &ColumnChunkMetaData) -> bool {
     match column.column_descr().max_rep_level() {
         0 => column.num_values() == group.num_rows(),

@@ -1,4 +1,4 @@
-//! An open Parquet file, and its footer.
+//! ! An open Parquet file and its footer.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::wide_integers;
@@ -23,24 +23,25 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::sync::Arc;
 
-/// Bytes read at a time for the header of a page.
+/// The number of bytes to read at a time for the header of a page.
 const HEADER_BYTES: usize = 256;
-/// The marks at the ends of Parquet files, and of those with an encrypted footer.
+/// The markers at the ends of Parquet files, with a plain and with an encrypted footer.
 const MARKS: [&[u8; 4]; 2] = [b"PAR1", b"PARE"];
-/// The minimum size of a file: two marks and the length of the footer.
+/// The minimum size of a file: two markers and the length of the footer.
 const LEAST_BYTES: u64 = 12;
-/// The bytes after a footer: its length, and a mark.
+/// The size of the end of a file, after the footer: its length and a marker.
 const END_BYTES: u64 = 8;
-/// The head of an empty list without a kind in Thrift's compact protocol, and of one of structs.
+/// The header of an empty list without an element type in Thrift's compact protocol, and that of an
+/// empty list of structs.
 const EMPTY_LIST: u8 = 0x00;
 const EMPTY_LIST_OF_STRUCTS: u8 = 0x0c;
-/// Bytes at the end of a remote file that are read at once.
+/// The number of bytes to read at once at the end of a remote file.
 const FOOTER_BYTES: u64 = 64 * 1024;
 
-/// A result of the crate `parquet`.
+/// A result of the `parquet` crate.
 pub type Parsed<T> = std::result::Result<T, ParquetError>;
 
-/// An open file, which several readers share.
+/// An open file that several readers share.
 #[derive(Clone, Debug)]
 pub struct OpenFile {
     file: Arc<Positioned>,
@@ -50,7 +51,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens a file. With its status in `known`, the storage of a remote one is not queried for it.
+    /// Opens a file. If `status` is passed for a remote file, the storage is not queried for it.
     pub fn open(file: &FileProvenance, status: Option<&Status>) -> Result<Self> {
         let opened = file.begin_parts(status)?.wait().map_err(|error| match file.name.url() {
             Some(_) if error.code() == Code::InvalidArgument => Error::invalid_argument(format!(
@@ -68,7 +69,7 @@ impl OpenFile {
         Self { file: Arc::new(file), status, end: None }
     }
 
-    /// True if one more read costs far more than a larger read.
+    /// Returns true if an additional read costs far more than a larger one.
     pub fn is_remote(&self) -> bool {
         self.file.is_remote()
     }
@@ -83,7 +84,7 @@ impl OpenFile {
         &self.status
     }
 
-    /// The bytes of a part of the file.
+    /// Reads a part of the file.
     pub fn read(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
         if let Some((first, end)) = &self.end
             && let Some(start) = start.checked_sub(*first).and_then(|start| usize::try_from(start).ok())
@@ -114,7 +115,7 @@ impl OpenFile {
         guarded(|| in_three_levels(footer)).map_err(unread)
     }
 
-    /// The bytes of the footer.
+    /// Reads the footer.
     pub fn footer_bytes(&self) -> Parsed<Bytes> {
         let past_the_end = || ParquetError::External(Box::new(io::Error::from(ErrorKind::UnexpectedEof)));
         let end = self.status.len.checked_sub(END_BYTES).ok_or_else(past_the_end)?;
@@ -128,7 +129,7 @@ impl OpenFile {
         }
     }
 
-    /// Fails unless the file has the markers of Parquet at both ends.
+    /// Fails unless the file has Parquet's markers at both ends.
     fn check_marks(&self, file: &FileProvenance) -> Result<()> {
         let name = file.name.text();
         let failed = |error: io::Error| Error::io(name, &error);
@@ -137,7 +138,7 @@ impl OpenFile {
             None => Vec::new(),
         };
         if end == MARKS[0] && self.is_remote() && self.status.len >= LEAST_BYTES {
-            // One request less.
+            // This saves one request.
             return Ok(());
         }
         let start =
@@ -176,8 +177,7 @@ impl OpenFile {
     }
 }
 
-/// The footer, where an empty list of row groups gets the element type struct, which fastparquet
-/// omits.
+/// Sets the element type of an empty list of row groups to struct, which fastparquet omits.
 fn with_kind_of_groups(footer: Bytes) -> Bytes {
     let mut thrift = Thrift::new(&footer);
     let is_found = thrift.find(ROW_GROUPS).is_some();
@@ -190,7 +190,7 @@ fn with_kind_of_groups(footer: Bytes) -> Bytes {
     bytes.into()
 }
 
-/// The footer with the types of Arrow; what pyarrow wrote about them is used.
+/// Parses the footer with Arrow types, using the types that pyarrow recorded if there are any.
 pub fn arrow_metadata(
     file: &FileProvenance,
     footer: Arc<ParquetMetaData>,
@@ -207,9 +207,9 @@ pub fn arrow_metadata(
     })
 }
 
-/// Calls a function of the crate `parquet`, which may panic at damaged data.
+/// Calls a function of the `parquet` crate, which may panic if the data is damaged.
 pub fn guarded<T>(read: impl FnOnce() -> Parsed<T>) -> Parsed<T> {
-    // After an error, the data that `read` was changing is not used any more.
+    // After an error, the data that `read` was modifying is no longer used.
     catch_library_panic(read)
         .unwrap_or_else(|text| Err(ParquetError::General(format!("a value is out of range ({text})"))))
 }
@@ -232,14 +232,14 @@ pub fn failed(file: &FileProvenance, what: &str, error: &ParquetError) -> Error 
         ParquetError::General(text) | ParquetError::EOF(text) | ParquetError::ArrowError(text) => text.clone(),
         other => other.to_string(),
     };
-    // Errors within others have their kinds before them.
+    // Nested errors begin with their kinds.
     let text = ["Parquet argument error: ", "Parquet error: ", "External: "]
         .iter()
         .fold(&text[..], |text, kind| text.strip_prefix(kind).unwrap_or(text));
     Error::data_loss(format!("{name}: {what}: {text}. {COPY_AGAIN}"))
 }
 
-/// Fails if a file has changed since its footer was read.
+/// Fails if the file has changed since its footer was read.
 pub fn check_unchanged(file: &FileProvenance, was: &Status, is: &Status) -> Result<()> {
     match was.len == is.len && was.version == is.version {
         true => Ok(()),
@@ -273,7 +273,7 @@ impl ChunkReader for OpenFile {
     }
 }
 
-/// A file from an offset on.
+/// A file from some offset on.
 pub struct ReadFrom {
     open: OpenFile,
     offset: u64,

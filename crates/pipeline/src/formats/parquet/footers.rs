@@ -1,4 +1,4 @@
-//! The footers of Parquet files: their columns and row groups.
+//! ! The footers of Parquet files: their columns and row groups.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::reader::{ColumnKind, Reader, Readers, TableQuery, kinds};
@@ -24,27 +24,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// The maximum number of threads that read footers: of local files, and of remote ones.
+/// The maximum number of threads that read footers of local and of remote files.
 const MAX_THREADS: [usize; 2] = [8, 32];
-/// Limit on the bytes requested when a remote row group is opened, for all columns together, and
-/// the least for each of them.
+/// The maximum number of bytes to request when a remote row group is opened, for all columns
+/// together, and the minimum for each column.
 const WINDOW_BYTES: [u64; 2] = [32 << 20, 256 << 10];
-/// A gap between two columns of a remote file is read too if it is at most this long.
+/// If the gap between two columns of a remote file is at most this long, it is read too.
 const GAP_BYTES: u64 = 64 * 1024;
 
-/// The bytes of each of some columns of a remote row group that are requested at once.
+/// The number of bytes to request at once for each column of a remote row group.
 pub fn window_bytes(num_columns: usize) -> u64 {
     (WINDOW_BYTES[0] / (num_columns as u64).max(1)).max(WINDOW_BYTES[1])
 }
 
-/// The position of a column of a row group in its file.
+/// The range of a row group's column in its file.
 pub fn chunk_range(column: &ColumnChunkMetaData) -> Range<u64> {
     let number = |number: i64| u64::try_from(number).unwrap_or(0);
     let start = number(column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset()));
     start..start.saturating_add(number(column.compressed_size()))
 }
 
-/// The row groups of a file that have rows.
+/// The row groups of a file, leaving out empty ones.
 pub struct FileTable {
     /// The status of the file when its footer was read.
     pub status: Status,
@@ -55,7 +55,7 @@ pub struct FileTable {
 /// A row group.
 #[derive(Clone, Debug)]
 pub struct RowGroup {
-    /// Its number in the file.
+    /// The number of the row group in the file.
     pub number: usize,
     /// The number of rows before it.
     pub first_row: u64,
@@ -63,15 +63,15 @@ pub struct RowGroup {
     pub num_rows: u64,
     /// The offset of its first byte.
     pub offset_bytes: u64,
-    /// The bytes of the requested columns before compression, according to the footer.
+    /// The uncompressed size of the requested columns, according to the footer.
     pub num_bytes: u64,
-    /// The estimated bytes of the largest page of each requested column, before compression.
+    /// The estimated uncompressed size of the largest page, summed over the requested columns.
     pub page_bytes: u64,
-    /// The ranges of a remote file that are requested when the row group is opened.
+    /// The ranges of a remote file to request when the row group is opened.
     pub ranges: Arc<[Range<u64>]>,
 }
 
-/// A footer, and the columns of the file that are requested.
+/// A footer, and which columns of the file are requested.
 pub struct Projection {
     /// The footer.
     pub metadata: ArrowReaderMetadata,
@@ -79,18 +79,18 @@ pub struct Projection {
     pub mask: ProjectionMask,
     /// The readers of the components.
     pub readers: Readers,
-    /// True if the levels of columns without nulls were examined in a row group.
+    /// True if the levels of columns without nulls have been checked in a row group.
     are_levels_checked: AtomicBool,
 }
 
-/// The columns of a file: the named ones, or all.
+/// Returns the named columns of a file, or all of them.
 pub fn parquet_columns(file: &FileProvenance, names: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
     let footer = Arc::new(OpenFile::open(file, None)?.footer(file)?);
     let (_, schema) = schema_of(file, &footer)?;
     kinds(file, schema.fields(), names)
 }
 
-/// The columns of a footer, with the types of Arrow.
+/// Returns the columns of a footer, with Arrow types.
 fn schema_of(file: &FileProvenance, footer: &Arc<ParquetMetaData>) -> Result<(Int96Columns, Schema)> {
     let metadata = arrow_metadata(file, Arc::clone(footer), ArrowReaderOptions::new())?;
     let int96 = Int96Columns::of(footer.file_metadata());
@@ -98,7 +98,7 @@ fn schema_of(file: &FileProvenance, footer: &Arc<ParquetMetaData>) -> Result<(In
     Ok((int96, schema))
 }
 
-/// The number of rows of each file.
+/// Returns the number of rows in each file.
 pub fn parquet_counts(files: &[Arc<FileProvenance>]) -> Result<Vec<u64>> {
     each(files, |file| {
         let footer = OpenFile::open(file, None)?.footer(file)?;
@@ -106,8 +106,8 @@ pub fn parquet_counts(files: &[Arc<FileProvenance>]) -> Result<Vec<u64>> {
     })
 }
 
-/// The row groups of files that must have these columns, without those in which no row can meet the
-/// conditions.
+/// Returns the row groups of files that must have these columns, without row groups in which no row
+/// can meet the conditions.
 pub fn tables(files: &[Arc<FileProvenance>], query: &TableQuery) -> Result<Vec<FileTable>> {
     let Some(first) = files.first() else { return Ok(Vec::new()) };
     each(files, |file| {
@@ -137,14 +137,14 @@ fn num_rows(file: &FileProvenance, group: &RowGroupMetaData) -> Result<u64> {
     })
 }
 
-/// Calls a function for each file, several at the same time. Returns the error of the first file
-/// that has one.
+/// Calls a function for each file, for several files concurrently. If it fails for several files,
+/// returns the error of the first.
 pub fn each<T: Send>(
     files: &[Arc<FileProvenance>],
     work: impl Fn(&FileProvenance) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let num_threads = match files.iter().any(|file| file.name.url().is_some()) {
-        // They wait most of the time.
+        // The threads mostly wait.
         true => MAX_THREADS[1],
         false => thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS[0]),
     };
@@ -156,7 +156,7 @@ pub fn each<T: Send>(
             let Some(file) = files.get(number) else { return };
             let result = check_current().and_then(|()| work(file));
             if result.is_err() {
-                // No file after this one matters.
+                // Files after this one no longer matter.
                 next.fetch_max(files.len(), Ordering::Relaxed);
             }
             results.lock().push((number, result));
@@ -172,7 +172,8 @@ pub fn each<T: Send>(
 }
 
 impl Projection {
-    /// Fails unless the components can be read from the file. `first` is the first of all files.
+    /// Fails unless the components can be read from the file. `first` is the first file of the
+    /// table.
     pub fn of(
         file: &FileProvenance,
         footer: ParquetMetaData,
@@ -203,17 +204,17 @@ impl Projection {
         Ok(Self { metadata, mask, readers, are_levels_checked: AtomicBool::new(false) })
     }
 
-    /// True until a row group proves that columns without nulls have no levels.
+    /// Returns true until a row group has shown that columns without nulls have no levels.
     pub fn must_check_levels(&self) -> bool {
         !self.are_levels_checked.load(Ordering::Relaxed)
     }
 
-    /// Records that a row group has shown so.
+    /// Records that a row group has shown this.
     pub fn levels_are_checked(&self) {
         self.are_levels_checked.store(true, Ordering::Relaxed);
     }
 
-    /// The number of columns of Parquet that are read: those of the fields of a struct are apart.
+    /// The number of Parquet columns to read. Each field of a struct counts as one.
     pub fn num_leaves(&self) -> usize {
         let num_columns = self.footer().file_metadata().schema_descr().num_columns();
         (0..num_columns).filter(|leaf| self.mask.leaf_included(*leaf)).count()
@@ -229,7 +230,8 @@ impl Projection {
         self.footer().memory_size()
     }
 
-    /// The ranges of the requested columns of a row group, up to a limit for all of them.
+    /// Returns the ranges to request first for the columns of a row group, up to a limit for all of
+    /// them.
     fn first_ranges(&self, group: &RowGroupMetaData) -> Arc<[Range<u64>]> {
         let leaves = (0..group.num_columns()).filter(|leaf| self.mask.leaf_included(*leaf));
         let mut ranges: Vec<_> = leaves.map(|leaf| chunk_range(group.column(leaf))).collect();
@@ -241,14 +243,14 @@ impl Projection {
         ranges.chunk_by(is_near).map(joined).collect()
     }
 
-    /// The estimated bytes of the largest page of each requested column, before compression.
+    /// The estimated uncompressed size of the largest page, summed over the requested columns.
     fn page_bytes(&self, group: &RowGroupMetaData) -> u64 {
         let leaves = (0..group.num_columns()).filter(|leaf| self.mask.leaf_included(*leaf));
         leaves.map(|leaf| page_bytes(group.column(leaf))).fold(0, u64::saturating_add)
     }
 
-    /// The offset of the first byte of a row group, and the bytes of the requested columns before
-    /// compression. Fails if they are outside the file, or cannot be decompressed.
+    /// Returns the offset of a row group and the uncompressed size of its requested columns. Fails
+    /// if the columns are outside the file or cannot be decompressed.
     fn extent(&self, file: &FileProvenance, group: &RowGroupMetaData, number: usize) -> Result<(u64, u64)> {
         let (mut offset_bytes, mut num_bytes) = (u64::MAX, 0_u64);
         for (leaf, chunk) in group.columns().iter().enumerate() {
@@ -279,7 +281,7 @@ impl Projection {
     }
 }
 
-/// The estimated bytes of the largest page of a column, before compression.
+/// The estimated uncompressed size of a column's largest page.
 fn page_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     let number = |number: i64| u64::try_from(number).unwrap_or(0);
     let num_bytes = number(chunk.uncompressed_size());
@@ -287,14 +289,14 @@ fn page_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     num_bytes.min(value_bytes.saturating_mul(PAGE_VALUES).saturating_add(PAGE_BYTES))
 }
 
-/// The columns of Parquet that readers need.
+/// The Parquet columns that readers need.
 fn leaves(schema: &SchemaDescriptor, readers: &Readers) -> ProjectionMask {
     let is_needed = |leaf: usize| {
         let column = schema.column(leaf);
         let parts = column.path().parts();
         readers.iter().any(|reader: &Reader| {
             let mut rest = parts.iter().skip(1);
-            // The names of lists are between the names of fields.
+            // A path also has the names of lists, between those of fields.
             reader.root() == Some(schema.get_column_root_idx(leaf))
                 && reader.path().iter().all(|name| rest.any(|part| part == name))
         })

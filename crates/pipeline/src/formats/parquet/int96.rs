@@ -1,9 +1,9 @@
-//! Timestamps of 96 bits, which Spark and Hive write: nanoseconds of a day, and the day.
+//! ! 96-bit timestamps, which Spark and Hive write: the nanoseconds of a day, and the day.
 //!
-//! The crate `parquet` reads them as 64 bits, which wrap or lose digits. Here they are read as
-//! bytes, and each component converts them to times, exactly or not at all.
+//! The `parquet` crate reads them as 64 bits, which overflow or lose digits. So this module reads
+//! them as bytes, and each component converts them to exact times or fails.
 //!
-//! Source: `INT96` in "Types" of Parquet's specification; the layout is that of Impala.
+//! Source: `INT96` in "Types" of Parquet's specification; the layout is Impala's.
 
 use crate::formats::arrow::int96::INT96_BYTES;
 use crate::formats::arrow::types::read_as;
@@ -13,12 +13,12 @@ use parquet::basic::Type;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use std::sync::Arc;
 
-/// The columns of a file, some of which are such timestamps.
+/// The columns of a file, and which of them are such timestamps.
 pub struct Int96Columns {
-    /// For each column of Parquet, in order, true if it is one.
+    /// For each Parquet column, in order, whether it is such a timestamp.
     leaves: Vec<bool>,
-    /// True if they are read as nanoseconds of 64 bits. fastparquet writes such times, so they fit;
-    /// its pages have extra bytes after the values.
+    /// True if they are read as 64-bit nanoseconds. fastparquet only writes times that fit, and its
+    /// pages have extra bytes after the values.
     are_of_64_bits: bool,
 }
 
@@ -30,13 +30,13 @@ impl Int96Columns {
         Self { leaves: columns.map(|column| column.physical_type() == Type::INT96).collect(), are_of_64_bits }
     }
 
-    /// True if some are read as bytes.
+    /// Returns true if some columns are read as bytes.
     pub fn are_bytes(&self) -> bool {
         self.leaves.contains(&true) && !self.are_of_64_bits
     }
 
-    /// The columns as programs see them: microseconds, which fit all years into 64 bits, unless an
-    /// Arrow program recorded the original type.
+    /// The columns as programs see them. The type is microseconds, which can represent all years in
+    /// 64 bits, unless an Arrow program recorded the original type.
     pub fn seen(&self, schema: &Schema, footer: &ParquetMetaData) -> Schema {
         let mut pairs = footer.file_metadata().key_value_metadata().into_iter().flatten();
         match pairs.any(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
@@ -45,14 +45,14 @@ impl Int96Columns {
         }
     }
 
-    /// The columns with the types as which they are read.
+    /// The columns with the types that they are read as.
     pub fn stored(&self, schema: &Schema) -> Schema {
         self.replaced(schema, &|kind| match kind {
             DataType::Timestamp(_, zone) if self.are_of_64_bits => {
                 DataType::Timestamp(TimeUnit::Nanosecond, zone.clone())
             }
             DataType::Timestamp(..) => DataType::FixedSizeBinary(INT96_BYTES),
-            // It may be declared to have nothing but nulls.
+            // It may be declared to contain only nulls.
             kind => kind.clone(),
         })
     }
@@ -64,8 +64,8 @@ impl Int96Columns {
     }
 }
 
-/// A field with the types of such timestamps replaced. `leaves` has the columns of Parquet from this
-/// field on.
+/// Replaces the types of such timestamps within a field. `leaves` yields the Parquet columns from
+/// this field on.
 fn replaced(
     field: &FieldRef,
     leaves: &mut dyn Iterator<Item = bool>,

@@ -1,5 +1,5 @@
-//! The levels of columns, which mark nulls. A single bit of the footer decides whether a column has
-//! them, so pages are checked.
+//! ! The levels of columns, which mark nulls. A single bit in the footer determines whether a
+//! column has levels, so the pages are checked for them.
 //!
 //! Source: "Data Pages" and the Thrift definition of `PageHeader` in the Parquet format.
 
@@ -14,22 +14,22 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 use std::sync::Arc;
 
-/// The bytes before the levels of a version 1 page, which contain their length.
+/// The size of the length that precedes the levels of a version 1 page.
 const LENGTH_BYTES: usize = 4;
-/// The widest indices into a dictionary, in bits.
+/// The maximum width of dictionary indices, in bits.
 const MOST_BITS: u8 = 32;
 
-/// Columns whose first pages are searched for levels.
+/// Columns whose first pages are checked for levels.
 #[derive(Debug, Default)]
 pub struct LevelCheck {
-    /// Columns without nulls and lists, according to the footer.
+    /// Columns that have no nulls and no lists, according to the footer.
     required: Vec<usize>,
-    /// Columns without nulls by their statistics, and their numbers in batches.
+    /// Columns that have no nulls according to their statistics, with their numbers in batches.
     whole: Vec<(usize, usize)>,
 }
 
 impl LevelCheck {
-    /// The columns of a row group that are read.
+    /// Collects the columns of a row group that are read.
     pub fn of(mask: &ProjectionMask, group: &RowGroupMetaData) -> Self {
         let mut check = Self::default();
         let mut roots: Vec<usize> = Vec::new();
@@ -42,7 +42,7 @@ impl LevelCheck {
             }
             let num_nulls = chunk.statistics().and_then(|statistics| statistics.null_count_opt());
             match (descriptor.max_def_level(), descriptor.max_rep_level()) {
-                // Page headers may contain numbers that are in no dictionary.
+                // Page headers may contain counts for an absent dictionary.
                 (0, 0)
                     if descriptor.physical_type() == Type::BYTE_ARRAY || chunk.dictionary_page_offset().is_some() =>
                 {
@@ -57,14 +57,15 @@ impl LevelCheck {
         check
     }
 
-    /// The first column whose pages have levels, although it has no nulls according to the footer.
+    /// Finds the first column whose pages have levels although the footer says that it has no
+    /// nulls.
     pub fn column_with_levels(&self, pages: &Pages, group: &RowGroupMetaData) -> Option<usize> {
         let has_levels = |page: &FirstPage| page.has_levels() && !page.has_values_alone();
         let is_wrong = |leaf: &usize| first_page(pages, group, *leaf).is_some_and(|page| has_levels(&page));
         self.required.iter().copied().find(is_wrong)
     }
 
-    /// The first column with nulls in some rows, whose pages have no levels of them.
+    /// Finds the first column with nulls in some rows whose pages have no levels.
     pub fn column_without_levels(&self, rows: &RecordBatch, pages: &Pages, group: &RowGroupMetaData) -> Option<usize> {
         let has_nulls = |column: usize| rows.columns().get(column).is_some_and(|column| column.null_count() > 0);
         let is_wrong = |(leaf, column): &&(usize, usize)| {
@@ -74,13 +75,13 @@ impl LevelCheck {
     }
 }
 
-/// The first page of a column; `None` if it cannot be read, which is an error elsewhere.
+/// Returns the first page of a column, or `None` if it cannot be read, which is reported elsewhere.
 fn first_page(pages: &Pages, group: &RowGroupMetaData, leaf: usize) -> Option<FirstPage> {
     let num_rows = usize::try_from(group.num_rows()).ok()?;
     guarded(|| FirstPage::read(pages, group.column(leaf), num_rows)).ok().flatten()
 }
 
-/// The values of the first page of a column.
+/// The values of a column's first page.
 struct FirstPage {
     kind: Type,
     encoding: Encoding,
@@ -89,7 +90,8 @@ struct FirstPage {
 }
 
 impl FirstPage {
-    /// The first page of a column without lists; `None` if its header describes its levels.
+    /// Reads the first page of a column without lists. Returns `None` if its header describes its
+    /// levels.
     fn read(pages: &Pages, chunk: &ColumnChunkMetaData, num_rows: usize) -> Parsed<Option<Self>> {
         let mut reader = SerializedPageReader::new(Arc::new(pages.clone()), chunk, num_rows, None)?;
         while reader.peek_next_page()?.is_some_and(|page| page.is_dict) {
@@ -104,14 +106,14 @@ impl FirstPage {
         })
     }
 
-    /// True if it begins with one-bit levels.
+    /// Returns true if it begins with one-bit levels.
     fn has_levels(&self) -> bool {
         let Some((length, rest)) = self.bytes.split_first_chunk::<LENGTH_BYTES>() else { return false };
         let length = u32::from_le_bytes(*length) as usize;
         rest.get(..length).is_some_and(|levels| are_runs(levels, 1, self.num_values))
     }
 
-    /// True if it contains only its values, one for each row; false if that is unknown.
+    /// Returns true if it contains only values, one per row, and false if that is unknown.
     fn has_values_alone(&self) -> bool {
         match (self.encoding, self.kind) {
             (Encoding::PLAIN, Type::BYTE_ARRAY) => are_texts(&self.bytes, self.num_values),
@@ -124,8 +126,8 @@ impl FirstPage {
     }
 }
 
-/// True if bytes are runs of this many values of some bits each, and nothing else. The last run may
-/// have up to 7 values more, unless it repeats one value.
+/// Returns true if the bytes are exactly runs of this many values with this many bits each. The
+/// last run may have up to 7 more values, unless it repeats one value.
 fn are_runs(mut bytes: &[u8], bits: u8, num_values: usize) -> bool {
     let mut count: usize = 0;
     let mut most_more = 0;
@@ -141,14 +143,14 @@ fn are_runs(mut bytes: &[u8], bits: u8, num_values: usize) -> bool {
         most_more = if head & 1 == 1 { 7 } else { 0 };
         bytes = match rest.get(length..) {
             Some(behind) => behind,
-            // Some programs cut the last run short.
+            // Some programs truncate the last run.
             None => return (num_values..=num_values + most_more).contains(&count) && head & 1 == 1,
         };
     }
     bytes.is_empty() && (num_values..=num_values + most_more).contains(&count)
 }
 
-/// True if bytes are this many texts, each with its length before it, and nothing else.
+/// Returns true if the bytes are exactly this many texts, each preceded by its length.
 fn are_texts(mut bytes: &[u8], num_values: usize) -> bool {
     for _ in 0..num_values {
         let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return false };
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn runs_are_limited_by_their_count_and_by_the_bytes() {
-        // A run of 100 ones; then 8 values of a bit each.
+        // A run of 100 ones, then 8 values of one bit each.
         assert!(are_runs(&[0xc8, 0x01, 0x01], 1, 100));
         assert!(are_runs(&[0xc8, 0x01, 0x01, 0x03, 0xff], 1, 105));
         assert!(!are_runs(&[0xc8, 0x01, 0x01], 1, 99));

@@ -1,10 +1,11 @@
-//! Converts schemas of older layouts: lists get three levels, as programs write them now, and
-//! 96-bit timestamps become bytes.
+//! ! Converts schemas with older layouts. Lists get three levels, which is what programs write now,
+//! and 96-bit timestamps become bytes.
 //!
-//! A list of two levels has its repeated field as its element. Written as one of three levels, with
-//! a required element, it has the same levels of definition and repetition, so no value changes.
+//! In a list with two levels, the repeated field is the element. With a third level and a required
+//! element, the list has the same definition and repetition levels, so no value changes.
 //!
-//! Source: "Backward-compatibility rules" of lists, in "Logical Types" of Parquet's specification.
+//! Source: the "Backward-compatibility rules" of lists, in "Logical Types" of Parquet's
+//! specification.
 
 use crate::formats::arrow::int96::INT96_BYTES;
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -15,12 +16,12 @@ use std::sync::Arc;
 
 type Parsed<T> = std::result::Result<T, ParquetError>;
 
-/// The footer with all lists in three levels.
+/// Gives all lists of a footer three levels.
 pub fn in_three_levels(footer: ParquetMetaData) -> Parsed<ParquetMetaData> {
     with_schema(footer, Leaves::AsTheyAre)
 }
 
-/// The footer with timestamps of 96 bits as bytes.
+/// Turns the 96-bit timestamps of a footer into bytes.
 pub fn int96_as_bytes(footer: ParquetMetaData) -> Parsed<ParquetMetaData> {
     with_schema(footer, Leaves::Int96AsBytes)
 }
@@ -51,7 +52,8 @@ fn with_schema(footer: ParquetMetaData, leaves: Leaves) -> Parsed<ParquetMetaDat
     Ok(ParquetMetaData::new(file, groups))
 }
 
-/// A type with its lists in three levels, of another name and repetition where these are given.
+/// Gives the lists of a type three levels. Also changes its name and repetition, if these are
+/// passed.
 fn converted(kind: &TypePtr, name: &str, repetition: Option<Repetition>, leaves: Leaves) -> Parsed<TypePtr> {
     let info = kind.get_basic_info();
     let own = info.has_repetition().then(|| info.repetition());
@@ -102,7 +104,7 @@ fn primitive(kind: &Type, name: &str, repetition: Option<Repetition>, leaves: Le
     Ok(Arc::new(builder.build()?))
 }
 
-/// True if the repeated field of a list is its element, so that the list has two levels.
+/// Returns true if the repeated field of a list is its element, so that the list has two levels.
 fn is_element(list: &Type, repeated: &Type) -> bool {
     let info = repeated.get_basic_info();
     if !info.has_repetition() || info.repetition() != Repetition::REPEATED {

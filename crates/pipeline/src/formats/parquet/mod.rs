@@ -1,5 +1,5 @@
-//! Parquet files. Each row group is a separate part, so several are read at the same time, each
-//! from beginning to end.
+//! ! Parquet files. Each row group is a separate part that is read from start to end, so several
+//! can be read at the same time.
 
 mod counts;
 mod encryption;
@@ -31,28 +31,27 @@ use headrace_engine::sync::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Target size of a block in bytes.
+/// The target size of a block in bytes.
 const BLOCK_BYTES: usize = 512 * 1024;
-/// The size of a page that writers keep to, in bytes before compression, and the number of values
-/// after which they look at it. So a page of large values is larger.
+/// The uncompressed page size that writers aim for, and the number of values after which they check
+/// it. Pages of large values are therefore larger.
 const PAGE_BYTES: u64 = 1 << 20;
 const PAGE_VALUES: u64 = 1024;
-/// Memory limit of the footers that are kept, in bytes; at least one is kept.
+/// The memory limit for footers that are kept, in bytes. At least one is kept.
 const FOOTERS_BYTES: usize = 16 << 20;
 
-/// Some columns of Parquet files, each with these row groups.
+/// Some columns of Parquet files, with the row groups to read.
 pub struct Parquet {
     query: TableQuery,
     first: Option<Arc<FileProvenance>>,
     tables: Vec<FileTable>,
-    /// The footers that were used last, by the numbers of their files; the last one is the last.
+    /// The most recently used footers, by file number, latest last.
     footers: Mutex<VecDeque<(u64, Arc<Projection>)>>,
 }
 
 impl Parquet {
-    /// Reads the footers of all files, and checks that each has these components. Rows meet
-    /// all conditions. Also returns the
-    /// row groups that have rows, as parts of the files.
+    /// Reads the footers of all files and checks that each file has these components. Rows must
+    /// meet all conditions. Also returns the row groups that have rows, as parts of the files.
     pub fn new(files: &[Arc<FileProvenance>], query: TableQuery) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
         let tables = tables(files, &query)?;
         let part = |(file, table): (&Arc<FileProvenance>, &FileTable)| {
@@ -70,7 +69,7 @@ impl Parquet {
         group.ok_or_else(|| Error::internal(format!("{}: there is no such row group", file.name.text())))
     }
 
-    /// The footer of an open file, which may be known already.
+    /// Returns the footer of an open file, which may be known already.
     fn projection(&self, file: &FileProvenance, open: &OpenFile) -> Result<Arc<Projection>> {
         let kept = {
             let mut footers = self.footers.lock();
@@ -100,7 +99,7 @@ impl Format for Parquet {
         let open = match begun {
             Some(RequestedParts { file, status, coming }) => (OpenFile::new(file, status), Some(coming)),
             None => {
-                // Of a remote file, no other version than this one is read.
+                // A remote file must not be read in any other version than this one.
                 let status = file.name.url().map(|_| &table.status);
                 let open = OpenFile::open(file, status)?;
                 let coming = open.positioned().begin(group.ranges.iter().cloned());
@@ -120,7 +119,7 @@ impl Format for Parquet {
     }
 
     fn begin(&self, file: &FileProvenance, _num_bytes: usize) {
-        // Errors here occur again when the row group is opened.
+        // Errors occur again when the row group is opened.
         if file.name.url().is_some()
             && let Ok((table, group)) = self.group(file)
             && let Ok((positioned, status)) = file.begin_parts(Some(&table.status)).and_then(|begun| begun.wait())
@@ -134,7 +133,7 @@ impl Format for Parquet {
         BLOCK_BYTES
     }
 
-    /// A page or a dictionary of each column; for a remote file, also the bytes that are requested
+    /// A page or a dictionary of each column and, for a remote file, the bytes that are requested
     /// at once.
     fn open_bytes(&self, file: &FileProvenance) -> usize {
         let Ok((_, group)) = self.group(file) else { return 0 };
@@ -147,7 +146,7 @@ impl Format for Parquet {
         self.group(file).map_or(0, |(_, group)| usize::try_from(group.page_bytes).unwrap_or(usize::MAX))
     }
 
-    /// The offset of its row group.
+    /// Returns the offset of the row group.
     fn offset(&self, file: &FileProvenance, record: u64) -> Option<u64> {
         let (_, group) = self.group(file).ok()?;
         let is_here = record.checked_sub(group.first_row).is_some_and(|row| row < group.num_rows);

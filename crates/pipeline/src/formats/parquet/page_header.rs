@@ -1,4 +1,4 @@
-//! The claims of page headers, which are compared with the footer.
+//! ! The claims in page headers, which are checked against the footer.
 //!
 //! Source: the Thrift definition of `PageHeader` in the Parquet format.
 
@@ -6,47 +6,47 @@ use crate::formats::parquet::thrift::{Kind, MAX_DEPTH, Thrift};
 use parquet::basic::{Compression, Type};
 use parquet::file::metadata::ColumnChunkMetaData;
 
-/// The numbers of fields of `PageHeader`.
+/// Field numbers of `PageHeader`.
 const UNCOMPRESSED_SIZE: i64 = 2;
 const STORED_SIZE: i64 = 3;
 const DATA_PAGE: i64 = 5;
 const DICTIONARY_PAGE: i64 = 7;
 const DATA_PAGE_V2: i64 = 8;
-/// The number of the encoding `PLAIN`.
+/// The number of the `PLAIN` encoding.
 const PLAIN: u64 = 0;
-/// The minimum size in bytes of levels: their length, and a run of one value.
+/// The minimum size of levels in bytes: their length, and a run of one value.
 const LEVELS_BYTES: u64 = 4 + 2;
-/// The maximum number of bytes of levels, besides half a byte for each.
+/// The maximum size of levels in bytes, in addition to half a byte per level.
 const MOST_LEVELS_BYTES: u64 = 64;
 
-/// The kind of a page.
+/// The type of a page.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum PageKind {
     #[default]
     Other,
     Dictionary,
-    /// A data page of the first version, whose levels are compressed with its values.
+    /// A version 1 data page, whose levels are compressed together with its values.
     One,
     Two,
 }
 
-/// The claims of the header of a page.
+/// What a page header claims.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Claims {
     pub kind: PageKind,
-    /// The size of the page before compression.
+    /// The uncompressed size of the page.
     pub num_bytes: u64,
     pub num_values: u64,
     /// The size of the page in the file.
     num_stored_bytes: u64,
     num_nulls: u64,
     encoding: u64,
-    /// The bytes of levels of definition and of repetition, of a page of the second version.
+    /// For a version 2 page: the sizes of the definition and repetition levels in bytes.
     levels_bytes: [u64; 2],
 }
 
 impl Claims {
-    /// The claims of a header; `None` if it is damaged or longer than this part of it.
+    /// Parses a header. Returns `None` if it is damaged or does not fit in these bytes.
     pub fn of(header: &[u8]) -> Option<Self> {
         let mut claims = Self::default();
         let mut thrift = Thrift::new(header);
@@ -69,13 +69,13 @@ impl Claims {
                     continue;
                 }
             };
-            // Nothing after it matters.
+            // Nothing after this matters.
             return claims.with_data(&mut thrift);
         }
         Some(claims)
     }
 
-    /// The claims with those of the header of data that a header has within.
+    /// Adds the claims of the nested data page header.
     fn with_data(mut self, thrift: &mut Thrift) -> Option<Self> {
         let mut field = 0;
         while let Some(kind) = thrift.field(&mut field)? {
@@ -100,17 +100,17 @@ impl Claims {
     }
 }
 
-/// The claims of a footer about a column, for its pages.
+/// What a footer claims about a column, for checking its pages.
 #[derive(Debug)]
 pub struct Expected {
     pub num_bytes: u64,
     pub num_values: u64,
-    /// The bits of a value, of a type of equal length.
+    /// The size of a value in bits, for types of fixed size.
     value_bits: Option<u64>,
     is_compressed: bool,
     has_nulls: bool,
     has_lists: bool,
-    /// True if there are no nulls according to the statistics.
+    /// True if the statistics show that there are no nulls.
     is_known_without_nulls: bool,
 }
 
@@ -138,7 +138,7 @@ impl Expected {
         }
     }
 
-    /// The claims of a page that do not fit; `None` if all do.
+    /// Describes the claims of a page that don't match. Returns `None` if all do.
     pub fn difference(&self, claims: &Claims) -> Option<String> {
         let Claims { kind, num_bytes, num_values, num_nulls, .. } = *claims;
         let [definition, repetition] = claims.levels_bytes;
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn claimed_sizes_are_read_from_headers() {
-        // A data page of 300 bytes, 70 when compressed, with 10 values; PLAIN and RLE.
+        // A data page of 300 bytes (70 compressed) with 10 values, in PLAIN and RLE encoding.
         let data = [
             0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x8c, 0x01, 0x2c, 0x15, 0x14, 0x15, 0x00, 0x15, 0x06, 0x15, 0x06, 0, 0,
         ];

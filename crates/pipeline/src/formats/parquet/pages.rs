@@ -1,5 +1,5 @@
-//! The pages of a row group. Their headers are checked before the crate `parquet` allocates memory
-//! for them.
+//! ! The pages of a row group. Their headers are checked before the `parquet` crate allocates
+//! memory for the pages.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::parquet::file::{OpenFile, Parsed, failed};
@@ -20,11 +20,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Bytes read at a time for a header.
+/// The number of bytes to read at a time for a header.
 const HEADER_BYTES: usize = 256;
-/// The maximum number of bytes of a header: it may have texts, as statistics.
+/// The maximum size of a header in bytes. It may contain texts in its statistics.
 const MAX_HEADER_BYTES: usize = 16 << 20;
-/// A page of at most this size may be larger than its column in the footer.
+/// A page up to this size may be larger than its column according to the footer.
 const SMALL_BYTES: u64 = 16 << 20;
 
 /// The pages of a row group in an open file.
@@ -32,12 +32,12 @@ const SMALL_BYTES: u64 = 16 << 20;
 pub struct Pages {
     file: Arc<FileProvenance>,
     open: OpenFile,
-    /// The position of each column, and its pages according to the footer.
+    /// The position of each column, and what the footer claims about its pages.
     chunks: Arc<[Chunk]>,
-    /// The parts of a remote file that were read last, at most two for each column.
+    /// The most recently read parts of a remote file, at most two per column.
     parts: Arc<Mutex<VecDeque<Part>>>,
     most_parts: usize,
-    /// The number of bytes of a column that are requested at once.
+    /// The number of bytes of a column to request at once.
     window_bytes: u64,
 }
 
@@ -51,12 +51,12 @@ struct Part {
 struct Chunk {
     range: Range<u64>,
     expected: Expected,
-    /// The bytes of its dictionary, and of the largest of its other pages that were read.
+    /// The size of its dictionary, and that of the largest other page read so far.
     held_bytes: [AtomicU64; 2],
 }
 
 impl Pages {
-    /// The pages of this row group, of which this many columns are requested.
+    /// The pages of a row group, of which `num_columns` columns are requested.
     pub fn new(file: &Arc<FileProvenance>, open: &OpenFile, group: &RowGroupMetaData, num_columns: usize) -> Self {
         let chunk = |column: &ColumnChunkMetaData| Chunk {
             range: chunk_range(column),
@@ -68,7 +68,7 @@ impl Pages {
         Self { file, open: open.clone(), chunks, parts, most_parts, window_bytes: window_bytes(num_columns) }
     }
 
-    /// The same pages, of which these ranges were requested. Waits for them.
+    /// The same pages, after waiting for ranges that were requested.
     pub fn with(self, ranges: &[Range<u64>], coming: Box<dyn Coming>) -> Result<Self> {
         let name = self.file.name.text();
         let length = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
@@ -83,7 +83,8 @@ impl Pages {
         Ok(self)
     }
 
-    /// The memory of a reader of these pages, if there is one, and of the parts of a remote file.
+    /// The memory that these pages use: for a reader if there is one, and for parts of a remote
+    /// file.
     pub fn held_bytes(&self, is_read: bool) -> usize {
         let parts = self.parts.lock().iter().map(|part| part.bytes.len() as u64).sum::<u64>();
         let read = self.chunks.iter().filter(|_| is_read).flat_map(|chunk| &chunk.held_bytes);
@@ -96,7 +97,8 @@ impl Pages {
         self.parts.lock().clear();
     }
 
-    /// The bytes of a part of the file. Of a remote one, what follows in the column is read too.
+    /// Reads a part of the file. If the file is remote, also reads the bytes that follow in the
+    /// column.
     fn read(&self, start: u64, length: usize) -> io::Result<Bytes> {
         if !self.open.is_remote() {
             return self.open.read(start, length).map(Into::into);
@@ -122,7 +124,8 @@ impl Pages {
         Ok(bytes.slice(..length))
     }
 
-    /// The first bytes of a column from `start` on, with a whole header; `rest` of them are there.
+    /// Returns the first bytes of a column from `start` on, with at least one complete header.
+    /// `rest` bytes are available.
     fn header(&self, start: u64, rest: usize) -> io::Result<Bytes> {
         let most = rest.min(MAX_HEADER_BYTES);
         let mut length = most.min(HEADER_BYTES);
@@ -141,7 +144,7 @@ impl Pages {
 
     /// Fails if the header at `offset` claims more than its column can have.
     fn check(&self, header: &[u8], offset: u64) -> io::Result<()> {
-        // Unparsable headers are rejected when they are read.
+        // Headers that cannot be parsed are rejected when they are read.
         let Some(claims) = Claims::of(header) else { return Ok(()) };
         let Some(chunk) = self.chunks.iter().find(|chunk| chunk.range.contains(&offset)) else { return Ok(()) };
         if claims.num_bytes > chunk.expected.num_bytes.max(SMALL_BYTES) {
@@ -154,7 +157,7 @@ impl Pages {
         chunk.held_bytes[usize::from(!is_dictionary)].fetch_max(claims.num_bytes, Relaxed);
         let num_bytes = usize::try_from(claims.num_bytes).unwrap_or(usize::MAX);
         allocate::check(num_bytes).map_err(|refusal| as_io(refusal.at("a page of Parquet")))?;
-        // Values of a dictionary have a byte or more each.
+        // Values in a dictionary take at least one byte each.
         let most = if is_dictionary { claims.num_bytes } else { chunk.expected.num_values };
         let text = match claims.num_values <= most {
             true => chunk.expected.difference(&claims),
@@ -185,7 +188,7 @@ impl ChunkReader for Pages {
     }
 }
 
-/// Reads the header of a page, which is checked when its first byte is read.
+/// Reads the header of a page. The header is checked when its first byte is read.
 pub struct HeaderReader {
     pages: Pages,
     /// The offset after `buffer`.

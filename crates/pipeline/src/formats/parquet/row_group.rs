@@ -1,4 +1,4 @@
-//! Reads a row group from its beginning to its end.
+//! ! Reads a row group from start to end.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::budget::Charge;
@@ -17,12 +17,12 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use parquet::errors::ParquetError;
 use std::sync::Arc;
 
-/// The maximum number of rows of a block.
+/// The maximum number of rows in a block.
 const MAX_ROWS: u64 = 32 * 1024;
 /// A block this many times larger than requested makes later blocks smaller.
 const MOST_TIMES: usize = 2;
 
-/// A row group being read.
+/// A row group that is being read.
 pub struct RowGroupScan {
     file: Arc<FileProvenance>,
     open: OpenFile,
@@ -32,23 +32,23 @@ pub struct RowGroupScan {
     levels: LevelCheck,
     /// The number of its next row.
     next_row: u64,
-    /// `None` if it has to be opened at `next_row`.
+    /// `None` if it still has to be opened at `next_row`.
     reader: Option<ParquetRecordBatchReader>,
-    /// The average size of a row, by the footer.
+    /// The average size of a row, according to the footer.
     row_bytes: u64,
-    /// The target size of a block, and the number of rows that are read at a time.
+    /// The target size of a block, and the number of rows to read at a time.
     block_bytes: usize,
     block_rows: u64,
-    /// Rows that were read: those from the next one on.
+    /// Rows that have been read, from the next one on.
     pending: Option<RecordBatch>,
-    /// The error of the next row, and how many rows are lost with it.
+    /// The error of the next row, and how many rows are lost because of it.
     fault: Option<(Error, u64)>,
-    /// The rows that are lost, after an error.
+    /// After an error: the number of lost rows.
     lost: Option<u64>,
 }
 
 impl RowGroupScan {
-    /// The rows from a position on.
+    /// Starts at a position.
     pub fn new(
         file: &Arc<FileProvenance>,
         (open, pages): (OpenFile, Pages),
@@ -91,7 +91,7 @@ impl RowGroupScan {
         guarded(|| builder.with_batch_size(block_rows).with_offset(first).build())
     }
 
-    /// The rows after those that were read.
+    /// Reads the rows after those that have been read.
     fn read(&mut self) -> Result<Option<RecordBatch>> {
         let rest = self.group.num_rows - self.next_row;
         if rest == 0 {
@@ -155,7 +155,7 @@ impl RowGroupScan {
         Some(error(leaf, "its footer allows nulls, but its pages do not mark them"))
     }
 
-    /// The rows before the first one that cannot be read; its error if there are none.
+    /// Returns the rows before the first one that cannot be read, or its error if there are none.
     fn before(&mut self, error: ParquetError) -> Result<Option<RecordBatch>> {
         self.reader = None;
         let count = |mask: &ProjectionMask| {
@@ -201,7 +201,7 @@ impl RowGroupScan {
         }
     }
 
-    /// The path of the first column that has no next row.
+    /// Returns the path of the first column that has no next row.
     fn short_column(&self) -> Option<String> {
         let schema = self.projection.footer().file_metadata().schema_descr();
         let is_short = |leaf: &usize| {
@@ -218,7 +218,7 @@ impl RowGroupScan {
         self.damage(row, "", error).with_lost(Lost::Records(rest))
     }
 
-    /// The error for damage at a row. It may be that the file was changed.
+    /// The error for damage at a row. The file may have been changed.
     fn damage(&self, row: u64, at: &str, error: &ParquetError) -> Error {
         if let Err(error) = self.check_unchanged() {
             return error;
@@ -227,7 +227,7 @@ impl RowGroupScan {
         failed(&self.file, what.trim_end_matches(": "), error)
     }
 
-    /// The error for a column that is encrypted.
+    /// The error for an encrypted column.
     fn encrypted(&self, leaf: usize) -> Error {
         let path = self.projection.footer().file_metadata().schema_descr().column(leaf).path().string();
         Error::invalid_argument(format!(
@@ -246,7 +246,7 @@ impl RowGroupScan {
 
     fn check_unchanged(&self) -> Result<()> {
         match self.file.name.url() {
-            // All its parts are requested with its tag.
+            // All of its parts are requested with its tag.
             Some(_) => Ok(()),
             None => check_unchanged(&self.file, self.open.status(), &self.file.name.status()?),
         }
@@ -256,7 +256,7 @@ impl RowGroupScan {
         let first = self.group.first_row + self.next_row;
         self.next_row += cut.num_read as u64;
         if self.next_row == self.group.num_rows {
-            // Nothing of the row group stays in memory while its last block waits.
+            // Don't keep the row group in memory while its last block is waiting.
             self.reader = None;
             self.pages.forget();
         }
@@ -266,7 +266,7 @@ impl RowGroupScan {
     }
 }
 
-/// The number of rows of a block.
+/// The number of rows in a block.
 fn block_rows(block_bytes: usize, row_bytes: u64) -> u64 {
     (block_bytes as u64 / row_bytes).clamp(1, MAX_ROWS)
 }
@@ -327,7 +327,7 @@ impl Scan for RowGroupScan {
 
     fn set_block_bytes(&mut self, num_bytes: usize) {
         (self.block_bytes, self.block_rows) = (num_bytes, block_rows(num_bytes, self.row_bytes));
-        // It returns as many rows at a time as before.
+        // The reader would return the same number of rows as before.
         self.reader = None;
     }
 }

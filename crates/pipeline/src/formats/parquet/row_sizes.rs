@@ -1,4 +1,4 @@
-//! Checks the row sizes of a schema against the number of values in the file. A null in a
+//! ! Checks the row sizes of a schema against the number of values in the file. A null in a
 //! fixed-size list or fixed-size binary needs as much memory as a value.
 
 use crate::blocks::file_provenance::FileProvenance;
@@ -8,12 +8,12 @@ use headrace_engine::error::{Error, Result};
 use parquet::basic::Type;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
-/// Rows of at most this size need no values that show it, in bytes.
+/// Rows up to this size, in bytes, are accepted without checking the values.
 const LEAST_BYTES: u64 = 16 << 20;
-/// The widest value that is not bytes of equal length, in bytes.
+/// The maximum size of a value that is not a fixed-size binary, in bytes.
 const MOST_BYTES: u64 = 32;
 
-/// Fails if a row of a column needs more memory than all its values.
+/// Fails if a row of a column needs more memory than all its values together.
 pub fn check_row_sizes(
     file: &FileProvenance,
     footer: &ParquetMetaData,
@@ -44,7 +44,7 @@ pub fn check_row_sizes(
     Ok(())
 }
 
-/// The maximum memory of the values of a column chunk, in bytes.
+/// The maximum memory of a column chunk's values, in bytes.
 fn most_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     let number = |number: i64| u64::try_from(number).unwrap_or(0);
     let column = chunk.column_descr();
@@ -52,7 +52,7 @@ fn most_bytes(chunk: &ColumnChunkMetaData) -> u64 {
         Type::FIXED_LEN_BYTE_ARRAY => number(column.type_length().into()),
         _ => 0,
     };
-    // A value that is not null occurs at least once, before compression.
+    // Each value that is not null is stored at least once, before compression.
     let value_bytes = if length <= number(chunk.uncompressed_size()) { length.max(MOST_BYTES) } else { MOST_BYTES };
     number(chunk.num_values()).saturating_mul(value_bytes)
 }

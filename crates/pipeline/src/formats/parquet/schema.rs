@@ -1,4 +1,4 @@
-//! The types and names of columns, which a footer has twice: in its schema, and with each column
+//! ! The types and names of columns, which a footer has twice: in its schema and in each column
 //! chunk.
 //!
 //! Source: the Thrift definitions of `FileMetaData`, `SchemaElement`, `RowGroup`, `ColumnChunk` and
@@ -11,7 +11,8 @@ use headrace_engine::error::{Error, Result};
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type as SchemaType};
 
-/// The numbers of fields of `FileMetaData`, `SchemaElement`, `RowGroup`, `ColumnChunk` and `ColumnMetaData`.
+/// Field numbers of `FileMetaData`, `SchemaElement`, `RowGroup`, `ColumnChunk` and
+/// `ColumnMetaData`.
 const SCHEMA: i64 = 2;
 pub const ROW_GROUPS: i64 = 4;
 const NAME: i64 = 4;
@@ -22,7 +23,7 @@ const METADATA: i64 = 3;
 const TYPE: i64 = 1;
 const PATH: i64 = 3;
 
-/// All types, by their numbers in a footer.
+/// All types, in the order of their numbers in a footer.
 const TYPES: [Type; 8] = [
     Type::BOOLEAN,
     Type::INT32,
@@ -34,14 +35,14 @@ const TYPES: [Type; 8] = [
     Type::FIXED_LEN_BYTE_ARRAY,
 ];
 
-/// Fails if the type or name of a column chunk of the first row group differs from the schema, or
-/// if the schema is inconsistent. Other row groups cannot show more of a damaged schema.
+/// Fails if the type or name of a column chunk in the first row group differs from the schema, or
+/// if the schema is inconsistent. Other row groups would not reveal more about a damaged schema.
 pub fn check_schema(file: &FileProvenance, footer: &[u8], schema: &SchemaDescriptor) -> Result<()> {
     let mut fault = without_logical_type(footer)
         .or_else(|| group_of_two_kinds(schema.root_schema()))
         .map(|(name, text)| format!("the column '{name}': {text}"));
     if fault.is_none() {
-        // What the crate `parquet` reads and this does not is left to it.
+        // If the `parquet` crate can read what this parser cannot, leave it to the crate.
         let _ = chunks(footer, |leaf, chunk| {
             let column = schema.columns().get(leaf)?;
             let text = chunk.difference(column);
@@ -56,8 +57,8 @@ pub fn check_schema(file: &FileProvenance, footer: &[u8], schema: &SchemaDescrip
     }
 }
 
-/// The first column of the schema without a logical type, but with a struct of another number, which
-/// no version of the format has.
+/// Finds the first column of the schema that has no logical type but a struct with another field
+/// number, which no version of the format has.
 fn without_logical_type(footer: &[u8]) -> Option<(String, String)> {
     let mut thrift = Thrift::new(footer);
     thrift.find(SCHEMA)?;
@@ -89,7 +90,7 @@ fn without_logical_type(footer: &[u8]) -> Option<(String, String)> {
     None
 }
 
-/// The first group of a schema whose old and new kinds differ: lists and maps have both.
+/// Finds the first group of a schema whose old and new annotation differ. Lists and maps have both.
 fn group_of_two_kinds(group: &SchemaType) -> Option<(String, String)> {
     let SchemaType::GroupType { basic_info, fields } = group else { return None };
     let old = basic_info.converted_type();
@@ -108,7 +109,7 @@ fn group_of_two_kinds(group: &SchemaType) -> Option<(String, String)> {
 #[derive(Default)]
 struct Chunk<'a> {
     kind: Option<u64>,
-    /// The name of its column, and of the groups around it.
+    /// The names of its column and of the groups around it.
     path: Vec<&'a [u8]>,
 }
 
@@ -133,7 +134,7 @@ impl<'a> Chunk<'a> {
         Some(chunk)
     }
 
-    /// The parts of it that differ from the schema; `None` if they are equal.
+    /// Describes how it differs from the schema. Returns `None` if it does not.
     fn difference(&self, column: &ColumnDescriptor) -> Option<String> {
         let kind = self.kind.map(|kind| usize::try_from(kind).ok().and_then(|kind| TYPES.get(kind)));
         if let Some(kind) = kind
@@ -142,7 +143,7 @@ impl<'a> Chunk<'a> {
             let kind = kind.map_or_else(|| "unknown".to_owned(), Type::to_string);
             return Some(format!("its type is {kind} here, but {}", column.physical_type()));
         }
-        // Some programs join names, or omit the names of lists, but none changes a letter.
+        // Some programs join names or omit those of lists, but none changes a letter.
         let names = column.path().parts();
         let is_as_long = self.path.len() == names.len()
             && self.path.iter().zip(names).all(|(name, other)| name.len() == other.len());
@@ -154,7 +155,7 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Calls a function for each column chunk of the first row group, until it returns `None`.
+/// Calls a function for each column chunk of the first row group until it returns `None`.
 fn chunks<'a>(footer: &'a [u8], mut each: impl FnMut(usize, Chunk<'a>) -> Option<()>) -> Option<()> {
     let mut thrift = Thrift::new(footer);
     thrift.find(ROW_GROUPS)?;

@@ -1,4 +1,4 @@
-//! Statistics of row groups, which can prove that no row meets a condition.
+//! ! Statistics of row groups, which can show that no row meets a condition.
 
 use crate::blocks::column::Column;
 use crate::formats::arrow::columns::{Fault, columns};
@@ -14,20 +14,21 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 /// The columns and the footer of a file.
 pub struct Described<'a> {
-    /// The columns, with the types of Arrow.
+    /// The columns, with Arrow types.
     pub schema: &'a Schema,
     /// The footer.
     pub footer: &'a ParquetMetaData,
 }
 
 impl Described<'_> {
-    /// False if no row of a row group can meet all conditions.
+    /// Returns false if no row of a row group can meet all conditions.
     pub fn may_be_met(&self, readers: &Readers, group: &RowGroupMetaData) -> bool {
         let mut conditions = readers.conditions().iter();
         conditions.all(|(condition, reader)| self.bounds_meet(group, condition, reader).unwrap_or(true))
     }
 
-    /// False if the bounds of a column show that no row meets a condition; `None` without bounds.
+    /// Returns false if the bounds of a column show that no row meets a condition, and `None` if
+    /// there are no bounds.
     fn bounds_meet(&self, group: &RowGroupMetaData, condition: &Condition, reader: &Reader) -> Option<bool> {
         let schema = self.schema;
         let root = reader.root().filter(|_| reader.path().is_empty())?;

@@ -1,10 +1,10 @@
-//! A reader of Thrift's compact protocol, for fields that the crate `parquet` does not expose.
+//! ! A reader of Thrift's compact protocol, for fields that the `parquet` crate does not expose.
 //!
 //! Source: the specification of Thrift's compact protocol.
 
-/// The deepest nesting of structs and lists.
+/// The maximum nesting depth of structs and lists.
 pub const MAX_DEPTH: usize = 8;
-/// The deepest nesting of a struct that is walked over.
+/// The maximum nesting depth of a struct that is checked.
 const WALKED_DEPTH: usize = 32;
 
 /// A reader of Thrift's compact protocol.
@@ -44,12 +44,12 @@ impl Kind {
 }
 
 impl<'a> Thrift<'a> {
-    /// All of these bytes.
+    /// Reads these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// The number of bytes left.
+    /// The number of remaining bytes.
     pub fn num_bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -77,13 +77,13 @@ impl<'a> Thrift<'a> {
         Some((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
     }
 
-    /// A number that is not negative; `None` if it is damaged.
+    /// Reads a non-negative number. Returns `None` if it is damaged.
     pub fn count(&mut self) -> Option<u64> {
         u64::try_from(self.int()?).ok()
     }
 
-    /// The kind of the next field of a struct, whose number is written to `field`; `None` at its
-    /// end.
+    /// Reads the type of the next field of a struct and stores its number in `field`. Returns
+    /// `None` at the end of the struct.
     pub fn field(&mut self, field: &mut i64) -> Option<Option<Kind>> {
         let head = self.byte()?;
         if head == 0 {
@@ -96,7 +96,7 @@ impl<'a> Thrift<'a> {
         Kind::of(head & 0x0f).map(Some)
     }
 
-    /// The number of items of a list, and their kind.
+    /// Reads the number and the type of a list's items.
     pub fn list(&mut self) -> Option<(u64, Kind)> {
         let head = self.byte()?;
         let count = match head >> 4 {
@@ -114,7 +114,7 @@ impl<'a> Thrift<'a> {
         Some(bytes)
     }
 
-    /// Moves to the value of a field of a struct; `None` if there is none.
+    /// Moves to the value of a struct's field. Returns `None` if there is none.
     pub fn find(&mut self, id: i64) -> Option<Kind> {
         let mut field = 0;
         loop {
@@ -126,7 +126,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Moves to a struct of a list; `None` if there is none.
+    /// Moves to an item of a list of structs. Returns `None` if there is none.
     pub fn item(&mut self, number: usize) -> Option<()> {
         let (count, kind) = self.list()?;
         if !matches!(kind, Kind::Struct) || number as u64 >= count {
@@ -135,13 +135,13 @@ impl<'a> Thrift<'a> {
         (0..number).try_for_each(|_| self.skip(kind, MAX_DEPTH))
     }
 
-    /// True if there is a complete struct. The crate `parquet` skips as many bools as a list
-    /// claims, although bools need no bytes.
+    /// Returns true if the bytes contain a complete struct. The `parquet` crate skips as many bools
+    /// as a list claims, even though bools take no bytes there.
     pub fn has_struct(bytes: &[u8]) -> bool {
         Thrift::new(bytes).skip(Kind::Struct, WALKED_DEPTH).is_some()
     }
 
-    /// Skips an item of a list; a bool needs one byte there.
+    /// Skips an item of a list. A bool takes one byte there.
     pub fn skip_item(&mut self, kind: Kind, depth: usize) -> Option<()> {
         match kind {
             Kind::Bool => self.byte().map(drop),
@@ -160,7 +160,7 @@ impl<'a> Thrift<'a> {
             Kind::Binary => usize::try_from(self.varint()?).ok()?,
             Kind::List => {
                 if self.bytes.first().is_some_and(|head| head >> 4 == 0) {
-                    // Some programs omit the type of the items of an empty list.
+                    // Some programs omit the item type of an empty list.
                     return self.byte().map(drop);
                 }
                 let (count, kind) = self.list()?;
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn list_and_map_items_must_occupy_bytes() {
-        // Field 1: a list of two bools, or of 2^31 of them; a map of one bool to an int.
+        // Field 1 is a list of two bools, or of 2^31 of them, or a map from a bool to an int.
         assert!(Thrift::has_struct(&[0x19, 0x21, 1, 2, 0]));
         assert!(!Thrift::has_struct(&[0x19, 0x21, 1]));
         assert!(!Thrift::has_struct(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07, 1, 2, 0]));

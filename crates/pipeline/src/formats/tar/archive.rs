@@ -1,4 +1,4 @@
-//! The files of a tar archive that are part of samples, one after the other.
+//! ! Iterates over the files of a tar archive that belong to samples.
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
@@ -12,33 +12,33 @@ use std::io::Read;
 use std::sync::Arc;
 
 const HEADER_BYTES: usize = 512;
-/// The largest length of a name.
+/// The maximum length of a name.
 const MAX_NAME_BYTES: u64 = 1 << 20;
 
-/// A file in an archive, whose contents come next.
+/// A file in an archive. Its contents come next.
 pub(super) struct Member {
     pub key: Vec<u8>,
     pub extension: String,
     pub num_bytes: u64,
-    /// For an entry without contents of its own: a description of it.
+    /// If the entry has no contents of its own: a description of it.
     pub stranger: Option<String>,
 }
 
-/// The files of an archive that are part of samples.
+/// Iterates over the files of an archive that belong to samples.
 pub(super) struct Archive<I> {
     pub file: Arc<FileProvenance>,
     source: I,
     /// The number of bytes read.
     offset_bytes: u64,
-    /// The remaining bytes of the last file, with its padding.
+    /// The remaining bytes of the current file, including padding.
     rest: u64,
-    /// The position of the last file's headers; at the end, the position after the last file.
+    /// The position of the current file's headers or, at the end, the position after the last file.
     pub begin: u64,
-    /// True if the last block read belongs to the end of an archive.
+    /// True if the last block belongs to the end of an archive.
     has_ended: bool,
 }
 
-/// Values from headers for the file that follows them.
+/// Values from extended headers, for the file that follows.
 #[derive(Default)]
 struct Long {
     name: Option<Vec<u8>>,
@@ -51,7 +51,7 @@ fn until_zero(mut name: Vec<u8>) -> Vec<u8> {
     name
 }
 
-/// A description of an entry without contents of its own.
+/// Describes an entry without contents of its own.
 fn stranger(kind: tar::EntryType, link: Vec<u8>) -> Option<String> {
     let link = || format!("to '{}'", excerpt(&link));
     match kind.as_byte() {
@@ -65,7 +65,7 @@ fn stranger(kind: tar::EntryType, link: Vec<u8>) -> Option<String> {
 }
 
 impl Archive<Source> {
-    /// Opens a file and goes to byte `offset_bytes` of the archive.
+    /// Opens a file and moves to byte `offset_bytes` of the archive.
     pub fn open(file: &Arc<FileProvenance>, codec: Codec, offset_bytes: u64) -> Result<Self> {
         let mut source = Source::open(file, codec)?;
         source.skip_to(file, offset_bytes)?;
@@ -84,7 +84,7 @@ impl<I: Input> Archive<I> {
         self.source.is_as_in_file().then(|| self.file.size()).flatten()
     }
 
-    /// The next file that is part of a sample. The unread rest of the last one is skipped.
+    /// Returns the next file that belongs to a sample. Skips the rest of the current file.
     pub fn next(&mut self) -> Result<Option<Member>> {
         let mut long = Long::default();
         self.skip()?;
@@ -110,7 +110,7 @@ impl<I: Input> Archive<I> {
             let size = if has_size { header.entry_size().map_err(|_| self.no_header(start, &bytes))? } else { 0 };
             let is_about_next = kind.is_pax_local_extensions() || kind.is_gnu_longname() || kind.is_gnu_longlink();
             let size = long.size.filter(|_| !is_about_next).unwrap_or(size);
-            // Regardless of their size field.
+            // This is independent of their size field.
             let has_contents = !(kind.is_hard_link()
                 || kind.is_symlink()
                 || kind.is_dir()
@@ -147,7 +147,7 @@ impl<I: Input> Archive<I> {
         }
     }
 
-    /// Takes the values of a pax header for the file that follows.
+    /// Stores the values of a pax header for the file that follows.
     fn see(&self, pairs: &[u8], start: u64, long: &mut Long) -> Result<()> {
         for pair in tar::PaxExtensions::new(pairs) {
             let pair = pair.map_err(|_| self.no_header(start, &[]))?;
@@ -165,8 +165,8 @@ impl<I: Input> Archive<I> {
         Ok(())
     }
 
-    /// Reads the rest after the last whole block, so that a checksum of compressed data is checked.
-    /// Fails if the archive has no end.
+    /// Reads what comes after the last whole block, so that the checksum of compressed data is
+    /// verified. Fails if the archive has no end.
     fn finish(&mut self) -> Result<()> {
         let position = format!("byte {} of the archive", self.offset_bytes);
         self.source.finish().map_err(|error| self.source.error(&self.file, &error, &position))?;
@@ -178,7 +178,7 @@ impl<I: Input> Archive<I> {
         }
     }
 
-    /// A header with a correct checksum.
+    /// Parses a header after verifying its checksum.
     fn checked(&self, bytes: &[u8], start: u64) -> Result<tar::Header> {
         if bytes.len() < HEADER_BYTES {
             return Err(self.cut_short(start));
@@ -193,7 +193,7 @@ impl<I: Input> Archive<I> {
         }
     }
 
-    /// Reads `count` bytes, or to the end of the archive.
+    /// Reads `count` bytes, or up to the end of the archive.
     fn read(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<()> {
         let before = bytes.len();
         let position = format!("byte {} of the archive", self.offset_bytes);
@@ -245,7 +245,7 @@ impl<I: Input> Archive<I> {
 
     #[cold]
     fn cut_short(&self, start: u64) -> Error {
-        // The sample of this file is the last one.
+        // The sample that this file belongs to is the last one.
         let error = self.damage(start, "the archive ends within a file").with_lost(Lost::Records(1));
         error.with_remedy("It is cut short; copy it again.")
     }
@@ -266,8 +266,9 @@ impl<I: Input> Archive<I> {
     }
 }
 
-/// Splits a name at the first dot of its last part; `None` if it is not part of a sample: a
-/// directory, hidden, without an extension, or a name like `__NAME__`, which describes an archive.
+/// Splits a name at the first dot of its last part. Returns `None` if the file is not part of a
+/// sample: if it is a directory, is hidden, has no extension, or has a name like `__NAME__`, which
+/// describes an archive.
 fn key_and_extension(name: &[u8]) -> Option<(Vec<u8>, String)> {
     let first = name.split(|byte| *byte == b'/').next()?;
     if first.len() >= 4 && first.starts_with(b"__") && first.ends_with(b"__") {

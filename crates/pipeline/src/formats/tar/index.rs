@@ -1,5 +1,5 @@
-//! Random access to the samples of tar archives. The bytes from the first header of a sample to the
-//! first header of the next one form a small archive.
+//! ! Random access to the samples of tar archives. The bytes from a sample's first header up to the
+//! next sample's first header form a small archive.
 
 use crate::blocks::column::{Column, Span, Text};
 use crate::blocks::file_provenance::FileProvenance;
@@ -22,7 +22,7 @@ impl RandomAccess for Tar {
         Some("tar".to_owned())
     }
 
-    /// Blocks of zeros, and any bytes after them, follow the last sample.
+    /// Blocks of zeros, and possibly other bytes, follow the last sample.
     fn ends_with_file(&self) -> bool {
         false
     }
@@ -32,12 +32,12 @@ impl RandomAccess for Tar {
         frame.len() >= 512 && frame.len().is_multiple_of(512)
     }
 
-    /// Reads one header after the other; the files of a sample are checked when it is read.
+    /// Only reads the headers. The files of a sample are checked when it is read.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let len = input.len();
         let mut archive = Archive::new(file, HeaderScanInput::new(input), 0);
         let mut offsets = Offsets::new();
-        // The current sample: its key, and the position at which it begins.
+        // The current sample: its key, and where it begins.
         let mut sample: Option<(Vec<u8>, u64)> = None;
         let (end, fault) = loop {
             match archive.next() {
@@ -50,8 +50,8 @@ impl RandomAccess for Tar {
                     sample = Some((member.key, archive.begin));
                 }
                 Err(error) => {
-                    // That sample may have more files, so it is dropped, and the other samples end
-                    // where it begins.
+                    // The sample may have more files, so it is dropped. The other samples end where
+                    // it begins.
                     let offset_bytes = sample.map_or(archive.begin, |(_, begin)| begin);
                     let at = RecordPosition { offset_bytes, record: offsets.num_pushed() };
                     break (offset_bytes, Some(ScanFault::end(at, error, len)));

@@ -1,33 +1,33 @@
-//! The inputs that tar archives are read from.
+//! ! The inputs from which tar archives are read.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::records::{HeaderScan, Source};
 use headrace_engine::error::Error;
 use std::io::{self, Read};
 
-/// Bytes of an archive, one after the other.
+/// Sequential access to the bytes of an archive.
 pub(super) trait Input: Read + Sized {
-    /// Skips `count` bytes, fewer at the end of the archive; returns how many.
+    /// Skips `count` bytes, or fewer at the end of the archive. Returns how many were skipped.
     fn skip(&mut self, count: u64) -> io::Result<u64> {
         io::copy(&mut self.by_ref().take(count), &mut io::sink())
     }
 
-    /// Reads the bytes after the end of the archive, so that a checksum among them is checked.
+    /// Reads the bytes after the end of the archive, so that a checksum among them is verified.
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// True if it includes the end of the archive.
+    /// Returns true if it includes the end of the archive.
     fn has_end(&self) -> bool {
         true
     }
 
-    /// True if its positions are positions in the file.
+    /// Returns true if its positions are positions in the file.
     fn is_as_in_file(&self) -> bool {
         false
     }
 
-    /// The error for a read that has failed at this position.
+    /// The error for a read that failed at this position.
     fn error(&self, file: &FileProvenance, error: &io::Error, _at: &str) -> Error {
         Error::io(file.name.text(), error)
     }
@@ -57,7 +57,7 @@ impl Input for &[u8] {
     }
 }
 
-/// An archive that is mostly skipped.
+/// An archive of which most bytes are skipped.
 pub(super) struct HeaderScanInput<'a> {
     header_scan: &'a mut HeaderScan,
     at: u64,

@@ -1,7 +1,8 @@
-//! Tar archives of samples: neighbouring files with the same name up to the first dot.
+//! ! Tar archives of samples. A sample consists of neighbouring files with the same name up to the
+//! first dot.
 //!
-//! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library
-//! `webdataset`.
+//! Source: the pax interchange format of POSIX.1-2017, with GNU's long names; samples are grouped
+//! like in the `webdataset` library.
 
 mod archive;
 mod index;
@@ -17,11 +18,12 @@ use bytes::Bytes;
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
-/// Tar archives of samples, as a key and the contents of a file for each of some extensions.
+/// Tar archives of samples. Each sample has a key, and the contents of the file for each requested
+/// extension.
 pub struct Tar {
     /// The compression of the archives.
     pub codec: Codec,
-    /// The requested extensions, each with the value for a file that a sample lacks.
+    /// The requested extensions. Each may have a value for samples that lack the file.
     pub extensions: Arc<[(String, Option<Bytes>)]>,
 }
 
@@ -46,7 +48,7 @@ impl Format for Tar {
     }
 }
 
-/// The extensions of the first sample of an archive; `None` if there is none.
+/// Returns the extensions of the first sample in an archive, or `None` if there is none.
 pub fn infer_tar(file: &Arc<FileProvenance>, codec: Codec) -> Result<Option<Vec<String>>> {
     let mut archive = Archive::open(file, codec, 0)?;
     let mut extensions = Vec::new();

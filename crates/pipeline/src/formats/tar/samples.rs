@@ -1,4 +1,4 @@
-//! The samples of tar archives: neighbouring files with one key.
+//! ! The samples of tar archives: neighbouring files with the same key.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, Span, Text};
@@ -13,23 +13,23 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::text::excerpt::excerpt;
 use std::sync::Arc;
 
-/// The samples of an archive.
+/// Iterates over the samples of an archive.
 pub(super) struct Samples<I> {
     archive: Archive<I>,
     extensions: Arc<[(String, Option<Bytes>)]>,
-    /// The first file of the next sample, whose contents have not been read.
+    /// The first file of the next sample. Its contents have not been read.
     next: Option<Member>,
     /// The number of the next sample.
     sample: u64,
     is_over: bool,
     error: Option<Error>,
-    /// The position at which the last sample begins.
+    /// The position at which the current sample begins.
     begin: u64,
-    /// The key of that sample if it is faulty, rather than the archive.
+    /// The key of the current sample, if the sample rather than the archive is faulty.
     at_fault: Option<Vec<u8>>,
-    /// After an error: the position of the sample that it is about.
+    /// After an error: the position of the sample that caused it.
     stopped_at: Option<u64>,
-    /// Samples that begin at this byte or later are not read.
+    /// Samples that begin at or after this byte are not read.
     end: u64,
 }
 
@@ -41,17 +41,18 @@ impl<I: Input> Samples<I> {
         Self { archive, extensions, next, sample, is_over: false, error, begin, at_fault, stopped_at, end }
     }
 
-    /// Only the samples that begin before this byte of the archive.
+    /// Only reads the samples that begin before this byte of the archive.
     pub fn before(self, end: u64) -> Self {
         Self { end, ..self }
     }
 
-    /// True if no other sample follows the one that was read last.
+    /// Returns true if the most recent sample is the last one.
     pub fn is_over(&self) -> bool {
         self.next.is_none()
     }
 
-    /// Reads a sample: the spans of its key and of its files. `None` at the end of the archive.
+    /// Reads a sample: the spans of its key and of its files. Returns `None` at the end of the
+    /// archive.
     pub fn read(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Vec<Span>>> {
         let first = match self.next.take() {
             Some(member) => Ok(Some(member)),
@@ -125,7 +126,7 @@ impl<I: Input> Samples<I> {
     }
 }
 
-/// Appends a copy of some bytes; returns their span.
+/// Appends a copy of some bytes and returns their span.
 fn position(added: &[u8], bytes: &mut Vec<u8>) -> Result<Span> {
     allocate::grow(bytes, added.len()).map_err(|refusal| refusal.at("the samples of an archive"))?;
     let span = Span { start: bytes.len(), length: added.len() };

@@ -1,4 +1,4 @@
-//! The index that datatrove writes next to a token file: the ends of its documents.
+//! ! The index that datatrove writes next to a token file, with the ends of the documents.
 //!
 //! Source: `src/datatrove/pipeline/tokens/tokenizer.py` of datatrove.
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const END_BYTES: u64 = 8;
 
-/// Reads where the documents of a file of this many tokens end.
+/// Reads where the documents end in a file of `num_tokens` tokens.
 pub fn documents(file: &Arc<FileProvenance>, num_tokens: u64) -> Result<DocumentEnds> {
     let (input, status) = file.begin_parts(None)?.wait()?;
     let unfit = |text: String| Error::data_loss(format!("{}: {text}. Copy the file again", file.name.text()));

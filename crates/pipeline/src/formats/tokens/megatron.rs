@@ -12,18 +12,19 @@ use std::sync::Arc;
 
 const MAGIC: &[u8] = b"MMIDIDX\0\0";
 const OLD_MAGIC: &[u8] = b"TNTIDX\0\0";
-/// Magic, version, type, the number of sequences, the number of entries for documents.
+/// The size of the header: magic bytes, version, dtype, the number of sequences, and the number of
+/// entries for documents.
 const HEADER_BYTES: u64 = 9 + 8 + 1 + 8 + 8;
 const VERSION: u64 = 1;
 const LENGTH_BYTES: u64 = 4;
 const OFFSET_BYTES: u64 = 8;
 
-/// The contents of an index, except for its documents.
+/// The contents of an index, without its documents.
 #[derive(Clone, Copy, Debug)]
 pub struct MegatronHead {
     /// The type of a token.
     pub dtype: DType,
-    /// The number of bytes of the tokens.
+    /// The total size of the tokens in bytes.
     pub num_bytes: u64,
     num_sequences: u64,
     num_documents: u64,
@@ -39,8 +40,8 @@ impl MegatronHead {
     }
 }
 
-/// Reads the beginning of an index, and the last sequence, from which the number of tokens follows.
-/// Fails if it is not an index, or its size does not match its contents.
+/// Reads the beginning of an index and its last sequence, which together give the number of tokens.
+/// Fails if the file is not an index or its size does not match its contents.
 pub fn megatron_head(file: &Arc<FileProvenance>) -> Result<MegatronHead> {
     let (input, status) = file.begin_parts(None)?.wait()?;
     head(file, &input, status.len)
@@ -90,7 +91,7 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
     let known_len = of_sequences
         .zip(num_documents.checked_mul(OFFSET_BYTES))
         .and_then(|(one, other)| one.checked_add(other)?.checked_add(HEADER_BYTES));
-    // Behind the documents, each sequence may have a mode of one byte.
+    // After the documents, each sequence may have a one-byte mode.
     let with_modes = known_len.and_then(|len| len.checked_add(num_sequences));
     if known_len != Some(len) && with_modes != Some(len) {
         let expected = known_len.map_or_else(|| "more than a file can have".to_owned(), |len| len.to_string());
@@ -110,7 +111,7 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
     Ok(head)
 }
 
-/// The end in bytes of a sequence.
+/// Where a sequence ends, in bytes.
 fn end(file: &FileProvenance, sequence: u64, length: i32, offset: i64, dtype: DType) -> Result<u64> {
     let end = u64::try_from(length).ok().zip(u64::try_from(offset).ok());
     end.and_then(|(length, offset)| offset.checked_add(length * dtype.size() as u64)).ok_or_else(|| {
@@ -119,7 +120,7 @@ fn end(file: &FileProvenance, sequence: u64, length: i32, offset: i64, dtype: DT
     })
 }
 
-/// Reads where the documents of a file of this many tokens end.
+/// Reads where the documents end in a file of `num_tokens` tokens.
 pub fn documents(file: &Arc<FileProvenance>, dtype: DType, num_tokens: u64) -> Result<DocumentEnds> {
     let (input, status) = file.begin_parts(None)?.wait()?;
     let head = head(file, &input, status.len)?;

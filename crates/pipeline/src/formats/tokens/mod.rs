@@ -1,4 +1,4 @@
-//! Token files, which contain numbers of one type. Records are windows of them.
+//! ! Token files, which contain numbers of a single dtype. Each record is a window of tokens.
 
 mod datatrove;
 mod megatron;
@@ -19,7 +19,7 @@ use headrace_engine::files::compression::Compression;
 use headrace_engine::tensor::dtype::DType;
 use std::sync::Arc;
 
-/// The file with the ends of the documents of a token file.
+/// The file that stores where the documents of a token file end.
 pub enum DocumentIndex {
     /// Written by Megatron.
     Megatron(Arc<FileProvenance>),
@@ -33,12 +33,12 @@ pub struct TokenFile {
     pub first_byte: u64,
     /// The number of tokens.
     pub num_tokens: u64,
-    /// The ends of its documents, if they are needed.
+    /// The ends of its documents, if needed.
     pub documents: Option<DocumentEnds>,
 }
 
 impl TokenFile {
-    /// The tokens of a file, with the ends of the documents if there is an index of them.
+    /// Creates a token file. If there is a document index, reads the ends of the documents from it.
     pub fn new(first_byte: u64, num_tokens: u64, dtype: DType, index: Option<&DocumentIndex>) -> Result<Self> {
         let documents = match index {
             None => None,
@@ -49,7 +49,7 @@ impl TokenFile {
     }
 }
 
-/// Windows of files of tokens. Files are looked up by their number.
+/// Windows of token files. Files are looked up by number.
 pub struct Tokens {
     dtype: DType,
     size: WindowSize,
@@ -64,7 +64,7 @@ struct File {
 }
 
 impl Tokens {
-    /// Windows of files. If `splits`, none crosses a document.
+    /// Creates windows. If `splits`, no window crosses the end of a document.
     pub fn new(dtype: DType, size: WindowSize, files: Vec<TokenFile>, splits: bool) -> Result<Self> {
         let token_bytes = dtype.size() as u64;
         let file = |TokenFile { first_byte, num_tokens, documents }| {
@@ -96,7 +96,7 @@ impl Tokens {
         self.files.iter().map(|file| file.windows.left_out()).sum()
     }
 
-    /// The number of the first token of a window, and the ends of the documents of its file.
+    /// Returns the number of a window's first token, and the document ends of its file.
     pub fn position(&self, file: &FileProvenance, record: u64) -> Result<(u64, Option<&DocumentEnds>)> {
         let tokens = self.file(file)?;
         match record < tokens.windows.len() {
@@ -158,7 +158,7 @@ impl RandomAccess for Tokens {
         Codec::Known(Compression::None)
     }
 
-    /// The offsets of the windows follow from the number of tokens.
+    /// Computes the offsets of the windows from the number of tokens.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let tokens = self.file(file)?;
         if input.len() < tokens.end {

@@ -1,4 +1,4 @@
-//! Reads long runs of numbers of a file, a part at a time.
+//! ! Reads long runs of numbers from a file in parts.
 
 use crate::blocks::block::FileProvenance;
 use headrace_engine::error::{Error, Result};
@@ -7,27 +7,27 @@ use headrace_engine::run::check_current;
 use headrace_engine::tensor::allocate;
 use std::sync::Arc;
 
-/// Bytes read at a time.
+/// The number of bytes to read at a time.
 const PART_BYTES: u64 = 1 << 20;
 
-/// Little-endian numbers of `SIZE` bytes that follow each other.
+/// Iterates over consecutive little-endian numbers of `SIZE` bytes.
 pub struct Numbers<'a, const SIZE: usize> {
     file: &'a FileProvenance,
     input: &'a Positioned,
     offset: u64,
-    /// The number of numbers that are not read yet.
+    /// The number of numbers that have not been read yet.
     rest: u64,
     buffer: Vec<u8>,
     next: usize,
 }
 
 impl<'a, const SIZE: usize> Numbers<'a, SIZE> {
-    /// The numbers of an open file from a position on, this many.
+    /// Iterates over `count` numbers of an open file, starting at a position.
     pub fn new((file, input): (&'a Arc<FileProvenance>, &'a Positioned), offset: u64, count: u64) -> Self {
         Self { file, input, offset, rest: count, buffer: Vec::new(), next: 0 }
     }
 
-    /// The next number; `None` after the last.
+    /// Returns the next number, or `None` after the last one.
     pub fn next(&mut self) -> Result<Option<[u8; SIZE]>> {
         if self.next == self.buffer.len() {
             if self.rest == 0 {

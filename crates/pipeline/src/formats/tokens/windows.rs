@@ -1,15 +1,15 @@
-//! The positions of token windows in a file, and the documents that the tokens belong to.
+//! ! The positions of token windows in a file, and the documents that tokens belong to.
 
 use crate::records::{EqualRecords, Offsets};
 use headrace_engine::error::Result;
 
-/// The number of the token after each document of a file.
+/// The number of the token after each document in a file.
 #[derive(Debug, Default)]
 pub struct DocumentEnds(Offsets);
 
 impl DocumentEnds {
-    /// Adds the end of a document, which must not be below the last one. Documents without tokens
-    /// do not count.
+    /// Adds the end of a document, which must not be less than the previous one. Documents without
+    /// tokens are not counted.
     pub fn push(&mut self, end: u64) -> Result<()> {
         match end == self.end_of(self.len()) {
             true => Ok(()),
@@ -27,7 +27,7 @@ impl DocumentEnds {
         self.len() == 0
     }
 
-    /// The end of the first `count` documents.
+    /// Where the first `count` documents end.
     pub fn end_of(&self, count: u64) -> u64 {
         count.checked_sub(1).map_or(0, |last| self.0.get(last))
     }
@@ -37,14 +37,14 @@ impl DocumentEnds {
         self.0.memory_bytes()
     }
 
-    /// The number of the document that token `token` belongs to, if it belongs to one.
+    /// The number of the document that contains token `token`, if there is one.
     pub fn document_of(&self, token: u64) -> u64 {
         last_from(self.len(), |document| self.end_of(document) <= token)
     }
 }
 
-/// The largest number below `end` that meets a condition, which no later number meets; 0 if there
-/// is none.
+/// The largest number below `end` that meets a condition, or 0 if there is none. All numbers after
+/// it must fail the condition.
 fn last_from(end: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut first, mut end) = (0, end);
     while first + 1 < end {
@@ -57,12 +57,12 @@ fn last_from(end: u64, holds: impl Fn(u64) -> bool) -> u64 {
     first
 }
 
-/// The size of windows and the way from one to the next, in tokens.
+/// The size of windows and the distance between them, in tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowSize {
     /// The number of tokens in a window, at least 1.
     pub length: u64,
-    /// The number of tokens from one window's beginning to the next, at least 1.
+    /// The number of tokens from the start of one window to the start of the next, at least 1.
     pub stride: u64,
 }
 
@@ -81,11 +81,11 @@ impl WindowSize {
     }
 }
 
-/// The windows of a file, none of which crosses a document if there are documents.
+/// The windows of a file. If there are documents, no window crosses the end of one.
 #[derive(Debug)]
 pub struct Windows {
     size: WindowSize,
-    /// The offset of the first token in its file, and the size of a token, in bytes.
+    /// The offset of the first token in its file, and the size of a token, both in bytes.
     first_byte: u64,
     token_bytes: u64,
     count: u64,
@@ -96,14 +96,14 @@ pub struct Windows {
 /// The documents that have windows.
 #[derive(Debug, Default)]
 struct Runs {
-    /// The number of windows before each.
+    /// The number of windows before each document.
     before: Offsets,
-    /// The number of its first token.
+    /// The number of each document's first token.
     starts: Offsets,
 }
 
 impl Windows {
-    /// The windows of a file of `num_tokens` tokens of `token_bytes` bytes, the first of which
+    /// The windows of a file with `num_tokens` tokens of `token_bytes` each, the first of which
     /// begins at byte `first_byte`.
     pub fn new(
         size: WindowSize,
@@ -131,7 +131,7 @@ impl Windows {
         Ok(windows)
     }
 
-    /// The number of tokens after the last window, of the file or of each document.
+    /// The number of tokens after the last window of the file, or of each document.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
