@@ -4,27 +4,27 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// The kind of failure; the numbers are TensorFlow's and choose the Python class.
+/// The kind of failure. The numbers are TensorFlow's and determine the Python class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
-    /// The call was cancelled, or the queue is closed for it.
+    /// The call was cancelled, or its queue is closed.
     Cancelled = 1,
-    /// None of the other codes fits.
+    /// None of the other codes applies.
     Unknown = 2,
-    /// An argument, or the data, is invalid.
+    /// An argument or some data is invalid.
     InvalidArgument = 3,
-    /// The time for the call is over.
+    /// The call took longer than allowed.
     DeadlineExceeded = 4,
     /// A file does not exist.
     NotFound = 5,
-    /// The thing to be created already exists.
+    /// What should be created already exists.
     AlreadyExists = 6,
     /// The system does not permit the operation.
     PermissionDenied = 7,
-    /// Memory, disk space or a quota is used up.
+    /// Memory, disk space or a quota has run out.
     ResourceExhausted = 8,
-    /// Something has to be done first, such as initializing a variable.
+    /// Something else has to be done first, such as initializing a variable.
     FailedPrecondition = 9,
     /// Another operation interfered.
     Aborted = 10,
@@ -36,7 +36,7 @@ pub enum Code {
     Internal = 13,
     /// A service is unavailable; trying again may help.
     Unavailable = 14,
-    /// A file is damaged or cut short.
+    /// A file is damaged or truncated.
     DataLoss = 15,
     /// The caller has not authenticated.
     Unauthenticated = 16,
@@ -45,19 +45,19 @@ pub enum Code {
 /// ENFILE and EMFILE, on Linux and macOS.
 const TOO_MANY_FILES: [i32; 2] = [23, 24];
 
-/// Tells whether a wait that was ended can be repeated.
+/// Whether a wait that has ended can be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// No data is lost; the same wait can begin again.
+    /// No data is lost. The same wait can begin again.
     Repeatable,
     /// The wait ended in the middle of something that cannot be continued.
     CutOff,
 }
 
-/// The number of records lost by an error, including the one it is about.
+/// How many records are lost because of an error, including the one it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// This many; an estimate if they cannot be counted.
+    /// This many. It is an estimate if they cannot be counted.
     Records(u64),
     /// Unknown.
     Unknown,
@@ -66,8 +66,8 @@ pub enum Lost {
 /// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error: its code and text, the operation it happened in, and the foreign error that caused it,
-/// if any.
+/// An error: its code and message, the operation in which it occurred, and the foreign error that
+/// caused it, if any.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -76,10 +76,10 @@ struct Inner {
     code: Code,
     message: String,
     op: Option<Arc<str>>,
-    /// The index of the input element at which the operation failed.
+    /// The index of the input element for which the operation failed.
     element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
-    /// The operation that waited when the run was ended from outside.
+    /// The operation that was waiting when the run was ended from outside.
     waiting: Option<Arc<str>>,
     is_interrupting: bool,
     is_transient: bool,
@@ -89,7 +89,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error with a code and a message.
+    /// Creates an error with a code and a message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             code,
@@ -106,42 +106,43 @@ impl Error {
         }))
     }
 
-    /// An error with [`Code::Cancelled`].
+    /// Creates an error with [`Code::Cancelled`].
     pub fn cancelled(message: impl Into<String>) -> Self {
         Self::new(Code::Cancelled, message)
     }
 
-    /// An error with [`Code::InvalidArgument`].
+    /// Creates an error with [`Code::InvalidArgument`].
     pub fn invalid_argument(message: impl Into<String>) -> Self {
         Self::new(Code::InvalidArgument, message)
     }
 
-    /// An error with [`Code::FailedPrecondition`].
+    /// Creates an error with [`Code::FailedPrecondition`].
     pub fn failed_precondition(message: impl Into<String>) -> Self {
         Self::new(Code::FailedPrecondition, message)
     }
 
-    /// An error with [`Code::OutOfRange`].
+    /// Creates an error with [`Code::OutOfRange`].
     pub fn out_of_range(message: impl Into<String>) -> Self {
         Self::new(Code::OutOfRange, message)
     }
 
-    /// An error with [`Code::Unimplemented`].
+    /// Creates an error with [`Code::Unimplemented`].
     pub fn unimplemented(message: impl Into<String>) -> Self {
         Self::new(Code::Unimplemented, message)
     }
 
-    /// An error with [`Code::Internal`].
+    /// Creates an error with [`Code::Internal`].
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Code::Internal, message)
     }
 
-    /// An error with [`Code::DataLoss`].
+    /// Creates an error with [`Code::DataLoss`].
     pub fn data_loss(message: impl Into<String>) -> Self {
         Self::new(Code::DataLoss, message)
     }
 
-    /// The failure of a file operation, in TensorFlow's words: `PATH; No such file or directory`.
+    /// Creates an error for a failed file operation, in TensorFlow's words: `PATH; No such file or
+    /// directory`.
     pub fn io(path: &str, error: &std::io::Error) -> Self {
         use std::io::ErrorKind as Kind;
         if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
@@ -158,7 +159,7 @@ impl Error {
             Kind::AlreadyExists => (Code::AlreadyExists, "File exists".to_owned()),
             Kind::StorageFull => (Code::ResourceExhausted, "No space left on device".to_owned()),
             Kind::QuotaExceeded => (Code::ResourceExhausted, "Disk quota exceeded".to_owned()),
-            // OutOfRange in TensorFlow, but a queue runner would treat that as the end of the
+            // TensorFlow uses OutOfRange, but a queue runner would mistake that for the end of the
             // input.
             Kind::FileTooLarge => (Code::ResourceExhausted, "File too large".to_owned()),
             _ if error.raw_os_error().is_some_and(|number| TOO_MANY_FILES.contains(&number)) => {
@@ -169,7 +170,7 @@ impl Error {
         Self::new(code, format!("{path}; {text}"))
     }
 
-    /// The same error with the name of the file before its text.
+    /// Returns the same error with the file name in front of its message.
     pub fn named(&self, path: &str) -> Self {
         let mut error = self.clone();
         error.0.message = format!("{path}; {}", self.message());
@@ -183,38 +184,39 @@ impl Error {
         self
     }
 
-    /// Marks the error as an interrupt: its cause ended the run from outside and has to be raised
+    /// Marks the error as an interrupt. Its cause ended the run from outside and has to be raised
     /// instead.
     pub fn as_interrupt(mut self) -> Self {
         self.0.is_interrupting = true;
         self
     }
 
-    /// Marks the error as one of the system or of a connection: the same call may succeed later.
+    /// Marks the error as temporary. It comes from the system or a connection, and the same call
+    /// may succeed later.
     pub fn transient(mut self) -> Self {
         self.0.is_transient = true;
         self
     }
 
-    /// Marks the error as the end of a wait, which is not a fault of the file that was waited for.
+    /// Marks the error as the end of a wait, which is not the fault of the awaited file.
     pub fn of_wait(mut self, wait: Wait) -> Self {
         self.0.wait = Some(wait);
         self
     }
 
-    /// Sets the number of records lost.
+    /// Sets the number of lost records.
     pub fn with_lost(mut self, lost: Lost) -> Self {
         self.0.lost = Some(lost);
         self
     }
 
-    /// Sets the element of a batch that the error is about.
+    /// Sets which element of a batch the error is about.
     pub fn at_element(mut self, index: usize) -> Self {
         self.0.element = Some(index);
         self
     }
 
-    /// Adds the number of the element to the text: ` [element I of the batch]`.
+    /// Adds the number of the element to the message: ` [element I of the batch]`.
     pub fn with_element(mut self) -> Self {
         if let Some(index) = self.0.element {
             self.0.message.push_str(&format!(" [element {index} of the batch]"));
@@ -222,19 +224,19 @@ impl Error {
         self
     }
 
-    /// Names the operation that failed, unless one is named already.
+    /// Sets the name of the operation that failed, unless it is already set.
     pub fn in_op(mut self, name: &Arc<str>) -> Self {
         self.0.op.get_or_insert_with(|| Arc::clone(name));
         self
     }
 
-    /// Sets the operation that waited when the run was ended from outside.
+    /// Sets the operation that was waiting when the run was ended from outside.
     pub fn waiting_in(mut self, name: &Arc<str>) -> Self {
         self.0.waiting = Some(Arc::clone(name));
         self
     }
 
-    /// Adds a remedy to the text.
+    /// Adds a remedy to the message.
     pub fn with_remedy(&self, remedy: &str) -> Self {
         let mut error = self.clone();
         let message = &mut error.0.message;
@@ -244,13 +246,14 @@ impl Error {
         error
     }
 
-    /// Adds the origin of the data: ` [while reading FILE: record N at byte B]`.
+    /// Adds the origin of the data to the message: ` [while reading FILE: record N at byte B]`.
     pub fn while_reading(mut self, provenance: &impl fmt::Display) -> Self {
         self.0.message.push_str(&format!(" [while reading {provenance}]"));
         self
     }
 
-    /// Adds the iteration of a loop, from 0: ` [iteration I of the loop NAME]`.
+    /// Adds the iteration of a loop, counting from 0, to the message: ` [iteration I of the loop
+    /// NAME]`.
     pub fn in_iteration(mut self, iteration: usize, name: &str) -> Self {
         self.0.message.push_str(&format!(" [iteration {iteration} of the loop {name}]"));
         self
@@ -261,32 +264,33 @@ impl Error {
         self.0.code
     }
 
-    /// The message for people.
+    /// The human-readable message.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// True if the run was interrupted, see [`Error::interrupting`].
+    /// Returns true if the run was interrupted; see [`Error::interrupting`].
     pub fn is_interrupting(&self) -> bool {
         self.0.is_interrupting
     }
 
-    /// True if the error was marked as one of the system or of a connection.
+    /// Returns true if the error comes from the system or a connection, so that the call may
+    /// succeed later.
     pub fn is_transient(&self) -> bool {
         self.0.is_transient
     }
 
-    /// Tells whether the wait can be repeated, if the error ended one.
+    /// Whether the wait can be repeated, if the error ended one.
     pub fn wait(&self) -> Option<Wait> {
         self.0.wait
     }
 
-    /// The number of records lost, if it was set.
+    /// The number of lost records, if it was set.
     pub fn lost(&self) -> Option<Lost> {
         self.0.lost
     }
 
-    /// The remedy added last to the text, which the exception of the host language lacks.
+    /// The remedy that was last added to the message. The host language's exception lacks it.
     pub fn remedy(&self) -> Option<&str> {
         self.0.remedy.as_deref()
     }
@@ -296,12 +300,12 @@ impl Error {
         self.0.op.as_ref()
     }
 
-    /// The name of the operation that waited when the run was ended.
+    /// The name of the operation that was waiting when the run was ended.
     pub fn waiting(&self) -> Option<&Arc<str>> {
         self.0.waiting.as_ref()
     }
 
-    /// The number of the element of its input that the error is about.
+    /// The index of the input element that the error is about.
     pub fn element(&self) -> Option<usize> {
         self.0.element
     }

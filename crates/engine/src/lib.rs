@@ -1,7 +1,6 @@
-//! The engine of headrace: tensors, files, decoders, and programs that run operations in a
-//! loop.
+//! ! The engine of headrace: tensors, files, decoders, and programs that run operations in a loop.
 //!
-//! It does not depend on Python. See `README.md` in this directory for the layers.
+//! The crate does not depend on Python. See `README.md` in this directory for its layers.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 
 pub mod checksum;

@@ -1,6 +1,6 @@
-//! The names and numbers of records in error messages.
+//! ! How error messages name and count records.
 
-/// The names and numbers of a file's records in error messages.
+/// How error messages name and count the records of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbering {
     /// The word for a record.
@@ -13,7 +13,7 @@ impl Numbering {
     /// Records from 0.
     pub const RECORDS: Self = Self { word: "record", first: 0 };
 
-    /// The name of record number `record`, counted from 0: `record 7`, `line 8`.
+    /// Names record number `record`, which counts from 0, for example `record 7` or `line 8`.
     pub fn of(self, record: u64) -> String {
         format!("{} {}", self.word, self.first.saturating_add(record))
     }

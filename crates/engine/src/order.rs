@@ -1,16 +1,16 @@
-//! Sorting with code that is compiled once instead of for each type: it sorts the positions of
-//! elements.
+//! ! Sorts the positions of elements, so that the sorting code is compiled only once rather than
+//! for each type.
 
 use std::cmp::Ordering;
 
-/// The numbers below `len`, in the order given by `compare`; the sort is stable.
+/// Returns the numbers below `len`, sorted with `compare`. The sort is stable.
 pub fn by(len: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut positions: Vec<usize> = (0..len).collect();
     positions.sort_unstable_by(|one, other| compare(*one, *other).then_with(|| one.cmp(other)));
     positions
 }
 
-/// The numbers below `len`, in ascending order of their keys; the sort is stable.
+/// Returns the numbers below `len`, sorted by their keys in ascending order. The sort is stable.
 pub fn by_key<K: Ord>(len: usize, key: impl Fn(usize) -> K) -> Vec<usize> {
     by(len, &|one, other| key(one).cmp(&key(other)))
 }

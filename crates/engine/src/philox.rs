@@ -1,4 +1,4 @@
-//! TensorFlow's random number generator, Philox4x32 with 10 rounds: a seed leads to the same
+//! ! TensorFlow's random number generator, Philox4x32 with 10 rounds. A seed produces the same
 //! numbers as in TensorFlow.
 //!
 //! Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011),
@@ -12,7 +12,7 @@ const ROUNDS: usize = 10;
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const KEY_INCREMENTS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// The number of values in a block, the unit of the generator.
+/// The number of values that the generator computes at a time.
 const BLOCK: usize = 4;
 
 /// A stream of random numbers, generated in blocks of four.
@@ -22,30 +22,31 @@ pub struct Philox {
     /// The number of the next block.
     counter: u128,
     block: [u32; BLOCK],
-    /// Number of used numbers of `block`.
+    /// The number of values of `block` that were used.
     used: usize,
 }
 
 impl Philox {
-    /// The stream of a pair of seeds. Here (0, 0) is a seed like any other.
+    /// Creates the stream for a pair of seeds. (0, 0) is treated like any other pair.
     pub fn new(seed: i64, seed2: i64) -> Self {
         let (seed, seed2) = (seed as u64, seed2 as u64);
         let key = [seed as u32, (seed >> 32) as u32];
         Self { key, counter: u128::from(seed2) << 64, block: [0; BLOCK], used: BLOCK }
     }
 
-    /// The stream of a pipeline row, identified by its key.
+    /// Creates the stream for a pipeline row, which is identified by its key.
     pub fn of_row(seed: u64, key: u64) -> Self {
         Self::new(seed.cast_signed(), key.cast_signed())
     }
 
-    /// A stream with a random seed.
+    /// Creates a stream with a random seed.
     pub fn from_entropy() -> Self {
         let random = || RandomState::new().build_hasher().finish() as i64;
         Self::new(random(), random())
     }
 
-    /// The stream of a pair of seeds; a random one for (0, 0), which means "no seed" in TensorFlow.
+    /// Creates the stream for a pair of seeds. (0, 0), which means "no seed" in TensorFlow, gives a
+    /// random stream.
     pub fn from_seeds(seed: i64, seed2: i64) -> Self {
         match (seed, seed2) {
             (0, 0) => Self::from_entropy(),
@@ -53,12 +54,12 @@ impl Philox {
         }
     }
 
-    /// The number of values taken from the stream of a pair of seeds.
+    /// The number of values consumed from the stream of a pair of seeds.
     pub fn position(&self) -> u64 {
         (self.counter as u64).wrapping_mul(BLOCK as u64).wrapping_sub((BLOCK - self.used) as u64)
     }
 
-    /// Moves the stream of a pair of seeds to the position after `position` numbers.
+    /// Moves the stream of a pair of seeds to the position after `position` values.
     pub fn move_to(&mut self, position: u64) {
         let (block, used) = (position / BLOCK as u64, (position % BLOCK as u64) as usize);
         self.counter = self.counter >> 64 << 64 | u128::from(block);
@@ -91,7 +92,7 @@ impl Philox {
         Ok(stream)
     }
 
-    /// The four numbers from number `4 * block` on of the stream of a pair of seeds.
+    /// Returns the four values of the stream that begin at number `4 * block`.
     pub fn block_at(&self, block: u64) -> [u32; BLOCK] {
         self.generate(self.counter >> 64 << 64 | u128::from(block))
     }
@@ -108,13 +109,13 @@ impl Philox {
         self.block[self.used - 1]
     }
 
-    /// Returns a stream of the next `count` numbers, and moves this one past them. Whole blocks are
-    /// used; the rest of an earlier block is dropped.
+    /// Returns a stream of the next `count` values and moves this stream past them. Whole blocks
+    /// are used; the rest of the current block is dropped.
     pub fn reserve(&mut self, count: usize) -> Self {
         self.reserve_blocks(count.div_ceil(BLOCK) as u128)
     }
 
-    /// As [`Philox::reserve`], for `count` blocks of four numbers.
+    /// Like [`Philox::reserve`], for `count` blocks of four values.
     pub fn reserve_blocks(&mut self, count: u128) -> Self {
         let mut reserved = self.clone();
         reserved.skip_blocks(0);
@@ -122,7 +123,7 @@ impl Philox {
         reserved
     }
 
-    /// Skips `count` blocks, and the rest of the current one.
+    /// Skips the rest of the current block and `count` more blocks.
     pub fn skip_blocks(&mut self, count: u128) {
         self.used = BLOCK;
         self.counter = self.counter.wrapping_add(count);
@@ -147,7 +148,7 @@ fn multiply(x: u32, y: u32) -> (u32, u32) {
     ((product >> 32) as u32, product as u32)
 }
 
-/// A hash of a pair of numbers.
+/// Hashes a pair of numbers.
 ///
 /// Source: the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 /// Generators", OOPSLA 2014).
@@ -166,7 +167,7 @@ mod tests {
         (0..count).map(|_| stream.next_u32()).collect()
     }
 
-    /// The vectors that Random123, the authors' own library, publishes for `philox4x32 10`.
+    /// The test vectors for `philox4x32 10` from Random123, the authors' own library.
     #[test]
     fn blocks_match_the_random123_test_vectors() {
         let generate = |key, counter| Philox { key, ..Philox::new(0, 0) }.generate(counter);

@@ -1,4 +1,4 @@
-//! Random generators: one for each operation with random results.
+//! ! Random generators. Each operation with random results has one.
 
 use crate::error::{Error, Result};
 use crate::philox::Philox;
@@ -8,22 +8,22 @@ use crate::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
 use crate::sync::Mutex;
 use std::sync::Arc;
 
-/// The source of an operation's random numbers.
+/// Where an operation's random numbers come from.
 pub enum RandomGenerator {
-    /// A stream that every run of a session continues. A run reserves the part it needs, and holds
-    /// the lock only for that.
+    /// A stream that continues from one run of a session to the next. A run reserves the part it
+    /// needs, and only holds the lock while doing so.
     Stream(Mutex<Philox>),
     /// A separate stream for each row of a pipeline, derived from this seed.
     Rows(u64),
 }
 
 impl RandomGenerator {
-    /// The generator for a pair of seeds; see [`Philox::from_seeds`].
+    /// Creates the generator for a pair of seeds; see [`Philox::from_seeds`].
     pub fn new(seed: i64, seed2: i64) -> Self {
         Self::Stream(Mutex::new(Philox::from_seeds(seed, seed2)))
     }
 
-    /// The generator of operation number `number` of a native function that has a seed.
+    /// Creates the generator for operation number `number` of a native function with a seed.
     pub fn of_rows(seed: u64, number: u64) -> Self {
         Self::Rows(mix(seed, number))
     }

@@ -1,5 +1,5 @@
-//! The context of one run of a program: its cancellation, its deadline, and the provenance of its
-//! data.
+//! ! The context of one run of a program: how it can be cancelled, its deadline, and the provenance
+//! of its data.
 
 use crate::error::{Code, Error, Result};
 use crate::numbering::Numbering;
@@ -15,19 +15,19 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
-/// Interval at which a waiting run calls its [`Interrupt`].
+/// How often a waiting run calls its [`Interrupt`].
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Outputs beyond the bits of a word count as read.
+/// Outputs with higher numbers than a word has bits count as read.
 const MAX_BITS: usize = u64::BITS as usize;
 
 /// Something outside the engine that can end a wait, such as a signal that Python has to check for.
 pub trait Interrupt {
-    /// Fails if the run should end. Called from the waiting thread, which holds no lock at that
-    /// time.
+    /// Fails if the run should end. It is called from the waiting thread, which holds no locks at
+    /// that time.
     fn check(&self) -> Result<()>;
 
-    /// The same check, if it outlives all runs.
+    /// Returns the same check if it outlives all runs.
     fn as_static(&self) -> Option<&'static dyn Interrupt> {
         None
     }
@@ -45,9 +45,9 @@ thread_local! {
     static CURRENT: RefCell<Option<Limits>> = const { RefCell::new(None) };
 }
 
-/// Fails if the run that this thread has entered with [`Run::while_current`] has to end.
+/// Fails if this thread is inside [`Run::while_current`] and that run has to end.
 pub fn check_current() -> Result<()> {
-    // The borrow ends before the interrupt is checked, which may begin another run.
+    // End the borrow before the check, because the check may begin another run.
     let Some((cancellation, deadline, interrupt)) = CURRENT.with_borrow(|limits| {
         limits.as_ref().map(|limits| (limits.cancellation.clone(), limits.deadline, limits.interrupt))
     }) else {
@@ -71,9 +71,10 @@ fn check_not_cancelled(cancellation: &Cancellation) -> Result<()> {
     Ok(())
 }
 
-/// Calls `work` and turns a panic into an error, so that the caller sees it like any other failure.
+/// Calls `work` and turns a panic into an error, so that callers can treat it like any other
+/// failure.
 pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // Everything that `work` was changing is dropped, or consistent wherever it could panic.
+    // Everything that `work` was modifying is either dropped or consistent wherever it could panic.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         let text = panic_text(&*payload);
         Err(Error::internal(format!("the engine panicked: {text}. This is a defect of headrace; please report it.")))
@@ -81,12 +82,12 @@ pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 thread_local! {
-    /// True while a library is called whose panics are caught.
+    /// True while calling a library function whose panics are caught.
     static IS_IN_LIBRARY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls a function of a library, which may panic at bad data. Returns the text of its panic, which
-/// is not printed. The caller must not use again what `work` was changing.
+/// Calls a library function that may panic if its data is invalid. Returns the message of the panic
+/// instead of printing it. The caller must not use anything that `work` was modifying afterwards.
 pub fn catch_library_panic<T>(work: impl FnOnce() -> T) -> std::result::Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| panic::set_hook(silent_in_library(panic::take_hook())));
@@ -98,10 +99,10 @@ pub fn catch_library_panic<T>(work: impl FnOnce() -> T) -> std::result::Result<T
 
 type Hook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send>;
 
-/// A hook that calls `before` unless a library has panicked that is called.
+/// Returns a hook that calls `before`, except for panics that are being caught.
 fn silent_in_library(before: Hook) -> Hook {
     Box::new(move |info| {
-        // A thread that ends has no such value any more.
+        // The value no longer exists while a thread ends.
         if !IS_IN_LIBRARY.try_with(Cell::get).unwrap_or(false) {
             before(info);
         }
@@ -113,9 +114,9 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// Blocking for a thread that holds a lock of the host language, such as Python's GIL.
+/// Lets a thread block while it holds a lock of the host language, such as Python's GIL.
 pub trait Blocking {
-    /// Releases the lock, calls `sleep`, which blocks, and takes the lock again.
+    /// Releases the lock, calls `sleep`, which blocks, and acquires the lock again.
     fn block(&self, sleep: &mut (dyn FnMut() + Send));
 }
 
@@ -124,11 +125,11 @@ pub trait Blocking {
 pub struct RecordProvenance {
     /// The name of the file.
     pub file: Arc<str>,
-    /// The names and numbers of its records in errors.
+    /// How error messages name and count its records.
     pub numbering: Numbering,
-    /// Number of the record in the file, from 0; in a batch, the number of the first one.
+    /// The number of the record in the file, from 0. For a batch, the number of the first record.
     pub record: u64,
-    /// For each record, the offset of its first byte in the (uncompressed) file.
+    /// For each record, the offset of its first byte in the uncompressed file.
     pub offsets_bytes: SmallVec<[u64; 1]>,
 }
 
@@ -160,8 +161,8 @@ impl fmt::Display for RecordProvenance {
     }
 }
 
-/// Reports a wait to a [`Watch`] from time to time. It adds up the durations of sleeps and never
-/// reads a clock.
+/// Calls a [`Watch`] from time to time during a long wait. It adds up the durations of sleeps
+/// instead of reading the clock.
 struct Alarm<'a> {
     watch: &'a dyn Watch,
     after: Duration,
@@ -177,8 +178,8 @@ impl<'a> Alarm<'a> {
         self.after.saturating_sub(self.slept)
     }
 
-    /// Counts a sleep. If the wait has lasted long enough, calls the watch and doubles the
-    /// patience.
+    /// Counts a sleep. If the wait has become long, calls the watch, and then waits twice as long
+    /// before the next call.
     fn sleep(&mut self, time: Duration, awaited: &dyn Fn() -> Vec<Awaited>) -> Result<()> {
         self.slept += time;
         if self.slept < self.after {
@@ -190,31 +191,31 @@ impl<'a> Alarm<'a> {
     }
 }
 
-/// For each node that has read in a run, its last record.
+/// The last record of each node that has read anything in this run.
 pub type RecordProvenances = Vec<(usize, RecordProvenance)>;
 
-/// One call of `Program::run` or `Program::run_loop`, owned by its thread.
+/// One call of `Program::run` or `Program::run_loop`. Only its own thread uses it.
 pub struct Run<'a> {
     parker: Arc<Parker>,
     cancellation: &'a Cancellation,
     deadline: Option<Instant>,
     interrupt: Option<&'a dyn Interrupt>,
     blocking: Option<&'a dyn Blocking>,
-    /// The node being executed, set by the program for [`Run::set_provenance`].
+    /// The node being executed. The program sets it for [`Run::set_provenance`].
     pub(crate) node: Cell<usize>,
-    /// The outputs of that node that are read, one bit each.
+    /// Which outputs of that node are read, as one bit each.
     pub(crate) read_outputs: Cell<u64>,
     /// True if the program is unoptimised.
     pub(crate) is_unoptimised: Cell<bool>,
     /// The key of the pipeline row that the program is run for.
     row_key: Cell<Option<u64>>,
     provenances: RefCell<RecordProvenances>,
-    /// The tensor arrays that were made in this run.
+    /// The tensor arrays that this run has created.
     pub(crate) arrays: RefCell<TensorArrays>,
 }
 
 impl<'a> Run<'a> {
-    /// A run that `cancellation` ends. It waits on the current thread's parker.
+    /// Creates a run that ends when `cancellation` is set. It waits on the current thread's parker.
     pub fn new(cancellation: &'a Cancellation) -> Self {
         Self {
             parker: Parker::with_current(Arc::clone),
@@ -231,7 +232,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Ends the run with `DeadlineExceeded` if it still waits at `deadline`.
+    /// Makes the run fail with `DeadlineExceeded` if it is still waiting at `deadline`.
     pub fn with_deadline(mut self, deadline: Option<Instant>) -> Self {
         self.deadline = deadline;
         self
@@ -243,13 +244,13 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Checks `interrupt` while the run waits.
+    /// Checks `interrupt` while the run is waiting.
     pub fn with_interrupt(mut self, interrupt: Option<&'a dyn Interrupt>) -> Self {
         self.interrupt = interrupt;
         self
     }
 
-    /// Makes the run block through `blocking`.
+    /// Makes the run use `blocking` whenever it blocks.
     pub fn with_blocking(mut self, blocking: &'a dyn Blocking) -> Self {
         self.blocking = Some(blocking);
         self
@@ -260,28 +261,28 @@ impl<'a> Run<'a> {
         &self.parker
     }
 
-    /// True if an output of the current node is read. An output that is not read may have any
-    /// value.
+    /// Returns true if an output of the current node is read. Other outputs may have any value.
     pub fn is_read(&self, output: usize) -> bool {
         output >= MAX_BITS || self.read_outputs.get() >> output & 1 == 1
     }
 
-    /// True if kernels must defer nothing: see [`crate::program::ProgramBuilder::unoptimised`].
+    /// Returns true if kernels must not defer anything; see
+    /// [`crate::program::ProgramBuilder::unoptimised`].
     pub fn is_unoptimised(&self) -> bool {
         self.is_unoptimised.get()
     }
 
-    /// Sets the key of the pipeline row that the program is run for next.
+    /// Sets the key of the next pipeline row.
     pub fn set_row_key(&self, key: Option<u64>) {
         self.row_key.set(key);
     }
 
-    /// The key of random draws for the current pipeline row. Fails if there is no row.
+    /// The key for random draws in the current pipeline row. Fails if there is no row.
     pub fn row_key(&self) -> Result<u64> {
         self.row_key.get().ok_or_else(|| Error::internal("cannot draw random numbers for a row without an identity"))
     }
 
-    /// As [`Run::set_provenance`], of one record.
+    /// Like [`Run::set_provenance`], for a single record.
     pub fn set_record_provenance(&self, file: &Arc<str>, numbering: Numbering, record: u64, offset_bytes: u64) {
         let node = self.node.get();
         if let Some((_, provenance)) = self.provenances.borrow_mut().iter_mut().find(|(reader, _)| *reader == node)
@@ -300,8 +301,8 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// Records the provenance of the data that the current node has read. Errors of nodes that depend
-    /// on it name it.
+    /// Records where the data that the current node has read came from. Errors of nodes that depend
+    /// on it mention the record.
     pub fn set_provenance(&self, provenance: RecordProvenance) {
         let node = self.node.get();
         let mut provenances = self.provenances.borrow_mut();
@@ -311,17 +312,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Replaces the records of the reading nodes. Returns the old ones.
+    /// Replaces the records of the nodes that read, and returns the old ones.
     pub(crate) fn replace_provenances(&self, provenances: RecordProvenances) -> RecordProvenances {
         self.provenances.replace(provenances)
     }
 
-    /// Replaces the tensor arrays. Returns the old ones.
+    /// Replaces the tensor arrays and returns the old ones.
     pub(crate) fn replace_arrays(&self, arrays: TensorArrays) -> TensorArrays {
         self.arrays.replace(arrays)
     }
 
-    /// A run in another thread that ends when this one is cancelled or its deadline passes.
+    /// Creates runs for other threads that end when this one is cancelled or its deadline passes.
     pub(crate) fn beside(&self) -> impl Fn() -> Run<'a> + Send + Sync + use<'a> {
         let (cancellation, deadline, is_unoptimised) = (self.cancellation, self.deadline, self.is_unoptimised());
         move || {
@@ -331,19 +332,21 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The record that node `node` read last in this run.
+    /// The record that node `node` last read in this run.
     pub fn provenance(&self, node: usize) -> Option<RecordProvenance> {
         let provenances = self.provenances.borrow();
         provenances.iter().find(|(reader, _)| *reader == node).map(|(_, provenance)| provenance.clone())
     }
 
-    /// Fails if the run should end: it was cancelled or interrupted, or its deadline has passed.
+    /// Fails if the run should end because it was cancelled or interrupted, or because its deadline
+    /// has passed.
     pub fn check(&self) -> Result<()> {
         check(self.cancellation, self.deadline, self.interrupt)
     }
 
-    /// Calls `work`, which may wait for a pipe: that wait ends with this run. The reading code has
-    /// no access to the run, since it may be a decompressor from another crate.
+    /// Calls `work`, which may wait for a pipe. The wait ends together with this run. This is
+    /// needed because the code that reads, such as a decompressor from another crate, has no access
+    /// to the run.
     pub fn while_current<T>(&self, work: impl FnOnce() -> T) -> T {
         struct Restore(Option<Limits>);
         impl Drop for Restore {
@@ -374,8 +377,8 @@ impl<'a> Run<'a> {
             let register_in = (!until_registered.is_zero()).then_some(until_registered);
             let timeout = [interval, rest, patience, register_in].into_iter().flatten().min();
             if self.park(timeout) {
-                // Cancelling other runs may have woken this one. If it was cancelled too, it must
-                // not continue.
+                // Cancelling other runs may have woken this one. If this one was cancelled too, it
+                // must not continue.
                 return check_not_cancelled(self.cancellation);
             }
             let Some(time) = timeout else { continue };
@@ -391,7 +394,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Parks for at most `timeout`; returns whether it was unparked.
+    /// Parks for at most `timeout`. Returns whether it was unparked.
     fn park(&self, timeout: Option<Duration>) -> bool {
         let (parker, mut is_awake) = (&self.parker, false);
         let mut sleep = || {
@@ -422,14 +425,14 @@ mod tests {
         }
         let is_mine = |info: &panic::PanicHookInfo| info.payload_as_str().is_some_and(|text| text.starts_with("odd"));
         let before = panic::take_hook();
-        // An earlier test may have installed the hook below this one.
+        // An earlier test may have installed its hook before this one.
         panic::set_hook(silent_in_library(Box::new(move |info| match is_mine(info) {
             true => NUM_PRINTED.set(NUM_PRINTED.get() + 1),
             false => before(info),
         })));
         let odd = |value: i32| if value % 2 == 1 { panic!("odd {value}") } else { value };
         assert_eq!((catch_library_panic(|| odd(4)), catch_library_panic(|| odd(3))), (Ok(4), Err("odd 3".to_owned())));
-        // A call within another one does not end the silence.
+        // A nested call does not end the silence.
         let nested = catch_library_panic(|| {
             let inner = catch_library_panic(|| odd(5));
             odd(7);

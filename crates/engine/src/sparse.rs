@@ -1,4 +1,4 @@
-//! Sparse tensors, and a table that holds them while their handles go through a queue.
+//! ! Sparse tensors, and a table that stores them while their handles pass through a queue.
 
 use crate::error::{Error, Result};
 use crate::order;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 /// A sparse tensor: the indices and values of its elements, and its dense shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseTensor {
-    /// One row for each element, with an index for each dimension.
+    /// One row per element, with an index for each dimension.
     indices: Vec<i64>,
     values: Tensor,
     dense_shape: Vec<i64>,
 }
 
 impl SparseTensor {
-    /// Makes a sparse tensor of its three parts. Fails if their sizes disagree.
+    /// Creates a sparse tensor from its three parts. Fails if their sizes don't match.
     pub fn new(indices: &Tensor, values: Tensor, dense_shape: &Tensor) -> Result<Self> {
         let check = |tensor: &Tensor, rank: usize, what: &str| match tensor.shape().len() == rank {
             true => Ok(()),
@@ -72,7 +72,8 @@ impl SparseTensor {
         }
     }
 
-    /// The rows of the first dimension for which `keep` is true; all rows without `keep`.
+    /// Splits the tensor into the rows of its first dimension for which `keep` is true, or into all
+    /// rows if `keep` is `None`.
     pub fn rows(&self, keep: Option<&Tensor>) -> Result<Vec<Self>> {
         let (Some(num_rows), true) = (self.dense_shape.first(), self.rank() > 1) else {
             let text = format!("Rank of input SparseTensor should be > 1, but saw rank: {}", self.rank());
@@ -86,7 +87,7 @@ impl SparseTensor {
                 keep.shape()
             )));
         }
-        // A row without elements takes memory too, for its shape and its empty tensor.
+        // Even a row without elements takes memory for its shape and its empty tensor.
         allocate::probe_pieces(num_rows, MIN_ROW_BYTES).map_err(|refusal| too_many(num_rows, refusal))?;
         let rows = allocate::copies(num_rows, Vec::new());
         let mut elements = rows.map_err(|refusal| too_many(num_rows, refusal))?;
@@ -101,7 +102,7 @@ impl SparseTensor {
         Ok(rows)
     }
 
-    /// Some elements, without their first index.
+    /// Selects some elements and drops their first index.
     fn row_of(&self, elements: &[usize]) -> Result<Self> {
         Ok(Self {
             indices: elements.iter().flat_map(|element| &self.index(*element)[1..]).copied().collect(),
@@ -110,8 +111,8 @@ impl SparseTensor {
         })
     }
 
-    /// Stacks sparse tensors of one rank. The result is as large as the largest of them in each
-    /// dimension. Fails for none, because the rank is unknown then.
+    /// Stacks sparse tensors of the same rank. Each dimension of the result is as large as the
+    /// largest input requires. Fails if there are no inputs, because their rank is unknown.
     pub fn stack(rows: &[Self], dtype: DType) -> Result<Self> {
         let Some(first) = rows.first() else {
             let text = "Must have at least 1 serialized SparseTensor, but input matrix has 0 rows";
@@ -146,7 +147,7 @@ impl SparseTensor {
         Ok(Self { indices, values: concatenate(dtype, rows)?, dense_shape })
     }
 
-    /// Indices, values and dense shape as tensors.
+    /// Converts the indices, values and dense shape to tensors.
     pub fn into_parts(self) -> Result<[Tensor; 3]> {
         let (num_values, rank) = (self.num_values(), self.rank());
         Ok([
@@ -178,12 +179,13 @@ fn concatenate(dtype: DType, rows: &[SparseTensor]) -> Result<Tensor> {
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 
-/// Numbers formatted for an error.
+/// Formats numbers for an error message.
 pub(crate) fn bracketed(numbers: &[i64]) -> String {
     format!("[{}]", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// Sparse tensors by handle. Each stays until it is taken. Any thread may use the table.
+/// A table of sparse tensors by handle. Each tensor stays until it is taken. Any thread may use the
+/// table.
 #[derive(Debug, Default)]
 pub struct SparseTable(Mutex<Parked>);
 
@@ -199,12 +201,12 @@ impl SparseTable {
         Self::default()
     }
 
-    /// The number of tensors that wait to be taken.
+    /// The number of tensors in the table.
     pub fn size(&self) -> usize {
         self.0.lock().tensors.len()
     }
 
-    /// Keeps a tensor and returns a handle that is never used again.
+    /// Stores a tensor and returns a unique handle.
     pub fn park(&self, mut tensor: SparseTensor) -> i64 {
         tensor.values.unshare();
         let mut parked = self.0.lock();
@@ -229,7 +231,7 @@ impl SparseTable {
         Ok(saved::one(content))
     }
 
-    /// Replaces the tensors by the saved ones.
+    /// Replaces the tensors with saved ones.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);

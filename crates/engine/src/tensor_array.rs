@@ -1,4 +1,4 @@
-//! The elements of one array of tensors, and the rules for writing and reading them.
+//! ! The elements of a tensor array, and the rules for writing and reading them.
 
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
@@ -7,7 +7,7 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::{PartialShape, Shape};
 use std::sync::Arc;
 
-/// The arrays of a run, by their handles.
+/// The tensor arrays of a run, by handle.
 pub(crate) type TensorArrays = Vec<TensorArray>;
 
 /// One array.
@@ -16,9 +16,9 @@ pub struct TensorArray {
     dtype: DType,
     /// The shape of each element, as far as it is known.
     shape: Option<PartialShape>,
-    /// True if writes past the end make the array longer.
+    /// True if writing past the end makes the array grow.
     is_dynamic: bool,
-    /// True if an element is dropped when it is read.
+    /// True if an element is dropped after it is read.
     clears: bool,
     /// True if all elements have the shape of the first one written.
     is_uniform: bool,
@@ -31,13 +31,13 @@ enum Element {
     #[default]
     Unwritten,
     Written(Tensor),
-    /// It was read, and is kept unless reading clears it.
+    /// It was read. It is kept unless reading clears it.
     Read(Option<Tensor>),
 }
 
 impl TensorArray {
-    /// An array of `size` elements that are not written yet. `rules` are: whether it grows, whether
-    /// a read clears, and whether all elements have one shape.
+    /// Creates an array of `size` unwritten elements. `rules` are: whether it grows, whether
+    /// reading clears elements, and whether all elements have the same shape.
     pub fn new(
         name: &Arc<str>,
         dtype: DType,
@@ -78,7 +78,7 @@ impl TensorArray {
         Error::invalid_argument(format!("TensorArray {}: {text}", self.name))
     }
 
-    /// Sets the length to `size`, or fails.
+    /// Sets the length to `size`. Fails if that isn't possible.
     pub fn fit(&mut self, size: usize) -> Result<()> {
         if size != self.len() && !self.is_dynamic {
             return Err(self.refused(&format!(

@@ -1,6 +1,6 @@
-//! A readable list of all waits of threads, to find out why nothing makes progress.
+//! ! A list of all waiting threads, for finding out why nothing makes progress.
 //!
-//! A wait is listed only once it has lasted for [`PATIENCE`], so that brief waits cost nothing.
+//! A wait is only listed once it has lasted for [`PATIENCE`], so short waits cost nothing.
 
 use crate::sync::cancellation::Watch;
 use std::fmt;
@@ -8,24 +8,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time a wait lasts before it is listed.
+/// How long a wait has to last before it is listed.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Describes an awaited event, as it is at the time of the call. The caller holds no lock of the
+/// Describes an awaited event at the time of the call. The caller must not hold any lock of the
 /// engine.
 pub type Description = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// An awaited event.
 #[derive(Clone, Default)]
 pub struct Awaited {
-    /// The operation that waits, if one does.
+    /// The operation that is waiting, if any.
     pub op: Option<Arc<str>>,
     /// The description of the event.
     pub what: Option<Description>,
 }
 
 impl Awaited {
-    /// An event for a wait outside of operations.
+    /// Creates an event for a wait outside of operations.
     pub fn new(what: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self { op: None, what: Some(Arc::new(what)) }
     }
@@ -41,20 +41,20 @@ impl fmt::Debug for Awaited {
 #[derive(Clone, Debug)]
 pub struct Wait {
     number: u64,
-    /// The thread's number in the system; 0 where that is unknown.
+    /// The system's number of the thread, or 0 if unknown.
     pub thread: u64,
-    /// The time at which it began.
+    /// When the wait began.
     pub since: Instant,
-    /// Any of these events ends it.
+    /// The events, any of which ends the wait.
     pub awaited: Vec<Awaited>,
-    /// The observer that is called if it lasts long.
+    /// The observer to call if the wait is long.
     pub watch: Option<Arc<dyn Watch>>,
 }
 
-/// Gives each wait its number.
+/// The number of the next wait.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// All listed waits, in the order in which they were listed.
+/// All listed waits, in the order in which they were added.
 static WAITS: Mutex<Vec<Wait>> = Mutex::new(Vec::new());
 
 fn waits() -> MutexGuard<'static, Vec<Wait>> {
@@ -65,7 +65,7 @@ fn waits() -> MutexGuard<'static, Vec<Wait>> {
 #[derive(Debug)]
 pub struct RegisteredWait(u64);
 
-/// Lists the wait of this thread, which has lasted for [`PATIENCE`] and continues.
+/// Lists a wait of this thread, which has lasted for [`PATIENCE`] and continues.
 pub fn register(awaited: Vec<Awaited>, watch: Option<Arc<dyn Watch>>) -> RegisteredWait {
     let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
     let now = Instant::now();
@@ -79,7 +79,7 @@ impl Drop for RegisteredWait {
         let mut waits = waits();
         let over = waits.iter().position(|wait| wait.number == self.0).map(|index| waits.remove(index));
         drop(waits);
-        // It may be the last holder of something large, so it is dropped after the lock.
+        // It may be the last owner of something large, so drop it after releasing the lock.
         drop(over);
     }
 }
@@ -89,7 +89,7 @@ pub fn registered() -> Vec<Wait> {
     waits().clone()
 }
 
-/// The number of the calling thread in the system; 0 where that is unknown.
+/// The system's number of the calling thread, or 0 if unknown.
 pub fn this_thread() -> u64 {
     #[cfg(target_os = "linux")]
     {

@@ -1,11 +1,11 @@
-//! The attributes of an operation: its properties that are known before it runs.
+//! ! The attributes of an operation, which are known before it runs.
 
 use crate::error::{Error, Result};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::PartialShape;
 use std::collections::HashMap;
 
-/// The value of one attribute.
+/// The value of an attribute.
 #[derive(Clone, Debug)]
 pub enum Attr {
     /// A bool.
@@ -16,17 +16,17 @@ pub enum Attr {
     Float(f64),
     /// A string.
     String(String),
-    /// A string that is not UTF-8.
+    /// A string that is not valid UTF-8.
     Bytes(Vec<u8>),
     /// An element type.
     DType(DType),
-    /// A shape; `None` if not even the rank is known.
+    /// A shape, or `None` if even the rank is unknown.
     Shape(Option<PartialShape>),
     /// A list.
     List(Vec<Attr>),
 }
 
-/// The attributes of one operation by name.
+/// The attributes of an operation, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Attrs(HashMap<String, Attr>);
 
@@ -36,7 +36,7 @@ impl Attrs {
         self.0.insert(name.into(), value);
     }
 
-    /// A bool. Fails if it is missing or of another kind.
+    /// Returns a bool. Fails if the attribute is missing or has another type.
     pub fn bool(&self, name: &str) -> Result<bool> {
         match self.get(name)? {
             Attr::Bool(value) => Ok(*value),
@@ -44,7 +44,7 @@ impl Attrs {
         }
     }
 
-    /// An integer. Fails if it is missing or of another kind.
+    /// Returns an integer. Fails if the attribute is missing or has another type.
     pub fn int(&self, name: &str) -> Result<i64> {
         match self.get(name)? {
             Attr::Int(value) => Ok(*value),
@@ -52,7 +52,7 @@ impl Attrs {
         }
     }
 
-    /// A float; an integer is converted to one.
+    /// Returns a float. An integer is converted.
     pub fn float(&self, name: &str) -> Result<f64> {
         match self.get(name)? {
             Attr::Float(value) => Ok(*value),
@@ -61,7 +61,7 @@ impl Attrs {
         }
     }
 
-    /// A string. Fails if it is missing or of another kind.
+    /// Returns a string. Fails if the attribute is missing or has another type.
     pub fn string(&self, name: &str) -> Result<&str> {
         match self.get(name)? {
             Attr::String(value) => Ok(value),
@@ -69,7 +69,7 @@ impl Attrs {
         }
     }
 
-    /// The bytes of any string.
+    /// Returns the bytes of any string.
     pub fn bytes(&self, name: &str) -> Result<&[u8]> {
         match self.get(name)? {
             Attr::String(value) => Ok(value.as_bytes()),
@@ -78,7 +78,7 @@ impl Attrs {
         }
     }
 
-    /// An element type. Fails if it is missing or of another kind.
+    /// Returns a dtype. Fails if the attribute is missing or has another type.
     pub fn dtype(&self, name: &str) -> Result<DType> {
         match self.get(name)? {
             Attr::DType(value) => Ok(*value),
@@ -86,7 +86,8 @@ impl Attrs {
         }
     }
 
-    /// A shape, `None` for an unknown rank. Fails if it is missing or of another kind.
+    /// Returns a shape, or `None` for an unknown rank. Fails if the attribute is missing or has
+    /// another type.
     pub fn shape(&self, name: &str) -> Result<Option<&PartialShape>> {
         match self.get(name)? {
             Attr::Shape(value) => Ok(value.as_ref()),
@@ -94,7 +95,7 @@ impl Attrs {
         }
     }
 
-    /// A list of attributes, each converted to `T` by `item`.
+    /// Returns a list of attributes, each converted to `T` by `item`.
     pub fn list<T>(&self, name: &str, item: impl Fn(&Attr) -> Option<T>) -> Result<Vec<T>> {
         match self.get(name)? {
             Attr::List(items) => {

@@ -1,5 +1,5 @@
-//! The kernels, in one module for each family of operations, and the tables that find them by the
-//! type of an operation.
+//! ! The kernels, in one module per family of operations, and the tables that look them up by
+//! operation type.
 
 pub mod array;
 pub mod attrs;
@@ -22,9 +22,9 @@ use crate::tensor::Tensor;
 use attrs::Attrs;
 use std::sync::Arc;
 
-/// The kernel for operations of type `op_type`; `None` if the engine has none.
+/// Creates the kernel for operations of type `op_type`. Returns `None` if the engine has none.
 ///
-/// These kernels have no state; kernels for a session's resources are in `crates/tf1`.
+/// These kernels have no state. Kernels for a session's resources are in `crates/tf1`.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     let rooms = [
         array::build,
@@ -47,7 +47,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(None)
 }
 
-/// The inputs as an array. Fails if there are not `N` of them.
+/// Returns the inputs as an array. Fails unless there are exactly `N`.
 pub fn expect_inputs<const N: usize>(inputs: &Tensors) -> Result<&[Tensor; N]> {
     let text = || Error::internal(format!("got {} inputs, expected {N}", inputs.len()));
     inputs.as_slice().try_into().map_err(|_| text())

@@ -1,4 +1,4 @@
-//! Runs one kernel in a test.
+//! ! Runs a single kernel in a test.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step};
@@ -7,14 +7,14 @@ use crate::run::Run;
 use crate::sync::cancellation::Cancellation;
 use crate::tensor::Tensor;
 
-/// Attributes by their names.
+/// Creates attributes from their names and values.
 pub fn attrs<const N: usize>(items: [(&str, Attr); N]) -> Attrs {
     let mut attrs = Attrs::default();
     items.into_iter().for_each(|(name, value)| attrs.insert(name, value));
     attrs
 }
 
-/// Runs a kernel once. Fails if it waits.
+/// Runs a kernel once. Fails if it has to wait.
 pub fn run(kernel: &dyn Kernel, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
     match kernel.run(&Run::new(&Cancellation::new()), inputs.iter().cloned().collect())? {
         Step::Done(outputs) => Ok(outputs.into_vec()),
@@ -31,7 +31,7 @@ pub fn run_one(kernel: &dyn Kernel, inputs: &[Tensor]) -> Result<Tensor> {
     }
 }
 
-/// The code and the text of the error of a kernel, or nothing if it has none.
+/// Returns the code and the message of a kernel's error, or an empty text if it succeeds.
 pub fn error_text(kernel: &dyn Kernel, inputs: &[Tensor]) -> String {
     run(kernel, inputs).map_or_else(|error| format!("{error:?}"), |_| String::new())
 }

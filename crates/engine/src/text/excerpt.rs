@@ -1,11 +1,11 @@
-//! Excerpts of the user's data for error messages.
+//! ! Excerpts of user data for error messages.
 
 use super::printable::push_printable;
 
-/// Number of bytes that an error shows.
+/// The number of bytes to quote in an error.
 const SHOWN_BYTES: usize = 256;
 
-/// `bytes` as text, shortened if they are long, with terminal control characters escaped.
+/// Formats `bytes` as text. Long data is shortened and terminal control characters are escaped.
 pub fn excerpt(bytes: &[u8]) -> String {
     let shown = |bytes: &[u8]| {
         let mut text = String::new();

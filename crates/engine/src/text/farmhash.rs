@@ -1,4 +1,4 @@
-//! FarmHash's 64-bit fingerprint. It is the same on every machine and will never change.
+//! ! FarmHash's 64-bit fingerprint, which is the same on every machine and will never change.
 //!
 //! Source: Geoff Pike, FarmHash (2014), function `Fingerprint64`.
 
@@ -6,7 +6,7 @@ const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;
 const K2: u64 = 0x9ae1_6a3b_2f90_404f;
 
-/// Longer strings are read in blocks of this many bytes.
+/// Strings longer than this are read in blocks of this size.
 const BLOCK: usize = 64;
 
 pub fn fingerprint(bytes: &[u8]) -> u64 {
@@ -87,7 +87,8 @@ struct State {
 }
 
 impl State {
-    /// Mixes a block into the state. The factors are 1 in the last block, else the constants.
+    /// Mixes a block into the state. The factors are 1 for the last block and constants for all
+    /// others.
     fn absorb(&mut self, block: &[u8], mul: u64, factor: u64) {
         let Self { x, y, z, v, w } = self;
         *x = x.wrapping_add(*y).wrapping_add(v.0).wrapping_add(word(block, 8)).rotate_right(37).wrapping_mul(mul);
@@ -111,7 +112,7 @@ fn in_blocks(bytes: &[u8]) -> u64 {
         v: (0, 0),
         w: (0, 0),
     };
-    // The last block overlaps the previous one, unless the length is a multiple.
+    // The last block overlaps the previous one, unless the length is a multiple of the block size.
     let rest = (bytes.len() - 1) % BLOCK;
     let whole = bytes.len() - 1 - rest;
     bytes[..whole].chunks_exact(BLOCK).for_each(|block| state.absorb(block, K1, 1));
@@ -149,7 +150,7 @@ fn multiplier(length: usize) -> u64 {
     K2.wrapping_add(length as u64 * 2)
 }
 
-/// The eight bytes from `start`, as a number.
+/// Reads eight bytes from `start` on as a number.
 fn word(bytes: &[u8], start: usize) -> u64 {
     u64::from_le_bytes(bytes[start..].as_chunks().0[0])
 }

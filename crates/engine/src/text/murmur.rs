@@ -1,7 +1,7 @@
-//! TensorFlow's first hash of strings, a form of MurmurHash64A with one seed.
+//! ! TensorFlow's oldest string hash, a form of MurmurHash64A with a fixed seed.
 //!
-//! Source: Austin Appleby, MurmurHash2 (2008); the seed of `tf.string_to_hash_bucket` of TensorFlow
-//! 1.15.
+//! Source: Austin Appleby, MurmurHash2 (2008), with the seed of `tf.string_to_hash_bucket` in
+//! TensorFlow 1.15.
 
 const SEED: u64 = 0xDE_CAFC_AFFE;
 const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;

@@ -1,18 +1,18 @@
-//! Parses numbers as TensorFlow's kernels do.
+//! ! Parses numbers as TensorFlow's kernels do.
 //!
 //! Spaces around a number are skipped. Integers are decimal, with or without a sign. Floats may
-//! also be hexadecimal, `inf`, `infinity`, `nan` or `nan(...)`, in any case; a number that is too
-//! large is infinite.
+//! also be hexadecimal, `inf`, `infinity`, `nan` or `nan(...)`, in any case. A float that is too
+//! large becomes infinity.
 
 use crate::tensor::dtype::Numeric;
 
 /// A number type that can be parsed.
 pub trait FromText: Numeric {
-    /// Parses the whole text. `None` if it is not a number of this type.
+    /// Parses the whole text. Returns `None` if it is not a number of this type.
     fn from_text(text: &[u8]) -> Option<Self>;
 
-    /// Parses the number at the start of `text`. Returns it and its length, or `None` if it is not
-    /// written in the usual form.
+    /// Parses the number at the start of `text`. Returns the number and its length, or `None` if it
+    /// is not in the usual form.
     fn from_start(text: &[u8]) -> Option<(Self, usize)>;
 }
 
@@ -60,7 +60,7 @@ impl FromText for f32 {
     #[inline]
     fn from_start(text: &[u8]) -> Option<(Self, usize)> {
         match short_decimal(text) {
-            // Rounding to double first changes the result only halfway between two floats.
+            // Rounding to double first only changes the result halfway between two floats.
             Some((wide, length)) if wide.to_bits() & HALF_ULP_MASK != HALF_ULP => Some((wide as f32, length)),
             _ => any_decimal(text),
         }
@@ -78,7 +78,7 @@ impl FromText for f64 {
     }
 }
 
-/// The bits that a double has beyond a float's, and their value halfway between two floats.
+/// The bits of a double beyond a float's mantissa, and their value halfway between two floats.
 const HALF_ULP_MASK: u64 = (1 << 29) - 1;
 const HALF_ULP: u64 = 1 << 28;
 
@@ -87,12 +87,12 @@ fn any_decimal<T: fast_float2::FastFloat>(text: &[u8]) -> Option<(T, usize)> {
     fast_float2::parse_partial(text).ok()
 }
 
-/// Parses the number at the start of `text`, rounded once; returns it and its length. `None` if it
-/// has an exponent, no digits, or many. Most numbers in files are short, and this is faster than
-/// the general parser.
+/// Parses the number at the start of `text` and rounds it once. Returns the number and its length.
+/// Returns `None` if it has an exponent, no digits or too many digits. Most numbers in files are
+/// short, and this is faster than the general parser.
 #[inline(always)]
 fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
-    /// An integer of this many digits is exact in a double, and so is the power of ten it is
+    /// An integer with this many digits is exact in a double, and so is the power of ten that it is
     /// divided by.
     const MAX_DIGITS: usize = 15;
     let start = usize::from(text.first() == Some(&b'-'));
@@ -107,13 +107,13 @@ fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
         return None;
     }
     let value = mantissa.cast_signed() as f64 / POWERS_OF_TEN[num_decimals];
-    // Without a branch, because the sign of the next number cannot be predicted.
+    // Avoid a branch, because the sign of the next number cannot be predicted.
     Some((f64::from_bits(value.to_bits() | (start as u64) << 63), end))
 }
 
 const POWERS_OF_TEN: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// Continues the number `before` with the digits of `text` from `at` on; returns it and the
+/// Appends the digits of `text` from `at` on to the number `before`. Returns the number and the
 /// position after the digits. If there are too many digits, the lowest bits are kept.
 #[inline]
 fn digit_by_digit(text: &[u8], mut at: usize, before: u64) -> (u64, usize) {
@@ -125,10 +125,10 @@ fn digit_by_digit(text: &[u8], mut at: usize, before: u64) -> (u64, usize) {
     (value, at)
 }
 
-/// As [`digit_by_digit`], but parses the first eight digits at once if there are eight bytes.
+/// Like [`digit_by_digit`], but parses the first eight digits at once if eight bytes are available.
 ///
-/// Source: Daniel Lemire, "Quickly parsing eight digits" (2018): pairs of digits, then pairs of
-/// pairs are added within one word.
+/// Source: Daniel Lemire, "Quickly parsing eight digits" (2018): digits are added in pairs, then
+/// pairs of pairs, within one word.
 #[inline]
 fn eight_digits(text: &[u8], at: usize, before: u64) -> (u64, usize) {
     const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
@@ -136,10 +136,10 @@ fn eight_digits(text: &[u8], at: usize, before: u64) -> (u64, usize) {
         return digit_by_digit(text, at, before);
     };
     let digits = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
-    // Finds the first byte that is not a digit. A carry out of it only reaches later bytes.
+    // Find the first byte that is not a digit. A carry out of it only affects later bytes.
     let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
     let count = (others.trailing_zeros() / 8) as usize;
-    // Fewer digits get zeros in front.
+    // If there are fewer digits, pad them with leading zeros.
     let digits = digits.checked_shl(64 - 8 * count as u32).unwrap_or(0);
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let high = (pairs & 0xff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
@@ -163,7 +163,7 @@ fn trimmed(text: &[u8]) -> &[u8] {
 }
 
 /// Parses the forms that `fast_float2` does not support: hexadecimal floats and `nan(...)`. `round`
-/// rounds a mantissa to the type.
+/// rounds a mantissa to the target type.
 fn special(text: &[u8], round: impl Fn(u64) -> f64) -> Option<f64> {
     let (sign, text) = match text {
         [b'-', rest @ ..] => (-1.0, rest),
@@ -203,17 +203,17 @@ fn hexadecimal(text: &[u8], round: impl Fn(u64) -> f64) -> Option<f64> {
             mantissa = mantissa << 4 | digit;
             shift += step;
         } else {
-            // Digits that no longer fit still decide how a tie is rounded.
+            // Digits that no longer fit still determine how a tie is rounded.
             mantissa |= u64::from(digit != 0);
             shift += step + 4;
         }
     }
     let power = (power + shift).clamp(-1200, 1200);
-    // In two steps: a subnormal number is too far from 1 for one.
+    // In two steps, because a subnormal number is too far from 1 for a single one.
     Some(round(mantissa) * power_of_two(power / 2) * power_of_two(power - power / 2))
 }
 
-/// A decimal exponent, clamped if it is so large that its value does not matter.
+/// Parses a decimal exponent. It is clamped if it is so large that its value does not matter.
 fn exponent(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
@@ -223,7 +223,7 @@ fn exponent(text: &[u8]) -> Option<i64> {
     Some(if text[0] == b'-' { -value } else { value })
 }
 
-/// Two to a power from -1022 to 1023.
+/// Computes two to a power between -1022 and 1023.
 fn power_of_two(power: i64) -> f64 {
     f64::from_bits(((1023 + power) as u64) << 52)
 }

@@ -1,9 +1,9 @@
-//! Escapes names and data in messages, so that a terminal does not act on them.
+//! ! Escapes names and data in messages so that terminals don't interpret them.
 
 use std::fmt::Write;
 
-/// Appends a text to `shown`; hidden characters and characters that change how others are shown are
-/// escaped as in Rust and Python: `\r`, `\x1b`, `\u202e`.
+/// Appends a text to `shown`. Hidden characters, and characters that affect how others are
+/// displayed, are escaped as in Rust and Python: `\r`, `\x1b`, `\u202e`.
 pub fn push_printable(shown: &mut String, text: &str) {
     for letter in text.chars() {
         let written = match letter {
@@ -18,8 +18,8 @@ pub fn push_printable(shown: &mut String, text: &str) {
     }
 }
 
-/// True for control characters, and for those that reverse the direction of a text, end lines or
-/// have no width.
+/// Returns true for control characters, and for characters that reverse the text direction, end
+/// lines or have no width.
 fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
@@ -27,7 +27,7 @@ fn is_hidden(letter: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// The name of a file. Bytes that are not UTF-8 are escaped, too.
+/// Formats the name of a file. Bytes that are not valid UTF-8 are escaped, too.
 pub fn printable_name(name: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in name.utf8_chunks() {

@@ -1,20 +1,20 @@
-//! Checks whether a type can round-trip a number as it was written.
+//! ! Checks whether a type can round-trip a number as it was written.
 
 use super::number::FromText;
 
-/// The form of a written number.
+/// How a number is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// As an integer.
     Int,
-    /// With a point or an exponent.
+    /// With a decimal point or an exponent.
     Decimal,
     /// `nan`, `inf` or `infinity`, in any case.
     Special,
 }
 
-/// The form of a number; `None` for texts that only look like one, such as `01234`, `+49` or
-/// `0x10`.
+/// Determines how a number is written. Returns `None` for texts that only look like a number, such
+/// as `01234`, `+49` or `0x10`.
 pub fn form(text: &[u8]) -> Option<Form> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -46,7 +46,7 @@ pub fn form(text: &[u8]) -> Option<Form> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    // An integer cannot be a negative zero.
+    // No integer is a negative zero.
     let is_int = !has_point && !has_exponent && text != b"-0";
     Some(if is_int { Form::Int } else { Form::Decimal })
 }
@@ -55,15 +55,15 @@ fn run_of_digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// True if int64 round-trips the text.
+/// Returns true if int64 round-trips the text.
 pub fn fits_i64(text: &[u8]) -> bool {
     form(text) == Some(Form::Int) && i64::from_text(text).is_some()
 }
 
-/// True if a float32 preserves the number of the text: printed in the fewest digits that identify
-/// it, it is the same number.
+/// Returns true if float32 preserves the number: printed with the fewest digits that identify it,
+/// the float32 is the same number.
 pub fn fits_f32(text: &[u8]) -> bool {
-    /// Integers of at most this many digits are always preserved.
+    /// Integers with at most this many digits are always preserved.
     const SURE_DIGITS: usize = 6;
     match form(text) {
         None => false,
@@ -78,23 +78,23 @@ pub fn fits_f32(text: &[u8]) -> bool {
     }
 }
 
-/// True if the float32 nearest to a number preserves it; the number is written as `wide`.
+/// Returns true if the nearest float32 preserves a number, which the text gives as `wide`.
 pub fn is_given_back(narrow: f32, wide: f64) -> bool {
     if f64::from(narrow) == wide || wide.is_nan() {
         return true;
     }
-    // Integers are exact or rejected: 123456792 would be a surprising result for 123456790. A number
-    // beyond all integer types, such as 1e30, is a float.
+    // Integers have to be exact, because 123456792 would be a surprising result for 123456790. A
+    // number beyond all integer types, such as 1e30, counts as a float.
     !is_whole(wide) && narrow.is_finite() && narrow.to_string().parse() == Ok(wide)
 }
 
-/// True if a number is an integer that fits an integer type.
+/// Returns true if a number is an integer that fits into an integer type.
 pub fn is_whole(value: f64) -> bool {
     value.fract() == 0.0 && value.abs() < 2_f64.powi(64)
 }
 
-/// True if a float64 preserves the number of the text: integers exactly, other numbers as the
-/// nearest value, unless that is zero or infinite.
+/// Returns true if float64 preserves the number: exactly if it is an integer, and otherwise as the
+/// nearest value, which must not be zero or infinite.
 pub fn fits_f64(text: &[u8]) -> bool {
     let Some(value) = f64::from_text(text) else { return false };
     match form(text) {
@@ -108,14 +108,14 @@ pub fn fits_f64(text: &[u8]) -> bool {
     }
 }
 
-/// True if all digits before an exponent are zeros.
+/// Returns true if all digits before the exponent are zeros.
 fn is_zero(text: &[u8]) -> bool {
     let mantissa = text.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
     !mantissa.iter().any(|byte| (b'1'..=b'9').contains(byte))
 }
 
-/// True if a value read from a text differs from it only by rounding: by at most `step`, relative
-/// to the value. Whole numbers must be exact.
+/// Returns true if a value parsed from a text differs from it only by rounding, which means by at
+/// most `step` relative to the value. Integers must be exact.
 pub fn is_rounded(text: &[u8], value: f64, step: f64) -> bool {
     let Some(wide) = f64::from_text(text) else { return false };
     let is_int = form(text) == Some(Form::Int);
@@ -123,7 +123,7 @@ pub fn is_rounded(text: &[u8], value: f64, step: f64) -> bool {
         return false;
     }
     if !wide.is_finite() {
-        // Infinite because of the text, or because the number is too large.
+        // Either the text says infinity, or the number is too large.
         return !matches!(form(text), Some(Form::Int | Form::Decimal));
     }
     if wide == 0.0 {

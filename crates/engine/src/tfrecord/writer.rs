@@ -1,4 +1,4 @@
-//! Writes TFRecord files: under a temporary name first, then renamed.
+//! ! Writes TFRecord files under a temporary name, and renames them when they are complete.
 
 use super::BLOCK_BYTES;
 use crate::checksum::masked_crc32c;
@@ -47,14 +47,14 @@ pub struct TfRecordWriter<W: Write = Output<WrittenFile>> {
 }
 
 impl TfRecordWriter {
-    /// Writes a file that replaces the file of that name.
+    /// Writes a file that will replace any file with this name.
     pub fn create(name: FileName, compression: Compression, options: DeflateOptions) -> Result<Self> {
         let (file, output) = AtomicFile::create(&name).map_err(|error| Error::io(name.text(), &error))?;
         Self::new(name, output, Some(file), compression, options)
     }
 
-    /// Writes a new file that can be read while it grows, up to the last flush. Fails if there is a
-    /// file of that name. A remote file is uploaded anew at each flush.
+    /// Writes a new file that can be read while it grows, up to the last flush. Fails if a file
+    /// with this name exists. A remote file is uploaded again at each flush.
     pub fn create_new(name: FileName) -> Result<Self> {
         if name.url().is_some() {
             return match name.status() {
@@ -82,7 +82,7 @@ impl<W: Write> TfRecordWriter<W> {
         Ok(Self { name, output, file, failure: None })
     }
 
-    /// True if a write may have to wait for a reader.
+    /// Returns true if a write may have to wait for a reader.
     pub fn may_wait(&self) -> bool {
         self.file.as_ref().is_some_and(AtomicFile::is_in_place)
     }
@@ -95,12 +95,12 @@ impl<W: Write> TfRecordWriter<W> {
         self.attempt(|this| parts.iter().try_for_each(|part| this.output.write_all(part)))
     }
 
-    /// Writes every record so far to the file of the final name.
+    /// Writes all records so far to the file with the final name.
     pub fn flush(&mut self) -> Result<()> {
         self.attempt(|this| this.output.flush().and_then(|()| publish(&mut this.file)))
     }
 
-    /// Ends the compressed stream and writes everything to the file of the final name.
+    /// Ends the compressed stream and writes everything to the file with the final name.
     pub fn finish(mut self) -> Result<()> {
         self.attempt(|_| Ok(()))?;
         let Self { name, output, mut file, .. } = self;
@@ -135,7 +135,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{ErrorKind, Read};
 
-    /// Accepts a few bytes at a time and is interrupted, as the plan says.
+    /// Accepts a few bytes at a time and is interrupted according to a plan.
     struct Interrupted<'a> {
         plan: std::iter::Cycle<std::slice::Iter<'a, u8>>,
         bytes: &'a mut Vec<u8>,
@@ -189,14 +189,14 @@ mod tests {
         }
     }
 
-    /// Has room for a number of bytes.
+    /// Has room for a limited number of bytes.
     struct Full<'a>(usize, &'a mut Vec<u8>);
 
     impl Write for Full<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let count = bytes.len().min(self.0 - self.1.len());
             if count == 0 {
-                // There is more room from now on.
+                // From now on there is room for more.
                 self.0 = usize::MAX;
                 return Err(ErrorKind::StorageFull.into());
             }

@@ -1,4 +1,4 @@
-//! `BroadcastTo`: a tensor repeated along axes of size 1, and along new axes in front.
+//! ! `BroadcastTo`: repeats a tensor along axes of size 1 and along new leading axes.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -8,7 +8,7 @@ use crate::run::Run;
 use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
 
-/// `(tensor, shape)`: the tensor in a shape to which it can be broadcast.
+/// Maps `(tensor, shape)` to the tensor broadcast to that shape.
 ///
 /// Source: `tf.broadcast_to` of TensorFlow 1.15.
 pub struct BroadcastTo;

@@ -1,4 +1,4 @@
-//! `Fill` and `ZerosLike`: tensors in which all elements are equal.
+//! ! `Fill` and `ZerosLike`: create tensors in which all elements are equal.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -10,12 +10,12 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// `(dims, value)`: a tensor of these sizes in which each element is `value`.
+/// Maps `(dims, value)` to a tensor with these sizes in which each element is `value`.
 ///
 /// Source: `tf.fill` of TensorFlow 1.15.
 pub struct Fill;
 
-/// Zeros in the shape of a tensor; empty strings, or false, for those types.
+/// Returns zeros in the shape of a tensor, or empty strings or false for those dtypes.
 ///
 /// Source: `tf.zeros_like` of TensorFlow 1.15.
 pub struct ZerosLike;
@@ -46,7 +46,7 @@ impl Kernel for ZerosLike {
     }
 }
 
-/// A tensor in which each element is `value`, or zero if there is none.
+/// Creates a tensor in which each element is `value`, or zero without one.
 fn filled(dtype: DType, shape: Shape, value: Option<&Tensor>) -> Result<Tensor> {
     let elements = allocate::elements(dtype, &shape);
     if dtype == DType::String {

@@ -1,4 +1,4 @@
-//! `GatherV2` and `BooleanMask`: slices picked along an axis.
+//! ! `GatherV2` and `BooleanMask`: pick slices along an axis.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::tensor::shape::Shape;
 use bytemuck::Zeroable;
 use smallvec::SmallVec;
 
-/// `(tensor, indices, axis)`: the slices of `tensor` at these indices; the axes of `indices`
+/// Maps `(tensor, indices, axis)` to the slices of `tensor` at these indices. The axes of `indices`
 /// replace `axis`.
 ///
 /// Source: `tf.gather` of TensorFlow 1.15.
@@ -45,10 +45,10 @@ fn gather(tensor: &Tensor, indices: &Tensor, axis: i64) -> Result<Tensor> {
     tensor.take_along(axis, &positions)?.reshaped(gathered)
 }
 
-/// `(tensor, mask)`: the slices of `tensor` where the mask is true, or a number other than 0. One
+/// Maps `(tensor, mask)` to the slices of `tensor` where the mask is true or non-zero. A single
 /// axis replaces the masked axes.
 ///
-/// Source: `tf.boolean_mask` of TensorFlow 1.15. As in TensorFlow, only the number of elements of
+/// Source: `tf.boolean_mask` of TensorFlow 1.15. As in TensorFlow, only the number of elements in
 /// the masked axes matters.
 pub struct BooleanMask {
     /// The first of the masked axes.
@@ -56,7 +56,7 @@ pub struct BooleanMask {
 }
 
 impl BooleanMask {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let axis = attrs.int("axis")?;
         usize::try_from(axis).map(|axis| Self { axis }).map_err(|_| Error::internal(format!("axis is {axis}")))
@@ -74,7 +74,7 @@ impl Kernel for BooleanMask {
     }
 }
 
-/// The positions of true elements, as a vector.
+/// Returns the positions of true elements as a vector.
 fn indices_of_true(mask: &Tensor) -> Result<Tensor> {
     if mask.dtype() == DType::Bool {
         return indices_where(mask.bytes().iter().map(|value| *value != 0));

@@ -1,4 +1,4 @@
-//! `KeepRows`: some rows of a tensor.
+//! ! `KeepRows`: selects some rows of a tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -7,10 +7,10 @@ use crate::run::Run;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
-/// `(tensor, keep)`: the rows of `tensor` for which the vector of bools `keep` is true.
+/// Maps `(tensor, keep)` to the rows of `tensor` for which the bool vector `keep` is true.
 ///
-/// Source: `maybe_batch` of TensorFlow 1.15 does this with `tf.dynamic_partition`, whose error is
-/// raised here too.
+/// Source: `maybe_batch` of TensorFlow 1.15 does this with `tf.dynamic_partition`, so the error
+/// messages are the same.
 pub struct KeepRows;
 
 impl Kernel for KeepRows {

@@ -23,7 +23,7 @@ use crate::kernel::Kernel;
 use crate::kernels::attrs::Attrs;
 use std::sync::Arc;
 
-/// The kernel for operations of type `op_type`; `None` if this module has none.
+/// Creates the kernel for operations of type `op_type`. Returns `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     if op_type.starts_with("TensorArray") {
         return tensor_array::build(op_type, attrs);

@@ -1,4 +1,4 @@
-//! `OneHot`: one value at an index along a new axis, and another elsewhere.
+//! ! `OneHot`: sets one value at an index along a new axis and another value elsewhere.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -10,22 +10,22 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, depth, on, off)`: `on` at the index, `off` elsewhere. An index outside the depth is
-/// ignored.
+/// Maps `(indices, depth, on, off)` to a tensor with `on` at each index and `off` elsewhere. An
+/// index outside the depth is ignored.
 ///
 /// Source: `tf.one_hot` of TensorFlow 1.15.
 pub struct OneHot {
-    /// The new axis; -1 for the last one.
+    /// The position of the new axis, or -1 for the last one.
     axis: i64,
 }
 
 impl OneHot {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { axis: attrs.int("axis")? })
     }
 
-    /// The number of the new axis, if tensors of `rank` axes can get it.
+    /// Returns the position of the new axis. Fails if a tensor of `rank` axes cannot have it there.
     fn position(&self, rank: usize) -> Result<usize> {
         let position = if self.axis == -1 { Some(rank) } else { usize::try_from(self.axis).ok() };
         position.filter(|position| *position <= rank).ok_or_else(|| {
@@ -60,14 +60,14 @@ impl Kernel for OneHot {
     }
 }
 
-/// The grid of elements: below the new axis, of size `depth`, are rows of `length` elements.
+/// The layout of the elements: the new axis of size `depth` is followed by `length` elements each.
 struct Grid {
     depth: usize,
     length: usize,
 }
 
 impl Grid {
-    /// The positions of the indices that are within the depth.
+    /// Returns the positions of the indices that are within the depth.
     fn positions<T: Copy + TryInto<usize>>(self, indices: &[T]) -> impl Iterator<Item = usize> {
         let Self { depth, length } = self;
         indices.iter().enumerate().filter_map(move |(number, index)| {
@@ -77,7 +77,7 @@ impl Grid {
     }
 }
 
-/// A tensor with `on` at some positions and `off` elsewhere.
+/// Creates a tensor with `on` at some positions and `off` elsewhere.
 fn filled(positions: impl Iterator<Item = usize>, on: &Tensor, off: &Tensor, shape: Shape) -> Result<Tensor> {
     let (dtype, elements) = (on.dtype(), allocate::elements(on.dtype(), &shape));
     if dtype == DType::String {

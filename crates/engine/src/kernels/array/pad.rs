@@ -1,4 +1,4 @@
-//! `Pad`, `PadV2` and `MirrorPad`: more elements before and after along each axis.
+//! ! `Pad`, `PadV2` and `MirrorPad`: add elements before and after each axis.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -10,19 +10,20 @@ use crate::tensor::allocate;
 use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 
-/// `(tensor, paddings)`, and the value to add if it is not 0, false or the empty string. `paddings`
-/// is a matrix of the numbers of elements to add before and after along each axis.
+/// Pads a tensor. The inputs are `(tensor, paddings)` and, if it is not 0, false or the empty
+/// string, the value to add. `paddings` is a matrix with the number of elements to add before and
+/// after each axis.
 ///
 /// Source: `tf.pad` of TensorFlow 1.15.
 pub struct Pad;
 
-/// `(tensor, paddings)`: pads with the mirror image of the tensor.
+/// Maps `(tensor, paddings)` to the tensor padded with its mirror image.
 pub struct MirrorPad {
     /// True if the element at the edge is mirrored too.
     has_edge: bool,
 }
 
-/// The numbers of elements to add along an axis.
+/// The number of elements to add before and after an axis.
 #[derive(Clone, Copy)]
 struct Amounts {
     before: usize,
@@ -30,8 +31,8 @@ struct Amounts {
 }
 
 impl Amounts {
-    /// The size of an axis with the padding. If the sum overflows there are too many elements for
-    /// any tensor.
+    /// The size of an axis including the padding. If the sum overflows, there are too many elements
+    /// for any tensor.
     fn added_to(self, size: usize) -> usize {
         size.saturating_add(self.before).saturating_add(self.after)
     }
@@ -56,7 +57,7 @@ impl Kernel for Pad {
 }
 
 impl MirrorPad {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.string("mode")? {
             "REFLECT" => Ok(Self { has_edge: false }),
@@ -79,8 +80,8 @@ impl MirrorPad {
         if fits { Ok(()) } else { Err(Error::invalid_argument(text())) }
     }
 
-    /// For each position along a padded axis, the position that its elements come from. The size
-    /// must have been checked.
+    /// Returns, for each position along a padded axis, the position that its elements come from.
+    /// The size must have been checked.
     fn order(&self, size: usize, amounts: Amounts) -> Result<Vec<usize>> {
         let skipped = usize::from(!self.has_edge);
         let before = (0..amounts.before).rev().map(|distance| distance + skipped);
@@ -108,7 +109,7 @@ impl Kernel for MirrorPad {
     }
 }
 
-/// The amounts for each axis of a tensor.
+/// Returns the amounts for each axis of a tensor.
 fn checked(paddings: &Tensor, shape: &Shape) -> Result<SmallVec<[Amounts; 4]>> {
     let [rows, 2] = paddings.shape()[..] else {
         let text = format!("paddings must be a matrix with 2 columns: {}", paddings.shape());

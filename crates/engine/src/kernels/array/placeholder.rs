@@ -1,4 +1,4 @@
-//! `Placeholder`, `PlaceholderWithDefault` and `Identity`: pass on a fed value or an input
+//! ! `Placeholder`, `PlaceholderWithDefault` and `Identity`: return a fed value or an input
 //! unchanged.
 
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Returns its input. Also used for a `PlaceholderWithDefault` that was not fed.
 pub struct Identity;
 
-/// A value that has to be fed; running it is an error.
+/// A value that has to be fed. Running it is an error.
 pub struct Placeholder {
     name: String,
     dtype: DType,
@@ -22,7 +22,7 @@ pub struct Placeholder {
 }
 
 impl Placeholder {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             name: attrs.string("name")?.to_owned(),

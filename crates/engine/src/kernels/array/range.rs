@@ -1,4 +1,4 @@
-//! `Range`: numbers from one to another, at equal distances.
+//! ! `Range`: creates evenly spaced numbers.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
@@ -13,17 +13,18 @@ use crate::tensor::shape::Shape;
 use half::f16;
 use std::fmt::Display;
 
-/// `(start, limit, delta)`: the numbers from `start` up to but excluding `limit`, `delta` apart.
+/// Maps `(start, limit, delta)` to the numbers from `start` up to but excluding `limit`, in steps
+/// of `delta`.
 ///
 /// Source: `tf.range` of TensorFlow 1.15.
 pub struct Range;
 
-/// Numbers that can be counted up.
+/// Numbers that a range can consist of.
 trait Progress: Arithmetic + Display {
-    /// The number of elements; `None` if they cannot be counted.
+    /// The number of elements, or `None` if there are too many to count.
     fn length(start: Self, limit: Self, delta: Self) -> Option<usize>;
 
-    /// The index as a number of this type; integers wrap.
+    /// Converts the index to a number of this type. Integers wrap.
     fn of_index(index: usize) -> Self;
 }
 
@@ -32,7 +33,7 @@ macro_rules! progress_of_integers {
         $(impl Progress for $T {
             fn length(start: Self, limit: Self, delta: Self) -> Option<usize> {
                 let (distance, delta) = (i128::from(limit) - i128::from(start), i128::from(delta));
-                // Rounded up: both have the same sign.
+                // Round up. Both numbers have the same sign.
                 usize::try_from(distance.unsigned_abs().div_ceil(delta.unsigned_abs())).ok()
             }
 

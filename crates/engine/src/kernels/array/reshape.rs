@@ -1,4 +1,5 @@
-//! `Reshape`, `ExpandDims` and `Squeeze`: the same elements in another shape, without a copy.
+//! ! `Reshape`, `ExpandDims` and `Squeeze`: change the shape of a tensor without copying its
+//! elements.
 
 use crate::error::{Error, Result};
 use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
@@ -11,14 +12,14 @@ use crate::tensor::shape::{PartialShape, Shape};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// `(tensor, shape)`: the elements of `tensor` in the shape `shape`. One size may be -1 and is then
-/// computed.
+/// Maps `(tensor, shape)` to the elements of `tensor` in the shape `shape`. One size may be -1,
+/// which is then computed.
 pub struct Reshape;
 
-/// `(tensor, axis)`: the same elements with a new axis of size 1.
+/// Maps `(tensor, axis)` to the same elements with a new axis of size 1.
 pub struct ExpandDims;
 
-/// The same elements without some axes of size 1, or without all of them.
+/// Removes some axes of size 1, or all of them.
 pub struct Squeeze {
     axes: Vec<i64>,
 }
@@ -29,9 +30,9 @@ struct ReshapeTo {
     plain: Option<PlainSizes>,
 }
 
-/// Sizes without a 0 and with at most one -1.
+/// Sizes that contain no 0 and at most one -1.
 struct PlainSizes {
-    /// The sizes, with 1 instead of the -1.
+    /// The sizes, with 1 in place of the -1.
     dims: Shape,
     num_elements: usize,
     open: Option<usize>,
@@ -49,7 +50,8 @@ impl PlainSizes {
         Some(Self { dims: Shape::new(&dims), num_elements, open })
     }
 
-    /// The shape for this many elements; `None` if they do not fit, or there are none.
+    /// Returns the shape for this many elements, or `None` if the sizes don't match or there are no
+    /// elements.
     fn of(&self, num_elements: usize) -> Option<Shape> {
         match self.open {
             Some(axis) if num_elements > 0 && num_elements.is_multiple_of(self.num_elements) => {
@@ -109,7 +111,7 @@ impl InPlace for ReshapeTo {
 }
 
 impl Squeeze {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let axis = |attr: &Attr| match attr {
             Attr::Int(axis) => Some(*axis),
@@ -172,7 +174,7 @@ fn sizes_of(sizes: &Tensor) -> Result<SmallVec<[i64; 4]>> {
     sizes.integers()
 }
 
-/// The requested shape, checked against the number of elements of `tensor`.
+/// Returns the requested shape after checking it against the number of elements of `tensor`.
 fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
     let num_elements = tensor.num_elements();
     let mut dims: SmallVec<[usize; 4]> = SmallVec::new();
@@ -203,7 +205,7 @@ fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
     Ok(Shape::new(&dims))
 }
 
-/// The size that replaces the -1. If both shapes have zeros, they cancel out as in TensorFlow.
+/// Computes the size that replaces the -1. As in TensorFlow, zeros in both shapes cancel out.
 fn missing_size(shape: &[usize], dims: &[usize]) -> Result<usize> {
     let has_zero = dims.contains(&0);
     let available: usize = shape.iter().filter(|dim| **dim > 0 || !has_zero).product();
@@ -228,16 +230,16 @@ fn product_of_positive(dims: &[usize]) -> Result<usize> {
     i64::try_from(product).map(|_| product).map_err(|_| too_many())
 }
 
-/// Fails unless its input has a shape.
+/// Fails unless its input has a certain shape.
 ///
 /// Source: `tf.ensure_shape` of TensorFlow 1.15.
 pub struct EnsureShape {
-    /// `None` for any shape.
+    /// `None` if any shape is allowed.
     expected: Option<PartialShape>,
 }
 
 impl EnsureShape {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { expected: attrs.shape("shape")?.cloned() })
     }

@@ -1,4 +1,4 @@
-//! `ReverseV2` and `Roll`: reverses or rotates the order of elements along axes.
+//! ! `ReverseV2` and `Roll`: reverse or rotate the order of elements along axes.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -9,7 +9,7 @@ use crate::tensor::allocate;
 use crate::tensor::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
-/// `(tensor, axes)`: the tensor with the order along these axes reversed.
+/// Maps `(tensor, axes)` to the tensor with the order along these axes reversed.
 ///
 /// Source: `tf.reverse` of TensorFlow 1.15.
 pub struct Reverse;
@@ -34,7 +34,7 @@ impl Kernel for Reverse {
     }
 }
 
-/// For each of `rank` axes, true if it is one of `axes`, which may count from the end.
+/// Returns for each of `rank` axes whether it is one of `axes`, which may count from the end.
 fn checked(axes: &Tensor, rank: usize) -> Result<SmallVec<[bool; 4]>> {
     if axes.shape().len() != 1 {
         let text = format!("'dims' must be 1-dimension, not {}", axes.shape().len());
@@ -55,8 +55,8 @@ fn checked(axes: &Tensor, rank: usize) -> Result<SmallVec<[bool; 4]>> {
     Ok(is_named)
 }
 
-/// `(tensor, shifts, axes)`: rotates the elements along axes: those that leave at one end enter at
-/// the other.
+/// Maps `(tensor, shifts, axes)` to the tensor rotated along these axes. Elements that leave at one
+/// end enter at the other.
 ///
 /// Source: `tf.roll` of TensorFlow 1.15.
 pub struct Roll;

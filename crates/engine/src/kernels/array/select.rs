@@ -1,5 +1,5 @@
-//! `Select`: picks each element from one of two tensors. Python calls it `where`, which is a
-//! keyword of Rust.
+//! ! `Select`: picks each element from one of two tensors. Python calls it `where`, which is a
+//! keyword in Rust.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -9,8 +9,8 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
-/// `(condition, then, else)`: the condition is a scalar, a vector that picks rows, or has the shape
-/// of the others.
+/// Maps `(condition, then, else)` to the picked elements. The condition is a scalar, a vector that
+/// picks rows, or has the shape of the other inputs.
 ///
 /// Source: `tf.where` of TensorFlow 1.15.
 pub struct Select;

@@ -1,4 +1,4 @@
-//! `Shape`, `Size` and `Rank`: the dimensions of a tensor, as a tensor.
+//! ! `Shape`, `Size` and `Rank`: return the dimensions of a tensor as a tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// The property of a tensor that is returned.
+/// Which property of a tensor to return.
 pub enum Measure {
     /// The size of each dimension, as int64 or int32.
     Shape {
@@ -26,7 +26,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
         let is_wide = || Ok(attrs.dtype("out_type")? == DType::Int64);
         Ok(match op_type {

@@ -1,4 +1,4 @@
-//! `StridedSlice` and `Slice`: parts of a tensor.
+//! ! `StridedSlice` and `Slice`: return part of a tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -9,8 +9,7 @@ use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
-/// `(tensor, begin, end, strides)`: the part that Python writes as `tensor[begin:end:strides,
-/// ...]`.
+/// Maps `(tensor, begin, end, strides)` to what Python writes as `tensor[begin:end:strides, ...]`.
 ///
 /// Source: `tf.strided_slice` of TensorFlow 1.15.
 pub struct StridedSlice {
@@ -21,11 +20,12 @@ pub struct StridedSlice {
     shrink_axis_mask: i64,
 }
 
-/// `(tensor, begin, size)`: the window of a size at `begin`; a size of -1 means all the rest.
+/// Maps `(tensor, begin, size)` to the window of that size at `begin`. A size of -1 means the rest
+/// of the axis.
 pub struct Slice;
 
 impl StridedSlice {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             begin_mask: attrs.int("begin_mask")?,
@@ -36,7 +36,7 @@ impl StridedSlice {
         })
     }
 
-    /// The view for these indices, and its shape.
+    /// Returns the view for these indices and its shape.
     fn view(&self, shape: &Shape, [begin, end, strides]: [&[i64]; 3]) -> Result<(View, Shape)> {
         let (steps, rank) = (steps_of(shape), shape.len());
         let has = |mask: i64, position: usize| mask >> position.min(63) & 1 == 1;
@@ -92,7 +92,7 @@ impl Picked {
     }
 }
 
-/// The position of one element; negative numbers count from the end.
+/// Returns the position of a single element. Negative numbers count from the end.
 fn index(index: i64, size: i64, axis: usize) -> Result<i64> {
     let position = if index < 0 { index + size } else { index };
     match (0..size).contains(&position) {
@@ -101,8 +101,8 @@ fn index(index: i64, size: i64, axis: usize) -> Result<i64> {
     }
 }
 
-/// First element, number of elements and stride of `[begin:end:stride]`, with Python's rules for
-/// indices out of range.
+/// Returns the first element, the number of elements and the stride of `[begin:end:stride]`, with
+/// Python's rules for indices out of range.
 fn python_slice(
     begin: Option<i64>,
     end: Option<i64>,

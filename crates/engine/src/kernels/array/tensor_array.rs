@@ -1,8 +1,8 @@
-//! `TensorArrayV3` and the operations on it: arrays of tensors that one run creates, fills and
-//! reads.
+//! ! `TensorArrayV3` and the operations on it: tensor arrays that a run creates, fills and reads.
 //!
-//! A run owns its arrays, so they are freed with it; a handle is an array's number. Each operation
-//! takes the flow of the operations that must run before it, a number without a meaning.
+//! A run owns its arrays, so they are freed together with it. A handle is an array's number. Each
+//! operation has an input from the operations that must run before it, the flow, whose value is
+//! meaningless.
 //!
 //! Source: `tf.TensorArray` of TensorFlow 1.15.
 
@@ -20,8 +20,8 @@ use crate::tensor_array::{TensorArray, unknown_or};
 use smallvec::smallvec;
 use std::sync::Arc;
 
-/// The kernel for operations of type `op_type`, or `None` if `op_type` does not work on arrays of
-/// tensors.
+/// Creates the kernel for operations of type `op_type`. Returns `None` if `op_type` is not an
+/// operation on tensor arrays.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     let shape = |name| attrs.shape(name).map(|shape| shape.cloned());
     Ok(Some(match op_type {
@@ -45,7 +45,8 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     }))
 }
 
-/// `size`: an array of that many elements, not written yet. Returns its handle and its flow.
+/// Creates an array with a number of unwritten elements, which is its input. Returns the handle and
+/// the flow.
 struct Make {
     name: Arc<str>,
     dtype: DType,
@@ -68,7 +69,7 @@ impl Kernel for Make {
     }
 }
 
-/// An operation on an array, whose handle is its first input and whose flow is its last one.
+/// An operation on an array. Its first input is the handle and its last input is the flow.
 enum Action {
     Write,
     Read,
@@ -136,7 +137,7 @@ fn refused(refusal: allocate::Refusal) -> Error {
     refusal.at("elements of a TensorArray")
 }
 
-/// The elements at some indices, stacked.
+/// Stacks the elements at some indices.
 fn gather(array: &mut TensorArray, shape: Option<&PartialShape>, indices: &[i64]) -> Result<Tensor> {
     if indices.is_empty() {
         let element_shape = array.shape().or(shape).and_then(PartialShape::to_shape);
@@ -173,7 +174,7 @@ fn scatter(array: &mut TensorArray, indices: &[i64], value: &Tensor) -> Result<(
     indices.iter().enumerate().try_for_each(|(row, index)| array.write(*index, value.row(row)?))
 }
 
-/// All elements joined along their first axis, and the length of each along it.
+/// Joins all elements along their first axis. Also returns the length of each.
 fn concat(array: &mut TensorArray, shape: Option<&PartialShape>) -> Result<Outputs> {
     let values = allocate::try_gathered((0..array.len() as i64).map(|index| array.read(index)), refused)?;
     let Some(first) = values.first().map(|value| value.shape().clone()) else {
@@ -209,7 +210,7 @@ fn concat(array: &mut TensorArray, shape: Option<&PartialShape>) -> Result<Outpu
     Ok(smallvec![join::concatenate(&values, total)?, lengths])
 }
 
-/// Writes parts of a value, of these lengths along its first axis.
+/// Writes parts of a value, which have these lengths along its first axis.
 fn split(array: &mut TensorArray, value: &Tensor, lengths: &Tensor) -> Result<()> {
     if lengths.shape().len() != 1 {
         let text = format!("Expected lengths to be a vector, received shape: {}", lengths.shape());

@@ -9,7 +9,7 @@ use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
-/// `(tensor, multiples)`: the tensor repeated along each axis `multiples` times.
+/// Maps `(tensor, multiples)` to the tensor repeated `multiples` times along each axis.
 ///
 /// Source: `tf.tile` of TensorFlow 1.15.
 pub struct Tile;
@@ -18,7 +18,7 @@ impl Kernel for Tile {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [tensor, multiples] = expect_inputs(&inputs)?;
         let (shape, multiples) = (tensor.shape(), checked(multiples, tensor.shape().len())?);
-        // If a product overflows there are too many elements for any tensor.
+        // If a product overflows, there are too many elements for any tensor.
         let tiled: Shape = shape.iter().zip(&multiples).map(|(size, times)| size.saturating_mul(*times)).collect();
         if tiled.checked_num_elements()? == 0 {
             return Tensor::empty(tensor.dtype(), tiled).map(Step::one);
@@ -30,7 +30,7 @@ impl Kernel for Tile {
     }
 }
 
-/// The multiples, if there is one for each axis and none is negative.
+/// Returns the multiples. Fails unless there is one per axis and none is negative.
 fn checked(multiples: &Tensor, rank: usize) -> Result<SmallVec<[usize; 4]>> {
     if multiples.num_elements() != rank {
         return Err(Error::invalid_argument(format!(

@@ -6,7 +6,8 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::view::{Dim, View, steps_of};
 
-/// `(tensor, perm)`: `perm` has the old axis for each new one.
+/// Maps `(tensor, perm)` to the tensor with its axes permuted. `perm` has the old axis for each new
+/// one.
 ///
 /// Source: `tf.transpose` of TensorFlow 1.15.
 pub struct Transpose;

@@ -1,19 +1,19 @@
-//! Shears, shifts and rotations: each pixel comes from another position of the image.
+//! ! Shears, shifts and rotations, which take each pixel from another position in the image.
 
 use super::picture::Picture;
 use crate::error::Result;
 
-/// How positions between pixels are interpolated, and the values outside.
+/// How pixels are interpolated, and the values outside the image.
 #[derive(Clone, Debug)]
 pub struct Sampling {
-    /// True for the four pixels around, weighted; false for the nearest.
+    /// True to weight the four surrounding pixels; false to use the nearest one.
     pub is_bilinear: bool,
-    /// The values outside, one for each channel or one for all; empty for zeros, with which pixels
-    /// at the edge are mixed.
+    /// The values outside, either one for all channels or one each. If it is empty, pixels at the
+    /// edge are mixed with zeros.
     pub fill: Vec<f32>,
 }
 
-/// Maps positions of the result to positions of the image, both relative to its centre: x' = a x +
+/// Maps positions in the result to positions in the image, both relative to the centre: x' = a x +
 /// b y + c.
 #[derive(Clone, Copy, Debug)]
 pub struct Affine {
@@ -22,26 +22,26 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// Shears rows and columns along the axes, about the upper left corner.
+    /// Shears rows and columns along the axes, around the upper left corner.
     pub fn shear(level_x: f64, level_y: f64, picture: &Picture) -> Self {
         let (half_width, half_height) = (picture.width as f64 / 2.0, picture.height as f64 / 2.0);
-        // The pixel at x, y of the result comes from x + level_x * y, y + level_y * x of the image,
+        // The pixel at x, y in the result comes from x + level_x * y, y + level_y * x in the image,
         // counted from the corner.
         Self { x: [1.0, level_x, level_x * half_height], y: [level_y, 1.0, level_y * half_width] }
     }
 
-    /// Moves the picture right and down.
+    /// Moves the picture to the right and down.
     pub fn shift(right: f64, down: f64) -> Self {
         Self { x: [1.0, 0.0, -right], y: [0.0, 1.0, -down] }
     }
 
-    /// Turns the picture counter-clockwise about its centre.
+    /// Rotates the picture counter-clockwise around its centre.
     pub fn rotation(degrees: f64) -> Self {
         let (sin, cos) = degrees.to_radians().sin_cos();
         Self { x: [cos, -sin, 0.0], y: [sin, cos, 0.0] }
     }
 
-    /// The transformed image, in the same size.
+    /// Transforms the image, keeping its size.
     pub fn apply(&self, picture: &Picture, sampling: &Sampling) -> Result<Picture> {
         let mut result = picture.empty_like()?;
         match picture.channels {
@@ -73,8 +73,8 @@ impl Affine {
     }
 }
 
-/// The pixel nearest to a position, if it is inside the image. Half a pixel is rounded to an even
-/// number.
+/// Returns the pixel nearest to a position, if it is inside the image. Half pixels are rounded to
+/// an even number.
 fn nearest<const CHANNELS: usize>(
     pixels: &[[u8; CHANNELS]],
     picture: &Picture,
@@ -85,8 +85,8 @@ fn nearest<const CHANNELS: usize>(
     is_inside.then(|| pixels[y as usize * picture.width + x as usize])
 }
 
-/// The four pixels around a position, weighted. Pixels outside are 0. With a fill, the sum is mixed
-/// with the fill according to the part inside, as in torchvision.
+/// Returns the weighted mean of the four pixels around a position. Pixels outside the image are 0.
+/// If there is a fill value, it is mixed in for the part that is outside, as in torchvision.
 fn between<const CHANNELS: usize>(
     pixels: &[[u8; CHANNELS]],
     picture: &Picture,
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn bilinear_interpolation_weights_four_pixels() {
         assert_eq!(moved(|_| Affine::shift(0.5, 0.0), true, &[]), [0, 2, 2, 2, 4, 6, 4, 8, 8]);
-        // Half of each pixel at the edge is outside: (1 / 2 - 100) / 2 + 100.
+        // Half of each edge pixel is outside: (1 / 2 - 100) / 2 + 100.
         assert_eq!(moved(|_| Affine::shift(0.5, 0.0), true, &[100.0])[0], 50);
     }
 }

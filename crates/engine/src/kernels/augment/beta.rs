@@ -2,7 +2,8 @@
 
 use std::f64::consts::{LN_2, PI};
 
-/// The number below which a draw of Beta(`alpha`, `alpha`) is with probability `u`, of [0, 1).
+/// Returns the number that a draw from Beta(`alpha`, `alpha`) is below with probability `u`, which
+/// is in [0, 1).
 pub fn quantile(alpha: f64, u: f64) -> f64 {
     if u > 0.5 {
         return 1.0 - quantile(alpha, 1.0 - u);
@@ -11,7 +12,7 @@ pub fn quantile(alpha: f64, u: f64) -> f64 {
         return 0.0;
     }
     let log_beta = 2.0 * log_gamma(alpha) - log_gamma(2.0 * alpha);
-    // Logarithms of the number, between which the answer is; small ones for small `alpha`.
+    // The logarithm of the answer is between these. It is very small if `alpha` is small.
     let (mut low, mut high) = (-700.0, -LN_2);
     for _ in 0..70 {
         let middle = 0.5 * (low + high);
@@ -25,7 +26,7 @@ pub fn quantile(alpha: f64, u: f64) -> f64 {
 
 /// The logarithm of the probability of a number below `exp(log_x)`, which is at most 1/2.
 ///
-/// Source: Abramowitz and Stegun, 26.5.4; all terms are positive.
+/// Source: Abramowitz and Stegun, 26.5.4. All terms are positive.
 fn log_cumulative(alpha: f64, log_x: f64, log_beta: f64) -> f64 {
     let x = log_x.exp();
     let (mut sum, mut term, mut n) = (1.0, 1.0, 0.0);
@@ -37,7 +38,7 @@ fn log_cumulative(alpha: f64, log_x: f64, log_beta: f64) -> f64 {
     alpha * (log_x + (-x).ln_1p()) - alpha.ln() - log_beta + f64::ln(sum)
 }
 
-/// The logarithm of the gamma function of a positive number, by Stirling's series.
+/// The logarithm of the gamma function of a positive number, using Stirling's series.
 fn log_gamma(mut x: f64) -> f64 {
     let mut shift = 0.0;
     while x < 12.0 {
@@ -62,7 +63,8 @@ mod tests {
             assert!((x * x * (3.0 - 2.0 * x) - u).abs() < 1e-12);
         }
         assert_eq!(quantile(0.3, 0.0), 0.0);
-        // A large parameter: nearly a normal distribution with a variance of 1 / (8 alpha + 4).
+        // With a large parameter, this is nearly a normal distribution with a variance of 1 / (8
+        // alpha + 4).
         let deviation = (1.0 / 8004.0_f64).sqrt();
         assert!((quantile(1000.0, 0.841_344_746) - 0.5 - deviation).abs() < 1e-5);
     }

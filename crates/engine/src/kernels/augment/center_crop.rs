@@ -1,4 +1,4 @@
-//! A window in the middle of an image, with zeros around where the image is smaller.
+//! ! Crops the centre of an image, padding with zeros if the image is smaller.
 
 use super::sizes;
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 
-/// `(image)`: the middle of an image, or of each image of a batch, in the size of the attribute.
+/// Crops the centre of an image, or of each image in a batch, to the size in the attributes.
 pub struct CenterCrop {
     size: [usize; 2],
 }
@@ -22,7 +22,7 @@ impl CenterCrop {
     }
 }
 
-/// One axis of the window: the first copied position in the image and in the result, and the number
+/// Returns the first copied position in the image and in the result along one axis, and the number
 /// of positions.
 fn span(whole: usize, target: usize) -> [usize; 3] {
     if target > whole {

@@ -1,4 +1,4 @@
-//! Brightness, contrast, saturation and hue, in a given order.
+//! ! Changes brightness, contrast, saturation and hue in a specified order.
 
 use super::picture::{GREY_OR_RGB, Picture};
 use super::tone;
@@ -7,8 +7,9 @@ use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 
-/// `(image, factors, keys)`: changes brightness, contrast and saturation by factors and the hue by
-/// a part of a turn, in the order of the four keys. A factor of 1, or no turn, changes nothing.
+/// Changes an image from `(image, factors, keys)`. Brightness, contrast and saturation are
+/// multiplied by factors, and the hue is turned by a fraction of the circle, in the order of the
+/// four keys. A factor of 1, or no turn, changes nothing.
 pub struct ColorJitter;
 
 impl Kernel for ColorJitter {
@@ -51,7 +52,7 @@ mod tests {
             let inputs = [image.clone(), numbers([2.0, 0.5, 1.0, 0.0]), numbers(keys)];
             run_one(&ColorJitter, &inputs).unwrap().bytes().to_vec()
         };
-        // Brightness first: 200 and 255, whose mean is 227.5.
+        // Brightness first: 200 and 255, with a mean of 227.5.
         assert_eq!(jittered([0.1, 0.2, 0.3, 0.4]), [213, 241]);
         // Contrast first: 125 and 175.
         assert_eq!(jittered([0.2, 0.1, 0.3, 0.4]), [250, 255]);

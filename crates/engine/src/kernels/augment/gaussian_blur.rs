@@ -1,4 +1,4 @@
-//! A Gaussian blur, with pixels mirrored at the edges.
+//! ! Blurs images with a Gaussian. Pixels are mirrored at the edges.
 
 use super::picture::{self, Picture};
 use super::sizes;
@@ -9,9 +9,10 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::allocate;
 
-/// `(image, sigma)`: each pixel is the mean of those around it, weighted by a Gaussian.
+/// Maps `(image, sigma)` to an image in which each pixel is the mean of its surroundings, weighted
+/// by a Gaussian.
 pub struct GaussianBlur {
-    /// The pixels that are weighted, along a row and along a column; both odd.
+    /// The size of the window along a row and along a column. Both are odd.
     kernel_size: [usize; 2],
 }
 
@@ -49,7 +50,7 @@ fn weights(size: usize, sigma: f64) -> Result<Vec<f32>> {
     allocate::collected(size, weights).map_err(|refusal| refusal.at("gaussian_blur"))
 }
 
-/// Along the rows first, then along the columns.
+/// Blurs along the rows first and then along the columns.
 fn blurred(mut picture: Picture, across: &[f32], down: &[f32]) -> Result<Picture> {
     let (channels, length, reach) = (picture.channels, picture.row_length(), across.len() / 2);
     let floats = |count| allocate::zeros::<f32>(count).map_err(|refusal| refusal.at("gaussian_blur"));
@@ -81,7 +82,7 @@ fn add(sums: &mut [f32], values: &[f32], weight: f32) {
     sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * weight);
 }
 
-/// The position that a position beyond the edge mirrors; the edge itself is not repeated.
+/// Mirrors a position beyond the edge. The edge itself is not repeated.
 fn mirrored(position: isize, size: usize) -> usize {
     let last = size as isize - 1;
     if position < 0 {
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn weights_are_gaussian_and_edges_are_mirrored() {
-        // exp(-1/2) is 0.6065: weights 0.2741, 0.4519, 0.2741.
+        // exp(-1/2) is 0.6065, so the weights are 0.2741, 0.4519 and 0.2741.
         assert_eq!(blur(&[0, 0, 100, 0, 0], [3, 1]), [0, 27, 45, 27, 0]);
         assert_eq!(blur(&[0, 100, 0], [3, 1]), [55, 45, 55]);
         assert_eq!(blur(&[7, 7, 7, 7], [5, 1]), [7; 4]);

@@ -1,4 +1,4 @@
-//! Images of a batch mixed with their neighbours, and their labels alike.
+//! ! Mixes the images of a batch with their neighbours, and mixes their labels in the same way.
 
 use super::beta;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::{DType, Numeric};
 use crate::tensor::shape::Shape;
 
-/// `(draw)`: a number of a symmetric beta distribution, from a uniform one.
+/// Converts `(draw)`, a uniform random number, to one from a symmetric beta distribution.
 pub struct SymmetricBeta {
     alpha: f64,
 }
@@ -30,9 +30,10 @@ impl Kernel for SymmetricBeta {
     }
 }
 
-/// `(images, labels, share)`: each image times the share, plus the previous one times the rest.
+/// Maps `(images, labels, share)` to mixed images: each image times the share, plus the previous
+/// image times the rest.
 pub struct MixUp {
-    /// 0 if labels are probabilities.
+    /// 0 if the labels are probabilities.
     num_classes: usize,
 }
 
@@ -58,10 +59,10 @@ impl Kernel for MixUp {
     }
 }
 
-/// `(images, labels, share, draws)`: each image with a rectangle of the previous one.
+/// Maps `(images, labels, share, draws)` to images that contain a rectangle of the previous image.
 pub struct CutMix {
     num_classes: usize,
-    /// The axes of height, width and channels.
+    /// The axes for height, width and channels.
     axes: [usize; 3],
 }
 
@@ -97,7 +98,7 @@ impl Kernel for CutMix {
             .collect(images.stored()?.iter().copied())?;
         let size = images.dtype().size();
         let stride: Vec<usize> = (0..4).map(|axis| shape[axis + 1..].iter().product::<usize>() * size).collect();
-        // Pixels of a row lie side by side, with their channels if those come last.
+        // The pixels of a row are adjacent, including their channels if those are the last axis.
         let (pixel_bytes, num_planes) = match self.axes[2] {
             1 => (size, shape[1]),
             _ => (size * shape[3], 1),
@@ -120,7 +121,7 @@ impl Kernel for CutMix {
     }
 }
 
-/// The ends of a side of the rectangle, which is cut off at the edges of the image.
+/// Returns the ends of one side of the rectangle, which is cut off at the edges of the image.
 fn span(draw: f32, size: usize, rest: f64) -> (usize, usize) {
     let middle = ((f64::from(draw) * size as f64) as usize).min(size.saturating_sub(1));
     let half = (0.5 * rest.max(0.0).sqrt() * size as f64) as usize;
@@ -131,7 +132,7 @@ fn first(values: &[f64]) -> Result<f64> {
     values.first().copied().ok_or_else(|| Error::internal("a number is missing"))
 }
 
-/// Mixes each row with the previous one, and the first with the last.
+/// Mixes each row with the previous one, and the first row with the last.
 fn mixed<T: Numeric>(batch: &Tensor, mix: impl Fn(T, T) -> T) -> Result<Tensor> {
     let values = batch.values::<T>()?;
     let row = values.len() / batch.shape().first().copied().unwrap_or(1).max(1);
@@ -141,8 +142,8 @@ fn mixed<T: Numeric>(batch: &Tensor, mix: impl Fn(T, T) -> T) -> Result<Tensor> 
     Tensor::from_values(batch.shape().clone(), mixed)
 }
 
-/// Probabilities of classes, (batch, classes): each row times the share, plus the previous one
-/// times the rest.
+/// Mixes class probabilities of shape (batch, classes): each row times the share, plus the previous
+/// row times the rest.
 fn mixed_labels(what: &str, images: &Tensor, labels: &Tensor, num_classes: usize, share: f64) -> Result<Tensor> {
     let num_images = images.shape().first().copied();
     if images.shape().len() < 2 || labels.shape().first().copied() != num_images {
@@ -205,7 +206,7 @@ mod tests {
     #[test]
     fn rectangle_is_copied_from_the_previous_image_in_either_layout() {
         let draws = Tensor::from_values(Shape::new(&[2]), vec![0.25_f32, 0.5]).unwrap();
-        // The rest is 1/4: half of a quarter of each side around row 2 and column 1.
+        // The rest is 1/4. A quarter of the area has half of each side, around row 2 and column 1.
         let share = Tensor::scalar(0.75);
         for (axes, shape) in [([1, 2, 3], [2, 4, 4, 1]), ([2, 3, 1], [2, 1, 4, 4])] {
             let values = (0..32).map(|position| u8::from(position >= 16)).collect();

@@ -1,7 +1,7 @@
-//! Changes of pictures for training, with the rules of torchvision.
+//! ! Image augmentations with torchvision's rules.
 //!
-//! A kernel receives the random numbers as an input, so the same numbers lead to the same image.
-//! Source: the documented behaviour of `torchvision.transforms.v2` 0.29, for tensors of uint8.
+//! A kernel receives random numbers as an input, so the same numbers produce the same image.
+//! Source: the documented behaviour of `torchvision.transforms.v2` 0.29 for uint8 tensors.
 
 mod affine;
 mod beta;
@@ -22,7 +22,7 @@ use crate::kernel::Kernel;
 use crate::kernels::attrs::{Attr, Attrs};
 use std::sync::Arc;
 
-/// The kernel for operations of type `op_type`; `None` if this module has none.
+/// Creates the kernel for operations of type `op_type`. Returns `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "CenterCrop" => Arc::new(center_crop::CenterCrop::from_attrs(attrs)?),

@@ -1,4 +1,4 @@
-//! Pixels minus a mean, divided by a standard deviation, in either order of axes.
+//! ! Subtracts a mean from pixels and divides by a standard deviation, in either order of axes.
 
 use super::floats;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(images)`: float32 of bytes, which are divided by 255 first, or of floats.
+/// Maps `(images)` to float32. Images may be bytes, which are divided by 255 first, or floats.
 pub struct NormalizeImage {
     mean: Vec<f32>,
     std: Vec<f32>,
@@ -26,13 +26,13 @@ impl NormalizeImage {
         Ok(Self { mean: list("mean")?, std: list("std")?, has_channels_first: attrs.string("layout")? == "CHW" })
     }
 
-    /// The mean and the deviation of a channel.
+    /// The mean and the standard deviation of a channel.
     fn of_channel(&self, channel: usize) -> (f32, f32) {
         let pick = |values: &[f32]| values[if values.len() == 1 { 0 } else { channel }];
         (pick(&self.mean), pick(&self.std))
     }
 
-    /// Writes one image, whose channels are side by side.
+    /// Writes one image, whose channels are interleaved.
     fn write<T: Copy>(
         &self,
         image: &[T],

@@ -1,4 +1,4 @@
-//! One picture of bytes that a kernel changes.
+//! ! A picture of bytes that a kernel modifies.
 
 use crate::error::{Error, Result};
 use crate::kernels::image::bracketed;
@@ -7,10 +7,10 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// The numbers of channels of pictures with colours that can be changed: grey and RGB.
+/// The allowed numbers of channels if colours are changed: grey and RGB.
 pub const GREY_OR_RGB: &[usize] = &[1, 3];
 
-/// Pixels of bytes, row by row, the channels of a pixel side by side.
+/// Pixels of bytes, row by row, with the channels of a pixel next to each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
     pub height: usize,
@@ -20,8 +20,8 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A copy of a picture. `what` prefixes the error if the axes or the number of channels are
-    /// wrong; an empty list allows any number.
+    /// Copies a picture. If the axes or the number of channels are wrong, the error begins with
+    /// `what`. An empty list allows any number of channels.
     pub fn copied(what: &str, image: &Tensor, allowed: &[usize]) -> Result<Self> {
         let [height, width, channels] = sizes(what, image, allowed)?;
         let pixels = image.values::<u8>()?;
@@ -29,7 +29,7 @@ impl Picture {
         Ok(Self { height, width, channels, pixels })
     }
 
-    /// As many pixels as in `self`, all of them 0.
+    /// Creates a picture with as many pixels as this one, all of them 0.
     pub fn empty_like(&self) -> Result<Self> {
         let pixels = allocate::elements(DType::UInt8, &self.shape()).zeros()?;
         Ok(Self { pixels, ..*self })
@@ -48,7 +48,7 @@ impl Picture {
     }
 }
 
-/// Height, width and channels of one picture.
+/// Returns the height, width and number of channels of a picture.
 pub fn sizes(what: &str, image: &Tensor, allowed: &[usize]) -> Result<[usize; 3]> {
     let shape = image.shape();
     let got = || format!("{what}: the image has shape {}", bracketed(shape));

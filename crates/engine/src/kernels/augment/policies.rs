@@ -1,4 +1,4 @@
-//! Changes drawn from a list: RandAugment and TrivialAugment.
+//! ! Applies changes drawn from a list: RandAugment and TrivialAugment.
 //!
 //! Source: "RandAugment: Practical automated data augmentation with a reduced search space"
 //! (arXiv:1909.13719) and "TrivialAugment: Tuning-free Yet State-of-the-Art Data Augmentation"
@@ -51,8 +51,8 @@ const CHANGES: [Change; 14] = [
 ];
 
 impl Change {
-    /// The strength for one of `num_bins` magnitudes, in the ranges of RandAugment or in the wide
-    /// ones of TrivialAugment.
+    /// The strength of one of `num_bins` magnitudes, in RandAugment's ranges or in TrivialAugment's
+    /// wide ranges.
     fn strength(self, picture: &Picture, bin: usize, num_bins: usize, is_wide: bool) -> f32 {
         let to = |narrow: f64, wide: f64| spaced(0.0, (if is_wide { wide } else { narrow }) as f32, num_bins, bin);
         match self {
@@ -102,7 +102,7 @@ impl Change {
     }
 }
 
-/// One of `count` numbers with even distances, in single precision from the nearer end.
+/// One of `count` evenly spaced numbers, computed in single precision from the nearer end.
 fn spaced(start: f32, end: f32, count: usize, index: usize) -> f32 {
     let step = (end - start) / (count - 1) as f32;
     match index < count / 2 {
@@ -111,8 +111,8 @@ fn spaced(start: f32, end: f32, count: usize, index: usize) -> f32 {
     }
 }
 
-/// Moves each pixel away from the weighted mean of the nine around it, or to it for a factor below
-/// 1. Pixels at the edge stay.
+/// Moves each pixel away from the weighted mean of its 3×3 neighbourhood, or towards it if the
+/// factor is below 1. Pixels at the edge do not change.
 fn sharpened(picture: Picture, factor: f64) -> Result<Picture> {
     if picture.height <= 2 || picture.width <= 2 {
         return Ok(picture);
@@ -141,7 +141,7 @@ fn sampling(attrs: &Attrs) -> Result<Sampling> {
     })
 }
 
-/// One of `count` things, by a random number of [0, 1).
+/// Picks one of `count` items with a random number in [0, 1).
 fn pick(draw: f32, count: usize) -> usize {
     ((f64::from(draw) * count as f64) as usize).min(count - 1)
 }
@@ -159,8 +159,8 @@ fn picture(what: &str, image: &Tensor, sampling: &Sampling) -> Result<Picture> {
     Ok(picture)
 }
 
-/// `(image, draws)`: changes of one magnitude, one after the other, each for two random numbers:
-/// which, and its sign.
+/// Maps `(image, draws)` to an image after several changes of the same magnitude. Each uses two
+/// random numbers, for the change and its sign.
 pub struct RandAugment {
     magnitude: usize,
     num_bins: usize,
@@ -194,8 +194,8 @@ impl Kernel for RandAugment {
     }
 }
 
-/// `(image, draws)`: one change of any magnitude, for three random numbers: which, its sign, and
-/// how strong.
+/// Maps `(image, draws)` to an image after one change of random magnitude. It uses three random
+/// numbers, for the change, its sign and its strength.
 pub struct TrivialAugment {
     num_bins: usize,
     sampling: Sampling,

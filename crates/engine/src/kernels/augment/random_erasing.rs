@@ -1,4 +1,4 @@
-//! A rectangle at random, filled with one value or with noise.
+//! ! Fills a random rectangle with one value or with noise.
 
 use super::{floats, sizes};
 use crate::error::{Error, Result};
@@ -14,16 +14,16 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::{DType, Numeric};
 
-/// The random numbers for a rectangle: ten areas and ratios, row and column.
+/// The number of random numbers for a rectangle: ten areas and ratios, a row and a column.
 const NUM_PLACE_DRAWS: usize = 22;
 
-/// `(image, draws)`: the image with a rectangle of other values, or as it was.
+/// Maps `(image, draws)` to the image with a rectangle filled with other values, or unchanged.
 pub struct RandomErasing {
     probability: f64,
     shares: Shares,
-    /// One for each channel, or one for all; empty for noise.
+    /// One value per channel, or one for all channels. Empty for noise.
     values: Vec<f64>,
-    /// The axes of height, width and channels.
+    /// The axes for height, width and channels.
     axes: [usize; 3],
 }
 
@@ -38,7 +38,7 @@ impl RandomErasing {
         })
     }
 
-    /// The image with `value(channel)` for each value of a region, channel by channel and row by row.
+    /// Fills a region with `value(channel)`, channel by channel and row by row.
     fn filled<T: Numeric>(&self, image: &Tensor, region: Region, mut value: impl FnMut(usize) -> T) -> Result<Tensor> {
         let pixels = image.values::<T>()?.iter().copied();
         let mut pixels = allocate::elements(image.dtype(), image.shape()).collect(pixels)?;

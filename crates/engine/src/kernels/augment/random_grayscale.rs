@@ -8,7 +8,8 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 
-/// `(image, draw)`: grey, with as many channels, if the random number is below the probability.
+/// Maps `(image, draw)` to a grey image with the same number of channels, if the random number is
+/// below the probability.
 pub struct RandomGrayscale {
     probability: f64,
 }

@@ -1,8 +1,9 @@
-//! Changes that map each byte by a table: posterise, solarise, stretched contrast, equalisation.
+//! ! Changes that map each byte through a table: posterising, solarising, stretching the contrast,
+//! equalising.
 
 use super::picture::Picture;
 
-/// Maps each byte by a function, which is called once for each of the 256.
+/// Maps each byte with a function, which is called once for each of the 256 values.
 pub fn map_bytes(bytes: &mut [u8], map: impl Fn(u8) -> u8) {
     let table: [u8; 256] = std::array::from_fn(|byte| map(byte as u8));
     bytes.iter_mut().for_each(|byte| *byte = table[usize::from(*byte)]);
@@ -19,7 +20,7 @@ pub fn solarize(picture: &mut Picture, threshold: f32) {
     map_bytes(&mut picture.pixels, |byte| if f32::from(byte) >= threshold { !byte } else { byte });
 }
 
-/// Stretches each channel from its smallest and largest value to 0 and 255.
+/// Stretches each channel so that its smallest and largest values become 0 and 255.
 pub fn autocontrast(picture: &mut Picture) {
     map_channels(picture, |counts| {
         let least = counts.iter().position(|count| *count > 0).unwrap_or(0);
@@ -32,7 +33,7 @@ pub fn autocontrast(picture: &mut Picture) {
     });
 }
 
-/// Makes the values of each channel about equally frequent, by Pillow's scheme.
+/// Makes the values of each channel about equally frequent, as Pillow does.
 pub fn equalize(picture: &mut Picture) {
     map_channels(picture, |counts| {
         let most = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
@@ -41,7 +42,7 @@ pub fn equalize(picture: &mut Picture) {
         std::array::from_fn(|byte| {
             let level = match step {
                 0 => byte as u8,
-                // The first is 0, since half a step is less than one.
+                // The first value becomes 0, since half a step is less than one step.
                 _ => ((below + step / 2) / step).min(255) as u8,
             };
             below += counts[byte];
@@ -80,7 +81,7 @@ mod tests {
         assert_eq!(changed(&pixels, |picture| posterize(picture, 8)), pixels);
         assert_eq!(changed(&pixels, |picture| posterize(picture, 0)), [0; 5]);
         assert_eq!(changed(&pixels, |picture| solarize(picture, 127.5)), [0, 100, 127, 127, 0]);
-        // In single precision the largest may become 254, as in torchvision.
+        // In single precision the largest value may become 254, as in torchvision.
         assert_eq!(changed(&[10, 20, 30], autocontrast), [0, 127, 254]);
         assert_eq!(changed(&[0, 100, 255], autocontrast), [0, 100, 255]);
         assert_eq!(changed(&[10, 10], autocontrast), [10, 10]);
@@ -90,7 +91,7 @@ mod tests {
     fn equalize_spreads_frequent_values() {
         let pixels: Vec<u8> = (0..1024).map(|position| (position / 256) as u8 * 10).collect();
         let equal = changed(&pixels, equalize);
-        // 768 pixels are not the largest; a step is 3, and half of it 1.
+        // 768 of the pixels don't have the largest value, so a step is 3, and half of it is 1.
         assert_eq!([0, 256, 512, 768].map(|position| equal[position]), [0, 85, 171, 255]);
         assert_eq!(changed(&[1, 2, 3], equalize), [1, 2, 3]);
     }

@@ -1,6 +1,6 @@
-//! Brightness, contrast, saturation, hue and greys.
+//! ! Brightness, contrast, saturation, hue and greyscale.
 //!
-//! Sums are in single precision and cut off to whole numbers, as in torchvision.
+//! Sums are computed in single precision and truncated to integers, as in torchvision.
 
 use super::picture::Picture;
 use super::tables::map_bytes;
@@ -11,14 +11,15 @@ pub fn brightness(picture: &mut Picture, factor: f64) {
     map_bytes(&mut picture.pixels, |byte| (f32::from(byte) * factor).clamp(0.0, 255.0) as u8);
 }
 
-/// Moves each byte away from the mean of the greys, or to it for a factor below 1.
+/// Moves each byte away from the mean grey value, or towards it if the factor is below 1.
 pub fn contrast(picture: &mut Picture, factor: f64) {
     let mean = mean_of_greys(picture);
     let (own, other) = (factor as f32, mean * (1.0 - factor) as f32);
     map_bytes(&mut picture.pixels, |byte| (f32::from(byte) * own + other).clamp(0.0, 255.0) as u8);
 }
 
-/// Moves each pixel away from its grey, or to it for a factor below 1. A grey picture stays.
+/// Moves each pixel away from its grey value, or towards it if the factor is below 1. A grey
+/// picture does not change.
 pub fn saturation(picture: &mut Picture, factor: f64) {
     if picture.channels != 3 {
         return;
@@ -30,7 +31,7 @@ pub fn saturation(picture: &mut Picture, factor: f64) {
     }
 }
 
-/// Turns the hue of each pixel by a part of a whole turn. A grey picture stays.
+/// Turns the hue of each pixel by a fraction of the circle. A grey picture does not change.
 pub fn hue(picture: &mut Picture, turn: f64) {
     if picture.channels != 3 {
         return;
@@ -63,7 +64,7 @@ fn mean_of_greys(picture: &Picture) -> f32 {
     (sum as f64 / (picture.height * picture.width) as f64) as f32
 }
 
-/// The pixel with its hue turned, by way of hue, saturation and value.
+/// Returns the pixel with its hue turned, by way of hue, saturation and value.
 fn turned(pixel: [u8; 3], turn: f32) -> [u8; 3] {
     let [r, g, b] = pixel.map(|byte| f32::from(byte) * (1.0 / 255.0));
     let (value, least) = (r.max(g).max(b), r.min(g).min(b));

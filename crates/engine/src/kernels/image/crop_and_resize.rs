@@ -29,7 +29,7 @@ struct Size {
 }
 
 impl CropAndResize {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let is_nearest = match attrs.string("method")? {
             "bilinear" => false,

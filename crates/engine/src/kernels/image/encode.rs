@@ -34,7 +34,7 @@ pub struct EncodeJpeg {
 }
 
 impl EncodeJpeg {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let channels = match attrs.string("format")? {
             "" => None,
@@ -143,7 +143,7 @@ pub struct EncodePng {
 }
 
 impl EncodePng {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.int("compression")? {
             -1 => Ok(Self { compression: DEFAULT_COMPRESSION }),

@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// A small file can claim any size. A decoder rejects more than this before it allocates memory.
 pub const MAX_PIXELS: usize = (1 << 29) / 3;
 
-/// The kernel for operations of type `op_type`; `None` if this module has none.
+/// Creates the kernel for operations of type `op_type`. Returns `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "AdjustContrastv2" => Arc::new(colour::Change::AdjustContrast),

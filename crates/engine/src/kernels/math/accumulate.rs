@@ -1,4 +1,4 @@
-//! Accumulation of numbers in a type wide enough that little precision is lost.
+//! ! Accumulates numbers in a type that is wide enough to lose little precision.
 
 use crate::kernels::math::element::Arithmetic;
 use half::f16;
@@ -17,17 +17,17 @@ pub trait Accumulate: Arithmetic {
     /// The greatest number of the type.
     const GREATEST: Self;
 
-    /// A sum with one more number; integers wrap.
+    /// Adds a number to a sum. Integers wrap.
     fn plus(sum: Self::Wide, number: Self) -> Self::Wide;
-    /// A product with one more number; integers wrap.
+    /// Multiplies a product by a number. Integers wrap.
     fn times(product: Self::Wide, number: Self) -> Self::Wide;
-    /// The sum of two sums; integers wrap.
+    /// Adds two sums. Integers wrap.
     fn sum(one: Self::Wide, other: Self::Wide) -> Self::Wide;
-    /// The product of two products; integers wrap.
+    /// Multiplies two products. Integers wrap.
     fn product(one: Self::Wide, other: Self::Wide) -> Self::Wide;
-    /// Converts back to the type; integers wrap.
+    /// Converts back to the original type. Integers wrap.
     fn narrow(wide: Self::Wide) -> Self;
-    /// The mean of `count` numbers; integers lose the fraction, and the mean of none is 0.
+    /// The mean of `count` numbers. Integers lose the fraction, and the mean of no numbers is 0.
     fn mean(sum: Self::Wide, count: usize) -> Self;
 }
 

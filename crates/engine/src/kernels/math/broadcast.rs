@@ -1,4 +1,4 @@
-//! Broadcasting two shapes, and iterating over both.
+//! ! Broadcasts two shapes and iterates over both.
 
 use crate::error::{Error, Result};
 use crate::tensor::allocate;
@@ -7,31 +7,33 @@ use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 use std::iter::repeat_n;
 
-/// Repeated values are written out to this length: a short row, such as the channels of a pixel,
-/// because a loop over a few elements costs more than the elements; and a single value of the first
-/// operand, because another loop for each function and type would make the binary much larger.
+/// Repeated values are written out up to this length. Short rows, such as the channels of a pixel,
+/// are repeated because a loop over a few elements costs more than the elements. A single value of
+/// the first operand is repeated because another loop per function and type would make the binary
+/// much larger.
 const TILE: usize = 256;
 
-/// Iteration over two tensors, in which dimensions of size 1 are repeated.
+/// Iterates over two tensors, repeating dimensions of size 1.
 ///
-/// Adjacent dimensions that behave alike are merged. So equal shapes, or a scalar and any shape,
-/// are a single row, and the loop is as tight as one over slices.
+/// Adjacent dimensions that behave alike are merged. Equal shapes, or a scalar and any shape,
+/// therefore form a single row, and the loop is as tight as one over slices.
 pub struct Broadcast {
     shape: Shape,
-    /// Outermost first, at least one.
+    /// At least one dimension, outermost first.
     dims: SmallVec<[Dim; 4]>,
 }
 
 /// The elements of the second operand that match a piece of the first.
 #[derive(Clone, Copy)]
 enum Partners<'a, T> {
-    /// One element for each.
+    /// One element per element of the piece.
     Each(&'a [T]),
-    /// The same element for all.
+    /// The same element for the whole piece.
     One(T),
 }
 
-/// One dimension of the iteration. Steps are in elements, 0 where an operand is repeated.
+/// One dimension of the iteration. Steps are counted in elements and are 0 if the operand is
+/// repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Dim {
     length: usize,
@@ -40,8 +42,8 @@ struct Dim {
 }
 
 impl Broadcast {
-    /// Broadcasts `x` and `y` as NumPy does. Fails if they do not fit, or the result has too many
-    /// elements.
+    /// Broadcasts `x` and `y` as NumPy does. Fails if they are incompatible or the result has too
+    /// many elements.
     pub fn new(x: &Shape, y: &Shape) -> Result<Self> {
         if x == y {
             let row = Dim { length: x.num_elements(), x_step: 1, y_step: 1 };
@@ -77,8 +79,8 @@ impl Broadcast {
         &self.shape
     }
 
-    /// Applies `function` to each pair of elements, in row-major order. Returns the elements of a
-    /// tensor of type `dtype`.
+    /// Applies `function` to each pair of elements in row-major order. Returns the elements of a
+    /// tensor of dtype `dtype`.
     pub fn map<T: Copy, U: Copy>(
         &self,
         dtype: DType,
@@ -87,7 +89,7 @@ impl Broadcast {
         function: impl Fn(T, T) -> U,
     ) -> Result<Vec<U>> {
         let mut out = allocate::elements(dtype, &self.shape).room()?;
-        // Hundreds of functions and types instantiate these two loops.
+        // These two loops are instantiated for hundreds of functions and types.
         self.for_each_piece(x, y, &mut |x, y| match y {
             Partners::Each(y) => out.extend(x.iter().zip(y).map(|(x, y)| function(*x, *y))),
             Partners::One(y) => out.extend(x.iter().map(|x| function(*x, y))),
@@ -159,7 +161,7 @@ impl Broadcast {
     }
 }
 
-/// Calls `visit` with pieces of `x` and of `y`, which is repeated as a whole.
+/// Calls `visit` with pieces of `x` and matching pieces of `y`, which is repeated as a whole.
 fn for_each_tile<T: Copy>(x: &[T], y: &[T], visit: &mut dyn FnMut(&[T], &[T])) {
     #[expect(clippy::disallowed_methods, reason = "less than twice as long as a tile")]
     let tile = y.repeat(TILE.div_ceil(y.len().max(1)));
@@ -168,8 +170,8 @@ fn for_each_tile<T: Copy>(x: &[T], y: &[T], visit: &mut dyn FnMut(&[T], &[T])) {
     }
 }
 
-/// Adds the next outer dimension to `dims`, innermost first. It is merged with the previous one if
-/// both operands continue with the same step, and dropped if its length is 1.
+/// Adds the next outer dimension to `dims`, which is ordered from the innermost. It is merged with
+/// the previous one if both operands continue with the same step, and dropped if its length is 1.
 fn push_outer(dims: &mut SmallVec<[Dim; 4]>, outer: Dim) {
     if outer.length == 1 {
         return;
@@ -186,13 +188,13 @@ fn push_outer(dims: &mut SmallVec<[Dim; 4]>, outer: Dim) {
 mod tests {
     use super::*;
 
-    /// A shape, and for each of its elements the offsets in both operands.
+    /// A shape, and the offsets of each of its elements in both operands.
     type Walk = (Vec<usize>, Vec<(i64, i64)>);
 
     fn walk(x: &[usize], y: &[usize]) -> Result<Walk> {
         let (x, y) = (Shape::new(x), Shape::new(y));
         let broadcast = Broadcast::new(&x, &y)?;
-        // Two offsets in one number, the x offset in the high digits.
+        // Two offsets in one number, with the x offset in the high digits.
         let xs: Vec<i64> = (0..x.num_elements() as i64).map(|offset| offset * 1000).collect();
         let ys: Vec<i64> = (0..y.num_elements() as i64).collect();
         let pairs = broadcast

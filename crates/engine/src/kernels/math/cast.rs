@@ -1,4 +1,4 @@
-//! `Cast`: converts elements to another type, as C does.
+//! ! `Cast`: converts elements to another dtype, as C does.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ pub struct Cast {
 }
 
 impl Cast {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { target: attrs.dtype("DstT")? })
     }
@@ -54,23 +54,23 @@ impl InPlace for Cast {
     }
 }
 
-/// Converts `tensor` to `target`. Integers wrap; floats lose their fraction; a bool is 0 or 1, and
-/// a number is true unless it is 0. Nothing is copied if the bits stay the same, and small integers
-/// may become deferred floats.
+/// Converts `tensor` to `target`. Integers wrap and floats lose their fraction. A bool becomes 0 or
+/// 1, and a number is true unless it is 0. Nothing is copied if the bits stay the same. Small
+/// integers may become deferred floats.
 pub fn cast(tensor: &Tensor, target: DType) -> Result<Tensor> {
     let mut cast = tensor.clone();
     Cast { target }.change(&mut cast)?;
     Ok(cast)
 }
 
-/// As [`cast`], but never deferred.
+/// Like [`cast`], but the result is never deferred.
 fn cast_at_once(tensor: &Tensor, target: DType) -> Result<Tensor> {
     let source = tensor.dtype();
     if is_same_bits(source, target) {
         return tensor.clone().with_dtype(target);
     }
     let unsupported = || Error::unimplemented(format!("Cast {source} to {target} is not supported"));
-    // A bool is the byte 0 or 1.
+    // A bool is stored as the byte 0 or 1.
     let tensor = if source == DType::Bool { &tensor.clone().with_dtype(DType::UInt8)? } else { tensor };
     if target == DType::Bool {
         let are_nonzero = dispatch_numeric!(tensor.dtype(), S => are_nonzero::<S>, else => return Err(unsupported()));
@@ -86,8 +86,8 @@ fn cast_at_once(tensor: &Tensor, target: DType) -> Result<Tensor> {
     )
 }
 
-/// True if a cast changes no bit: between equal types, signed and unsigned integers of one size,
-/// bool and uint8.
+/// Returns true if a cast does not change any bits: between equal dtypes, between signed and
+/// unsigned integers of the same size, and between bool and uint8.
 fn is_same_bits(source: DType, target: DType) -> bool {
     let width = |dtype| match dtype {
         DType::UInt8 | DType::Int8 => Some(1),
@@ -100,8 +100,8 @@ fn is_same_bits(source: DType, target: DType) -> bool {
     source == target || is_byte_of_bool || width(source).is_some_and(|bytes| width(target) == Some(bytes))
 }
 
-/// Converts the elements with `convert_all`: only that loop is compiled for each pair of types, so
-/// that loops with equal code are linked once.
+/// Converts the elements with `convert_all`. Only that loop is compiled for each pair of types, so
+/// that loops with equal code are linked only once.
 fn convert<D: Numeric>(tensor: &Tensor, target: DType, convert_all: fn(&[u8], &mut Vec<D>)) -> Result<Tensor> {
     let mut values = allocate::elements(target, tensor.shape()).room()?;
     convert_all(tensor.stored()?, &mut values);
@@ -117,7 +117,7 @@ fn are_nonzero<S: Numeric + PartialEq>(bytes: &[u8], bools: &mut Vec<u8>) {
     bools.extend(bytemuck::cast_slice::<_, S>(bytes).iter().map(|value| u8::from(*value != zero)));
 }
 
-/// The conversion of one element.
+/// Converts one element.
 trait ConvertTo<D>: Copy {
     fn convert(self) -> D;
 }
@@ -139,9 +139,9 @@ macro_rules! convert_with_as {
 convert_with_as!(u8, u16, u32, u64, i8, i16, i32, i64 => [u8, u16, u32, u64, i8, i16, i32, i64, f32, f64]);
 convert_with_as!(f32, f64 => [f32, f64]);
 
-/// Floats to integers as on x86 and in TensorFlow: truncated. NaN and values out of range become
-/// the smallest int32 or int64; narrower types keep its low bits. (`as` already does this for
-/// values that are too small.)
+/// Converts floats to integers by truncation, as on x86 and in TensorFlow. NaN and values out of
+/// range become the smallest int32 or int64, and narrower types keep its low bits. For values that
+/// are too small, `as` already does this.
 macro_rules! truncate {
     ($($source:ty),* => $targets:tt through $wide:ty, below $limit:literal) => {
         $(truncate!(@each $source => $targets through $wide, below $limit);)*
@@ -162,8 +162,8 @@ truncate!(f32, f64 => [u32, i64] through i64, below 9_223_372_036_854_775_808.0)
 macro_rules! truncate_to_u64 {
     ($($source:ty),*) => {
         $(impl ConvertTo<u64> for $source {
-            /// Values that fit an int64 are converted as one and wrap; larger ones are converted to
-            /// uint64.
+            /// Values that fit into an int64 are converted through it and wrap. Larger ones are
+            /// converted directly to uint64.
             #[inline(always)]
             fn convert(self) -> u64 {
                 if self >= 9_223_372_036_854_775_808.0 {
@@ -178,7 +178,7 @@ macro_rules! truncate_to_u64 {
 
 truncate_to_u64!(f32, f64);
 
-/// float16 is converted by way of float32, in both directions.
+/// float16 is converted through float32 in both directions.
 macro_rules! convert_half {
     ($($other:ty),*) => {
         $(impl ConvertTo<$other> for f16 {

@@ -1,4 +1,4 @@
-//! Comparisons and logical operations, with NumPy's broadcasting; the results are bools.
+//! ! Comparisons and logical operations with NumPy's broadcasting. The results are bools.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::{DType, Numeric};
 use half::f16;
 
-/// A comparison of two values of one type. A NaN is unequal to everything and neither less nor
+/// Compares two values of the same type. NaN is unequal to everything, and neither less nor
 /// greater.
 #[derive(Clone, Copy, Debug)]
 pub enum Compare {
@@ -38,7 +38,7 @@ pub enum Logical {
     Or,
 }
 
-/// A test for special values of a float.
+/// A test for special float values.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Neither infinite nor NaN.
@@ -89,7 +89,7 @@ impl Kernel for Compare {
     }
 }
 
-/// The strings of a tensor as slices.
+/// Returns the strings of a tensor as slices.
 fn slices(tensor: &Tensor) -> Result<Vec<&[u8]>> {
     let strings = tensor.string_values();
     let slices = allocate::collected(strings.len(), strings.iter().map(|string| &string[..]));

@@ -1,4 +1,4 @@
-//! `Cumsum` and `Cumprod`: running sums and products along an axis.
+//! ! `Cumsum` and `Cumprod`: compute running sums and products along an axis.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
@@ -10,19 +10,19 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 
-/// `(x, axis)`: the running sum or product along the axis, in the precision of the type.
+/// Maps `(x, axis)` to the running sum or product along the axis, in the precision of the dtype.
 ///
 /// Source: `tf.cumsum` and `tf.cumprod` of TensorFlow 1.15.
 pub struct Scan {
     is_product: bool,
-    /// True if the element at a position does not count for it.
+    /// True if an element is not included in its own sum or product.
     is_exclusive: bool,
-    /// True to begin at the end.
+    /// True to start at the end.
     is_reverse: bool,
 }
 
 impl Scan {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(is_product: bool, attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_product, is_exclusive: attrs.bool("exclusive")?, is_reverse: attrs.bool("reverse")? })
     }

@@ -1,12 +1,12 @@
-//! Arithmetic on one element: integers wrap, float16 is computed in float32.
+//! ! Arithmetic on single elements. Integers wrap, and float16 is computed in float32.
 
 use crate::tensor::dtype::Numeric;
 use half::f16;
 
 /// The functions that [`Binary`](crate::kernels::math::arithmetic::Binary) and
-/// [`Unary`](crate::kernels::math::arithmetic::Unary) apply to elements of one type.
+/// [`Unary`](crate::kernels::math::arithmetic::Unary) apply to elements.
 pub trait Arithmetic: Numeric + PartialOrd {
-    /// True if a divisor of 0 is an error rather than an infinity.
+    /// True if dividing by 0 is an error rather than infinity.
     const IS_INTEGER: bool;
 
     /// The sum; integers wrap.
@@ -16,16 +16,16 @@ pub trait Arithmetic: Numeric + PartialOrd {
     /// The product; integers wrap.
     fn mul(self, other: Self) -> Self;
 
-    /// The quotient rounded towards minus infinity. The divisor of integers must not be 0.
+    /// The quotient, rounded towards minus infinity. An integer divisor must not be 0.
     fn floor_div(self, other: Self) -> Self;
 
     /// The remainder of [`Arithmetic::floor_div`], with the divisor's sign.
     fn floor_mod(self, other: Self) -> Self;
 
-    /// The larger one; NaN if either is.
+    /// The larger number, or NaN if either is NaN.
     fn larger(self, other: Self) -> Self;
 
-    /// The smaller one; NaN if either is.
+    /// The smaller number, or NaN if either is NaN.
     fn smaller(self, other: Self) -> Self;
 
     /// The negative; integers wrap.

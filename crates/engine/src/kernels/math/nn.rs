@@ -1,4 +1,4 @@
-//! `Relu`: a function of neural networks, element-wise.
+//! ! `Relu`: an element-wise function for neural networks.
 
 use super::arithmetic::map;
 use crate::dispatch_numeric;
@@ -8,7 +8,7 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use bytemuck::Zeroable;
 
-/// Replaces negative numbers by 0.
+/// Replaces negative numbers with 0.
 ///
 /// Source: `tf.nn.relu` of TensorFlow 1.15.
 pub struct Relu;
@@ -17,7 +17,7 @@ impl Kernel for Relu {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [x] = expect_inputs(&inputs)?;
         let unsupported = || Error::unimplemented(format!("Relu of {} is not supported", x.dtype()));
-        // A NaN is not below 0 and stays.
+        // NaN is not below 0, so it stays.
         let positive = dispatch_numeric!(
             x.dtype(),
             T => map(x, |value: T| if value < T::zeroed() { T::zeroed() } else { value }),

@@ -8,7 +8,7 @@ use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 
-/// A function of one tensor of floats. Angles are in radians.
+/// A function of a float tensor. Angles are in radians.
 #[derive(Clone, Copy, Debug)]
 pub enum Trigonometry {
     /// The inverse cosine.
@@ -29,7 +29,7 @@ pub enum Trigonometry {
     Tan,
 }
 
-/// `(y, x)`: the angle of the point (x, y).
+/// Maps `(y, x)` to the angle of the point (x, y).
 #[derive(Debug)]
 pub struct Atan2;
 

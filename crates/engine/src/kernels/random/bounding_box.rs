@@ -1,7 +1,9 @@
-//! `SampleDistortedBoundingBoxV2`: a random window of an image that covers enough of its objects.
+//! ! `SampleDistortedBoundingBoxV2`: draws a random window of an image that covers enough of its
+//! objects.
 //!
 //! Source: `tf.image.sample_distorted_bounding_box` of TensorFlow 1.15, which draws the same
-//! windows for equal seeds; the scheme of Szegedy et al., "Going Deeper with Convolutions" (2014).
+//! windows for equal seeds. The scheme is from Szegedy et al., "Going Deeper with Convolutions"
+//! (2014).
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
@@ -17,21 +19,21 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// Number of random numbers reserved for each attempt; most need three.
+/// The number of random numbers reserved for each attempt. Most attempts need three.
 const NUMBERS_PER_ATTEMPT: usize = 4;
 
-/// `(image_size, boxes, min_object_covered)` to the start of a window, its size (the last one is
-/// -1), and the window as a box.
+/// Maps `(image_size, boxes, min_object_covered)` to the start of a window, its size (of which the
+/// last is -1), and the window as a box.
 pub struct SampleDistortedBoundingBox {
     generator: Arc<RandomGenerator>,
     aspect_ratios: [f32; 2],
     areas: [f32; 2],
     max_attempts: usize,
-    /// True if an image without boxes gets one that is the whole image.
+    /// True if an image without boxes is treated as a single box.
     may_use_image: bool,
 }
 
-/// The pixels from `left` up to `right`, and from `top` up to `bottom`.
+/// The pixels from `left` up to `right` and from `top` up to `bottom`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rectangle {
     left: i32,
@@ -41,7 +43,7 @@ struct Rectangle {
 }
 
 impl SampleDistortedBoundingBox {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Self> {
         let aspect_ratios = range(attrs, "aspect_ratio_range", "Aspect ratio")?;
         let areas = range(attrs, "area_range", "Area")?;
@@ -90,7 +92,7 @@ impl SampleDistortedBoundingBox {
         Ok(boxes.iter().map(object).collect())
     }
 
-    /// Draws a window; `None` if its size does not fit the image.
+    /// Draws a window. Returns `None` if its size does not fit into the image.
     fn attempt(&self, height: i32, width: i32, random: &mut Philox) -> Option<Rectangle> {
         let [low, high] = self.aspect_ratios;
         let ratio = f32::uniform(random) * (high - low) + low;
@@ -101,7 +103,7 @@ impl SampleDistortedBoundingBox {
         let width_of = |height: i32| nearest(height as f32 * ratio);
         let mut tallest = nearest((most / ratio).sqrt());
         if width_of(tallest) > width {
-            // The largest height whose width, rounded, is not larger than the image's.
+            // The largest height whose rounded width is not greater than that of the image.
             tallest = ((f64::from(width) + 0.5 - f64::from(1e-7_f32)) / f64::from(ratio)) as i32;
             tallest -= i32::from(width_of(tallest) > width);
         }
@@ -111,7 +113,7 @@ impl SampleDistortedBoundingBox {
             tall = tall.wrapping_add_unsigned(below((tallest - tall + 1).cast_unsigned(), random));
         }
         let area_of = |tall: i32| width_of(tall).wrapping_mul(tall) as f32;
-        // Rounding may have made the area a little too small or too large.
+        // Rounding may have made the area slightly too small or too large.
         if area_of(tall) < least {
             tall += 1;
         }
@@ -169,7 +171,8 @@ impl Rectangle {
         (self.right - self.left).wrapping_mul(self.bottom - self.top) as f32
     }
 
-    /// True if this window covers at least the fraction `part` of an object. Neither may be empty.
+    /// Returns true if this window covers at least the fraction `part` of an object. Neither may be
+    /// empty.
     fn covers(&self, object: &Self, part: f32) -> bool {
         if self.area() < 1.0 || object.area() < 1.0 {
             return false;
@@ -185,17 +188,17 @@ impl Rectangle {
     }
 }
 
-/// The nearest integer, halves to the even one.
+/// Returns the nearest integer. Ties go to the even one.
 fn nearest(value: f32) -> i32 {
     value.round_ties_even() as i32
 }
 
-/// An integer below `limit`, which is not 0, drawn uniformly.
+/// Draws a uniform random integer below `limit`, which must not be 0.
 fn below(limit: u32, random: &mut Philox) -> u32 {
     if limit.is_power_of_two() {
         return random.next_u32() & (limit - 1);
     }
-    // Random numbers below this would make small results more likely.
+    // Accepting random numbers below this would make small results more likely.
     let rejected = u32::MAX % limit + 1;
     loop {
         let number = random.next_u32();
@@ -205,7 +208,7 @@ fn below(limit: u32, random: &mut Philox) -> u32 {
     }
 }
 
-/// The two ends of a range of positive numbers.
+/// Reads the two ends of a range of positive numbers.
 fn range(attrs: &Attrs, name: &str, what: &str) -> Result<[f32; 2]> {
     let float = |attr: &Attr| match attr {
         Attr::Float(value) => Some(*value as f32),
@@ -222,7 +225,7 @@ fn range(attrs: &Attrs, name: &str, what: &str) -> Result<[f32; 2]> {
     }
 }
 
-/// Height and width of the image; the number of channels does not matter.
+/// Returns the height and width of the image. The number of channels does not matter.
 fn image_size(size: &Tensor) -> Result<(i32, i32)> {
     if size.shape().len() != 1 {
         return Err(Error::invalid_argument(format!("image_size must be 1-dimensional{}", size.shape())));

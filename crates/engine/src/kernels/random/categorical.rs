@@ -15,17 +15,17 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// `(logits, num_samples)` to the numbers of classes, drawn for each row of logits.
+/// Maps `(logits, num_samples)` to class numbers, which are drawn for each row of logits.
 ///
-/// The numbers are the same as from `tensorflow/core/kernels/multinomial_op.cc` of TensorFlow 1.15
-/// in one thread.
+/// The results are the same as those of `tensorflow/core/kernels/multinomial_op.cc` in TensorFlow
+/// 1.15 with one thread.
 pub struct Multinomial {
     generator: Arc<RandomGenerator>,
     dtype: DType,
 }
 
 impl Multinomial {
-    /// The kernel for an operation with this generator.
+    /// Creates the kernel with this generator.
     pub fn from_attrs(attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Self> {
         Ok(Self { generator: Arc::clone(generator), dtype: attrs.dtype("output_dtype")? })
     }
@@ -51,7 +51,7 @@ impl Kernel for Multinomial {
         }
         let shape = Shape::new(&[num_rows, num_samples]);
         allocate::elements(DType::Int64, &shape).check()?;
-        // A draw uses two numbers.
+        // Each draw uses two numbers.
         let num_numbers = 2 * num_samples.next_multiple_of(4);
         let num_blocks = num_rows as u128 * num_numbers as u128 * BLOCKS_PER_NUMBER as u128;
         let mut random = self.generator.take_blocks(run, num_blocks)?;
@@ -89,7 +89,7 @@ fn draw(logits: &Tensor, num_classes: usize, num_samples: usize, random: &mut Ph
     Ok(drawn)
 }
 
-/// The next number from 0 to 1, of 52 random bits.
+/// Returns the next number in [0, 1), with 52 random bits.
 fn next_f64(random: &mut Philox) -> f64 {
     let high = u64::from(random.next_u32() & 0xf_ffff);
     let low = u64::from(random.next_u32());

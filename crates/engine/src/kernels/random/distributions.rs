@@ -1,14 +1,14 @@
-//! Converts random bits to distributions, bit for bit as in TensorFlow.
+//! ! Converts random bits to distributions, bit for bit as TensorFlow does.
 //!
-//! Source: `random_distributions.h` of TensorFlow 1.15; normal numbers by Box and Muller, "A Note
-//! on the Generation of Random Normal Deviates" (1958).
+//! Source: `random_distributions.h` of TensorFlow 1.15; normal numbers follow Box and Muller, "A
+//! Note on the Generation of Random Normal Deviates" (1958).
 
 use crate::philox::Philox;
 use crate::tensor::dtype::Numeric;
 use half::f16;
 use std::f64::consts::TAU;
 
-/// Smaller numbers are replaced by this one before the logarithm.
+/// Smaller numbers are replaced with this one before taking the logarithm.
 const EPSILON: f64 = 1.0e-7;
 
 /// A float type that random numbers can have.
@@ -16,16 +16,16 @@ pub trait RandomFloat: Numeric {
     /// The type in which normal numbers are computed.
     type Wide: Copy + Into<f64>;
 
-    /// Number of random numbers from one block of the stream.
+    /// How many numbers one block of the stream provides.
     const PER_BLOCK: usize;
 
-    /// The next number of the uniform distribution over [0, 1).
+    /// Draws the next number from the uniform distribution over [0, 1).
     fn uniform(random: &mut Philox) -> Self;
 
-    /// The next two numbers of the standard normal distribution.
+    /// Draws the next two numbers from the standard normal distribution.
     fn normal_pair(random: &mut Philox) -> [Self::Wide; 2];
 
-    /// Converts the number to the type of the tensor.
+    /// Converts the number to the dtype of the tensor.
     fn narrow(wide: Self::Wide) -> Self;
 }
 
@@ -33,7 +33,7 @@ impl RandomFloat for f32 {
     type Wide = f32;
     const PER_BLOCK: usize = 4;
 
-    /// 23 bits are the mantissa of a number in [1, 2).
+    /// Uses 23 bits as the mantissa of a number in [1, 2).
     #[inline]
     fn uniform(random: &mut Philox) -> Self {
         f32::from_bits(127 << 23 | random.next_u32() & 0x7f_ffff) - 1.0
@@ -56,7 +56,8 @@ impl RandomFloat for f64 {
     type Wide = f64;
     const PER_BLOCK: usize = 2;
 
-    /// 52 bits are the mantissa of a number in [1, 2); the first of two words has the high ones.
+    /// Uses 52 bits as the mantissa of a number in [1, 2). The first of two words has the high
+    /// bits.
     #[inline]
     fn uniform(random: &mut Philox) -> Self {
         let high = u64::from(random.next_u32() & 0xf_ffff) << 32;
@@ -80,7 +81,7 @@ impl RandomFloat for f16 {
     type Wide = f32;
     const PER_BLOCK: usize = 4;
 
-    /// 10 bits are the mantissa of a number in [1, 2).
+    /// Uses 10 bits as the mantissa of a number in [1, 2).
     #[inline]
     fn uniform(random: &mut Philox) -> Self {
         f16::from_bits(15 << 10 | random.next_u32() as u16 & 0x3ff) - f16::ONE
@@ -99,8 +100,8 @@ impl RandomFloat for f16 {
 
 /// An integer type that random numbers can have.
 pub trait RandomInteger: Numeric + PartialOrd + std::fmt::Display {
-    /// The next number of [low, high), which must not be empty. As in TensorFlow nothing is
-    /// rejected, so small numbers of a large range are a little more likely.
+    /// Draws the next number in [low, high), which must not be empty. As in TensorFlow, no numbers
+    /// are rejected, so small results are slightly more likely if the range is large.
     fn uniform(random: &mut Philox, low: Self, high: Self) -> Self;
 }
 

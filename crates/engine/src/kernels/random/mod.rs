@@ -1,5 +1,5 @@
-//! Operations with random results. Each has its own generator, which the session keeps. For a given
-//! seed the results are TensorFlow's.
+//! ! Operations with random results. Each has its own generator, which the session keeps. For a
+//! given seed, the results are the same as TensorFlow's.
 
 pub mod bounding_box;
 pub mod categorical;
@@ -13,7 +13,7 @@ use crate::kernels::attrs::Attrs;
 use crate::random_generator::RandomGenerator;
 use std::sync::Arc;
 
-/// The kernel for operations with random results, or `None` if `op_type` is not one.
+/// Creates the kernel for an operation with random results. Returns `None` if `op_type` is not one.
 pub fn build(op_type: &str, attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Option<Arc<dyn Kernel>>> {
     let floats = |distribution| numbers::RandomFloats::from_attrs(distribution, attrs, generator).map(Arc::new);
     Ok(Some(match op_type {

@@ -1,5 +1,5 @@
-//! `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal`: tensors of
-//! random numbers.
+//! ! `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal`: create
+//! tensors of random numbers.
 
 use super::distributions::{RandomFloat, RandomInteger};
 use crate::error::{Error, Result};
@@ -16,11 +16,11 @@ use crate::tensor::shape::Shape;
 use half::f16;
 use std::sync::Arc;
 
-/// Number of blocks that a run reserves for each number, used or not. The number is TensorFlow's;
-/// the truncated distribution needs an unknown number of blocks.
+/// How many blocks a run reserves for each number, whether they are used or not. This is
+/// TensorFlow's value. The truncated distribution needs an unpredictable number of blocks.
 pub(super) const BLOCKS_PER_NUMBER: usize = 256;
 
-/// The truncated distribution draws again if a number is this far from 0 or farther.
+/// The truncated distribution draws again if a number is at least this far from 0.
 const TRUNCATION: f64 = 2.0;
 
 /// The distribution of random floats.
@@ -30,24 +30,24 @@ pub enum Distribution {
     Uniform,
     /// With mean 0 and standard deviation 1.
     Normal,
-    /// As `Normal`, without numbers two standard deviations or more from the mean.
+    /// Like `Normal`, but without numbers that are two or more standard deviations from the mean.
     TruncatedNormal,
 }
 
-/// `(shape)`: random floats.
+/// Maps `(shape)` to random floats.
 pub struct RandomFloats {
     generator: Arc<RandomGenerator>,
     dtype: DType,
     distribution: Distribution,
 }
 
-/// `(shape, low, high)`: random integers of [low, high).
+/// Maps `(shape, low, high)` to random integers in [low, high).
 pub struct RandomIntegers {
     generator: Arc<RandomGenerator>,
 }
 
 impl RandomFloats {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(distribution: Distribution, attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Self> {
         Ok(Self { generator: Arc::clone(generator), dtype: attrs.dtype("dtype")?, distribution })
     }
@@ -72,7 +72,7 @@ impl RandomFloats {
 }
 
 impl RandomIntegers {
-    /// The kernel for an operation with this generator.
+    /// Creates the kernel with this generator.
     pub fn new(generator: &Arc<RandomGenerator>) -> Self {
         Self { generator: Arc::clone(generator) }
     }
@@ -121,15 +121,15 @@ fn take(generator: &RandomGenerator, run: &Run, length: usize) -> Result<Philox>
     generator.take_blocks(run, length as u128 * BLOCKS_PER_NUMBER as u128)
 }
 
-/// The next numbers of the truncated distribution, one block's worth. The next group begins a fixed
-/// number of blocks later, regardless of where this one ends.
+/// Draws the next block's worth of numbers from the truncated distribution. The next group begins a
+/// fixed number of blocks later, no matter where this one ends.
 fn next_truncated_group<T: RandomFloat>(random: &mut Philox) -> impl Iterator<Item = T> + use<T> {
     let mut own = random.reserve_blocks((T::PER_BLOCK * BLOCKS_PER_NUMBER / 4) as u128);
     let pairs = std::iter::repeat_with(move || T::normal_pair(&mut own)).flatten();
     pairs.filter(|number| (*number).into().abs() < TRUNCATION).map(T::narrow).take(T::PER_BLOCK)
 }
 
-/// The shape that an integer vector describes.
+/// Converts an integer vector to the shape that it describes.
 fn requested_shape(sizes: &Tensor) -> Result<Shape> {
     if sizes.shape().len() != 1 {
         let text = format!("shape must be a vector of {{int32,int64}}, got shape {}", sizes.shape());
@@ -174,7 +174,7 @@ mod tests {
         run_one(kernel, inputs).unwrap().values::<T>().unwrap().to_vec()
     }
 
-    /// Two runs that draw three numbers each.
+    /// Draws three numbers in each of two runs.
     fn two_runs<T: Numeric + Into<f64>>(distribution: Distribution) -> Vec<f64> {
         let kernel = floats(distribution, T::DTYPE);
         (0..2).flat_map(|_| numbers::<T>(&kernel, &[sizes(&[3])])).map(Into::into).collect()

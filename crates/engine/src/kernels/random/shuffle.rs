@@ -1,4 +1,4 @@
-//! `RandomShuffle`: the rows of a tensor in a random order.
+//! ! `RandomShuffle`: shuffles the rows of a tensor.
 
 use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};
@@ -15,7 +15,7 @@ pub struct RandomShuffle {
 }
 
 impl RandomShuffle {
-    /// The kernel for an operation with this generator.
+    /// Creates the kernel with this generator.
     pub fn new(generator: &Arc<RandomGenerator>) -> Self {
         Self { generator: Arc::clone(generator) }
     }
@@ -33,12 +33,13 @@ impl Kernel for RandomShuffle {
     }
 }
 
-/// The numbers below `length`, shuffled by Fisher and Yates, front to back.
+/// Shuffles the numbers below `length` with the Fisher-Yates algorithm, front to back.
 fn permutation(length: usize, mut random: Philox) -> Result<Vec<usize>> {
     let order = allocate::collected(length, 0..length);
     let mut order: Vec<usize> = order.map_err(|refusal| refusal.at("the order of the rows"))?;
     for index in 0..length.saturating_sub(1) {
-        // TensorFlow cuts the number of choices to 32 bits; here more than 2^32 rows are unlikely.
+        // TensorFlow truncates the number of choices to 32 bits. More than 2^32 rows are unlikely
+        // here.
         order.swap(index, index + random.next_u32() as usize % (length - index));
     }
     Ok(order)
@@ -60,7 +61,8 @@ mod tests {
         Tensor::from_values(Shape::new(&[length as usize]), (0..length).collect()).unwrap()
     }
 
-    /// `tf.random_shuffle(tf.range(10), seed=7)` of TensorFlow 1.15, run twice in one session.
+    /// The result of `tf.random_shuffle(tf.range(10), seed=7)` in TensorFlow 1.15, run twice in one
+    /// session.
     #[test]
     fn order_matches_tensorflow() {
         let kernel = shuffle(87_654_321, 7);

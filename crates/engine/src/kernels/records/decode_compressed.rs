@@ -21,7 +21,7 @@ pub struct DecodeCompressed {
 }
 
 impl DecodeCompressed {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let unknown = || Error::invalid_argument("Only ZLIB, GZIP or NONE are supported compressions");
         let compression = Compression::from_name(attrs.string("compression_type")?).ok_or_else(unknown)?;

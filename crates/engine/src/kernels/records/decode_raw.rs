@@ -1,4 +1,4 @@
-//! `DecodeRaw`: the bytes of strings as the elements of a numeric tensor.
+//! ! `DecodeRaw`: converts the bytes of strings to the elements of a numeric tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
@@ -11,21 +11,21 @@ use crate::tensor::dtype::DType;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Strings of equal length, each as a row of `dtype`.
+/// Converts strings of equal length to rows of `dtype`.
 ///
-/// A single string is not copied if its bytes are aligned, need no swap, and are not booleans other
-/// than 0 and 1.
+/// A single string is not copied if its bytes are aligned, need no swapping, and are not booleans
+/// other than 0 and 1.
 ///
 /// Source: `tf.decode_raw` of TensorFlow 1.15.
 pub struct DecodeRaw {
     dtype: DType,
-    /// True if the bytes of each element (a complex number as a whole) have to be reversed for this
-    /// machine.
+    /// True if the bytes of each element have to be reversed on this machine. A complex number
+    /// counts as one element.
     is_swapped: bool,
 }
 
 impl DecodeRaw {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let dtype = attrs.dtype("out_type")?;
         if dtype == DType::String {
@@ -83,7 +83,7 @@ impl DecodeRaw {
     }
 }
 
-/// The strings joined end to end: the elements of a tensor.
+/// Joins the strings end to end to form the elements of a tensor.
 fn joined(strings: &[Bytes], elements: Elements) -> Result<Bytes> {
     let mut joined: Vec<u8> = elements.room()?;
     strings.iter().for_each(|string| joined.extend_from_slice(string));

@@ -27,14 +27,14 @@ const DTYPE: u64 = 1;
 const SHAPE: u64 = 2;
 const CONTENT: u64 = 4;
 const STRINGS: u64 = 8;
-/// The maximum number of bytes of the tag of a field and its length.
+/// The maximum size of a field's tag and length in bytes.
 const FIELD_BYTES: usize = 11;
 
-/// The largest message: 2 GiB. A few values in a message may be repeated to fill a tensor, but not
-/// beyond this size.
+/// The maximum size of a message: 2 GiB. The values in a message may be repeated to fill a tensor,
+/// but not beyond this size.
 const MAX_BYTES: usize = i32::MAX as usize;
 
-/// Parses a scalar string as a tensor of the requested type.
+/// Parses a scalar string as a tensor of the requested dtype.
 pub struct ParseTensor {
     dtype: DType,
 }
@@ -43,7 +43,7 @@ pub struct ParseTensor {
 pub struct SerializeTensor;
 
 impl ParseTensor {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { dtype: attrs.dtype("out_type")? })
     }
@@ -82,7 +82,7 @@ fn serialize(tensor: &Tensor) -> Result<Vec<u8>> {
     Ok(message.into_bytes())
 }
 
-/// As `serialize`, with strings in `tensor_content`: their lengths, then their bytes.
+/// Like `serialize`, but stores strings in `tensor_content`: first their lengths, then their bytes.
 pub(crate) fn serialize_content(tensor: &Tensor) -> Result<Vec<u8>> {
     let strings = tensor.string_values();
     if strings.is_empty() {
@@ -99,8 +99,8 @@ fn message_with_room(num_bytes: usize) -> Result<Message> {
     allocate::room(num_bytes).map(Message::from).map_err(|refusal| refusal.at("a serialized tensor"))
 }
 
-/// The type, the shape and, except for strings, the elements of a tensor, with room for this many
-/// more bytes.
+/// Serializes the dtype, the shape and, except for strings, the elements of a tensor. Leaves room
+/// for `num_more` more bytes.
 fn described(tensor: &Tensor, num_more: usize) -> Result<Message> {
     let shape = tensor.shape().iter().fold(Message::default(), |shape, size| {
         let dim = Message::default();
@@ -123,7 +123,7 @@ struct Header<'a> {
     content: &'a [u8],
 }
 
-/// The tensor of a message.
+/// Parses a tensor from a message.
 pub(crate) fn parse(message: &Bytes) -> Result<Tensor> {
     let malformed = || {
         let text = excerpt(message);
@@ -175,7 +175,8 @@ fn contradiction(text: &str) -> Error {
     Error::invalid_argument(format!("Cannot parse tensor from proto: {text}. Check that it was serialized as a tensor"))
 }
 
-/// The shape, unless it is negative or too large for a message.
+/// Converts the sizes to a shape. Fails if one is negative or the tensor is too large for a
+/// message.
 fn shape(sizes: &[u64], dtype: DType) -> Result<Shape> {
     let size = if dtype == DType::String { size_of::<Bytes>() } else { dtype.size() };
     let num_bytes = sizes.iter().try_fold(size, |total, size| total.checked_mul(usize::try_from(*size).ok()?));
@@ -200,7 +201,7 @@ fn parse_content(content: &[u8], dtype: DType, shape: Shape, message: &Bytes) ->
     Tensor::from_string(dtype, shape, alias_or_copy(content, message))
 }
 
-/// The lengths of the strings, and then the strings.
+/// Parses strings, which are stored as their lengths followed by their bytes.
 fn parse_strings(content: &[u8], shape: &Shape, message: &Bytes) -> Option<Vec<Bytes>> {
     let mut content = Cursor::new(content);
     let lengths = (0..shape.num_elements()).map(|_| usize::try_from(content.varint()?).ok());
@@ -210,8 +211,8 @@ fn parse_strings(content: &[u8], shape: &Shape, message: &Bytes) -> Option<Vec<B
     content.is_at_end().then_some(strings)
 }
 
-/// The values in the field for the type; `None` if they are malformed. If there are fewer values
-/// than elements, the last value is repeated; without values, all elements are 0.
+/// Parses the values in the field for a dtype. Returns `None` if they are malformed. If there are
+/// fewer values than elements, the last value is repeated. If there are none, all elements are 0.
 fn parse_values(message: &Bytes, dtype: DType, shape: Shape) -> Result<Option<Tensor>> {
     if dtype == DType::String {
         let Some(mut strings) = string_values(message) else { return Ok(None) };
@@ -251,7 +252,7 @@ fn number_values(message: &Bytes, dtype: DType) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Pads `values` with `last` to the number of elements of the tensor.
+/// Pads `values` with `last` up to the number of elements of the tensor.
 fn fill_up<T: Clone>(values: &mut Vec<T>, last: &[T], shape: &Shape, dtype: DType) -> Result<()> {
     let count = shape.num_elements() * last.len();
     values.truncate(count);
@@ -261,7 +262,7 @@ fn fill_up<T: Clone>(values: &mut Vec<T>, last: &[T], shape: &Shape, dtype: DTyp
     Ok(())
 }
 
-/// The number of the field that has the values of a type.
+/// The number of the field that has the values of a dtype.
 fn value_field(dtype: DType) -> u64 {
     match dtype {
         DType::Float32 => 5,
@@ -278,7 +279,7 @@ fn value_field(dtype: DType) -> u64 {
     }
 }
 
-/// Adds one value, or several packed ones, in the form they have in memory.
+/// Appends one value, or several packed values, in their in-memory form.
 fn push_values(value: Value, dtype: DType, bytes: &mut Vec<u8>) -> Option<()> {
     let part = match dtype {
         DType::Float32 | DType::Complex64 => 4,
@@ -322,7 +323,7 @@ mod tests {
         ParseTensor::from_attrs(&attrs([("out_type", Attr::DType(dtype))])).unwrap()
     }
 
-    /// A message of a type, a shape and an encoded field.
+    /// Builds a message from a dtype, a shape and an encoded field.
     fn message(dtype: DType, dims: &[usize], field: &[u8]) -> Tensor {
         let dim = |size: &usize| Message::default().varint(1, *size as u64);
         let shape = dims.iter().fold(Message::default(), |shape, size| shape.message(SHAPE, dim(size)));

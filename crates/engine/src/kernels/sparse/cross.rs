@@ -1,4 +1,5 @@
-//! `SparseCross`: all combinations of the features of an example, as strings or as hashes.
+//! ! `SparseCross`: combines the features of each example in all possible ways, as strings or as
+//! hashes.
 
 use super::parts::{Parts, vector};
 use crate::error::{Error, Result};
@@ -14,9 +15,10 @@ use bytes::Bytes;
 
 const SEPARATOR: &[u8] = b"_X_";
 
-/// The indices of each sparse matrix, then the values of each, then their shapes, then dense
-/// matrices, to the three parts of a sparse matrix. Each row has all combinations of one feature
-/// from each matrix; the last matrix changes fastest. Features are strings or integers.
+/// Crosses features. The inputs are the indices of each sparse matrix, then the values, then the
+/// shapes, and then dense matrices. Returns the three parts of a sparse matrix. Each of its rows
+/// has all combinations of one feature per matrix; the last matrix varies fastest. Features are
+/// strings or integers.
 ///
 /// Source: `tf.sparse.cross` and `tf.sparse.cross_hashed` of TensorFlow 1.15.
 pub struct SparseCross {
@@ -24,16 +26,16 @@ pub struct SparseCross {
     hashing: Option<Hashing>,
 }
 
-/// The hashing of combinations to integers.
+/// How combinations are hashed to integers.
 #[derive(Clone, Copy)]
 struct Hashing {
     key: u64,
-    /// The modulus of hashes: the number of buckets, or the largest integer.
+    /// The modulus for hashes: the number of buckets, or the largest integer.
     modulus: u64,
 }
 
 impl SparseCross {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let (count, num_buckets) = (attrs.int("N")?, attrs.int("num_buckets")?);
         let num_sparse = usize::try_from(count).map_err(|_| Error::internal(format!("{count} sparse tensors")))?;
@@ -78,10 +80,10 @@ impl Kernel for SparseCross {
     }
 }
 
-/// The features of one kind of all examples.
+/// The features of one kind in all examples.
 struct Column<'t> {
     values: &'t Tensor,
-    /// The start of each row's features in `order`, and the end of the last row.
+    /// Where each row's features begin in `order`, and where the last row ends.
     begins: Vec<usize>,
     /// The positions of the features, row by row.
     order: Vec<usize>,
@@ -155,12 +157,12 @@ struct Crossed<'c> {
     indices: Vec<i64>,
     strings: Vec<Bytes>,
     hashes: Vec<i64>,
-    /// The largest number of combinations in a row.
+    /// The maximum number of combinations in a row.
     width: i64,
 }
 
 impl<'c> Crossed<'c> {
-    /// No combinations yet, with room for all.
+    /// Starts without combinations but with room for all of them.
     fn new(columns: &'c [Column<'c>], num_rows: usize, hashing: Option<Hashing>) -> Result<Self> {
         let in_row =
             |row: usize| columns.iter().try_fold(1_usize, |product, column| product.checked_mul(column.row(row).len()));
@@ -218,7 +220,7 @@ impl<'c> Crossed<'c> {
     }
 }
 
-/// The hash of two hashes in order.
+/// Combines two hashes in order.
 ///
 /// Source: `FingerprintCat64` of TensorFlow 1.15.
 fn concatenated(first: u64, second: u64) -> u64 {

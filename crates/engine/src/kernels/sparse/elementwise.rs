@@ -1,4 +1,4 @@
-//! `SparseAdd`, `SparseTensorDenseAdd`, `SparseSparseMaximum`, `SparseSparseMinimum`: combines two
+//! ! `SparseAdd`, `SparseTensorDenseAdd`, `SparseSparseMaximum`, `SparseSparseMinimum`: combine two
 //! tensors element by element.
 
 use super::parts::Parts;
@@ -17,9 +17,9 @@ use crate::tensor::shape::Shape;
 use bytemuck::Zeroable;
 use std::cmp::Ordering;
 
-/// The parts of two sparse tensors of one shape, and a threshold, to the parts of their sum. A sum
-/// of two elements is dropped if it is NaN or its absolute value is below the threshold; elements
-/// that only one tensor has are kept.
+/// Adds two sparse tensors of the same shape. The inputs are the parts of both, and a threshold. If
+/// both tensors have an element, their sum is dropped if it is NaN or its absolute value is below
+/// the threshold. Elements that only one tensor has are kept.
 ///
 /// Source: `tf.sparse_add` of TensorFlow 1.15.
 pub struct SparseAdd;
@@ -52,8 +52,8 @@ impl Kernel for SparseAdd {
     }
 }
 
-/// The parts of two sparse tensors of one shape to the indices and values of their element-wise
-/// maximum or minimum. An element that is missing in one of them counts as 0.
+/// Maps the parts of two sparse tensors of the same shape to the indices and values of their
+/// element-wise maximum or minimum. An element that is missing in one of them counts as 0.
 ///
 /// Source: `tf.sparse_maximum` and `tf.sparse_minimum` of TensorFlow 1.15.
 pub enum Extreme {
@@ -79,7 +79,7 @@ impl Kernel for Extreme {
     }
 }
 
-/// Two sparse tensors of one shape and type.
+/// Two sparse tensors of the same shape and dtype.
 struct Pair<'t> {
     one: Parts<'t>,
     other: Parts<'t>,
@@ -119,8 +119,8 @@ impl<'t> Pair<'t> {
         self.combined(|x| *x, sum)
     }
 
-    /// The indices and values of the elements of either, in order if both tensors are in order. A
-    /// complex number is an element of two parts.
+    /// Combines the elements that either tensor has. The result is ordered if both tensors are. A
+    /// complex number is an element with two parts.
     fn combined<T: Numeric, const N: usize>(
         &self,
         alone: impl Fn(&[T; N]) -> [T; N],
@@ -142,7 +142,7 @@ impl<'t> Pair<'t> {
         Ok([self.indices(&positions)?, tensor(dtype, Shape::new(&[values.len()]), values)?])
     }
 
-    /// The positions of the elements of either, in order if both tensors are in order.
+    /// The positions of the elements that either tensor has. They are ordered if both tensors are.
     fn positions(&self) -> Result<Vec<ElementPosition>> {
         let (one, other) = (&self.one, &self.other);
         let (num_xs, num_ys) = (one.num_values(), other.num_values());
@@ -180,7 +180,7 @@ impl<'t> Pair<'t> {
     }
 }
 
-/// The position of an element: in the first tensor, the second, or both.
+/// Where an element occurs: in the first tensor, the second, or both.
 #[derive(Clone, Copy)]
 enum ElementPosition {
     One(usize),
@@ -188,7 +188,7 @@ enum ElementPosition {
     Both(usize, usize),
 }
 
-/// The parts of a sparse tensor, and a dense tensor of the same shape, to their sum.
+/// Adds the parts of a sparse tensor and a dense tensor of the same shape.
 ///
 /// Source: `tf.sparse_add` of TensorFlow 1.15.
 pub struct SparseTensorDenseAdd;
@@ -229,7 +229,7 @@ fn added<T: Arithmetic, const N: usize>(parts: &Parts<'_>, dense: &Tensor) -> Re
     tensor(dense.dtype(), shape.clone(), sums)
 }
 
-/// The indices as int64; they may be int32.
+/// Converts indices to int64 if they are int32.
 pub(super) fn widened(indices: &Tensor) -> Result<Tensor> {
     match indices.dtype() {
         DType::Int32 => Tensor::from_values(indices.shape().clone(), indices.integers()?.into_vec()),
@@ -253,12 +253,12 @@ fn check_shapes(sizes: &[i64], dense: &Shape) -> Result<()> {
     }
 }
 
-/// The elements of a tensor: numbers, or the two parts of complex ones.
+/// Returns the elements of a tensor: numbers, or the two parts of complex numbers.
 pub(super) fn elements<T: Numeric, const N: usize>(tensor: &Tensor) -> &[[T; N]] {
     bytemuck::cast_slice::<_, T>(tensor.bytes()).as_chunks().0
 }
 
-/// A tensor of these elements.
+/// Creates a tensor from these elements.
 pub(super) fn tensor<T: Numeric, const N: usize>(dtype: DType, shape: Shape, elements: Vec<[T; N]>) -> Result<Tensor> {
     match dtype == T::DTYPE && N == 1 {
         true => Tensor::from_values(shape, elements.into_flattened()),

@@ -1,4 +1,4 @@
-//! `SparseFillEmptyRows`: a sparse tensor in which each row has an element.
+//! ! `SparseFillEmptyRows`: adds an element to each empty row of a sparse tensor.
 
 use super::parts::Parts;
 use crate::error::{Error, Result};
@@ -10,9 +10,10 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, values, shape, default)` to the indices and values, in the order of the rows and with
-/// the default at the start of each row that was empty; a bool for each row, true if it was empty;
-/// and the position of each element in the result. Only the row indices are read.
+/// Maps `(indices, values, shape, default)` to the filled tensor. The outputs are the indices and
+/// values in row order, with the default as the first element of each row that was empty; a bool
+/// for each row, which is true if it was empty; and the position of each input element in the
+/// result. Only row indices are examined.
 ///
 /// Source: `tf.sparse_fill_empty_rows` of TensorFlow 1.15.
 pub struct SparseFillEmptyRows;
@@ -49,11 +50,11 @@ impl Kernel for SparseFillEmptyRows {
 
 /// The number of elements in the rows of a sparse tensor.
 struct Rows {
-    /// Number of elements in each row.
+    /// The number of elements in each row.
     counts: Vec<usize>,
-    /// Number of elements once each empty row has one.
+    /// The number of elements once each row has at least one.
     num_filled: usize,
-    /// True if each row has an element and they are in order.
+    /// True if every row has an element and the rows are in order.
     is_done: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `SparseConcat`: joins sparse tensors along an axis.
+//! ! `SparseConcat`: joins sparse tensors along an axis.
 
 use super::parts::{Parts, vector};
 use super::sorted_rows;
@@ -12,9 +12,9 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// The indices of each tensor, then the values of each, then their shapes, to the three parts of
-/// one tensor. Its elements are in the order of their indices, even if the inputs are not. Indices
-/// are not compared with the shapes.
+/// Joins sparse tensors. The inputs are the indices of each tensor, then the values, then the
+/// shapes. Returns the three parts of one tensor. Its elements are ordered by index, even if the
+/// inputs are not. Indices are not checked against the shapes.
 ///
 /// Source: `tf.sparse_concat` of TensorFlow 1.15.
 pub struct SparseConcat {
@@ -22,7 +22,7 @@ pub struct SparseConcat {
 }
 
 impl SparseConcat {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { axis: attrs.int("concat_dim")? })
     }
@@ -60,7 +60,7 @@ impl Kernel for SparseConcat {
     }
 }
 
-/// The position of the axis, and the sizes of the result.
+/// Returns the position of the axis and the sizes of the result.
 fn joined(parts: &[Parts<'_>], axis: i64) -> Result<(usize, Vec<i64>)> {
     let first = parts.first().ok_or_else(|| Error::internal("at least one sparse tensor is joined"))?;
     let rank = first.rank();

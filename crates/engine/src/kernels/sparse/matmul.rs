@@ -1,4 +1,4 @@
-//! `SparseTensorDenseMatMul`: the product of a sparse and a dense matrix.
+//! ! `SparseTensorDenseMatMul`: multiplies a sparse matrix by a dense one.
 
 use super::elementwise::{elements, widened};
 use super::parts::Parts;
@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::shape::Shape;
 
-/// `(indices, values, shape, dense)` of real numbers to their product. Each matrix may be
+/// Maps `(indices, values, shape, dense)`, all real numbers, to the product. Each matrix may be
 /// transposed first.
 ///
 /// Source: `tf.sparse_tensor_dense_matmul` of TensorFlow 1.15.
@@ -24,7 +24,7 @@ pub struct SparseTensorDenseMatMul {
 }
 
 impl SparseTensorDenseMatMul {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { flips_sparse: attrs.bool("adjoint_a")?, flips_dense: attrs.bool("adjoint_b")? })
     }
@@ -108,7 +108,7 @@ mod tests {
         SparseTensorDenseMatMul::from_attrs(&attrs(flags)).unwrap()
     }
 
-    /// [[0, 2, 0], [3, 0, 4]] and another matrix.
+    /// The matrix [[0, 2, 0], [3, 0, 4]] and another one.
     fn inputs(dims: &[usize], dense: &[i32]) -> [Tensor; 4] {
         let indices = numbers(&[3, 2], &[1_i64, 2, 0, 1, 1, 0]);
         [indices, numbers(&[3], &[4, 2, 3]), numbers(&[2], &[2_i64, 3]), numbers(dims, dense)]

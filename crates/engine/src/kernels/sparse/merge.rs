@@ -1,4 +1,4 @@
-//! `SparseMerge`: builds one sparse tensor from a tensor of values and tensors of indices.
+//! ! `SparseMerge`: builds a sparse tensor from a tensor of values and tensors of indices.
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};
@@ -10,9 +10,9 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, values)` of the tensor with the values, then of a tensor of indices for each new
-/// dimension, to the indices and values of the result. The new dimensions replace the last
-/// dimension of the first tensor.
+/// Merges sparse tensors. The inputs are `(indices, values)` of the tensor with the values, then
+/// those of one tensor of indices per new dimension. Returns the indices and values of the result,
+/// in which the new dimensions replace the last dimension of the first tensor.
 ///
 /// Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
 pub struct SparseMerge {
@@ -22,7 +22,7 @@ pub struct SparseMerge {
 }
 
 impl SparseMerge {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_sorted: attrs.bool("already_sorted")?, what: attrs.string("feature")?.to_owned() })
     }

@@ -1,4 +1,4 @@
-//! Operations on the parts of sparse tensors: indices (one row for each element), values and shape.
+//! ! Operations on the parts of sparse tensors: indices (one row per element), values and shape.
 
 pub mod cross;
 pub mod elementwise;
@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use std::sync::Arc;
 
-/// The numbers of the rows of a matrix, sorted by row; equal rows keep their order.
+/// Returns the row numbers of a matrix, sorted by row. Equal rows keep their order.
 fn sorted_rows(matrix: &[i64], num_rows: usize) -> Result<Vec<usize>> {
     let width = matrix.len().checked_div(num_rows).unwrap_or(0);
     let row = |number: usize| &matrix[number * width..(number + 1) * width];
@@ -32,7 +32,8 @@ fn sorted_rows(matrix: &[i64], num_rows: usize) -> Result<Vec<usize>> {
     Ok(order)
 }
 
-/// The elements of an int64 tensor. Fails if it has another rank; `what` names it in the error.
+/// Returns the elements of an int64 tensor. Fails if it has another rank; the error calls it
+/// `what`.
 fn numbers<'t>(tensor: &'t Tensor, rank: usize, what: &str) -> Result<&'t [i64]> {
     match tensor.shape().len() == rank {
         true => tensor.values(),
@@ -44,7 +45,7 @@ fn numbers<'t>(tensor: &'t Tensor, rank: usize, what: &str) -> Result<&'t [i64]>
     }
 }
 
-/// The kernel for operations of type `op_type`; `None` if this module has none.
+/// Creates the kernel for operations of type `op_type`. Returns `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "DeserializeManySparse" => Arc::new(serialize::DeserializeManySparse::from_attrs(attrs)?),

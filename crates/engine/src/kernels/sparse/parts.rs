@@ -1,4 +1,4 @@
-//! The three tensors of a sparse tensor, as a kernel gets them.
+//! ! The three tensors that a kernel gets for a sparse tensor.
 
 use super::numbers;
 use crate::error::{Error, Result};
@@ -6,20 +6,20 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// The parts of a sparse tensor. Their sizes agree, but indices may be out of range, in any order,
-/// or repeated.
+/// The parts of a sparse tensor. Their sizes match, but indices may be out of range, unordered or
+/// repeated.
 #[derive(Clone, Copy)]
 pub struct Parts<'t> {
-    /// One row for each element, with an index for each dimension.
+    /// One row per element, with an index for each dimension.
     pub indices: &'t [i64],
     /// The elements.
     pub values: &'t Tensor,
-    /// The size of each dimension; may be negative.
+    /// The size of each dimension, which may be negative.
     pub sizes: &'t [i64],
 }
 
 impl<'t> Parts<'t> {
-    /// Fails if the parts do not fit each other.
+    /// Fails if the sizes of the parts don't match.
     pub fn new(indices: &'t Tensor, values: &'t Tensor, shape: &'t Tensor) -> Result<Self> {
         let parts = Self { indices: numbers(indices, 2, "indices")?, values, sizes: numbers(shape, 1, "shape")? };
         if values.shape().len() != 1 {
@@ -60,7 +60,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// A vector as a tensor.
+/// Creates a vector.
 pub fn vector(numbers: &[i64]) -> Result<Tensor> {
     Tensor::copied(DType::Int64, Shape::new(&[numbers.len()]), bytemuck::cast_slice(numbers))
 }

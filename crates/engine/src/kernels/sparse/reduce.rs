@@ -1,4 +1,4 @@
-//! `SparseReduceSum`, `SparseReduceMax` and similar operations: reduces a sparse tensor over some
+//! ! `SparseReduceSum`, `SparseReduceMax` and similar operations: reduce a sparse tensor over some
 //! axes.
 
 use super::elementwise::{elements, tensor};
@@ -22,15 +22,15 @@ use crate::tensor::shape::Shape;
 /// The function that reduces several elements to one.
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
-    /// The sum; integers wrap.
+    /// The sum. Integers wrap.
     Sum,
-    /// The largest; NaN if one element is NaN.
+    /// The largest element, or NaN if any is NaN.
     Max,
 }
 
-/// `(indices, values, shape, axes)` to a dense tensor, or the parts of a sparse one. An element
-/// without inputs is 0 in a dense result, and missing in a sparse one. Floats are added in double
-/// precision.
+/// Maps `(indices, values, shape, axes)` to a dense tensor, or to the parts of a sparse one. If no
+/// input is reduced to an element, it is 0 in a dense result and missing in a sparse one. Floats
+/// are added in double precision.
 ///
 /// Source: `tf.sparse_reduce_sum`, `tf.sparse_reduce_sum_sparse` and similar functions of
 /// TensorFlow 1.15.
@@ -41,7 +41,7 @@ pub struct Reduce {
 }
 
 impl Reduce {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(function: Function, is_sparse: bool, attrs: &Attrs) -> Result<Self> {
         Ok(Self { function, is_sparse, keeps_dims: attrs.bool("keep_dims")? })
     }
@@ -52,7 +52,7 @@ impl Kernel for Reduce {
         let [indices, values, shape, axes] = expect_inputs(&inputs)?;
         let parts = Parts::new(indices, values, shape)?;
         let is_kept = kept(axes, parts.rank())?;
-        // Axes that are kept, or stay with size 1.
+        // Axes that are kept, or that remain with size 1.
         let stays = |axis: &usize| self.keeps_dims || is_kept[*axis];
         let of_result = |row: &[i64], reduced: i64| -> Vec<i64> {
             (0..row.len()).filter(stays).map(|axis| if is_kept[axis] { row[axis] } else { reduced }).collect()
@@ -93,7 +93,8 @@ impl Kernel for Reduce {
 }
 
 impl Reduce {
-    /// The elements of the result; `positions` has for each value the element it is reduced to.
+    /// Computes the elements of the result. `positions` has for each value the element to which it
+    /// is reduced.
     fn reduced(&self, values: &Tensor, positions: &[usize], shape: Shape) -> Result<Tensor> {
         let dtype = values.dtype();
         let unsupported = || Error::unimplemented(format!("{:?} of {dtype} is not supported", self.function));
@@ -135,7 +136,7 @@ fn largest<T: Accumulate>(values: &Tensor, positions: &[usize], shape: Shape) ->
     Tensor::from_values(shape, results)
 }
 
-/// The position in the result for each row of indices.
+/// Returns the position in the result for each row of indices.
 fn dense_positions(rows: &[i64], parts: &Parts<'_>, shape: &Shape) -> Result<Vec<usize>> {
     let width = shape.len();
     let position = |element: usize| {
@@ -152,7 +153,7 @@ fn dense_positions(rows: &[i64], parts: &Parts<'_>, shape: &Shape) -> Result<Vec
     Ok(positions)
 }
 
-/// For each axis, true if it is not reduced.
+/// Returns for each axis whether it is kept.
 fn kept(axes: &Tensor, rank: usize) -> Result<Vec<bool>> {
     if axes.shape().len() > 1 {
         let got = axes.shape();
@@ -184,7 +185,7 @@ mod tests {
         Reduce::from_attrs(function, is_sparse, &attrs([("keep_dims", Attr::Bool(keeps_dims))])).unwrap()
     }
 
-    /// Five elements of a matrix with four rows and five columns.
+    /// Five elements of a 4×5 matrix.
     fn inputs(axes: &[i32]) -> [Tensor; 4] {
         let indices = numbers(&[5, 2], &[0, 0, 3, 0, 1, 1, 0, 2, 3, 3_i64]);
         [indices, numbers(&[5], &[1, 4, -3, 2, 5_i32]), numbers(&[2], &[4, 5_i64]), numbers(&[axes.len()], axes)]

@@ -1,4 +1,4 @@
-//! `SparseReorder`: the elements of a sparse tensor, sorted by their indices.
+//! ! `SparseReorder`: sorts the elements of a sparse tensor by their indices.
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};
@@ -7,8 +7,8 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 
-/// `(indices, values, shape)` to the indices and values in order. Indices are not compared with the
-/// shape.
+/// Maps `(indices, values, shape)` to the sorted indices and values. Indices are not checked
+/// against the shape.
 ///
 /// Source: `tf.sparse_reorder` of TensorFlow 1.15.
 pub struct SparseReorder;

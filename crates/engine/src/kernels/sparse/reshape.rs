@@ -1,4 +1,4 @@
-//! `SparseReshape`: the elements of a sparse tensor in another shape.
+//! ! `SparseReshape`: changes the shape of a sparse tensor.
 
 use super::numbers;
 use super::parts::vector;
@@ -12,8 +12,8 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, shape, new shape)` to the indices in the new shape, and that shape with its -1
-/// replaced. Indices are not compared with the shape.
+/// Maps `(indices, shape, new shape)` to the indices in the new shape, and the new shape with its
+/// -1 replaced. Indices are not checked against the shape.
 ///
 /// Source: `tf.sparse_reshape` of TensorFlow 1.15.
 pub struct SparseReshape;
@@ -53,7 +53,7 @@ impl Kernel for SparseReshape {
     }
 }
 
-/// Number of elements between two neighbours along each axis; the sizes must not be 0.
+/// The number of elements between two neighbours along each axis. Sizes must not be 0.
 fn steps_of(sizes: &[i64]) -> Vec<i64> {
     let mut steps = sizes.to_vec();
     let mut step = 1_i64;
@@ -64,7 +64,7 @@ fn steps_of(sizes: &[i64]) -> Vec<i64> {
     steps
 }
 
-/// The new sizes, with -1 replaced. Fails if their product differs from the old.
+/// Replaces the -1 in the new sizes. Fails if the product of the sizes changes.
 fn completed(old: &[i64], new: &[i64]) -> Result<Vec<i64>> {
     let fail = |text: String| Err(Error::invalid_argument(text));
     let mut open = None;

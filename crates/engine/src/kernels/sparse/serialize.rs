@@ -1,5 +1,5 @@
-//! `SerializeSparse`, `SerializeManySparse`, `DeserializeManySparse`: sparse tensors as three
-//! strings each, the serialized indices, values and shape.
+//! ! `SerializeSparse`, `SerializeManySparse`, `DeserializeManySparse`: store a sparse tensor as
+//! three strings with its serialized indices, values and shape.
 //!
 //! Source: `tf.serialize_sparse`, `tf.serialize_many_sparse` and `tf.deserialize_many_sparse` of
 //! TensorFlow 1.15.
@@ -17,12 +17,12 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// Number of strings for a sparse tensor.
+/// The number of strings per sparse tensor.
 const NUM_PARTS: usize = 3;
 /// The approximate memory of a short message: its bytes and their reference count.
 const MESSAGE_BYTES: usize = 208;
 
-/// One sparse tensor as a vector of strings.
+/// Serializes a sparse tensor as a vector of strings.
 pub struct SerializeSparse;
 
 impl Kernel for SerializeSparse {
@@ -40,7 +40,7 @@ impl Kernel for SerializeSparse {
     }
 }
 
-/// Each row of the first dimension as a row of strings.
+/// Serializes each row of the first dimension as a row of strings.
 pub struct SerializeManySparse;
 
 impl Kernel for SerializeManySparse {
@@ -61,13 +61,13 @@ impl Kernel for SerializeManySparse {
     }
 }
 
-/// Rows of strings as one sparse tensor with one more dimension.
+/// Combines rows of strings into one sparse tensor with an additional dimension.
 pub struct DeserializeManySparse {
     dtype: DType,
 }
 
 impl DeserializeManySparse {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { dtype: attrs.dtype("dtype")? })
     }
@@ -96,7 +96,7 @@ impl Kernel for DeserializeManySparse {
     }
 }
 
-/// The sparse tensor of three messages.
+/// Parses a sparse tensor from three messages.
 fn sparse_tensor(messages: &[Bytes]) -> Result<SparseTensor> {
     let [indices, values, dense_shape] = messages else {
         return Err(Error::internal(format!("a sparse tensor of {} strings", messages.len())));

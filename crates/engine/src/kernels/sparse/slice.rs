@@ -1,4 +1,4 @@
-//! `SparseSlice`, `SparseSplit`: parts of a sparse tensor.
+//! ! `SparseSlice`, `SparseSplit`: return parts of a sparse tensor.
 
 use super::numbers;
 use super::parts::{Parts, vector};
@@ -14,7 +14,7 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, values, shape, start, size)` to the parts of the slice, with its elements in their
+/// Maps `(indices, values, shape, start, size)` to the parts of the slice. Its elements keep their
 /// order. The slice is cut off at the end of the tensor.
 ///
 /// Source: `tf.sparse_slice` of TensorFlow 1.15.
@@ -49,8 +49,7 @@ impl Kernel for SparseSlice {
     }
 }
 
-/// The elements of a vector. Fails if it has another length.
-/// The error where memory is short.
+/// The error if memory is short.
 fn refused(refusal: allocate::Refusal) -> Error {
     refusal.at("the elements of a part of a sparse tensor")
 }
@@ -66,8 +65,8 @@ fn vector_of<'t>(tensor: &'t Tensor, what: &str, length: usize) -> Result<&'t [i
     }
 }
 
-/// `(axis, indices, values, shape)` to the indices of each piece, then the values of each, then
-/// their shapes. The first pieces are larger by one if they cannot all be equal.
+/// Maps `(axis, indices, values, shape)` to the indices of each piece, then the values, then the
+/// shapes. If the pieces cannot all be equal, the first ones are larger by one.
 ///
 /// Source: `tf.sparse_split` of TensorFlow 1.15.
 pub struct SparseSplit {
@@ -75,7 +74,7 @@ pub struct SparseSplit {
 }
 
 impl SparseSplit {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let num_split = attrs.int("num_split")?;
         let num_pieces = usize::try_from(num_split).ok().filter(|number| *number > 0);
@@ -151,7 +150,7 @@ mod tests {
         Tensor::from_values(Shape::new(dims), values.to_vec()).unwrap()
     }
 
-    /// Five elements of a matrix with four rows and five columns.
+    /// Five elements of a 4×5 matrix.
     fn matrix() -> [Tensor; 3] {
         let indices = int64s(&[5, 2], &[0, 0, 0, 2, 1, 1, 2, 3, 3, 0]);
         [indices, int64s(&[5], &[1, 2, 3, 4, 5]), int64s(&[2], &[4, 5])]

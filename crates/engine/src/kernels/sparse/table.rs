@@ -16,16 +16,17 @@ struct TableKernel {
 }
 
 enum Action {
-    /// `(indices, values, dense_shape)` to a handle.
+    /// Maps `(indices, values, dense_shape)` to a handle.
     Add,
-    /// `(indices, values, dense_shape)`, and perhaps a bool for each row, to a handle for each row
-    /// that is kept.
+    /// Maps `(indices, values, dense_shape)`, and optionally a bool for each row, to a handle for
+    /// each row that is kept.
     AddMany,
-    /// `(handles)` to `(indices, values, dense_shape)`.
+    /// Maps `(handles)` to `(indices, values, dense_shape)`.
     TakeMany(DType),
 }
 
-/// The kernel for operations on a table of sparse tensors, or `None` if `op_type` is not one.
+/// Creates the kernel for operations on a table of sparse tensors. Returns `None` if `op_type` is
+/// not one.
 pub fn build(op_type: &str, attrs: &Attrs, table: &Arc<SparseTable>) -> Result<Option<Arc<dyn Kernel>>> {
     let action = match op_type {
         "AddSparseToTensorsMap" => Action::Add,

@@ -12,17 +12,18 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use std::cmp::Ordering;
 
-/// `(indices, shape, values, default)` to a tensor of that shape. One index is a scalar, and
-/// indices into a vector may be a vector; one value may be a scalar for all.
+/// Maps `(indices, shape, values, default)` to a dense tensor of that shape. A single index may be
+/// a scalar, and indices into a vector may be a vector. A single value may be a scalar, which is
+/// used for all indices.
 ///
 /// Source: `tf.sparse_to_dense` of TensorFlow 1.15.
 pub struct SparseToDense {
-    /// True if indices must be in order and must not repeat.
+    /// True if the indices must be ordered and unique.
     is_checked: bool,
 }
 
 impl SparseToDense {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_checked: attrs.bool("validate_indices")? })
     }
@@ -89,7 +90,7 @@ impl SparseToDense {
     }
 }
 
-/// The row-major position of an element, or `None` if it is outside of the shape.
+/// The row-major position of an element, or `None` if it is outside the shape.
 pub(super) fn position(row: &[i64], shape: &Shape) -> Option<usize> {
     row.iter().zip(shape.iter()).try_fold(0, |position, (index, size)| {
         let index = usize::try_from(*index).ok().filter(|index| index < size)?;

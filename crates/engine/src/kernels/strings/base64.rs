@@ -1,7 +1,8 @@
-//! `EncodeBase64` and `DecodeBase64`: bytes as letters that are safe in URLs and file names, and
-//! back.
+//! ! `EncodeBase64` and `DecodeBase64`: encode bytes as letters that are safe in URLs and file
+//! names, and decode them.
 //!
-//! Source: RFC 4648, section 5; accepts the same texts as `tf.decode_base64` of TensorFlow 1.15.
+//! Source: RFC 4648, section 5. The accepted texts are those of `tf.decode_base64` in TensorFlow
+//! 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -17,15 +18,15 @@ const PADDING: u8 = b'=';
 
 /// Encodes each string.
 pub struct EncodeBase64 {
-    /// True if the length is padded to a multiple of four.
+    /// True if the output is padded to a multiple of four letters.
     is_padded: bool,
 }
 
-/// Decodes each string, with padding or without.
+/// Decodes each string, with or without padding.
 pub struct DecodeBase64;
 
 impl EncodeBase64 {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_padded: attrs.bool("pad")? })
     }
@@ -91,7 +92,7 @@ fn decode(letters: &[u8]) -> Result<Vec<u8>> {
     Ok(value)
 }
 
-/// The value of a letter.
+/// The number that a letter stands for.
 fn number_of(letter: u8) -> Option<u32> {
     let number = match letter {
         b'A'..=b'Z' => letter - b'A',
@@ -114,7 +115,8 @@ mod tests {
         decode(text.as_bytes())
     }
 
-    /// The vectors of RFC 4648, section 10, and letters that only the form for URLs has.
+    /// The test vectors of RFC 4648, section 10, and letters that only occur in the URL-safe
+    /// alphabet.
     #[test]
     fn strings_are_encoded_as_in_the_rfc() {
         for (value, letters) in [

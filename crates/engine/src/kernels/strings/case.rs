@@ -1,4 +1,4 @@
-//! `StringLower`, `StringUpper` and `StringStrip`: changes each string.
+//! ! `StringLower`, `StringUpper` and `StringStrip`: convert each string.
 //!
 //! Source: `tf.strings.lower`, `upper` and `strip` of TensorFlow 1.15.
 
@@ -12,18 +12,18 @@ use crate::tensor::aliasing::alias_or_copy;
 use crate::tensor::allocate::{self, Refusal};
 use bytes::Bytes;
 
-/// Strings in lower or upper case.
+/// Converts strings to lower or upper case.
 pub struct ChangeCase {
     is_upper: bool,
-    /// "utf-8" for the letters of all languages; empty for ASCII letters only.
+    /// "utf-8" to convert the letters of all languages, or empty for ASCII letters only.
     encoding: String,
 }
 
-/// Strings without the white space at both ends.
+/// Removes white space at both ends of strings.
 pub struct Strip;
 
 impl ChangeCase {
-    /// The kernel for operations of a type. Fails if an attribute is missing or invalid.
+    /// Creates the kernel for either case. Fails if an attribute is missing or invalid.
     pub fn from_attrs(is_upper: bool, attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_upper, encoding: String::from_utf8_lossy(attrs.bytes("encoding")?).into_owned() })
     }

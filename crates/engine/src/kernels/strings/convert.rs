@@ -12,7 +12,7 @@ use crate::text::excerpt::excerpt;
 use crate::text::number::FromText;
 use smallvec::SmallVec;
 
-/// Strings to numbers, in the same shape.
+/// Converts strings to numbers, keeping the shape.
 ///
 /// Source: `tf.string_to_number` of TensorFlow 1.15.
 pub enum StringToNumber {
@@ -27,7 +27,7 @@ pub enum StringToNumber {
 }
 
 impl StringToNumber {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.dtype("out_type")? {
             DType::Float32 => Ok(Self::Float32),

@@ -1,5 +1,5 @@
-//! `StringToHashBucketFast`, `StringToHashBucketStrong` and `StringToHashBucket`: the number of a
-//! bucket for each string.
+//! ! `StringToHashBucketFast`, `StringToHashBucketStrong` and `StringToHashBucket`: assign each
+//! string to a numbered bucket.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -21,12 +21,12 @@ pub struct HashBucket {
 enum Hash {
     Farm,
     Murmur,
-    /// SipHash-2-4, with a key.
+    /// SipHash-2-4 with a key.
     Sip(SipHasher24),
 }
 
 impl HashBucket {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
         let hash = match op_type {
             "StringToHashBucketFast" => Hash::Farm,
@@ -55,7 +55,7 @@ impl Kernel for HashBucket {
     }
 }
 
-/// The hasher with the key of an operation.
+/// Creates the hasher with an operation's key.
 fn keyed(attrs: &Attrs) -> Result<SipHasher24> {
     let number = |attr: &Attr| if let Attr::Int(number) = attr { Some(number.cast_unsigned()) } else { None };
     let text = "Key must have 2 elements";
@@ -74,8 +74,8 @@ mod tests {
         HashBucket::from_attrs("StringToHashBucketFast", &attrs([("num_buckets", Attr::Int(num_buckets))]))
     }
 
-    /// The buckets of `tf.string_to_hash_bucket_fast` for strings of every length class, the
-    /// shortest and the longest of each.
+    /// The buckets of `tf.string_to_hash_bucket_fast` for the shortest and longest strings of each
+    /// length class.
     #[test]
     fn buckets_match_tensorflow() {
         let lengths = [0, 1, 3, 4, 7, 8, 16, 17, 32, 33, 64, 65, 127, 128, 129, 192, 193, 200];
@@ -113,7 +113,7 @@ mod tests {
         let text = bucket(0).map(drop).unwrap_err();
         assert_eq!(format!("{text:?}"), "InvalidArgument: num_buckets is 0, expected at least 1");
     }
-    /// The example of SipHash's paper, and the first vectors of its authors' program.
+    /// The example in SipHash's paper, and the first test vectors of its authors' program.
     #[test]
     fn strong_hashes_match_the_siphash_paper() {
         let numbers = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908].map(Attr::Int);

@@ -1,4 +1,4 @@
-//! `StringJoin`: strings joined elementwise.
+//! ! `StringJoin`: joins strings element by element.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -10,7 +10,7 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// One or more tensors of strings of one shape, joined element by element; a scalar counts for
+/// Joins one or more string tensors of the same shape element by element. A scalar is joined to
 /// every element.
 ///
 /// Source: `tf.string_join` of TensorFlow 1.15.
@@ -19,7 +19,7 @@ pub struct StringJoin {
 }
 
 impl StringJoin {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { separator: attrs.bytes("separator")?.to_vec() })
     }

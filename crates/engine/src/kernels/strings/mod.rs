@@ -15,7 +15,7 @@ use crate::kernel::Kernel;
 use crate::kernels::attrs::Attrs;
 use std::sync::Arc;
 
-/// The kernel for operations of type `op_type`; `None` if this module has none.
+/// Creates the kernel for operations of type `op_type`. Returns `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "DecodeBase64" => Arc::new(base64::DecodeBase64),

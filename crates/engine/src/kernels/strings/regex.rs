@@ -1,5 +1,5 @@
-//! Regular expressions over strings: `RegexReplace`, `RegexFullMatch`, and both with a constant
-//! pattern.
+//! ! Regular expressions over strings: `RegexReplace`, `RegexFullMatch`, and variants with a
+//! constant pattern.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// Compiles a pattern.
 type Compile<T> = fn(&[u8]) -> Result<T>;
 
-/// The compiled form of the pattern that was used last.
+/// Caches the most recently compiled pattern.
 struct Cache<T> {
     compile: Compile<T>,
-    /// Locked while a pattern is looked up or compiled, not while it is used.
+    /// Locked while a pattern is looked up or compiled, but not while it is used.
     last: Mutex<Option<(Bytes, Arc<T>)>>,
 }
 
@@ -40,7 +40,7 @@ impl<T> Cache<T> {
     }
 }
 
-/// `(strings, pattern, rewrite)` to the strings with matches replaced.
+/// Maps `(strings, pattern, rewrite)` to the strings with matches replaced.
 ///
 /// Source: `tf.strings.regex_replace` of TensorFlow 1.15.
 pub struct RegexReplace {
@@ -55,7 +55,8 @@ pub struct StaticRegexReplace {
     is_global: bool,
 }
 
-/// `(strings, pattern)` to a bool for each string: true if the pattern matches all of it.
+/// Maps `(strings, pattern)` to a bool per string, which is true if the pattern matches the entire
+/// string.
 ///
 /// Source: `tf.strings.regex_full_match` of TensorFlow 1.15.
 pub struct RegexFullMatch(Cache<WholePattern>);
@@ -64,14 +65,14 @@ pub struct RegexFullMatch(Cache<WholePattern>);
 pub struct StaticRegexFullMatch(WholePattern);
 
 impl RegexReplace {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { patterns: Cache::new(Pattern::new), is_global: attrs.bool("replace_global")? })
     }
 }
 
 impl StaticRegexReplace {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             pattern: Pattern::new(attrs.bytes("pattern")?)?,
@@ -88,7 +89,7 @@ impl Default for RegexFullMatch {
 }
 
 impl StaticRegexFullMatch {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         WholePattern::new(attrs.bytes("pattern")?).map(Self)
     }

@@ -1,4 +1,4 @@
-//! `StringSplit` and `StringSplitV2`: splits a vector of strings; the result is a sparse tensor.
+//! ! `StringSplit` and `StringSplitV2`: split a vector of strings. The result is a sparse tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
@@ -11,30 +11,30 @@ use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// `(strings, separator)` to the indices, the values and the shape of the parts, with one row for
-/// each string.
+/// Maps `(strings, separator)` to the indices, values and shape of the parts, with one row per
+/// string.
 ///
 /// Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
 pub enum StringSplit {
-    /// At each byte that is in the separator; between all bytes if it is empty.
+    /// Splits at each byte that occurs in the separator, or between all bytes if it is empty.
     AtAny {
         /// True if empty parts are skipped.
         skips_empty: bool,
     },
-    /// At the separator as a whole; at runs of white space if it is empty.
+    /// Splits at each occurrence of the whole separator, or at runs of white space if it is empty.
     AtWhole {
-        /// The largest number of splits; unlimited if negative.
+        /// The maximum number of splits. Negative means unlimited.
         limit: i64,
     },
 }
 
 impl StringSplit {
-    /// The kernel of `StringSplit`.
+    /// Creates the kernel of `StringSplit`.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self::AtAny { skips_empty: attrs.bool("skip_empty")? })
     }
 
-    /// The kernel of `StringSplitV2`.
+    /// Creates the kernel of `StringSplitV2`.
     pub fn from_attrs_of_v2(attrs: &Attrs) -> Result<Self> {
         Ok(Self::AtWhole { limit: attrs.int("maxsplit")? })
     }
@@ -42,7 +42,7 @@ impl StringSplit {
     fn split<'a>(&self, text: &'a [u8], separator: &[u8]) -> std::result::Result<Vec<&'a [u8]>, Refusal> {
         match self {
             Self::AtAny { .. } if separator.is_empty() => allocate::gathered(text.chunks(1)),
-            // An empty string has no parts, not one empty part.
+            // An empty string has no parts, rather than one empty part.
             Self::AtAny { .. } if text.is_empty() => Ok(Vec::new()),
             Self::AtAny { skips_empty } => {
                 let parts = text.split(|byte| separator.contains(byte));

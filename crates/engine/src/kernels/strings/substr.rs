@@ -1,4 +1,4 @@
-//! `Substr` and `StringLength`: parts of strings, and their lengths.
+//! ! `Substr` and `StringLength`: return parts of strings and their lengths.
 //!
 //! Source: `tf.substr` and `tf.strings.length` of TensorFlow 1.15.
 
@@ -18,15 +18,16 @@ use bytes::Bytes;
 #[derive(Clone, Copy)]
 enum Unit {
     Byte,
-    /// Characters of UTF-8, counted as bytes that do not continue a character.
+    /// UTF-8 characters, counted as bytes that do not continue a character.
     Character,
 }
 
-/// `(strings, positions, lengths)`: the part of each string at that position with that length.
-/// Positions may count from the end; a negative length, or one past the end, means all the rest.
+/// Maps `(strings, positions, lengths)` to the part of each string at that position with that
+/// length. Positions may count from the end. A negative length, or one that goes past the end,
+/// means the rest of the string.
 pub struct Substr(Unit);
 
-/// The length of each string, int32.
+/// Returns the length of each string as int32.
 pub struct StringLength(Unit);
 
 impl Unit {
@@ -45,7 +46,7 @@ impl Unit {
         }
     }
 
-    /// The byte at which a unit begins; the end of the text for the number after the last unit.
+    /// The byte at which unit number `number` begins, or the end of the text after the last unit.
     fn start(self, text: &[u8], number: usize) -> usize {
         match self {
             Self::Byte => number.min(text.len()),
@@ -62,12 +63,12 @@ fn begins_character(byte: &&u8) -> bool {
 }
 
 impl Substr {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Unit::from_attrs(attrs).map(Self)
     }
 
-    /// A part of a string; `None` if it begins outside the string.
+    /// Returns a part of a string, or `None` if it begins outside the string.
     fn part(&self, text: &Bytes, position: i64, length: i64) -> Option<Bytes> {
         let size = self.0.count(text);
         let first = if position < 0 { position.checked_add(size as i64)? } else { position };
@@ -85,7 +86,7 @@ impl Substr {
     }
 }
 
-/// The text, with bytes escaped that are not UTF-8.
+/// Returns the text with bytes escaped that are not valid UTF-8.
 fn escaped(text: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in text.utf8_chunks() {
@@ -124,7 +125,7 @@ impl Kernel for Substr {
 }
 
 impl StringLength {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Unit::from_attrs(attrs).map(Self)
     }

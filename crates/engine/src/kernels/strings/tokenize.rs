@@ -1,11 +1,11 @@
-//! `Tokenize`: the tokens of a text, by the content of a `tokenizer.json`.
+//! ! `Tokenize`: splits a text into tokens, as specified by the content of a `tokenizer.json`.
 //!
-//! Source: the crate `tokenizers`, the base of the PyPI package with this name.
+//! Source: the crate `tokenizers`, on which the PyPI package of the same name is based.
 //!
-//! It uses Oniguruma, like that package. `fancy-regex` would need no C compiler, but patterns in a
-//! `tokenizer.json` are written for Oniguruma, and when `fancy-regex` gives up on a text (after a
+//! Like that package, it uses Oniguruma. `fancy-regex` would not need a C compiler, but patterns in
+//! a `tokenizer.json` are written for Oniguruma. And if `fancy-regex` gives up on a text (after a
 //! million backtracking steps), the crate silently leaves the rest in one piece. Oniguruma panics
-//! in that case, which becomes an error here.
+//! in that case, which is turned into an error here.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -22,25 +22,25 @@ use std::sync::OnceLock;
 use tokenizers::utils::parallelism::set_parallelism;
 use tokenizers::{ModelWrapper, Tokenizer};
 
-/// The maximum memory of the crate per byte of text, measured with one-byte words.
+/// The maximum memory that the crate needs per byte of text, measured with one-byte words.
 const BYTES_FOR_BYTE: usize = 250;
 
-/// `text`, a scalar string in UTF-8, to an int32 vector of its tokens.
+/// Maps `text`, a scalar UTF-8 string, to an int32 vector of its tokens.
 pub struct Tokenize {
     path: String,
     tokenizer: Arc<Tokenizer>,
     adds_special_tokens: bool,
 }
 
-/// A hash of the content of a file and of the options.
+/// A hash of a file's content and of the options.
 type Key = (u128, bool, bool);
 
-/// A tokenizer, and the key of the content and options that it was made from.
+/// A tokenizer with the key it was created for.
 type KeyedTokenizer = (Key, Arc<Tokenizer>);
 
 impl Tokenize {
-    /// The kernel for an operation with these attributes. Fails if the content is not that of a
-    /// `tokenizer.json`, or if its tokens are drawn at random.
+    /// Creates the kernel. Fails if the content is not that of a `tokenizer.json`, or if its tokens
+    /// are chosen at random.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let path = String::from_utf8_lossy(attrs.bytes("path")?).into_owned();
         let options = (attrs.bool("truncation")?, attrs.bool("padding")?);
@@ -56,7 +56,7 @@ impl Tokenize {
                 error.valid_up_to()
             ))
         })?;
-        // The crate ends the process if there is no memory.
+        // The crate aborts the process if there is not enough memory.
         allocate::probe(text.len().saturating_mul(BYTES_FOR_BYTE)).map_err(|refusal| refusal.at("tokenize"))?;
         let failed = |reason: String| {
             Error::invalid_argument(format!("tokenize: {}: the text cannot be tokenized: {reason}", self.path))
@@ -82,10 +82,10 @@ impl Kernel for Tokenize {
     }
 }
 
-/// The tokenizer of a file with this content. All programs of a content share one: its caches
-/// belong to threads, or are skipped while another thread writes.
+/// Returns the tokenizer of a file with this content. All programs with the same content share one,
+/// because its caches belong to threads and are skipped while another thread is writing.
 fn cached_tokenizer(path: &str, content: &[u8], options: (bool, bool)) -> Result<Arc<Tokenizer>> {
-    // The last one created: a function is traced for several stages, and for a preview.
+    // The most recently created one. A function is traced for several stages, and for a preview.
     static LAST: OnceLock<Mutex<Option<KeyedTokenizer>>> = OnceLock::new();
     let mut hasher = SipHasher13::new();
     hasher.write(content);
@@ -100,7 +100,7 @@ fn cached_tokenizer(path: &str, content: &[u8], options: (bool, bool)) -> Result
 }
 
 fn parsed(path: &str, content: &[u8], (truncation, padding): (bool, bool)) -> Result<Tokenizer> {
-    // Otherwise even padding starts a thread per core, and a fork has none of them.
+    // Otherwise even padding starts one thread per core, and a forked process has none of them.
     set_parallelism(false);
     if let Some(detected) = crate::files::content::content(content) {
         return Err(Error::invalid_argument(format!(
@@ -169,7 +169,7 @@ mod tests {
         let (one, other) = (tokenize(WORDS, true).unwrap(), tokenize(WORDS, true).unwrap());
         let whole = tokenize(WORDS, false).unwrap();
         assert!(!Arc::ptr_eq(&one.tokenizer, &whole.tokenizer));
-        // Another test may have created one between the two.
+        // Another test may have created one between the two calls.
         assert_eq!(one.tokens(b"a b").unwrap(), other.tokens(b"a b").unwrap());
     }
 

@@ -25,7 +25,7 @@ pub struct HistogramSummary {
 }
 
 impl HistogramSummary {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { name: attrs.string("name")?.to_owned(), limits: limits() })
     }

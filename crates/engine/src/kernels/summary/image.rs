@@ -31,7 +31,7 @@ pub struct ImageSummary {
 }
 
 impl ImageSummary {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { max_images: attrs.int("max_images")? as usize })
     }

@@ -1,17 +1,17 @@
-//! Bracket expressions `[...]`, and named classes.
+//! ! Bracket expressions `[...]` and named classes.
 
 use super::Misfit;
 use super::class::Class;
 use super::escape::{escape, next};
 use super::groups::{bad_range, perl, posix, unicode};
 
-/// A class `\pL` or `\d`, if `rest` begins with one.
+/// Parses a class such as `\pL` or `\d` if `rest` begins with one.
 pub fn named_class(rest: &mut &str, folds: bool) -> Result<Option<Class>, Misfit> {
     let class = unicode(rest, folds)?;
     Ok(class.or_else(|| perl(rest, folds)))
 }
 
-/// The characters of the class `[...]` at the start of `rest`.
+/// Parses the class `[...]` at the start of `rest`.
 pub fn bracketed(rest: &mut &str, folds: bool) -> Result<Class, Misfit> {
     let start = *rest;
     let mut class = Class::default();
@@ -20,7 +20,7 @@ pub fn bracketed(rest: &mut &str, folds: bool) -> Result<Class, Misfit> {
     if is_negated {
         next(rest);
     }
-    // A closing bracket that comes first is a member.
+    // A closing bracket at the beginning is a member of the class.
     let mut is_first = true;
     while is_first || !rest.starts_with(']') {
         if rest.is_empty() {
@@ -40,12 +40,13 @@ pub fn bracketed(rest: &mut &str, folds: bool) -> Result<Class, Misfit> {
     Ok(if is_negated { class.negated() } else { class })
 }
 
-/// A character or a range of characters; `whole` is the class from its opening bracket on.
+/// Parses a character or a range of characters. `whole` is the class, starting with its opening
+/// bracket.
 fn range(rest: &mut &str, whole: &str) -> Result<Class, Misfit> {
     let start = *rest;
     let low = member(rest, whole)?;
     let mut high = low;
-    // A hyphen that comes last is a member.
+    // A hyphen at the end is a member of the class.
     if rest.len() > 1 && rest.starts_with('-') && !rest.starts_with("-]") {
         next(rest);
         high = member(rest, whole)?;

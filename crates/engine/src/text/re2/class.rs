@@ -1,4 +1,4 @@
-//! Sets of code points, and their expressions for `regex`.
+//! ! Sets of code points, and their representation for `regex`.
 
 use crate::order;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
@@ -9,15 +9,15 @@ pub const MAX: u32 = char::MAX as u32;
 
 const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 
-/// Characters of several bytes as RE2 reads them in a set that has all of them. They include
-/// overlong encodings and encodings of numbers that are not code points.
+/// Multi-byte characters as RE2 reads them in a set that contains all of them. This includes
+/// overlong encodings, and encodings of numbers that are not code points.
 const WIDE: &str = r"(?-u:[\xC2-\xDF][\x80-\xBF])|(?-u:[\xE0-\xEF][\x80-\xBF]{2})|(?-u:[\xF0-\xF4][\x80-\xBF]{3})";
 
-/// A set of code points. Unlike a set of `char`, it may have surrogates, which RE2 finds in bytes
-/// that encode them.
+/// A set of code points. Unlike a set of `char`, it may contain surrogates, which RE2 finds in
+/// bytes that encode them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Class {
-    /// Inclusive. Sorted, disjoint and not adjacent once [`Class::sort`] was called.
+    /// Inclusive ranges. After [`Class::sort`] they are sorted, disjoint and not adjacent.
     ranges: Vec<(u32, u32)>,
 }
 
@@ -30,7 +30,7 @@ impl Class {
         self.ranges.extend_from_slice(&other.ranges);
     }
 
-    /// This set; if `folds`, with each letter in every case.
+    /// If `folds`, adds every case of each letter.
     pub fn folded(mut self, folds: bool) -> Self {
         if folds {
             let mut chars =
@@ -41,7 +41,7 @@ impl Class {
         self
     }
 
-    /// All code points that are not in this set.
+    /// Returns all code points that are not in this set.
     pub fn negated(mut self) -> Self {
         self.sort();
         let mut next = 0;
@@ -70,20 +70,20 @@ impl Class {
         self.ranges = merged;
     }
 
-    /// The parts of the ranges that lie between two code points.
+    /// Iterates over the parts of the ranges between two code points.
     fn within(&self, (from, to): (u32, u32)) -> impl Iterator<Item = (u32, u32)> {
         let cut = self.ranges.iter().map(move |(low, high)| (*low.max(&from), *high.min(&to)));
         cut.filter(|(low, high)| low <= high)
     }
 
-    /// All code points of the set but surrogates.
+    /// Returns all code points of the set except surrogates.
     fn scalars(&self) -> Vec<(char, char)> {
         let (before, after) = ((0, SURROGATES.0 - 1), (SURROGATES.1 + 1, MAX));
         let ranges = self.within(before).chain(self.within(after));
         ranges.filter_map(|(low, high)| Some((char::from_u32(low)?, char::from_u32(high)?))).collect()
     }
 
-    /// An expression of `regex` for one character of this set.
+    /// Converts the set to a `regex` expression for one character.
     pub fn into_regex(mut self) -> String {
         self.sort();
         let mut parts = Vec::new();
@@ -115,8 +115,8 @@ fn bracketed(ranges: impl Iterator<Item = (u32, u32)>) -> Option<String> {
     (!text.is_empty()).then(|| format!("[{text}]"))
 }
 
-/// The three-byte encodings of a range of surrogates: the second byte has five of the ten bits, the
-/// third six.
+/// Returns the three-byte encodings of a range of surrogates. Of the eleven low bits, the second byte
+/// has five and the third has six.
 fn encoded_surrogates((low, high): (u32, u32)) -> String {
     let second = |point: u32| 0xA0 + ((point - SURROGATES.0) >> 6);
     let third = |point: u32| 0x80 + (point & 0x3F);

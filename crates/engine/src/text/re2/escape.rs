@@ -1,10 +1,10 @@
-//! Escape sequences for one character.
+//! ! Escape sequences for a single character.
 
 use super::class;
 use super::{Misfit, SYNTAX};
 
-/// The character of an escape sequence, which may be a surrogate. `rest` begins with the backslash
-/// and moves past the sequence.
+/// Parses an escape sequence, whose character may be a surrogate. `rest` begins with the backslash
+/// and is moved past the sequence.
 pub fn escape(rest: &mut &str) -> Result<u32, Misfit> {
     let start = *rest;
     let bad = |rest: &str| Misfit::syntax("invalid escape sequence", &start[..start.len() - rest.len()]);
@@ -35,7 +35,7 @@ pub fn next(rest: &mut &str) -> Option<char> {
     Some(first)
 }
 
-/// Up to three digits in all.
+/// Parses up to three octal digits in total.
 fn octal(first: char, rest: &mut &str) -> u32 {
     let mut code = first.to_digit(8).unwrap_or(0);
     for _ in 0..2 {
@@ -46,7 +46,7 @@ fn octal(first: char, rest: &mut &str) -> u32 {
     code
 }
 
-/// Two digits, or any number of them in braces.
+/// Parses two hexadecimal digits, or any number of them in braces.
 fn hexadecimal(rest: &mut &str) -> Option<u32> {
     let first = next(rest)?;
     if first != '{' {

@@ -1,4 +1,4 @@
-//! Named classes of characters.
+//! ! Named character classes.
 
 use super::Misfit;
 use super::class::{Class, MAX};
@@ -10,7 +10,7 @@ type Ranges = &'static [(u32, u32)];
 
 const DIGIT: Ranges = &[(0x30, 0x39)];
 const WORD: Ranges = &[(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)];
-/// Without the vertical tab, which `[:space:]` has.
+/// Unlike `[:space:]`, this does not include the vertical tab.
 const SPACE: Ranges = &[(0x09, 0x0A), (0x0C, 0x0D), (0x20, 0x20)];
 
 const POSIX: [(&str, Ranges); 14] = [
@@ -30,13 +30,13 @@ const POSIX: [(&str, Ranges); 14] = [
     ("xdigit", &[(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]),
 ];
 
-/// The only categories that RE2 supports, in its spelling.
+/// The only categories that RE2 supports, as it spells them.
 const CATEGORIES: [&str; 36] = [
     "C", "Cc", "Cf", "Co", "Cs", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No", "P",
     "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs",
 ];
 
-/// `\d`, `\D` and the like, at the beginning of `rest`.
+/// Parses `\d`, `\D` and the like at the beginning of `rest`.
 pub fn perl(rest: &mut &str, folds: bool) -> Option<Class> {
     let kind = rest.strip_prefix('\\')?.chars().next()?;
     let ranges = match kind.to_ascii_lowercase() {
@@ -49,7 +49,7 @@ pub fn perl(rest: &mut &str, folds: bool) -> Option<Class> {
     Some(signed(Class::of(ranges).folded(folds), kind.is_ascii_uppercase()))
 }
 
-/// `[:alpha:]` or `[:^alpha:]`, if `rest` begins with something of that form.
+/// Parses `[:alpha:]`, `[:^alpha:]` and the like at the beginning of `rest`.
 pub fn posix(rest: &mut &str, folds: bool) -> Result<Option<Class>, Misfit> {
     let Some(end) = rest.strip_prefix("[:").and_then(|inner| inner.find(":]")) else { return Ok(None) };
     let (whole, after) = rest.split_at(end + 4);
@@ -61,7 +61,7 @@ pub fn posix(rest: &mut &str, folds: bool) -> Result<Option<Class>, Misfit> {
     Ok(Some(signed(Class::of(ranges).folded(folds), is_negated)))
 }
 
-/// `\pL`, `\p{Greek}`, `\P{^Lu}`, if `rest` begins with something of that form.
+/// Parses `\pL`, `\p{Greek}`, `\P{^Lu}` and the like at the beginning of `rest`.
 pub fn unicode(rest: &mut &str, folds: bool) -> Result<Option<Class>, Misfit> {
     let Some(mut after) = rest.strip_prefix(r"\p").or_else(|| rest.strip_prefix(r"\P")) else { return Ok(None) };
     let (name, end) = match after.strip_prefix('{') {
@@ -98,7 +98,7 @@ fn named(name: &str) -> Option<Class> {
         "Any" => Some(Class::of(&[(0, MAX)])),
         "Cs" => Some(Class::of(&[SURROGATES])),
         "C" => {
-            // Without unassigned code points, which Unicode's own `C` includes.
+            // RE2 leaves out unassigned code points, which Unicode's own `C` includes.
             let mut class = Class::of(&[SURROGATES]);
             ["Cc", "Cf", "Co"].iter().filter_map(|part| property("gc", part)).for_each(|part| class.add(&part));
             Some(class)
@@ -109,7 +109,7 @@ fn named(name: &str) -> Option<Class> {
     }
 }
 
-/// The characters for which a property of Unicode has this value.
+/// Returns the characters for which a Unicode property has this value.
 fn property(name: &str, value: &str) -> Option<Class> {
     let hir = regex_syntax::parse(&format!(r"\p{{{name}={value}}}")).ok()?;
     let HirKind::Class(hir::Class::Unicode(class)) = hir.kind() else { return None };

@@ -1,11 +1,11 @@
-//! Regular expressions as TensorFlow has them: RE2's syntax and RE2's meaning, in time linear in
-//! the text.
+//! ! Regular expressions with RE2's syntax and semantics, as in TensorFlow, in time linear in the
+//! text.
 //!
-//! The pattern is parsed here and translated to the syntax of the crate `regex`, which then
-//! searches. Neither engine backtracks. Texts are bytes: a character class matches characters of
-//! UTF-8 only, and other bytes match nothing but `\C`.
+//! The pattern is parsed here and translated to the syntax of the `regex` crate, which does the
+//! searching. Neither engine backtracks. Texts are bytes: a character class only matches UTF-8
+//! characters, and other bytes are only matched by `\C`.
 //!
-//! Source: RE2 (github.com/google/re2), as `tf.strings.regex_replace` of TensorFlow 1.15 uses it.
+//! Source: RE2 (github.com/google/re2), as used by `tf.strings.regex_replace` in TensorFlow 1.15.
 
 mod bracket;
 mod class;
@@ -26,10 +26,11 @@ use regex::bytes::{Regex, RegexBuilder};
 /// The maximum memory of a compiled pattern.
 const MAX_COMPILED_BYTES: usize = 10 << 20;
 
-/// Longer patterns are not even parsed. RE2's limit is about the same for plain letters.
+/// Longer patterns are rejected without parsing them. For plain letters, RE2's limit is about the
+/// same.
 const MAX_PATTERN_BYTES: usize = 1 << 19;
 
-/// The nesting limit of `regex`; users meet the limit in [`stack`] first.
+/// The nesting limit of `regex`. Users reach the limit in [`stack`] first.
 const NEST_LIMIT: u32 = 10 * stack::MAX_DEPTH;
 
 const TOO_LARGE: &str = "pattern too large - compile failed";
@@ -44,7 +45,7 @@ struct Misfit {
 const SYNTAX: &str = "Use RE2 syntax, which has no look-around or backreferences";
 
 impl Misfit {
-    /// A part of the pattern is wrong.
+    /// Part of the pattern is invalid.
     fn syntax(what: &str, part: &str) -> Self {
         Self { text: format!("{what}: {}", excerpt(part.as_bytes())), remedy: SYNTAX }
     }
@@ -58,12 +59,12 @@ impl Misfit {
 /// A pattern to search for.
 pub struct Pattern {
     regex: Regex,
-    /// The number of groups in the pattern. Only groups that a rewrite can name are captured.
+    /// The number of groups in the pattern. Only groups that a rewrite can refer to are captured.
     num_groups: usize,
 }
 
 impl Pattern {
-    /// Compiles a pattern. Fails with `InvalidArgument` if it is not in RE2's syntax or is too
+    /// Compiles a pattern. Fails with `InvalidArgument` if it is not valid RE2 syntax or is too
     /// large.
     pub fn new(pattern: &[u8]) -> Result<Self> {
         let failed = |misfit: Misfit| invalid(pattern, &misfit);
@@ -72,11 +73,11 @@ impl Pattern {
     }
 }
 
-/// A pattern that must match a whole string.
+/// A pattern that must match an entire string.
 pub struct WholePattern(Regex);
 
 impl WholePattern {
-    /// As [`Pattern::new`].
+    /// Like [`Pattern::new`].
     pub fn new(pattern: &[u8]) -> Result<Self> {
         let failed = |misfit: Misfit| invalid(pattern, &misfit);
         let parsed = parse(pattern, 0).map_err(failed)?;

@@ -1,7 +1,7 @@
-//! Translates RE2's syntax to the syntax of `regex`.
+//! ! Translates RE2's syntax to that of `regex`.
 //!
-//! The result is explicit: it needs no flags and names each character by its number, so differences
-//! between the two syntaxes do not matter.
+//! The result is explicit: it needs no flags and gives each character as a number, so differences
+//! between the two syntaxes don't matter.
 
 use super::Misfit;
 use super::bracket::{bracketed, named_class};
@@ -13,11 +13,11 @@ use std::mem;
 /// An expression for `regex`.
 pub struct Parsed {
     pub text: String,
-    /// The number of groups that RE2 counts.
+    /// The number of groups as counted by RE2.
     pub num_groups: usize,
 }
 
-/// Translates a pattern. The first `max_captures` of its groups are captured.
+/// Translates a pattern. The first `max_captures` groups are captured.
 pub fn parse(pattern: &str, max_captures: usize) -> Result<Parsed, Misfit> {
     let mut parser = Parser {
         pattern,
@@ -34,7 +34,7 @@ pub fn parse(pattern: &str, max_captures: usize) -> Result<Parsed, Misfit> {
 
 struct Parser<'p> {
     pattern: &'p str,
-    /// The rest of the pattern, still to be read.
+    /// The rest of the pattern.
     rest: &'p str,
     flags: Flags,
     outer: Vec<Group>,
@@ -45,7 +45,7 @@ struct Parser<'p> {
 
 impl<'p> Parser<'p> {
     fn parse(&mut self) -> Result<(), Misfit> {
-        // The repetition just read. Another one must not follow it.
+        // The repetition that was just read. It must not be followed by another one.
         let mut repetition = None;
         while let Some(first) = self.rest.chars().next() {
             let start = self.rest;
@@ -93,13 +93,13 @@ impl<'p> Parser<'p> {
         self.group.items.push(Item::new(text));
     }
 
-    /// Moves past some bytes and adds their expression.
+    /// Moves past some bytes and adds an expression for them.
     fn token(&mut self, length: usize, text: &str) {
         self.rest = &self.rest[length..];
         self.push(text);
     }
 
-    /// Takes one literal character.
+    /// Parses one literal character.
     fn literal(&mut self) -> Result<(), Misfit> {
         if let Some(char) = next(&mut self.rest) {
             self.push_character(char.into());
@@ -134,7 +134,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// A literal text, `\Q...\E` or up to the end of the pattern.
+    /// Parses literal text in `\Q...\E`, or up to the end of the pattern.
     fn quoted(&mut self) -> Result<(), Misfit> {
         let (text, rest) = self.rest[2..].split_once(r"\E").unwrap_or((&self.rest[2..], ""));
         self.rest = rest;
@@ -148,8 +148,8 @@ impl<'p> Parser<'p> {
         rest.is_some()
     }
 
-    /// Repeats the last item. The operator begins at `start`, and a `?` may follow it. `before` is
-    /// the start of a repetition operator right before it, if there is one.
+    /// Repeats the last item. The operator begins at `start` and may be followed by a `?`. `before`
+    /// is the start of a repetition operator directly before it, if there is one.
     fn repeat(&mut self, count: Count, start: &str, before: Option<&str>) -> Result<(), Misfit> {
         let is_lazy = self.skip("?") != self.flags.is_lazy;
         let from = |start: &str| start[..start.len() - self.rest.len()].to_owned();
@@ -167,7 +167,7 @@ impl<'p> Parser<'p> {
         }
         let missing = || Misfit::syntax("no argument for repetition operator", &from(start));
         let item = self.group.items.last_mut().ok_or_else(missing)?;
-        // RE2 checks the counts inside only if this one is above one.
+        // RE2 only checks the counts inside if this count is greater than one.
         let repeats = item.repeats.saturating_mul(highest.max(1));
         if repeats > MAX_REPEAT && highest > 1 {
             return Err(too_often());
@@ -180,7 +180,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// A group, or only flags.
+    /// Parses the start of a group, or flags on their own.
     fn open(&mut self) -> Result<(), Misfit> {
         if !self.rest.starts_with("(?") {
             self.rest = &self.rest[1..];
@@ -215,7 +215,7 @@ impl<'p> Parser<'p> {
         self.open_group(true)
     }
 
-    /// `(?flags)` or `(?flags:`.
+    /// Parses `(?flags)` or `(?flags:`.
     fn flags(&mut self) -> Result<(), Misfit> {
         let start = self.rest;
         self.rest = &self.rest[2..];

@@ -1,4 +1,4 @@
-//! Replacing matches.
+//! ! Replaces matches.
 //!
 //! Source: `RE2::GlobalReplace` and `RE2::Replace`.
 
@@ -16,10 +16,10 @@ enum MatchPositions {
 }
 
 impl Pattern {
-    /// The text with all matches or the first one replaced; `None` if nothing changes.
+    /// Replaces all matches, or the first one, in a text. Returns `None` if nothing changes.
     ///
-    /// A rewrite that refers to a group which the pattern does not have changes nothing, as in
-    /// TensorFlow. Fails if there is no memory for the result.
+    /// As in TensorFlow, a rewrite that refers to a group which the pattern does not have changes
+    /// nothing. Fails if there is no memory for the result.
     pub fn replace(&self, text: &[u8], rewrite: &Rewrite, is_global: bool) -> Result<Option<Vec<u8>>, Refusal> {
         if rewrite.last_group() > self.num_groups {
             return Ok(None);
@@ -34,7 +34,7 @@ impl Pattern {
             let Some(whole) = self.find(text, position, &mut positions) else { break };
             append(&mut out, &text[position..whole.start])?;
             if whole.is_empty() && last_end == Some(whole.start) {
-                // An empty match right after another one does not count.
+                // An empty match directly after another match does not count.
                 let length = length_of_first(&text[whole.start..]);
                 append(&mut out, &text[whole.start..(whole.start + length).min(text.len())])?;
                 position = whole.start + length;
@@ -54,8 +54,8 @@ impl Pattern {
         Ok(Some(out))
     }
 
-    /// Finds the first match from `start` on. `positions` receives the positions of the match or of
-    /// its groups.
+    /// Finds the first match from `start` on and stores the positions of the match or of its groups
+    /// in `positions`.
     fn find(&self, text: &[u8], start: usize, positions: &mut MatchPositions) -> Option<Range<usize>> {
         match positions {
             MatchPositions::Whole(place) => {
@@ -70,7 +70,7 @@ impl Pattern {
 }
 
 impl MatchPositions {
-    /// Adds the replacement of the match.
+    /// Appends the replacement of the match.
     fn expand(&self, rewrite: &Rewrite, text: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
         for piece in rewrite.pieces() {
             match piece {
@@ -81,7 +81,7 @@ impl MatchPositions {
         Ok(())
     }
 
-    /// The position of a group's match; empty if the group did not match.
+    /// The position of a group's match. It is empty if the group did not match.
     fn group(&self, number: usize) -> Range<usize> {
         match self {
             Self::Whole(place) => place.clone(),
@@ -91,8 +91,8 @@ impl MatchPositions {
     }
 }
 
-/// Number of bytes of the first character of a text, as RE2 reads it: surrogates count as
-/// characters. 1 if the bytes are not a character, and at the end of the text.
+/// Returns the length in bytes of the first character of a text, as RE2 reads it: surrogates count
+/// as characters. Returns 1 if the bytes are not a character, and at the end of the text.
 fn length_of_first(text: &[u8]) -> usize {
     let (num_bytes, bits, least) = match text.first() {
         Some(0xC0..=0xDF) => (2, 0x1F, 0x80),

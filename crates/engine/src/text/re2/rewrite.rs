@@ -1,9 +1,9 @@
-//! The replacement of a match.
+//! ! The replacement for a match.
 
 use crate::error::{Error, Result};
 use crate::text::excerpt::excerpt;
 
-/// Bytes, and references to groups of the match: `\0` for all of it, `\1` to `\9`.
+/// Bytes and references to groups of the match: `\0` for the whole match, and `\1` to `\9`.
 pub struct Rewrite(Vec<Piece>);
 
 #[derive(Debug, PartialEq)]
@@ -13,10 +13,11 @@ pub(super) enum Piece {
 }
 
 impl Rewrite {
-    /// The largest group number that a rewrite can name.
+    /// The largest group number that a rewrite can refer to.
     pub const MAX_GROUP: usize = 9;
 
-    /// Fails with `InvalidArgument` if anything but a digit or a backslash follows a backslash.
+    /// Parses a rewrite. Fails with `InvalidArgument` if a backslash is followed by anything but a
+    /// digit or a backslash.
     pub fn new(text: &[u8]) -> Result<Self> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while !rest.is_empty() {
@@ -43,7 +44,7 @@ impl Rewrite {
         &self.0
     }
 
-    /// The largest group that is referred to.
+    /// The largest group number that the rewrite refers to.
     pub(super) fn last_group(&self) -> usize {
         let groups = self.0.iter().map(|piece| if let Piece::Group(number) = piece { *number } else { 0 });
         groups.max().unwrap_or(0)

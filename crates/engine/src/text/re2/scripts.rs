@@ -1,6 +1,6 @@
-//! The names of Unicode's scripts.
+//! ! The names of Unicode scripts.
 
-/// The scripts of Unicode 15, which RE2 supports, in order.
+/// The scripts of Unicode 15, all of which RE2 supports, in order.
 pub const SCRIPTS: [&str; 163] = [
     "Adlam",
     "Ahom",

@@ -1,15 +1,14 @@
-//! The open groups of a pattern that is being parsed, and their parts.
+//! ! The open groups of a pattern during parsing, and their parts.
 
 use super::Misfit;
 
-/// The maximum number of groups and repetitions that may be nested. `regex` walks through them by
-/// recursion.
+/// The maximum nesting depth of groups and repetitions. `regex` processes them recursively.
 pub const MAX_DEPTH: u32 = 100;
 
-/// The largest product of the counts that nested repetitions may have.
+/// The maximum product of the counts of nested repetitions.
 pub const MAX_REPEAT: u32 = 1000;
 
-/// The flags that hold up to the end of the group or to the next flags.
+/// The flags that apply until the end of the group or the next flags.
 #[derive(Clone, Copy, Default)]
 pub struct Flags {
     pub folds: bool,
@@ -18,24 +17,24 @@ pub struct Flags {
     pub is_lazy: bool,
 }
 
-/// A part that a repetition can follow.
+/// A part that may be followed by a repetition.
 pub struct Item {
     /// The expression. It can be used anywhere without parentheses.
     pub text: String,
-    /// Nesting depth of groups and repetitions.
+    /// The nesting depth of groups and repetitions.
     pub depth: u32,
     /// The largest product of counts inside it.
     pub repeats: u32,
 }
 
-/// The kind of a group: capturing or not.
+/// The kind of a group.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Opening {
     Capture,
     NoCapture,
 }
 
-/// A group that is not closed yet.
+/// A group that has not been closed yet.
 pub struct Group {
     opening: Opening,
     pub flags_before: Flags,
@@ -64,7 +63,7 @@ impl Group {
         Self { opening, flags_before, alternatives: String::new(), items: Vec::new(), depth: 0, repeats: 1 }
     }
 
-    /// Adds the items of this alternative to the text.
+    /// Adds the items of the current alternative to the text.
     pub fn end_alternative(&mut self) {
         for item in self.items.drain(..) {
             self.alternatives.push_str(&item.text);
@@ -80,7 +79,7 @@ impl Group {
     }
 }
 
-/// One level deeper. Fails if that is too deep.
+/// Returns the next nesting depth. Fails if it is too deep.
 pub fn deeper(depth: u32) -> Result<u32, Misfit> {
     if depth < MAX_DEPTH {
         Ok(depth + 1)
@@ -89,8 +88,8 @@ pub fn deeper(depth: u32) -> Result<u32, Misfit> {
     }
 }
 
-/// A count `{2}`, `{2,}` or `{2,3}` and the rest of `text`, if it begins with one. Anything else is
-/// literal.
+/// Parses a count such as `{2}`, `{2,}` or `{2,3}`. Returns it with the rest of `text`. Anything
+/// else is literal.
 pub fn count(text: &str) -> Option<(Count, &str)> {
     let (min, rest) = integer(text.strip_prefix('{')?)?;
     if let Some(rest) = rest.strip_prefix('}') {
@@ -104,7 +103,7 @@ pub fn count(text: &str) -> Option<(Count, &str)> {
     Some((Count { min, max: Some(max) }, rest.strip_prefix('}')?))
 }
 
-/// A number without leading zeros, below a thousand million.
+/// Parses a number below one billion without leading zeros.
 fn integer(text: &str) -> Option<(u32, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);

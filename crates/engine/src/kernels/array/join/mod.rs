@@ -1,4 +1,4 @@
-//! `Pack` and `ConcatV2`: joins several tensors along a new axis or an existing one.
+//! ! `Pack` and `ConcatV2`: join tensors along a new or an existing axis.
 
 pub mod split;
 
@@ -12,21 +12,21 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 
-/// Tensors of one shape, stacked along a new axis.
+/// Stacks tensors of the same shape along a new axis.
 ///
 /// Source: `tf.stack` of TensorFlow 1.15.
 pub struct Pack {
     axis: i64,
 }
 
-/// `(tensors, axis)`: tensors joined along an axis. Their shapes may differ only in the size of
-/// that axis.
+/// Maps `(tensors, axis)` to the tensors joined along that axis. Their shapes may only differ in
+/// the size of the axis.
 ///
 /// Source: `tf.concat` of TensorFlow 1.15.
 pub struct Concat;
 
 impl Pack {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { axis: attrs.int("axis")? })
     }
@@ -81,31 +81,31 @@ impl Kernel for Concat {
             }
         }
         let mut shape: Vec<usize> = first.to_vec();
-        // If the sum overflows there are too many elements for any tensor.
+        // If the sum overflows, there are too many elements for any tensor.
         shape[axis] = tensors.iter().fold(0_usize, |sum, tensor| sum.saturating_add(tensor.shape()[axis]));
         join(tensors[0].dtype(), Shape::new(&shape), first[..axis].iter().product(), tensors).map(Step::one)
     }
 }
 
-/// Tensors of one type and shape, at least one, stacked along a new first axis.
+/// Stacks one or more tensors of the same dtype and shape along a new first axis.
 pub(crate) fn stack(tensors: &[Tensor]) -> Result<Tensor> {
     let first = tensors.first().ok_or_else(|| Error::internal("a stack needs at least one input"))?;
     join(first.dtype(), first.shape().batched(tensors.len()), 1, tensors)
 }
 
-/// Tensors joined along their first axis: the result has `length` rows.
+/// Joins tensors along their first axis. The result has `length` rows.
 pub(crate) fn concatenate(tensors: &[Tensor], length: usize) -> Result<Tensor> {
     let first = tensors.first().ok_or_else(|| Error::internal("at least one tensor is joined"))?;
     join(first.dtype(), first.shape().with_size(0, length), 1, tensors)
 }
 
-/// The axis with this number; negative ones count from the end.
+/// The position of an axis. Negative numbers count from the end.
 pub(crate) fn position(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(axis).ok().filter(|axis| *axis < rank)
 }
 
-/// Joins tensors: the result has, for each of `num_rows` rows, a part of each tensor.
+/// Joins tensors. Each of the `num_rows` rows of the result has a part of every tensor.
 fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Result<Tensor> {
     if shape.contains(&0) {
         return Tensor::empty(dtype, shape); // There may be many empty rows.
@@ -134,7 +134,7 @@ fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Resu
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 
-/// As [`interleave`], but each part has `N` bytes a row.
+/// Like [`interleave`], for parts with `N` bytes per row.
 fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements: Elements) -> Result<Vec<u8>> {
     if num_rows == 1 {
         let mut out = elements.room()?;
@@ -149,7 +149,7 @@ fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements:
     Ok(out.into_flattened())
 }
 
-/// Adds the rows of all parts to `out`: the first row of each part, then the second row of each,
+/// Appends the rows of all parts to `out`: the first row of each part, then the second row of each,
 /// and so on.
 fn interleave<T: Clone>(num_rows: usize, parts: &[&[T]], out: &mut Vec<T>) {
     for row in 0..num_rows {

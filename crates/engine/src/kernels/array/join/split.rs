@@ -1,4 +1,4 @@
-//! `Split`, `SplitV` and `Unpack`: a tensor cut into several along one of its axes.
+//! ! `Split`, `SplitV` and `Unpack`: split a tensor along one of its axes.
 
 use super::position;
 use crate::error::{Error, Result};
@@ -9,19 +9,20 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
 
-/// `(axis, tensor)`: equal parts of the tensor.
+/// Maps `(axis, tensor)` to equal parts of the tensor.
 ///
 /// Source: `tf.split` of TensorFlow 1.15.
 pub struct Split {
     num_parts: usize,
 }
 
-/// `(tensor, sizes, axis)`: parts of these sizes. One size may be -1 and is then computed.
+/// Maps `(tensor, sizes, axis)` to parts with these sizes. One size may be -1, which is then
+/// computed.
 pub struct SplitBySizes {
     num_parts: usize,
 }
 
-/// The slices along an axis, without that axis.
+/// Returns the slices along an axis, without that axis.
 ///
 /// Source: `tf.unstack` of TensorFlow 1.15.
 pub struct Unpack {
@@ -35,21 +36,21 @@ fn count(attrs: &Attrs, name: &str) -> Result<usize> {
 }
 
 impl Split {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { num_parts: count(attrs, "num_split")?.max(1) })
     }
 }
 
 impl SplitBySizes {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { num_parts: count(attrs, "num_split")? })
     }
 }
 
 impl Unpack {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { num_parts: count(attrs, "num")?, axis: attrs.int("axis")? })
     }
@@ -107,7 +108,7 @@ impl Kernel for Unpack {
     }
 }
 
-/// The axis along which a tensor is split.
+/// Returns the axis along which a tensor is split.
 fn axis_of(axis: &Tensor, tensor: &Tensor) -> Result<usize> {
     let (axis, rank) = (axis.integer_scalar("split_dim")?, tensor.shape().len());
     position(axis, rank).ok_or_else(|| {
@@ -116,7 +117,7 @@ fn axis_of(axis: &Tensor, tensor: &Tensor) -> Result<usize> {
     })
 }
 
-/// The sizes of parts that fill an axis.
+/// Returns the sizes of parts that fill an axis.
 fn complete(sizes: &[i64], total: usize) -> Result<SmallVec<[usize; 4]>> {
     let num_open = sizes.iter().filter(|size| **size == -1).count();
     if num_open > 1 {
@@ -136,7 +137,7 @@ fn complete(sizes: &[i64], total: usize) -> Result<SmallVec<[usize; 4]>> {
     Ok(sizes.iter().map(|size| usize::try_from(*size).unwrap_or(left as usize)).collect())
 }
 
-/// The parts of these sizes, one after the other, which must fill the axis.
+/// Returns consecutive parts with these sizes, which must fill the axis.
 fn parts(tensor: &Tensor, axis: usize, sizes: impl Iterator<Item = usize>) -> impl Iterator<Item = Result<Tensor>> {
     #[expect(clippy::disallowed_methods, reason = "one for each axis")]
     let mut begin: SmallVec<[usize; 4]> = SmallVec::from_elem(0, tensor.shape().len());

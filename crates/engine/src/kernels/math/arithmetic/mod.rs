@@ -1,4 +1,5 @@
-//! Element-wise arithmetic of one or two tensors of one real type, with NumPy's broadcasting.
+//! ! Element-wise arithmetic on one or two tensors of the same real dtype, with NumPy's
+//! broadcasting.
 
 pub mod of_floats;
 
@@ -18,7 +19,7 @@ use crate::tensor::dtype::DType;
 use half::f16;
 use std::sync::Arc;
 
-/// A function of two tensors of the same type.
+/// A function of two tensors of the same dtype.
 #[derive(Clone, Copy, Debug)]
 pub enum Binary {
     /// `x + y`
@@ -29,26 +30,26 @@ pub enum Binary {
     Mul,
     /// `x / y`, for floats only.
     RealDiv,
-    /// Rounded towards minus infinity, as Python's `//`.
+    /// Rounded towards minus infinity, like Python's `//`.
     FloorDiv,
-    /// With the sign of the divisor, as Python's `%`.
+    /// With the sign of the divisor, like Python's `%`.
     FloorMod,
-    /// The larger of both; NaN if one is.
+    /// The larger number, or NaN if either is NaN.
     Maximum,
-    /// The smaller of both; NaN if one is.
+    /// The smaller number, or NaN if either is NaN.
     Minimum,
     /// `x` to the power of `y`, for floats only.
     Pow,
     /// `(x - y) * (x - y)`
     SquaredDifference,
-    /// `x / y`, or 0 where y is 0; for floats only.
+    /// `x / y`, or 0 if y is 0; for floats only.
     DivNoNan,
 }
 
-/// The sum of one or more tensors of one type and shape.
+/// Adds one or more tensors of the same dtype and shape.
 pub struct AddN;
 
-/// A [`Binary`] with a constant as input number `position`.
+/// A [`Binary`] whose input number `position` is constant.
 struct WithOperand {
     function: Binary,
     operand: Tensor,
@@ -66,7 +67,7 @@ pub enum Unary {
     Abs,
     /// `x * x`
     Square,
-    /// -1, 0 or 1; NaN for NaN.
+    /// -1, 0 or 1, or NaN for NaN.
     Sign,
 }
 
@@ -149,8 +150,8 @@ impl Kernel for Unary {
 }
 
 impl Binary {
-    /// The step to add to a deferred input and the number of that input, if the other input is a
-    /// finite float.
+    /// If one input is deferred and the other is a finite float, returns the step to add to the
+    /// deferred input, and that input's number.
     fn deferred_step(self, inputs: &Tensors) -> Option<(deferred::Step, usize)> {
         let [x, y] = inputs.as_slice() else { return None };
         let position = usize::from(x.num_elements() == 1);
@@ -161,7 +162,8 @@ impl Binary {
         Some((self.step(operand, 1 - position)?, position))
     }
 
-    /// The step for the other input, if `operand` (input number `position`) is one finite float.
+    /// Returns the step for the other input, if `operand` (input number `position`) is a single
+    /// finite float.
     fn step(self, operand: &Tensor, position: usize) -> Option<deferred::Step> {
         let [operand] = operand.values::<f32>().ok()? else { return None };
         let operand = Some(*operand).filter(|operand| operand.is_finite())?;
@@ -232,7 +234,7 @@ impl Kernel for AddN {
     }
 }
 
-/// True if `tensor` is deferred, and an operation with the single `operand` keeps its shape.
+/// Returns true if `tensor` is deferred and an operation with a single `operand` keeps its shape.
 fn can_take_step(tensor: &Tensor, operand: &Tensor) -> bool {
     tensor.is_deferred() && operand.shape().len() <= tensor.shape().len()
 }
@@ -275,10 +277,10 @@ fn map_pairs<T: Arithmetic>(x: &Tensor, y: &Tensor, function: impl Fn(T, T) -> T
     Tensor::from_values(broadcast.shape().clone(), values)
 }
 
-/// A quotient. Fails if an integer divisor is 0, unless there are no elements.
+/// Divides. Fails if an integer divisor is 0, unless there are no elements.
 fn divide<T: Arithmetic>(x: &Tensor, y: &Tensor, function: impl Fn(T, T) -> T) -> Result<Tensor> {
     if T::IS_INTEGER && x.num_elements() > 0 && y.values::<T>()?.contains(&T::zeroed()) {
-        // The shapes are checked first.
+        // Check the shapes first.
         Broadcast::new(x.shape(), y.shape())?;
         return Err(Error::invalid_argument("Integer division by zero"));
     }

@@ -1,4 +1,4 @@
-//! Element-wise functions of floats: roots, powers of e, logarithms, rounding.
+//! ! Element-wise functions of floats: roots, exponentials, logarithms, rounding.
 
 use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};
@@ -9,16 +9,16 @@ use crate::tensor::dtype::DType;
 use half::f16;
 use std::fmt::Debug;
 
-/// A function of one tensor of floats; float16 is computed in float32.
+/// A function of a float tensor. float16 is computed in float32.
 #[derive(Clone, Copy, Debug)]
 pub enum OfFloats {
-    /// The smallest integer not below x.
+    /// The smallest integer not less than x.
     Ceil,
     /// e to the power of x.
     Exp,
-    /// e to the power of x, less 1.
+    /// e to the power of x, minus 1.
     Expm1,
-    /// The largest integer not above x.
+    /// The largest integer not greater than x.
     Floor,
     /// The natural logarithm.
     Log,
@@ -26,9 +26,9 @@ pub enum OfFloats {
     Log1p,
     /// 1 / x
     Reciprocal,
-    /// The nearest integer, halves to the even one.
+    /// The nearest integer; ties go to the even one.
     Rint,
-    /// 1 over the square root.
+    /// 1 divided by the square root.
     Rsqrt,
     /// 1 / (1 + exp(-x))
     Sigmoid,
@@ -71,7 +71,7 @@ impl Kernel for OfFloats {
     }
 }
 
-/// The function `what` of each element, in the precision of its type; float16 is computed in
+/// Applies a function to each element, in the precision of its dtype. float16 is computed in
 /// float32.
 pub(in crate::kernels::math) fn map_floats(
     what: &impl Debug,
@@ -87,7 +87,7 @@ pub(in crate::kernels::math) fn map_floats(
     }
 }
 
-/// As [`map_floats`], of two tensors, with broadcasting.
+/// Like [`map_floats`], for two tensors with broadcasting.
 pub(in crate::kernels::math) fn map_pairs_of_floats(
     what: &impl Debug,
     x: &Tensor,

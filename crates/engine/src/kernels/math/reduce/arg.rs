@@ -1,4 +1,4 @@
-//! `ArgMax` and `ArgMin`: the index of the largest or smallest element along an axis.
+//! ! `ArgMax` and `ArgMin`: return the index of the largest or smallest element along an axis.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
@@ -12,19 +12,19 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(x, axis)`: the index of the largest or smallest element along the axis, the first one if
-/// several are equal. NaN counts as the least number for the maximum, and as the greatest for the
-/// minimum.
+/// Maps `(x, axis)` to the index of the largest or smallest element along the axis, or of the first
+/// one if several are equal. NaN counts as the smallest number for the maximum and as the largest
+/// for the minimum.
 ///
 /// Source: `tf.argmax` and `tf.argmin` of TensorFlow 1.15.
 pub struct ArgExtreme {
     is_max: bool,
-    /// True if indices are int64 rather than int32.
+    /// True if the indices are int64 rather than int32.
     is_wide: bool,
 }
 
 impl ArgExtreme {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(is_max: bool, attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_max, is_wide: attrs.dtype("output_type")? == DType::Int64 })
     }

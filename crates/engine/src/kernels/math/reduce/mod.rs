@@ -1,4 +1,4 @@
-//! Reductions over axes: sum, product, mean, largest, smallest, all and any.
+//! ! Reductions over axes: sum, product, mean, maximum, minimum, all and any.
 
 pub mod arg;
 
@@ -18,15 +18,15 @@ use smallvec::SmallVec;
 /// The function that reduces several elements to one.
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
-    /// The sum; integers wrap.
+    /// The sum. Integers wrap.
     Sum,
-    /// The product; integers wrap.
+    /// The product. Integers wrap.
     Prod,
-    /// The sum divided by the count; integers lose the fraction.
+    /// The sum divided by the count. Integers lose the fraction.
     Mean,
-    /// The largest; NaN if one element is NaN.
+    /// The largest element, or NaN if any is NaN.
     Max,
-    /// The smallest; NaN if one element is NaN.
+    /// The smallest element, or NaN if any is NaN.
     Min,
     /// True if all bools are true.
     All,
@@ -34,8 +34,8 @@ pub enum Function {
     Any,
 }
 
-/// `(input, axes)`: reduces over some axes. The order in which elements are combined depends only
-/// on the reduced axes; floats are added and multiplied in double precision.
+/// Reduces `(input, axes)` over these axes. The order in which elements are combined depends only
+/// on the reduced axes. Floats are added and multiplied in double precision.
 ///
 /// Source: `tf.reduce_sum` and similar functions of TensorFlow 1.15.
 pub struct Reduce {
@@ -44,7 +44,7 @@ pub struct Reduce {
 }
 
 impl Reduce {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(function: Function, attrs: &Attrs) -> Result<Self> {
         Ok(Self { function, keeps_dims: attrs.bool("keep_dims")? })
     }
@@ -95,10 +95,10 @@ fn narrowed<T: Accumulate>(wide: Vec<T::Wide>, narrow: impl Fn(T::Wide) -> T) ->
     narrowed.map_err(|refusal| refusal.at("reduced elements"))
 }
 
-/// The functions that combine elements into one.
+/// The functions that combine several elements into one.
 #[derive(Clone, Copy)]
 struct Folding<A, F, C> {
-    /// The result for no elements.
+    /// The result if there are no elements.
     first: A,
     /// Adds an element to a result.
     add: F,
@@ -107,15 +107,15 @@ struct Folding<A, F, C> {
 }
 
 impl<A: Copy, F: Fn(A, A) -> A + Copy> Folding<A, F, F> {
-    /// For elements and results of one type.
+    /// Creates a folding whose elements and results have the same type.
     fn of(first: A, function: F) -> Self {
         Self { first, add: function, combine: function }
     }
 }
 
 impl<A: Copy, F, C: Fn(A, A) -> A> Folding<A, F, C> {
-    /// The result for consecutive elements. They are distributed to eight partial results in turn,
-    /// so that a step need not wait for the previous one.
+    /// Combines consecutive elements. They are distributed to eight partial results in turn, so
+    /// that no step has to wait for the previous one.
     fn run<T: Copy>(&self, values: &[T]) -> A
     where
         F: Fn(A, T) -> A,
@@ -131,19 +131,20 @@ impl<A: Copy, F, C: Fn(A, A) -> A> Folding<A, F, C> {
     }
 }
 
-/// The mapping of a tensor's elements to the elements of its reduction.
+/// Maps a tensor's elements to the elements of its reduction.
 struct Walk {
     /// The shape of the result.
     shape: Shape,
-    /// Number of elements that become one.
+    /// The number of elements that are combined into one.
     count: usize,
-    /// Outermost first. Neighbouring axes are merged if both are reduced, or neither.
+    /// Outermost first. Neighbouring axes are merged if both or neither are reduced.
     dims: SmallVec<[Dim; 4]>,
 }
 
 struct Dim {
     length: usize,
-    /// Distance in the result between neighbouring elements of this dimension; 0 if it is reduced.
+    /// The distance in the result between neighbouring elements of this dimension, or 0 if it is
+    /// reduced.
     step: usize,
 }
 
@@ -184,7 +185,7 @@ impl Walk {
         Ok(Self { shape: result, count, dims })
     }
 
-    /// The elements of the result.
+    /// Computes the elements of the result.
     fn reduce<T: Copy, A: Copy>(
         &self,
         dtype: DType,

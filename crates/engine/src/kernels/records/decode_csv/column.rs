@@ -1,4 +1,4 @@
-//! The columns of CSV records: the values of many records, or of one.
+//! ! The columns of CSV records, which collect the values of many records or of a single one.
 
 use super::split::Fields;
 use crate::error::{Error, Result};
@@ -27,13 +27,13 @@ pub struct Scalars<'a> {
     pub slots: &'a mut [Option<Tensor>],
 }
 
-/// The destination of the values of a record, column by column.
+/// Where the values of a record go, column by column.
 pub trait Columns {
-    /// Adds the next field to a column of numbers if it has the usual form and is not `na_value`;
-    /// returns whether it did. Otherwise `fields` is left unchanged.
+    /// Appends the next field to a column of numbers if it has the usual form and is not
+    /// `na_value`. Returns whether it did. Otherwise `fields` does not change.
     fn push_usual(&mut self, column: usize, fields: &mut Fields, na_value: &[u8]) -> bool;
 
-    /// Adds a value, which must be of the type of the column.
+    /// Appends a value, which must have the type of the column.
     fn push(&mut self, column: usize, value: Value) -> Result<()>;
 }
 
@@ -147,7 +147,7 @@ impl Value {
         }
     }
 
-    /// The value of `default`, if it has an element.
+    /// Returns the value of `default`, if it has one.
     pub fn default(default: &Tensor, position: FieldPosition) -> Result<Self> {
         match default.dtype() {
             DType::Int32 => first(default.values()?, position).map(Self::Int32),

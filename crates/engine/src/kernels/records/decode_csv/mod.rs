@@ -1,8 +1,9 @@
-//! `DecodeCSV`: the fields of comma-separated records, as one tensor for each column.
+//! ! `DecodeCSV`: splits comma-separated records into fields and returns one tensor per column.
 //!
-//! `split` splits a record into fields; a `column` collects the values of one field of all records.
+//! `split` splits a record into fields, and a `column` collects the values of one field of all
+//! records.
 //!
-//! Source: `tf.decode_csv` of TensorFlow 1.15, for the accepted forms and the words of the errors.
+//! Source: `tf.decode_csv` of TensorFlow 1.15, for the accepted forms and the error messages.
 
 mod column;
 pub mod split;
@@ -21,23 +22,23 @@ use column::{Column, Columns, FieldPosition, Scalars, Value};
 use split::{Dialect, Fields, Misfit};
 use std::sync::Arc;
 
-/// `(records, default of each column)` to the columns, each of the shape of `records`.
+/// Maps `(records, default of each column)` to the columns, each with the shape of `records`.
 ///
 /// A default without elements means that the field is required.
 #[derive(Clone)]
 pub struct DecodeCsv {
     dialect: Dialect,
     dtypes: Vec<DType>,
-    /// A field with these bytes counts as missing, like an empty one.
+    /// A field with this value counts as missing, like an empty field.
     na_value: Vec<u8>,
-    /// For each column, the number of fields skipped before it. Empty if every field is a column.
+    /// For each column, the number of fields to skip before it. Empty if every field is a column.
     gaps: Vec<usize>,
-    /// The defaults, if they are constants; then the records are the only input.
+    /// The defaults, if they are constant. The records are then the only input.
     defaults: Option<Vec<Tensor>>,
 }
 
 impl DecodeCsv {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let dtypes = attrs.list("OUT_TYPE", |item| match item {
             Attr::DType(dtype) => Some(*dtype),
@@ -151,7 +152,7 @@ impl DecodeCsv {
         Ok(())
     }
 
-    /// Adds the fields of a record to the columns.
+    /// Appends the fields of a record to the columns.
     #[inline]
     fn decode(
         &self,
@@ -179,7 +180,7 @@ impl DecodeCsv {
         }
     }
 
-    /// The value of the next field.
+    /// Returns the value of the next field.
     fn value(
         &self,
         fields: &mut Fields,
@@ -196,8 +197,8 @@ impl DecodeCsv {
         }
     }
 
-    /// Fails if a record cannot be split into as many fields as there are columns. This error comes
-    /// before errors of values.
+    /// Fails if a record has a different number of fields than there are columns. This error takes
+    /// precedence over errors in values.
     #[cold]
     fn check(&self, row: &[u8], record: usize) -> Result<()> {
         let unsplit = |misfit| unsplit(misfit, record, row);

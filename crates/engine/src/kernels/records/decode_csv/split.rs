@@ -1,4 +1,4 @@
-//! Splits one record of comma-separated values into fields.
+//! ! Splits a record of comma-separated values into fields.
 
 use crate::error::{Error, Result};
 use crate::text::number::FromText;
@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 const QUOTE: u8 = b'"';
 
-/// The reason why a record cannot be split; the caller adds the record's number.
+/// Why a record cannot be split. The caller adds the record's number.
 pub type Misfit = &'static str;
 
-/// The rules for splitting a record.
+/// The rules for splitting records.
 #[derive(Clone)]
 pub struct Dialect {
     delimiter: u8,
@@ -18,12 +18,12 @@ pub struct Dialect {
     has_quotes: bool,
     /// True if line ends before a field are skipped.
     skips_line_ends: bool,
-    /// For each byte, true if it can be inside an unquoted field.
+    /// For each byte, whether it may occur inside an unquoted field.
     is_plain: [bool; 256],
 }
 
 impl Dialect {
-    /// Fails if the delimiter is not one byte.
+    /// Fails if the delimiter is not a single byte.
     pub fn new(delimiter: &str, has_quotes: bool) -> Result<Self> {
         let &[delimiter] = delimiter.as_bytes() else {
             return Err(Error::invalid_argument(format!("field_delim should be only 1 char, got '{delimiter}'")));
@@ -31,7 +31,7 @@ impl Dialect {
         Ok(Self { skips_line_ends: true, ..Self::strict(delimiter, has_quotes) })
     }
 
-    /// Skips nothing between fields.
+    /// Creates rules under which nothing is skipped between fields.
     pub fn strict(delimiter: u8, has_quotes: bool) -> Self {
         let mut is_plain = [true; 256];
         for byte in [delimiter, b'\n', b'\r'] {
@@ -42,20 +42,20 @@ impl Dialect {
         Self { delimiter, ends_numbers, has_quotes, skips_line_ends: false, is_plain }
     }
 
-    /// The fields of `record`. There are no more after an error.
+    /// Iterates over the fields of `record`. There are no more after an error.
     pub fn split<'a>(&'a self, record: &'a [u8]) -> Fields<'a> {
         Fields { dialect: self, record, at: 0, ends_open: record.last() == Some(&self.delimiter) }
     }
 }
 
-/// The fields of one record, without their quotes.
+/// Iterates over the fields of a record, without their quotes.
 #[derive(Clone)]
 pub struct Fields<'a> {
     dialect: &'a Dialect,
     record: &'a [u8],
-    /// The start of the next field; past the end after the last one.
+    /// The start of the next field. It is past the end after the last one.
     at: usize,
-    /// True if an empty field is still to come, because the record ends with a delimiter.
+    /// True if an empty field remains because the record ends with a delimiter.
     ends_open: bool,
 }
 
@@ -79,8 +79,8 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Takes the next field if it is an unquoted number in the usual form, as most are, and not
-    /// `na_value`.
+    /// Parses the next field if it is not `na_value` and is an unquoted number in the usual form,
+    /// as most are.
     #[inline]
     pub fn number<T: FromText>(&mut self, na_value: &[u8]) -> Option<T> {
         let rest = self.record.get(self.at..).filter(|_| self.dialect.ends_numbers)?;
@@ -91,7 +91,7 @@ impl<'a> Fields<'a> {
         is_number.then_some(value)
     }
 
-    /// As [`Fields::number`], but returns the text too, and has no `na_value`.
+    /// Like [`Fields::number`], but also returns the text and has no `na_value`.
     #[inline]
     pub fn number_and_text<T: FromText>(&mut self) -> Option<(T, &'a [u8])> {
         let rest = self.record.get(self.at..).filter(|_| self.dialect.ends_numbers)?;
@@ -101,13 +101,13 @@ impl<'a> Fields<'a> {
         is_whole.then(|| (value, &rest[..length]))
     }
 
-    /// True if the next field is between quotes.
+    /// Returns true if the next field is quoted.
     #[inline]
     pub fn is_quoted(&self) -> bool {
         self.dialect.has_quotes && self.record.get(self.at) == Some(&QUOTE)
     }
 
-    /// True once all fields are taken.
+    /// Returns true once all fields have been consumed.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.at >= self.record.len() && !self.ends_open
@@ -134,7 +134,7 @@ impl<'a> Fields<'a> {
         let record = self.record;
         let delimiter = self.dialect.delimiter;
         let mut unescaped = Vec::new();
-        // The rest of the field since the last escaped quote.
+        // The rest of the field after the last escaped quote.
         let (mut start, mut end) = (self.at + 1, self.at + 1);
         loop {
             end += match record[end.min(record.len())..].iter().position(|byte| *byte == QUOTE) {

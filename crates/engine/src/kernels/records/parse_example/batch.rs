@@ -1,4 +1,4 @@
-//! `ParseExample`: a vector of serialized Examples.
+//! ! `ParseExample`: parses a vector of serialized Examples.
 
 use super::column::{Column, Example};
 use super::features::Features;
@@ -10,8 +10,8 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 
-/// `(serialized, names, default of each dense feature)` to the indices, then the values, then the
-/// shapes of the sparse features, then the dense features.
+/// Maps `(serialized, names, default of each dense feature)` to the indices, then the values, then
+/// the shapes of the sparse features, and finally the dense features.
 ///
 /// `serialized` is a vector; `names` is a vector of the same length, for messages, or empty. Dense
 /// features with any number of rows are padded to the longest with their default. The rest is as in
@@ -23,7 +23,7 @@ pub struct ParseExample {
 }
 
 impl ParseExample {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { features: Features::from_attrs(attrs, "")? })
     }
@@ -61,7 +61,7 @@ impl Kernel for ParseExample {
 }
 
 impl ParseExample {
-    /// Adds the features of one Example to the columns.
+    /// Appends the features of one Example to the columns.
     fn parse(&self, example: &Example, defaults: &[Tensor], sparse: &mut [Column], dense: &mut [Column]) -> Result<()> {
         let feature_bytes = self.features.find(example.record.bytes()).map_err(|error| example.named(error))?;
         for ((feature, bytes), column) in self.features.with_sparse(&feature_bytes).zip(sparse) {

@@ -1,4 +1,4 @@
-//! One feature of many Examples.
+//! ! The values of one feature in many Examples.
 
 use super::feature::{DenseFeature, Extent, SparseFeature};
 use super::values::{Joined, MALFORMED_LIST, Record, Values};
@@ -18,7 +18,7 @@ pub struct Example<'a> {
     pub record: Record<'a>,
     /// The position in the batch, for error messages.
     pub index: usize,
-    /// Its name in error messages.
+    /// The name for error messages.
     pub name: Option<&'a Bytes>,
 }
 
@@ -27,7 +27,7 @@ impl Example<'_> {
         self.name.map_or("<unknown>".to_owned(), |name| String::from_utf8_lossy(name).into_owned())
     }
 
-    /// An error about the whole Example, with its name if it has one.
+    /// Adds the name of the Example, if it has one, to an error about the whole Example.
     pub fn named(&self, error: Error) -> Error {
         match self.name {
             Some(_) => Error::new(error.code(), format!("Name: {}, {}", self.name(), error.message())),
@@ -44,22 +44,22 @@ impl Example<'_> {
 /// The values of one feature in all Examples so far.
 pub struct Column {
     values: Values,
-    /// The end of each Example's values.
+    /// Where each Example's values end.
     ends: Vec<usize>,
 }
 
 impl Column {
-    /// A column without rows. Fails for a dtype that no feature can have.
+    /// Creates a column without rows. Fails if features cannot have this dtype.
     pub fn new(dtype: DType) -> Result<Self> {
         Ok(Self { values: Values::new(dtype)?, ends: Vec::new() })
     }
 
-    /// As [`Column::new`], with strings joined.
+    /// Like [`Column::new`], but stores strings end to end.
     pub fn joined(dtype: DType) -> Result<Self> {
         Ok(Self { values: Values::joined(dtype)?, ends: Vec::new() })
     }
 
-    /// Adds the feature of the next Example.
+    /// Appends the feature of the next Example.
     pub fn push_sparse(&mut self, feature: &SparseFeature, encoded: Option<Feature>, example: &Example) -> Result<()> {
         if let Some(encoded) = encoded {
             feature.check_type(encoded.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
@@ -69,7 +69,7 @@ impl Column {
         Ok(())
     }
 
-    /// Adds the feature of the next Example, or the default.
+    /// Appends the feature of the next Example, or the default.
     pub fn push_dense(
         &mut self,
         feature: &DenseFeature,
@@ -98,17 +98,17 @@ impl Column {
         self.push(encoded, example.record).ok_or_else(|| example.failure(key, MALFORMED_LIST))
     }
 
-    /// Adds the values of `encoded`, which has this type and is inside `record`, to the current
-    /// row. Returns their number, or `None` if they are malformed.
+    /// Appends the values of `encoded`, which has the column's dtype and lies inside `record`, to
+    /// the current row. Returns their number, or `None` if they are malformed.
     pub fn push<'a>(&mut self, encoded: Feature, record: impl Into<Record<'a>>) -> Option<usize> {
         let before = self.values.len();
         self.values.decode(encoded, record.into())?;
         Some(self.values.len() - before)
     }
 
-    /// Fails if there is no memory for the values of a message.
+    /// Fails if there is not enough memory for the values of a message.
     pub fn check_room(&self, message: &[u8]) -> Result<()> {
-        // They grow by doubling. Little memory need not be looked for.
+        // The values grow by doubling. Small amounts of memory need no check.
         let num_bytes = self.values.most_bytes(message).saturating_mul(2);
         if num_bytes < SMALL_BYTES {
             return Ok(());
@@ -116,12 +116,12 @@ impl Column {
         allocate::probe(num_bytes).map_err(|refusal| refusal.at("the values of a feature"))
     }
 
-    /// Ends a row: the values since the last end are its values.
+    /// Ends a row, which consists of the values added since the previous row.
     pub fn end_row(&mut self) {
         self.ends.push(self.values.len());
     }
 
-    /// The number of values of each Example.
+    /// Iterates over the number of values in each Example.
     fn lengths(&self) -> impl Iterator<Item = usize> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| end - start)
@@ -131,7 +131,8 @@ impl Column {
         self.lengths().max().unwrap_or(0)
     }
 
-    /// The index of each value: the number of the Example and its number in that.
+    /// Returns the indices of the values: the number of the Example, and the number of the value
+    /// within it.
     pub fn indices(&self) -> Result<Tensor> {
         let rows = self.lengths().enumerate();
         let indices = rows.flat_map(|(row, length)| (0..length).flat_map(move |column| [row as i64, column as i64]));
@@ -140,24 +141,24 @@ impl Column {
         Tensor::from_values(shape, indices)
     }
 
-    /// The number of Examples and the length of the longest list.
+    /// Returns the number of Examples and the length of the longest list.
     pub fn dense_shape(&self) -> Result<Tensor> {
         Tensor::from_values(Shape::new(&[2]), vec![self.ends.len() as i64, self.longest() as i64])
     }
 
-    /// Only the values, as a vector.
+    /// Returns only the values, as a vector.
     pub fn into_values(self) -> Result<Tensor> {
         let shape = Shape::new(&[self.values.len()]);
         self.values.into_tensor(shape)
     }
 
-    /// Only the values, as a vector, and the end of each Example's values.
+    /// Returns the values as a vector, and where each Example's values end.
     pub fn into_lists(self) -> Result<(Tensor, Vec<usize>)> {
         let shape = Shape::new(&[self.values.len()]);
         Ok((self.values.into_tensor(shape)?, self.ends))
     }
 
-    /// Makes room for `num_rows` rows of the average size so far, but for no more than `most`
+    /// Reserves memory for `num_rows` rows of the average size so far, but for at most `most`
     /// values or bytes of joined strings.
     pub fn expect_rows(&mut self, num_rows: usize, most: usize) -> std::result::Result<(), allocate::Refusal> {
         let num_before = self.ends.len();
@@ -165,7 +166,7 @@ impl Column {
         allocate::reserve(&mut self.ends, num_rows.saturating_sub(num_before))
     }
 
-    /// The strings, if they were joined.
+    /// Returns the strings, if they are stored end to end.
     pub fn into_joined(self) -> std::result::Result<Joined, Self> {
         match self.values {
             Values::Joined(joined) => Ok(joined),
@@ -173,13 +174,13 @@ impl Column {
         }
     }
 
-    /// The values as rows of one shape.
+    /// Returns the values as rows of a fixed shape.
     pub fn into_rows(self, row: &Shape) -> Result<Tensor> {
         let shape = row.batched(self.ends.len());
         self.values.into_tensor(shape)
     }
 
-    /// The values of a dense feature, one row for each Example.
+    /// Returns the values of a dense feature, one row per Example.
     pub fn into_dense(self, feature: &DenseFeature, default: &Tensor) -> Result<Tensor> {
         let num_examples = self.ends.len();
         match &feature.extent {

@@ -1,4 +1,4 @@
-//! One requested feature: its key, type and shape, and checks of the values found.
+//! ! A requested feature: its key, dtype and shape, and the checks on its values.
 
 use super::wire::for_each_feature;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use crate::tensor::shape::{PartialShape, Shape};
 use crate::text::excerpt::excerpt;
 use std::collections::BTreeSet;
 
-/// Number of keys that an error shows.
+/// The number of keys to list in an error.
 const SHOWN_KEYS: usize = 20;
 
 /// A feature with any number of values, which becomes a sparse tensor.
@@ -27,32 +27,32 @@ pub struct DenseFeature {
     pub key: String,
     /// The dtype of the values.
     pub dtype: DType,
-    /// The number of values in an Example.
+    /// How many values an Example has.
     pub extent: Extent,
-    /// The shape as requested.
+    /// The requested shape.
     shape: PartialShape,
 }
 
 /// The number of values of a dense feature.
 #[derive(Debug)]
 pub enum Extent {
-    /// Exactly the elements of this shape.
+    /// Exactly as many as this shape has elements.
     Fixed(Shape),
-    /// Any number of rows of this shape.
+    /// Any number of rows with this shape.
     Rows(Shape),
 }
 
-/// The reason why a list does not fit; the caller adds the feature and the Example.
+/// Why a list is not acceptable. The caller adds the feature and the Example.
 pub type Misfit = String;
 
 impl SparseFeature {
-    /// Fails if the list has another type.
+    /// Fails if the list has another dtype.
     pub fn check_type(&self, actual: DType) -> std::result::Result<(), Misfit> {
         check_type(self.dtype, actual)
     }
 }
 
-/// Fails if the list does not have the expected type.
+/// Fails if the list does not have the expected dtype.
 pub fn check_type(expected: DType, actual: DType) -> std::result::Result<(), Misfit> {
     match actual == expected {
         true => Ok(()),
@@ -61,7 +61,8 @@ pub fn check_type(expected: DType, actual: DType) -> std::result::Result<(), Mis
 }
 
 impl DenseFeature {
-    /// A feature of the requested shape, where only the first dimension may be unknown.
+    /// Creates a feature with the requested shape, of which only the first dimension may be
+    /// unknown.
     pub fn new(key: String, dtype: DType, shape: PartialShape) -> Result<Self> {
         let extent = match (shape.to_shape(), shape.dims()) {
             (Some(shape), _) => Some(Extent::Fixed(shape)),
@@ -77,8 +78,7 @@ impl DenseFeature {
         }
     }
 
-    /// Fails if `default`, the default of the dense feature number `index`, has another type or
-    /// shape.
+    /// Fails if `default`, the default of dense feature number `index`, has another dtype or shape.
     pub fn check_default(&self, index: usize, default: &Tensor) -> Result<()> {
         let (expected, got) = (&self.shape, default.shape());
         match &self.extent {
@@ -100,7 +100,7 @@ impl DenseFeature {
         }
     }
 
-    /// Fails if the list has another type.
+    /// Fails if the list has another dtype.
     pub fn check_type(&self, actual: DType) -> std::result::Result<(), Misfit> {
         let expected = self.dtype;
         match actual == expected {
@@ -109,7 +109,7 @@ impl DenseFeature {
         }
     }
 
-    /// Fails unless `count` values have the shape, or fill rows of it.
+    /// Fails unless `count` values have the requested shape, or fill complete rows of it.
     pub fn check_count(&self, count: usize) -> std::result::Result<(), Misfit> {
         let kind = if self.dtype == DType::String { "bytes" } else { self.dtype.kernel_name() };
         let expected = &self.shape;
@@ -125,7 +125,7 @@ impl DenseFeature {
         }
     }
 
-    /// The message for a feature that is not in `example` and has no default.
+    /// The message for a feature that is missing from `example` and has no default.
     pub fn missing(&self, example: &[u8]) -> String {
         let (key, dtype) = (&self.key, self.dtype);
         let present = keys(example);
@@ -136,7 +136,7 @@ impl DenseFeature {
     }
 }
 
-/// The first keys of an Example, for its errors.
+/// Lists the first keys of an Example, for error messages.
 fn keys(example: &[u8]) -> String {
     let mut keys = BTreeSet::new();
     // The Example was parsed before, so it is well-formed.

@@ -1,4 +1,4 @@
-//! All requested features, and finding them in the bytes of an Example.
+//! ! All requested features, and how to find them in the bytes of an Example.
 
 use super::feature::{DenseFeature, SparseFeature};
 use super::values::Values;
@@ -13,21 +13,21 @@ use crate::text::excerpt::excerpt;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// A table of at most this many keys is scanned; binary search is used for a longer one.
+/// The largest table of keys that is searched linearly. Larger ones use binary search.
 const MAX_SCANNED: usize = 8;
 
-/// The requested features, and a table of their keys.
+/// The requested features, with a table of their keys.
 pub struct Features {
     /// The features with any number of values.
     pub sparse: Vec<SparseFeature>,
-    /// The features of a given shape.
+    /// The features with a fixed shape.
     pub dense: Vec<DenseFeature>,
-    /// Each key and its slot, in the order of [`compare`]. The sparse features have the first
+    /// Each key with its slot, in the order of [`compare`]. The sparse features have the first
     /// slots.
     table: Vec<(Vec<u8>, usize)>,
 }
 
-/// The bytes of the features (or feature lists) of one message, by slot.
+/// The bytes of a message's features (or feature lists), by slot.
 pub struct FeatureBytes<'a>(SmallVec<[Option<&'a [u8]>; 8]>);
 
 impl Features {
@@ -55,7 +55,7 @@ impl Features {
         self.num_sparse_outputs() + self.dense.len()
     }
 
-    /// The number of outputs for sparse features: indices, values and shapes.
+    /// The number of outputs for sparse features, which are indices, values and shapes.
     pub fn num_sparse_outputs(&self) -> usize {
         3 * self.sparse.len()
     }
@@ -79,14 +79,14 @@ impl Features {
         FeatureBytes(SmallVec::from_elem(None, self.table.len()))
     }
 
-    /// Stores `value` in the slot of `key`, if that is requested, and replaces an earlier value.
+    /// If `key` is requested, stores `value` in its slot, replacing any earlier value.
     pub fn note<'a>(&self, key: &[u8], value: &'a [u8], feature_bytes: &mut FeatureBytes<'a>) {
         if let Some(slot) = self.slot(key) {
             feature_bytes.0[slot] = Some(value);
         }
     }
 
-    /// Each sparse feature, and its bytes if present.
+    /// Iterates over the sparse features, with the bytes of those that are present.
     pub fn with_sparse<'f, 'a>(
         &'f self,
         feature_bytes: &'f FeatureBytes<'a>,
@@ -94,7 +94,7 @@ impl Features {
         self.sparse.iter().zip(feature_bytes.0.iter().copied())
     }
 
-    /// Each dense feature, and its bytes if present.
+    /// Iterates over the dense features, with the bytes of those that are present.
     pub fn with_dense<'f, 'a>(
         &'f self,
         feature_bytes: &'f FeatureBytes<'a>,
@@ -107,12 +107,12 @@ impl Features {
             let index = self.table.binary_search_by(|(other, _)| compare(other, key)).ok()?;
             return Some(self.table[index].1);
         }
-        // Most keys differ in their length or their first byte.
+        // Most keys differ in length or in the first byte.
         let is_like = |other: &[u8]| other.len() == key.len() && other.first() == key.first();
         self.table.iter().find(|(other, _)| is_like(other) && other == key).map(|(_, slot)| *slot)
     }
 
-    /// Checks the default tensors, one for each dense feature.
+    /// Checks the default tensors, of which there is one per dense feature.
     pub fn check_defaults(&self, defaults: &[Tensor]) -> Result<()> {
         let (got, expected) = (defaults.len(), self.dense.len());
         if got != expected {
@@ -132,7 +132,7 @@ pub fn keys(attrs: &Attrs, name: &str) -> Result<Vec<String>> {
     })
 }
 
-/// A list of element types. Fails if features cannot have one of them.
+/// Reads a list of dtypes. Fails if features cannot have one of them.
 fn types(attrs: &Attrs, name: &str) -> Result<Vec<DType>> {
     let types = attrs.list(name, |item| match item {
         Attr::DType(dtype) => Some(*dtype),

@@ -1,4 +1,4 @@
-//! `ParseSingleExample`: one serialized Example.
+//! ! `ParseSingleExample`: parses one serialized Example.
 
 use super::feature::{DenseFeature, Extent};
 use super::features::{FeatureBytes, Features};
@@ -15,8 +15,8 @@ use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// `(serialized, default of each dense feature)` to the indices, then the values, then the shapes
-/// of the sparse features, then the dense features.
+/// Maps `(serialized, default of each dense feature)` to the indices, then the values, then the
+/// shapes of the sparse features, and finally the dense features.
 ///
 /// A missing dense feature gets its default; with a variable number of rows it has none. It is an
 /// error if the default has no elements. A missing sparse feature is empty. Every error names the
@@ -25,14 +25,14 @@ pub struct ParseSingleExample {
     features: Arc<Features>,
 }
 
-/// [`ParseSingleExample`] with constant defaults that fit.
+/// [`ParseSingleExample`] with suitable constant defaults.
 struct ParseWithDefaults {
     features: Arc<Features>,
     defaults: Vec<Tensor>,
 }
 
 impl ParseSingleExample {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { features: Arc::new(Features::from_attrs(attrs, "")?) })
     }
@@ -60,7 +60,7 @@ impl Rewritable for ParseSingleExample {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let [None, defaults @ ..] = inputs else { return None };
         let defaults: Vec<_> = defaults.iter().map(|default| default.cloned()).collect::<Option<_>>()?;
-        // If they do not fit, each run fails.
+        // If they are unsuitable, each run fails.
         self.features.check_defaults(&defaults).ok()?;
         Some(Arc::new(ParseWithDefaults { features: Arc::clone(&self.features), defaults }))
     }
@@ -90,7 +90,7 @@ impl Fill for ParseWithDefaults {
     }
 }
 
-/// Parses `example` into the slots of the outputs. The defaults must fit.
+/// Parses `example` into the output slots. The defaults must have been checked.
 fn parse(features: &Features, example: &Bytes, defaults: &[Tensor], slots: &mut [Option<Tensor>]) -> Result<()> {
     let feature_bytes = features.find(example)?;
     let (sparse, dense) = slots.split_at_mut_checked(features.num_sparse_outputs()).unwrap_or_default();
@@ -121,10 +121,10 @@ fn parse_dense(feature: &DenseFeature, bytes: Option<&[u8]>, default: &Tensor, e
     value.ok_or_else(|| Error::invalid_argument(feature.missing(example)))
 }
 
-/// Makes the error for the feature of a key.
+/// Creates the error for the feature with a key.
 pub type Failure<'f> = &'f dyn Fn(&str, &str) -> Error;
 
-/// The only message in `serialized`.
+/// Returns the only message in `serialized`.
 pub fn scalar(serialized: &Tensor) -> Result<&Bytes> {
     match (serialized.string_values(), serialized.shape().is_empty()) {
         ([example], true) => Ok(example),
@@ -135,7 +135,7 @@ pub fn scalar(serialized: &Tensor) -> Result<&Bytes> {
     }
 }
 
-/// Adds the indices, then the values, then the shapes of the sparse features.
+/// Appends the indices, then the values, then the shapes of the sparse features.
 pub fn push_sparse(
     features: &Features,
     feature_bytes: &FeatureBytes,
@@ -163,8 +163,8 @@ pub fn push_sparse(
     Ok(())
 }
 
-/// The value of a dense feature: the parsed value, which has its type, or its default. `None` if it
-/// is required and missing.
+/// Returns the value of a dense feature: the parsed value, which has the right dtype, or the
+/// default. Returns `None` if the feature is required and missing.
 pub fn dense(
     feature: &DenseFeature,
     encoded: Option<Feature>,
@@ -284,7 +284,7 @@ mod tests {
             "InvalidArgument: Key: a.  Can't parse serialized Example. Number of int64 values != expected.  \
              Values size: 2 but output shape: [3]"
         );
-        // An empty list is not missing: its default does not apply.
+        // An empty list is not missing, so its default does not apply.
         assert_eq!(
             text(int64s(&[]), DType::Int64, &[], Tensor::scalar(5_i64)),
             "InvalidArgument: Key: a.  Can't parse serialized Example. Number of int64 values != expected.  \

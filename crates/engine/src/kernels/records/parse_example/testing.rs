@@ -1,4 +1,4 @@
-//! An encoder of Examples for tests, and the attributes of the kernels that decode them.
+//! ! Encodes Examples for tests, and creates the attributes of the kernels that decode them.
 
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::tensor::dtype::DType;
@@ -6,23 +6,24 @@ use crate::tensor::shape::PartialShape;
 use crate::wire::Message;
 use bytes::Bytes;
 
-/// The bytes of a number, without a tag.
+/// Encodes a number, without a tag.
 fn varint(value: u64) -> Vec<u8> {
     Message::default().varint(1, value).into_bytes().split_off(1)
 }
 
-/// Field `number` of bytes: a tag, a length, and `body`.
+/// Encodes field `number`: a tag, a length, and `body`.
 pub fn field(number: u64, body: &[u8]) -> Vec<u8> {
     Message::default().bytes(number, body).into_bytes()
 }
 
-/// A map of keys and messages, which is field 1 of its message.
+/// Encodes a map from keys to messages, which is field 1 of its message.
 pub fn map(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let entry = |(key, value): &(&str, Vec<u8>)| field(1, &[field(1, key.as_bytes()), field(2, value)].concat());
     entries.iter().flat_map(entry).collect()
 }
 
-/// A serialized Example of features made by the functions below; a feature of no bytes has no list.
+/// Encodes an Example with features made by the functions below. A feature without bytes has no
+/// list.
 pub fn example(features: &[(&str, Vec<u8>)]) -> Bytes {
     field(1, &map(features)).into()
 }
@@ -52,15 +53,14 @@ pub fn strings(values: &[&[u8]]) -> Vec<u8> {
     field(1, &list)
 }
 
-/// The attributes that ask for `sparse` and `dense` features.
+/// Returns the attributes that request `sparse` and `dense` features.
 pub fn asking_for(sparse: &[(&str, DType)], dense: &[(&str, DType, &[Option<usize>])]) -> Attrs {
     let mut attrs = Attrs::default();
     ask_for("", sparse, dense, &mut attrs);
     attrs
 }
 
-/// Adds the attributes that ask for `sparse` and `dense` features, with names that begin with
-/// `prefix`.
+/// Adds the attributes that request `sparse` and `dense` features. Their names begin with `prefix`.
 pub fn ask_for(prefix: &str, sparse: &[(&str, DType)], dense: &[(&str, DType, &[Option<usize>])], attrs: &mut Attrs) {
     let key = |key: &&str| Attr::String((*key).to_owned());
     let shape = |dims: &[Option<usize>]| Attr::Shape(Some(PartialShape::new(dims.to_vec())));

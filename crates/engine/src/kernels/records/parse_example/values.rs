@@ -1,4 +1,4 @@
-//! Decoding and collecting the values of features.
+//! ! Decodes and collects the values of features.
 
 use super::wire::Feature;
 use crate::error::{Error, Result};
@@ -15,26 +15,26 @@ use std::iter::repeat_n;
 /// The message for a malformed list.
 pub const MALFORMED_LIST: &str = "Can't parse serialized Example.";
 
-/// Values of one of the three types of a Feature. One value needs no allocation.
+/// Values of one of the three types that a Feature may have. A single value needs no allocation.
 #[derive(Debug)]
 pub enum Values {
     Int64(SmallVec<[i64; 2]>),
     Float(SmallVec<[f32; 4]>),
     String(SmallVec<[Bytes; 1]>),
-    /// Strings, copied end to end.
+    /// Strings that were copied end to end.
     Joined(Joined),
 }
 
-/// Contiguous strings.
+/// Strings stored end to end.
 #[derive(Debug, Default)]
 pub struct Joined {
     /// The bytes of all strings.
     pub bytes: Vec<u8>,
-    /// The end of each string.
+    /// Where each string ends.
     pub ends: Vec<usize>,
 }
 
-/// The bytes of a message whose features are decoded.
+/// The bytes of a message whose features are being decoded.
 #[derive(Clone, Copy)]
 pub enum Record<'a> {
     /// Bytes that strings may share.
@@ -52,7 +52,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// `part`, which is inside the record, as a string.
+    /// Returns `part`, which lies inside the record, as a string.
     fn string(self, part: &[u8]) -> Bytes {
         match self {
             Self::Shared(bytes) => alias_or_copy(part, bytes),
@@ -91,7 +91,7 @@ impl Values {
         }
     }
 
-    /// As [`Values::new`], with strings joined.
+    /// Like [`Values::new`], but stores strings end to end.
     pub fn joined(dtype: DType) -> Result<Self> {
         match dtype {
             DType::String => Ok(Self::Joined(Joined::default())),
@@ -108,13 +108,13 @@ impl Values {
         }
     }
 
-    /// The maximum number of bytes of the values in a message, and the ends of its lists. The bytes
-    /// of strings that share the memory of the message are not among them.
+    /// The maximum size of a message's values and of the ends of its lists, in bytes. Strings that
+    /// share the memory of the message are not counted.
     pub fn most_bytes(&self, message: &[u8]) -> usize {
-        // Each string, and each list, begins with such a byte.
+        // Every string and every list begins with such a byte.
         let num_delimited = memchr::memchr_iter(DELIMITED_VALUE, message).count();
         let values = match self {
-            // Each number ends with such a byte.
+            // Every number ends with such a byte.
             Self::Int64(_) => size_of::<i64>() * message.iter().filter(|byte| **byte < 0x80).count(),
             Self::Float(_) | Self::Joined(_) => message.len(),
             Self::String(_) => size_of::<Bytes>() * num_delimited,
@@ -122,8 +122,8 @@ impl Values {
         values + size_of::<usize>() * num_delimited
     }
 
-    /// Adds the values of `feature`, which has this type and is inside `record`. `None` if it is
-    /// malformed.
+    /// Appends the values of `feature`, which has this dtype and lies inside `record`. Returns
+    /// `None` if it is malformed.
     pub fn decode(&mut self, feature: Feature, record: Record) -> Option<()> {
         let list = feature.values()?;
         match self {
@@ -134,7 +134,7 @@ impl Values {
         }
     }
 
-    /// Adds the elements of a tensor of this type.
+    /// Appends the elements of a tensor of this dtype.
     pub fn extend_from_tensor(&mut self, tensor: &Tensor) -> Result<()> {
         match self {
             Self::Int64(values) => grow(values, tensor)?.extend_from_slice(tensor.values()?),
@@ -145,8 +145,8 @@ impl Values {
         Ok(())
     }
 
-    /// Reserves memory for `times` times as many more values, but at most `most` values or bytes of
-    /// joined strings.
+    /// Reserves memory for `times` times as many more values, but for at most `most` values or
+    /// bytes of joined strings.
     pub fn expect_times(&mut self, times: usize, most: usize) -> std::result::Result<(), allocate::Refusal> {
         let more = |count: usize| count.saturating_mul(times).min(most);
         match self {
@@ -169,8 +169,8 @@ impl Values {
         }
     }
 
-    /// The values as a tensor of rows of `width` values, each padded with the only element of
-    /// `filler`. Row `i` ends before value number `ends[i]`.
+    /// Converts the values to a tensor whose rows have `width` values each, padded with the only
+    /// element of `filler`. Row `i` ends before value number `ends[i]`.
     pub fn into_padded(self, shape: Shape, ends: &[usize], width: usize, filler: &Tensor) -> Result<Tensor> {
         let missing = || Error::internal("there is no value to pad with");
         let elements = allocate::elements(filler.dtype(), &shape);
@@ -193,7 +193,7 @@ impl Values {
     }
 }
 
-/// The value of a list with one element, as a scalar; `None` for any other list.
+/// Returns the value of a list with one element as a scalar, or `None` for any other list.
 #[inline]
 pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
     let mut list = feature.values()?;
@@ -213,7 +213,7 @@ pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
     list.is_at_end().then_some(value)
 }
 
-/// Makes room for the elements of a default, which many examples may need.
+/// Reserves memory for the elements of a default, which many examples may need.
 fn grow<'a, A: smallvec::Array>(values: &'a mut SmallVec<A>, default: &Tensor) -> Result<&'a mut SmallVec<A>> {
     let grown = allocate::grow_small(values, default.num_elements());
     grown.map_err(|refusal| refusal.at("the default values of a feature"))?;
@@ -285,7 +285,7 @@ mod tests {
     use crate::kernels::records::parse_example::testing::{floats, int64s, strings, unpacked_floats, unpacked_int64s};
     use proptest::prelude::*;
 
-    /// The values of a list. If there is only one, both ways to decode it must agree.
+    /// Decodes the values of a list. If there is only one, both ways of decoding it must agree.
     fn decode(feature: Vec<u8>) -> Option<Tensor> {
         let record = Bytes::from(feature);
         let feature = Feature::parse(&record).unwrap().unwrap();

@@ -1,10 +1,11 @@
-//! Finds the features in the bytes of an Example.
+//! ! Finds the features in the bytes of an Example.
 
 use crate::error::{Error, Result};
 use crate::tensor::dtype::DType;
 use crate::wire::{Cursor, DELIMITED, Value, for_each_field, tag};
 
-/// Calls `visit` with each key of an Example and its Feature, in the order of the bytes.
+/// Calls `visit` with each key of an Example and its Feature, in the order in which they are
+/// stored.
 pub fn for_each_feature<'a>(example: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
     let mut example = Cursor::new(example);
     while !example.is_at_end() {
@@ -53,7 +54,7 @@ pub fn for_each_entry<'a>(message: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a
 pub struct Feature<'a> {
     /// The dtype of the list's values.
     pub dtype: DType,
-    /// The list, with its length before it.
+    /// The list, preceded by its length.
     list: Cursor<'a>,
 }
 
@@ -61,7 +62,7 @@ const UNSUPPORTED: &str = "Unsupported datatype. A feature holds bytes, floats o
                            contains such messages, or copy it again";
 
 impl<'a> Feature<'a> {
-    /// The feature, or `None` if it has no list.
+    /// Parses a feature. Returns `None` if it has no list.
     pub fn parse(feature: &'a [u8]) -> Result<Option<Self>> {
         const BYTES_LIST: u8 = tag(1, DELIMITED);
         const FLOAT_LIST: u8 = tag(2, DELIMITED);
@@ -77,7 +78,7 @@ impl<'a> Feature<'a> {
         Ok(Some(Self { dtype, list }))
     }
 
-    /// The values of the list, each after its tag.
+    /// Returns the values of the list, each after its tag.
     pub fn values(mut self) -> Option<Cursor<'a>> {
         self.list.message()
     }

@@ -1,5 +1,5 @@
-//! `ParseSequenceExample`: the features of a vector of serialized `tf.train.SequenceExample`s, as
-//! tensors of the batch.
+//! ! `ParseSequenceExample`: parses a vector of serialized `tf.train.SequenceExample`s and returns
+//! their features as tensors of the batch.
 //!
 //! Source: `tf.io.parse_sequence_example` of TensorFlow 1.15.
 
@@ -16,8 +16,8 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(serialized, names, default of each dense context feature)` to the features of the context, the
-/// features of the lists, and the number of rows of each dense list.
+/// Maps `(serialized, names, default of each dense context feature)` to the features of the
+/// context, the features of the lists, and the number of rows in each dense list.
 ///
 /// Each feature is the feature of [`ParseSingleSequenceExample`] with one more dimension in front.
 /// Dense lists are padded with zeros or empty strings to the longest of the batch. There are as
@@ -25,7 +25,7 @@ use crate::tensor::shape::Shape;
 pub struct ParseSequenceExample(ParseSingleSequenceExample);
 
 impl ParseSequenceExample {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         ParseSingleSequenceExample::from_attrs(attrs).map(Self)
     }
@@ -70,7 +70,7 @@ impl Kernel for ParseSequenceExample {
     }
 }
 
-/// Adds the indices of all sparse features, then the values, then the shapes.
+/// Appends the indices of all sparse features, then the values, then the shapes.
 fn push_sparse(
     features: &Features,
     are_lists: bool,
@@ -82,7 +82,7 @@ fn push_sparse(
     let stack = |(number, dtype): (usize, DType)| {
         let parts = |row: &Outputs| {
             let [indices, values, shape] = [0, 1, 2].map(|part| row[first + part * count + number].clone());
-            // The indices of a single example's vector have one column.
+            // A single example's indices have only one column.
             SparseTensor::new(&indices, values, &shape)
         };
         let all = rows.iter().map(parts).collect::<Result<Vec<_>>>()?;
@@ -100,7 +100,7 @@ fn push_sparse(
     Ok(())
 }
 
-/// The parts of a sparse tensor of no examples.
+/// The parts of a sparse tensor without examples.
 fn no_rows(dtype: DType, rank: usize) -> Result<[Tensor; 3]> {
     Ok([
         Tensor::empty(DType::Int64, Shape::new(&[0, rank]))?,
@@ -109,7 +109,7 @@ fn no_rows(dtype: DType, rank: usize) -> Result<[Tensor; 3]> {
     ])
 }
 
-/// The tensors of one dense feature, stacked; lists are padded to the longest.
+/// Stacks the tensors of one dense feature. Lists are padded to the longest.
 fn dense(feature: &DenseFeature, is_list: bool, number: usize, rows: &[Outputs]) -> Result<Tensor> {
     let mut all: Vec<Tensor> = rows.iter().map(|row| row[number].clone()).collect();
     if all.is_empty() {

@@ -28,8 +28,8 @@ use crate::text::excerpt::excerpt;
 use crate::wire::{Value, for_each_field};
 use bytes::Bytes;
 
-/// `(serialized, name, default of each dense context feature)` to the features of the context, as
-/// from [`ParseSingleExample`], and then the features of the lists in the same order.
+/// Maps `(serialized, name, default of each dense context feature)` to the features of the context,
+/// as from [`ParseSingleExample`], and then the features of the lists in the same order.
 ///
 /// A list, sparse or dense, has one row for each of its features; the rows of a dense list have the
 /// requested shape. A missing sparse list is empty, and so is a missing dense list that is
@@ -44,7 +44,7 @@ pub struct ParseSingleSequenceExample {
 }
 
 impl ParseSingleSequenceExample {
-    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             context: Features::from_attrs(attrs, "context_")?,
@@ -53,7 +53,7 @@ impl ParseSingleSequenceExample {
         })
     }
 
-    /// Finds the requested features; if a key occurs more than once, the last one counts.
+    /// Finds the requested features. If a key occurs more than once, the last one counts.
     fn find<'a>(&self, example: &'a [u8]) -> Result<(FeatureBytes<'a>, FeatureBytes<'a>)> {
         let (mut context, mut lists) = (self.context.nothing(), self.lists.nothing());
         let is_well_formed = for_each_field(example, |number, part| match (number, part) {
@@ -75,7 +75,7 @@ impl Kernel for ParseSingleSequenceExample {
 }
 
 impl ParseSingleSequenceExample {
-    /// Parses the inputs of the kernel into its outputs.
+    /// Parses the kernel's inputs into its outputs.
     fn parse(&self, inputs: &[Tensor]) -> Result<Outputs> {
         let [serialized, name, defaults @ ..] = inputs else {
             return Err(Error::internal("the serialized SequenceExample or its name is missing"));
@@ -159,7 +159,7 @@ fn shown_name(name: &[u8]) -> String {
     }
 }
 
-/// Calls `visit` with the number of each feature of a list, and the feature.
+/// Calls `visit` with each feature of a list and its number.
 fn for_each_row<'a>(
     list: Option<&'a [u8]>,
     example: &Example,
