@@ -1,10 +1,10 @@
-//! Atomic replacement of files: a file gets its name when it is complete. The package replaces
-//! files in no other way.
+//! ! Replaces files atomically: a file gets its name when it is complete. All files that headrace
+//! replaces are replaced in this way.
 //!
-//! The data are written to a temporary file in the same directory, which is then renamed. So a
-//! reader finds the old file or the new one, and a writer that fails or is killed leaves the old
-//! one. The temporary file of a remote file is on this machine, and is uploaded; storages replace a
-//! file as a whole.
+//! The data is written to a temporary file in the same directory, which is then renamed. Readers
+//! see either the old file or the new one, and a writer that fails or is killed leaves the old one
+//! in place. The temporary file of a remote file is local and is uploaded; storages replace whole
+//! files.
 
 use crate::files::name::FileName;
 use crate::files::output::{Output, WrittenFile, open_in_place};
@@ -17,18 +17,19 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The longest chain of symbolic links that is followed, as in Linux.
+/// The longest chain of symbolic links to follow, as in Linux.
 const MOST_LINKS: usize = 40;
-/// The longest part of the file's name in a temporary name, because names have at most 255 bytes.
+/// How much of the file's name is used in the temporary name, because names are limited to 255
+/// bytes.
 const MOST_NAME_BYTES: usize = 230;
 
-/// The remedy for a failed write to a file under its own name.
+/// The remedy for a failed write to a file that already has its final name.
 pub const INCOMPLETE: &str = "The file is incomplete and accepts no more writes. Write it again.";
 
-/// A file that is being written. Dropping it before it is published removes it.
+/// A file that is being written. If it is dropped before it is published, it is removed.
 pub struct AtomicFile {
     target: Target,
-    /// The path of the file until it is published; `None` afterwards.
+    /// The path of the file until it is published, then `None`.
     temporary: Option<PathBuf>,
 }
 
@@ -36,17 +37,17 @@ enum Target {
     Path(PathBuf),
     Url {
         url: Arc<str>,
-        /// Number of bytes uploaded so far; `None` before the first upload.
+        /// The number of bytes uploaded so far, or `None` before the first upload.
         uploaded: Option<u64>,
     },
 }
 
 impl AtomicFile {
-    /// A new file that will replace the file of this name and keep its mode, and the handle to
-    /// write it.
+    /// Creates a file that will replace the file with this name and keep its mode. Returns it with
+    /// a handle for writing.
     ///
-    /// Pipes and devices are written directly, and so is a file in a directory where no files may
-    /// be created. A symbolic link stays and its target is replaced.
+    /// Pipes and devices are written directly, and so are files in a directory where no files may
+    /// be created. If the name is a symbolic link, the link stays and its target is replaced.
     pub fn create(name: &FileName) -> io::Result<(Self, Output<WrittenFile>)> {
         match name.url() {
             Some(url) => Self::to_upload(url),
@@ -54,7 +55,7 @@ impl AtomicFile {
         }
     }
 
-    /// A file on this machine that will be uploaded each time it is published.
+    /// Creates a local file that is uploaded each time it is published.
     fn to_upload(url: &str) -> io::Result<(Self, Output<WrittenFile>)> {
         storage::storage().and_then(|storage| storage.check_writable(url)).map_err(storage::as_io)?;
         let (temporary, file) = create_temporary(&std::env::temp_dir().join("headrace-upload"))?;
@@ -62,7 +63,7 @@ impl AtomicFile {
         Ok((Self { target, temporary: Some(temporary) }, Output::new(WrittenFile::new(file))))
     }
 
-    /// As `create`, for a file on this machine.
+    /// Like `create`, for a local file.
     pub fn at(path: &Path) -> io::Result<(Self, Output<WrittenFile>)> {
         let path = without_links(path)?;
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
@@ -86,8 +87,8 @@ impl AtomicFile {
         }
     }
 
-    /// A new file that will replace whatever has this path, also a symbolic link. Never writes in
-    /// place: others may have mapped the old file.
+    /// Creates a file that will replace whatever has this path, including a symbolic link. It never
+    /// writes in place, because others may have mapped the old file.
     pub fn over(path: PathBuf) -> io::Result<(Self, Output<WrittenFile>)> {
         let (temporary, file) = create_temporary(&path)?;
         Ok((Self { target: Target::Path(path), temporary: Some(temporary) }, Output::new(WrittenFile::new(file))))
@@ -98,7 +99,7 @@ impl AtomicFile {
         Ok((Self { target: Target::Path(path), temporary: None }, Output::new(WrittenFile::new(file))))
     }
 
-    /// Gives the file the mode of another one on this machine. Nothing may be written before.
+    /// Gives the file the mode of another local file. Nothing may have been written yet.
     pub fn keep_mode_of(&self, other: &FileName) -> io::Result<()> {
         match &self.temporary {
             Some(temporary) if other.url().is_none() => {
@@ -108,13 +109,13 @@ impl AtomicFile {
         }
     }
 
-    /// True if it is written under its own name. Writing a pipe, for example, may have to wait for
-    /// its reader.
+    /// Returns true if the file is written under its final name. Writing to a pipe, for example,
+    /// may have to wait for its reader.
     pub fn is_in_place(&self) -> bool {
         self.temporary.is_none() && matches!(self.target, Target::Path(_))
     }
 
-    /// The state of the file after a failed write, and the remedy.
+    /// Describes the state of the file after a failed write, and the remedy.
     pub fn remedy(&self) -> &'static str {
         match self.temporary {
             Some(_) => "The target was not changed. Write the file again.",
@@ -122,9 +123,9 @@ impl AtomicFile {
         }
     }
 
-    /// Renames the file to its final name, unless that was done. Its output has to be flushed
-    /// before. A remote file is uploaded as far as it is written; more may be written then, and
-    /// published again.
+    /// Renames the file to its final name, if that has not happened yet. The output must have been
+    /// flushed. A remote file is uploaded as far as it has been written; more may be written and
+    /// published later.
     pub fn publish(&mut self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Ok(()) };
         match &mut self.target {
@@ -147,13 +148,13 @@ impl AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            // An error is ignored: nothing can be done here about a file that cannot be removed.
+            // Ignore errors, because nothing can be done here about a file that cannot be removed.
             fs::remove_file(temporary).unwrap_or_default();
         }
     }
 }
 
-/// The target of `path` if it is a symbolic link, at the end of the chain. It need not exist.
+/// Follows symbolic links to the end of the chain. The target need not exist.
 fn without_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -163,7 +164,7 @@ fn without_links(path: &Path) -> io::Result<PathBuf> {
         let target = fs::read_link(&path)?;
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }
-    // The system's own error for a loop of links.
+    // Return the system's own error for a loop of links.
     fs::metadata(&path).map(|_| path)
 }
 
@@ -174,12 +175,12 @@ fn metadata_if_exists(metadata: io::Result<Metadata>) -> io::Result<Option<Metad
     }
 }
 
-/// A new file next to `path`. Its name cannot be guessed, so nobody can place a link there, and no
-/// two writers share a name.
+/// Creates a file next to `path`. Its name cannot be guessed, so nobody can place a link there and
+/// no two writers use the same name.
 fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().ok_or(ErrorKind::NotFound)?;
     loop {
-        // Each of these states has its own keys, from the system's random numbers.
+        // Each of these states has its own keys, which come from the system's random numbers.
         let number = RandomState::new().hash_one(name);
         let temporary = path.with_file_name(temporary_name(name, number));
         match File::create_new(&temporary) {
@@ -192,11 +193,11 @@ fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
 fn temporary_name(name: &OsStr, number: u64) -> OsString {
     let start = match name.len() {
         ..=MOST_NAME_BYTES => name.to_owned(),
-        // Cut at any byte: the name only helps people who find the file after a crash.
+        // The name may be cut anywhere. It only helps people who find the file after a crash.
         _ => name.to_string_lossy().chars().take(MOST_NAME_BYTES / 4).collect::<String>().into(),
     };
-    // Hidden, so that neither a directory listing nor a pattern such as `train-*` finds a file that
-    // a killed process left.
+    // Hidden, so that a file left by a killed process shows up neither in directory listings nor in
+    // patterns such as `train-*`.
     let mut temporary = OsString::from(".");
     temporary.push(start);
     temporary.push(format!(".tmp{number:016x}"));
@@ -210,7 +211,7 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    /// A temporary directory for one test, removed at its end.
+    /// A temporary directory for one test, which is removed at its end.
     struct Directory(PathBuf);
 
     impl Directory {

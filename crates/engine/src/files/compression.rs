@@ -1,4 +1,4 @@
-//! Compressed files: inflated while reading, deflated while writing.
+//! ! Compressed files, which are inflated while reading and deflated while writing.
 //!
 //! Source: RFC 1950 (zlib) and RFC 1952 (gzip).
 
@@ -11,13 +11,13 @@ use std::io::{self, ErrorKind, Read, Write};
 
 /// Compressed bytes are read in blocks of this size.
 const BLOCK_BYTES: usize = 128 * 1024;
-/// The largest window size; it can read data that was written with a smaller one.
+/// The largest window size. It can also read data written with a smaller one.
 const WINDOW_BITS: u8 = 15;
 
-/// The compression of a whole file.
+/// How a whole file is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Uncompressed records.
+    /// Not compressed.
     #[default]
     None,
     /// A zlib stream (RFC 1950).
@@ -27,8 +27,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression that TensorFlow calls `name`, or `None` if there is no compression of that
-    /// name.
+    /// The compression with TensorFlow's name `name`, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "" => Some(Self::None),
@@ -49,8 +48,7 @@ impl Compression {
         }
     }
 
-    /// What the user can do about a file that starts with these bytes and cannot be read with this
-    /// compression.
+    /// How to fix a file that begins with these bytes and cannot be read with this compression.
     pub fn remedy(self, start: &[u8]) -> &'static str {
         match Self::guess(start) {
             guess if guess == self => "It is damaged; copy it again.",
@@ -61,11 +59,11 @@ impl Compression {
     }
 }
 
-/// The inflated bytes of a compressed input.
+/// Inflates a compressed input.
 ///
-/// All members of a gzip file are read; a zlib stream ends at its end, whatever follows. A
-/// truncated input ends where it is cut. Damage is an error of kind `InvalidData`, in the words of
-/// TensorFlow.
+/// All members of a gzip file are read. A zlib stream ends at its own end, whatever follows. A
+/// truncated input ends where it was cut. Damage is an error of kind `InvalidData`, in TensorFlow's
+/// words.
 ///
 /// [`Inflate::whole`] is stricter: it reads to the end of the input.
 pub struct Inflate<R> {
@@ -75,19 +73,19 @@ pub struct Inflate<R> {
     is_whole: bool,
     /// True once a member has ended.
     has_member: bool,
-    /// `None` between two members.
+    /// `None` between members.
     stream: Option<Decompress>,
     block: Vec<u8>,
-    /// The bytes that were read but not used yet are `block[start..end]`.
+    /// `block[start..end]` has been read but not used yet.
     start: usize,
     end: usize,
-    /// The first bytes of the input that were read so far.
+    /// The first bytes of the input.
     first: SmallVec<[u8; 4]>,
     is_over: bool,
 }
 
 impl<R: Read> Inflate<R> {
-    /// Reads from `input`, which has the given compression.
+    /// Reads from `input`, which has this compression.
     pub fn new(input: R, compression: Compression) -> Self {
         Self {
             input,
@@ -103,19 +101,19 @@ impl<R: Read> Inflate<R> {
         }
     }
 
-    /// Reads `input` to its end. Several zlib streams are read one after the other, like the
-    /// members of a gzip file; zeros after the last member of a gzip file are skipped, as `gzip`
-    /// does. Other bytes after the end are an error, and so is an input that is cut short.
+    /// Reads `input` to its end. Consecutive zlib streams are read like the members of a gzip file.
+    /// Zeros after the last gzip member are skipped, as `gzip` does. Any other bytes after the end
+    /// are an error, and so is a truncated input.
     pub fn whole(input: R, compression: Compression) -> Self {
         Self { is_whole: true, ..Self::new(input, compression) }
     }
 
-    /// What the user can do about an error.
+    /// How to fix an error.
     pub fn remedy(&self) -> &'static str {
         self.compression.remedy(&self.first)
     }
 
-    /// True if the input has ended within a member of a gzip file, or within a zlib stream.
+    /// Returns true if the input has ended within a gzip member or a zlib stream.
     pub fn is_cut_short(&self) -> bool {
         self.stream.is_some()
     }
@@ -197,9 +195,9 @@ fn damage(error: &flate2::DecompressError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, text)
 }
 
-/// An output that is deflated, or written as it is.
+/// An output that is deflated or written unchanged.
 pub enum Deflate<W: Write> {
-    /// Writes the bytes as they are.
+    /// Writes the bytes unchanged.
     Plain(W),
     /// Writes a compressed stream.
     Compressed(Encoder<W>),
@@ -215,7 +213,7 @@ impl<W: Write> Deflate<W> {
         }
     }
 
-    /// Writes the end of the stream. Nothing may be written after it.
+    /// Writes the end of the stream. Nothing may be written after that.
     pub fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(output) => output.flush(),
@@ -436,7 +434,7 @@ mod tests {
                 bytes.len()
             };
             let strategy = |number| size(DeflateOptions { strategy: Some(number), ..DeflateOptions::default() });
-            // Without matches, each byte costs a code of its own.
+            // Without matches, each byte needs a code of its own.
             assert_eq!(strategy(0), size(DeflateOptions::default()));
             assert!(strategy(2) > text.len() / 2 && strategy(3) > text.len() / 2);
             assert!(strategy(1) < text.len() / 10 && strategy(4) < text.len() / 10);

@@ -1,10 +1,10 @@
-//! Guesses the type of a file from its first bytes, for messages about files given to the wrong
-//! reader.
+//! ! Guesses the type of a file from its first bytes, for error messages about files passed to the
+//! wrong reader.
 
 use crate::checksum::masked_crc32c;
 use std::fmt;
 
-/// Number of bytes at the start of a file that are examined.
+/// The number of bytes at the start of a file to examine.
 pub const START_BYTES: usize = 1024;
 
 /// The type of a file.
@@ -19,24 +19,24 @@ pub struct Content {
 /// Classes of file types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Compressed in a way, or an archive, that headrace does not read.
+    /// An archive or a compression that headrace cannot read.
     Unread,
-    /// Compressed in a way that headrace reads.
+    /// A compression that headrace can read.
     Compressed,
-    /// A placeholder for a file that was not fetched.
+    /// A placeholder for a file that was not downloaded.
     Pointer,
-    /// A text in an encoding of two or four bytes a letter.
+    /// Text in an encoding with two or four bytes per letter.
     WideText,
     /// An HTML page that a web server sent instead of the file.
     Page,
-    /// A file that another source of headrace reads; the sentence names it.
+    /// A file that a different headrace source can read. The text mentions that source.
     Source(&'static str),
-    /// Any other file that is not a text.
+    /// Any other file that isn't text.
     Binary,
 }
 
 impl Kind {
-    /// True if no reader accepts such a file as data.
+    /// Returns true if no reader accepts such a file as data.
     pub fn is_never_data(self) -> bool {
         matches!(self, Self::Unread | Self::Pointer)
     }
@@ -70,7 +70,7 @@ const TAR: Content = of(Kind::Source("Read it with headrace.webdataset."), "a ta
 const PICKLE: Content = of(Kind::Binary, "a pickle");
 const LZMA: Content = of(Kind::Unread, "compressed with lzma (.lzma, the predecessor of .xz)");
 
-/// Magic bytes that texts never contain.
+/// Magic bytes that never occur in text.
 const MARKS: &[(&[u8], Content)] = &[
     (b"PK\x03\x04", of(Kind::Unread, "a zip archive, such as an .npz, a .docx or a PyTorch checkpoint")),
     (b"PK\x05\x06", of(Kind::Unread, "an empty zip archive")),
@@ -110,7 +110,7 @@ const MARKS: &[(&[u8], Content)] = &[
     (b"\xfe\xff", UTF_16),
 ];
 
-/// Magic bytes that text may also begin with.
+/// Magic bytes that text may begin with, too.
 const WORDS: &[(&[u8], Content)] = &[
     (b"PAR1", of(PARQUET, "a Parquet file")),
     (b"PARE", of(Kind::Binary, "an encrypted Parquet file")),
@@ -127,7 +127,7 @@ const WORDS: &[(&[u8], Content)] = &[
     (b"fea1", of(Kind::Binary, "a Feather file")),
 ];
 
-/// File name endings of formats without magic bytes.
+/// File name extensions of formats without magic bytes.
 const ENDINGS: &[(&str, Content)] = &[
     (".br", of(Kind::Unread, "compressed with Brotli, according to its name")),
     (".snappy", of(Kind::Unread, "compressed with snappy, according to its name")),
@@ -137,13 +137,13 @@ const ENDINGS: &[(&str, Content)] = &[
 ];
 
 impl Content {
-    /// The type of a file with this name, if the name is enough.
+    /// The type of a file with this name, if the name is sufficient.
     pub fn by_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, content)| *content)
     }
 
-    /// What the user can do about it if files are not decompressed.
+    /// The remedy if files are not decompressed.
     pub fn unpacked_remedy(self) -> &'static str {
         if self.kind == Kind::Compressed { "Decompress it first." } else { self.remedy() }
     }
@@ -165,7 +165,8 @@ impl Content {
     }
 }
 
-/// The type of a file with these first bytes; `None` if unknown, as for most texts.
+/// Detects the type of a file with these first bytes. Returns `None` if it is unknown, as for most
+/// text.
 pub fn content(start: &[u8]) -> Option<Content> {
     let start = &start[..start.len().min(START_BYTES)];
     if is_record(start) {
@@ -181,8 +182,8 @@ pub fn content(start: &[u8]) -> Option<Content> {
         return Some(detected);
     }
     match start {
-        // The size of the dictionary is a power of two here, and the data's size is unknown or
-        // below 256 GiB.
+        // The size of the dictionary is a power of two here, and the data's size is unknown or less
+        // than 256 GiB.
         [0x5d, 0, 0, _, _, size @ ..] if size.first_chunk::<8>().is_some_and(|size| is_lzma_size(*size)) => Some(LZMA),
         [0x80, 2..=5, b'c' | b'}' | b']' | b')' | b'(' | b'X' | b'K' | b'G' | b'J' | b'N' | 0x8a | 0x95, ..] => {
             Some(PICKLE)
@@ -215,8 +216,8 @@ fn is_record(start: &[u8]) -> bool {
     rest.first_chunk::<4>().is_some_and(|checksum| masked_crc32c(length).to_le_bytes() == *checksum)
 }
 
-/// Guesses whether the bytes are text, in an encoding of one byte a letter or more: text has no
-/// control characters but a few.
+/// Guesses whether the bytes are text in an encoding with one or more bytes per letter. Text has
+/// almost no control characters.
 pub fn is_text(start: &[u8]) -> bool {
     let start = &start[..start.len().min(START_BYTES)];
     start.iter().all(|byte| *byte >= b' ' || b"\t\n\x0b\x0c\r\x08\x1b".contains(byte))

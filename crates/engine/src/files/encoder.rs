@@ -1,7 +1,7 @@
-//! Deflates a stream, and flushes it at intervals.
+//! ! Deflates a stream and flushes it at intervals.
 //!
 //! Source: `deflateInit2`, `deflate` and their constants in zlib's manual; the intervals of
-//! `ZlibOutputBuffer` of TensorFlow 1.15.
+//! `ZlibOutputBuffer` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use std::io::{self, Write};
@@ -13,26 +13,26 @@ const OUTPUT_BYTES: usize = 32 * 1024;
 const FLUSH_BYTES: u64 = 256 * 1024;
 /// zlib's number for its only method, deflate.
 const METHOD: i64 = 8;
-/// zlib's offset for the window bits of a gzip file.
+/// zlib adds this to the window bits for a gzip file.
 const GZIP_BITS: i64 = 16;
 
-/// The way to deflate: the arguments of zlib's `deflateInit2`, and when to flush. `None` is the
-/// default of each.
+/// How to deflate: the arguments of zlib's `deflateInit2`, and when to flush. `None` stands for the
+/// default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeflateOptions {
-    /// 0 (none) to 9 (smallest); -1 for zlib's default.
+    /// From 0 (none) to 9 (smallest), or -1 for zlib's default.
     pub level: Option<i64>,
-    /// 8, the number of deflate.
+    /// Must be 8, which means deflate.
     pub method: Option<i64>,
-    /// The base-two logarithm of the window: 8 to 15, and 25 to 31 for a gzip file.
+    /// The base-2 logarithm of the window size: 8 to 15, or 25 to 31 for a gzip file.
     pub window_bits: Option<i64>,
-    /// 1 to 9: the memory for matches and blocks.
+    /// From 1 to 9: how much memory to use for matches and blocks.
     pub mem_level: Option<i64>,
-    /// zlib's number of a strategy: 0 (default) to 4 (fixed codes).
+    /// zlib's number for a strategy, from 0 (default) to 4 (fixed codes).
     pub strategy: Option<i64>,
-    /// zlib's number of a flush mode: 0 (no flush), 1 (partial), 2 (sync), 3 (full), 5 (block).
+    /// zlib's number for a flush mode: 0 (no flush), 1 (partial), 2 (sync), 3 (full), 5 (block).
     pub flush_mode: Option<i64>,
-    /// The bytes to deflate between two flushes; 256 KiB for 0.
+    /// The number of bytes to deflate between two flushes; 0 means 256 KiB.
     pub flush_bytes: Option<i64>,
 }
 
@@ -57,7 +57,7 @@ impl DeflateOptions {
         Ok(config)
     }
 
-    /// A window of another format would create a file that no program reads under its name.
+    /// A window for the other format would create a file that no program can read under its name.
     fn window_bits(self, is_gzip: bool) -> Result<i32> {
         let (name, least, most) = if is_gzip { ("GZIP", 9 + GZIP_BITS, 15 + GZIP_BITS) } else { ("ZLIB", 8, 15) };
         match self.window_bits {
@@ -92,7 +92,7 @@ impl DeflateOptions {
     }
 }
 
-/// Returns an option as zlib has it, or an error that names it.
+/// Checks the range of an option and converts it for zlib. The error mentions the option.
 fn in_range(name: &str, value: Option<i64>, least: i64, most: i64) -> Result<Option<i32>> {
     match value {
         Some(value) if !(least..=most).contains(&value) => {
@@ -107,9 +107,9 @@ fn in_range(name: &str, value: Option<i64>, least: i64, most: i64) -> Result<Opt
 pub struct Encoder<W: Write> {
     output: W,
     stream: Deflate,
-    /// The mode of the flushes, and the bytes between two of them.
+    /// The flush mode, and the number of bytes between two flushes.
     interval: Option<(DeflateFlush, u64)>,
-    /// The bytes since the last flush.
+    /// The number of bytes since the last flush.
     since: u64,
     deflated: Box<[u8; OUTPUT_BYTES]>,
     is_finished: bool,
@@ -122,7 +122,7 @@ impl<W: Write> Encoder<W> {
         Ok(Self { output, stream, interval, since: 0, deflated: Box::new([0; OUTPUT_BYTES]), is_finished: false })
     }
 
-    /// Writes the end of the stream, once.
+    /// Writes the end of the stream. Only the first call has an effect.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         if !self.is_finished {
             self.deflate(&[], DeflateFlush::Finish)?;
@@ -141,7 +141,7 @@ impl<W: Write> Encoder<W> {
             bytes = &bytes[(self.stream.total_in() - total_in) as usize..];
             let size = (self.stream.total_out() - total_out) as usize;
             self.output.write_all(&self.deflated[..size])?;
-            // More may be waiting if all the room was needed.
+            // If the output was full, there may be more.
             let is_room_left = size < OUTPUT_BYTES;
             if status == Status::StreamEnd || (bytes.is_empty() && is_room_left) {
                 return Ok(());

@@ -1,5 +1,5 @@
-//! Input of files, pipes and remote files. Reading a pipe may have to wait, and that wait must end
-//! with its run.
+//! ! Reads files, pipes and remote files. Reading a pipe may have to wait, and that wait must end
+//! together with its run.
 
 use crate::error::{Error, Wait};
 use crate::files::storage::{self, Status, Stream, Version};
@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Interval at which a wait for a pipe checks whether its run has been stopped.
+/// How often a wait for a pipe checks whether its run was stopped.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// An open file of any kind.
@@ -26,18 +26,18 @@ struct LocalFile {
     kind: Kind,
     /// Length of the file when it was opened.
     len: u64,
-    /// The number of bytes before the next one to be read.
+    /// The number of bytes before the next one to read.
     position: u64,
-    /// True once the end was reached. It stays fixed even if the file grows, so that all readers
-    /// agree on its end.
+    /// True once the end has been reached. The end stays fixed even if the file grows, so that all
+    /// readers agree on it.
     has_ended: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A file of known size that can be read from any offset, without waiting.
+    /// A file of known size that can be read at any offset without waiting.
     Regular,
-    /// A pipe: it has no end before its first writer has opened it.
+    /// A pipe. It has no end until its first writer has opened it.
     Pipe,
     /// A terminal or another device.
     Device,
@@ -56,17 +56,17 @@ impl Input {
         Ok((Self(Source::Local(file)), status(&metadata)))
     }
 
-    /// A file that is not on this machine. It can be read from any offset if it is a regular file.
+    /// Wraps a remote file. It can be read at any offset if it is a regular file.
     pub fn of_stream((stream, status): (Box<dyn Stream>, Status)) -> (Self, Status) {
         (Self(Source::Remote(stream, status.clone())), status)
     }
 
-    /// True if reading may have to wait for a writer. A remote file is only slow.
+    /// Returns true if reading may have to wait for a writer. A remote file is merely slow.
     pub fn may_wait(&self) -> bool {
         matches!(&self.0, Source::Local(file) if file.kind != Kind::Regular)
     }
 
-    /// True if it can be read from any offset.
+    /// Returns true if it can be read at any offset.
     pub fn can_seek(&self) -> bool {
         match &self.0 {
             Source::Local(file) => file.kind == Kind::Regular,
@@ -74,7 +74,7 @@ impl Input {
         }
     }
 
-    /// The file itself, if it is on this machine and can be read from any offset.
+    /// Returns the file itself, if it is local and can be read at any offset.
     pub fn into_regular(self) -> Option<File> {
         match self.0 {
             Source::Local(LocalFile { file, kind: Kind::Regular, .. }) => Some(file),
@@ -82,7 +82,8 @@ impl Input {
         }
     }
 
-    /// Length of the file now. The length of a remote file does not change while it is open.
+    /// The current length of the file. The length of a remote file does not change while it is
+    /// open.
     pub fn length_bytes(&self) -> io::Result<u64> {
         match &self.0 {
             Source::Local(file) => file.file.metadata().map(|metadata| metadata.len()),
@@ -110,9 +111,9 @@ fn version(_metadata: &Metadata, modified: SystemTime) -> Version {
 }
 
 impl LocalFile {
-    /// Records that `count` more bytes of a regular file were read, and, if `is_end`, that there
-    /// are no more. Fails if it ends before the length it had: the end may be in the middle of a
-    /// record.
+    /// Records that `count` more bytes of a regular file were read and, if `is_end`, that there are
+    /// no more. Fails if the file ends before its original length, because the end may be in the
+    /// middle of a record.
     fn advance(&mut self, count: usize, is_end: bool) -> io::Result<()> {
         self.position += count as u64;
         if is_end && self.position < self.len {
@@ -153,7 +154,7 @@ impl LocalFile {
     }
 }
 
-/// The name of an open file, after a space; empty if the system does not report it.
+/// The name of an open file, preceded by a space. Empty if the system does not report it.
 fn name_of_open(file: &File) -> String {
     #[cfg(target_os = "linux")]
     {
@@ -169,7 +170,8 @@ fn name_of_open(file: &File) -> String {
 }
 
 impl Input {
-    /// Appends up to `count` bytes, fewer only at the end of the file. There must be room for them.
+    /// Appends up to `count` bytes, and fewer only at the end of the file. There must be room for
+    /// them.
     #[expect(clippy::disallowed_methods, reason = "the caller has made room")]
     pub fn read_full(&mut self, bytes: &mut Vec<u8>, count: usize) -> io::Result<usize> {
         match &mut self.0 {
@@ -240,7 +242,7 @@ enum Readiness {
     Ended,
 }
 
-/// On other systems the system call waits and cannot be interrupted.
+/// On other systems, the system call waits and cannot be interrupted.
 #[cfg(not(target_os = "linux"))]
 fn open(path: &Path) -> io::Result<File> {
     File::open(path)
@@ -256,8 +258,8 @@ fn wait(_file: &File) -> io::Result<Readiness> {
     Ok(Readiness::Unknown)
 }
 
-/// Non-blocking, so that neither opening nor reading waits in the system. This has no effect on
-/// regular files.
+/// Opens in non-blocking mode, so that neither opening nor reading waits in the system. This has no
+/// effect on regular files.
 #[cfg(target_os = "linux")]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -275,9 +277,9 @@ fn kind(metadata: &Metadata) -> Kind {
     }
 }
 
-/// Waits up to [`INTERVAL`] until there is something to read. Fails if the run has been stopped.
+/// Waits up to [`INTERVAL`] until there is something to read. Fails if the run was stopped.
 ///
-/// Linux does not report the end of a pipe before its first writer.
+/// Linux does not report the end of a pipe until it has had a writer.
 #[cfg(target_os = "linux")]
 fn wait(file: &File) -> io::Result<Readiness> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -285,7 +287,7 @@ fn wait(file: &File) -> io::Result<Readiness> {
     let mut fds = [PollFd::new(file, PollFlags::IN)];
     let timeout = Timespec { tv_sec: 0, tv_nsec: INTERVAL.subsec_nanos().into() };
     match poll(&mut fds, Some(&timeout)) {
-        // A signal: the next call checks whether it ends the run.
+        // A signal arrived. The next call checks whether it ends the run.
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
@@ -294,12 +296,12 @@ fn wait(file: &File) -> io::Result<Readiness> {
     Ok(if has_ended { Readiness::Ended } else { Readiness::Unknown })
 }
 
-/// The error of a run that was stopped while it waited in a read.
+/// Returns the error of a run that was stopped while waiting in a read.
 pub fn error_of_wait(error: &io::Error) -> Option<&Error> {
     inner(error).filter(|error| error.wait().is_some())
 }
 
-/// The engine's error inside an I/O error that a reader passed through.
+/// Returns the engine's error inside an I/O error that was passed through a reader.
 pub fn inner(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref::<Error>()
 }

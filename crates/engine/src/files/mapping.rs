@@ -1,5 +1,6 @@
-//! Files as bytes without a copy: memory maps, if the crate that links the engine registers them.
-//! The engine itself has no unsafe code, so by default it reads the file.
+//! ! Accesses files as bytes without copying them. The crate that links the engine may register a
+//! function that maps files into memory. The engine itself has no unsafe code, so by default it
+//! reads the file.
 
 use crate::tensor::allocate::{self, Unread};
 use bytes::Bytes;
@@ -17,8 +18,8 @@ pub fn register(map: Map) {
     MAP.get_or_init(|| map);
 }
 
-/// The content of a file. If it is mapped, its pages are shared with other processes. The file must
-/// never be written in place or truncated; replacing it is harmless.
+/// Returns the content of a file. If it is mapped, its pages are shared with other processes. The
+/// file must never be written in place or truncated, but it may be replaced.
 pub fn map(file: &File) -> io::Result<Bytes> {
     if let Some(map) = MAP.get() {
         return map(file);

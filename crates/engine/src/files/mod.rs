@@ -1,5 +1,5 @@
-//! Files, on this machine and elsewhere: their names, compression, contents, and replacing one as a
-//! whole.
+//! ! Local and remote files: their names, their compression, their contents, and replacing whole
+//! files.
 
 pub mod atomic_file;
 pub mod compression;

@@ -1,4 +1,4 @@
-//! The names of files, as bytes.
+//! ! File names, which may be any bytes.
 
 use crate::error::{Error, Result};
 use crate::files::input::{self, Input};
@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The name of a file: any bytes, not only UTF-8.
+/// The name of a file. It may be any bytes, not only valid UTF-8.
 #[derive(Clone, Debug)]
 pub struct FileName {
     bytes: Bytes,
@@ -18,19 +18,19 @@ pub struct FileName {
     location: Location,
 }
 
-/// The location of the file.
+/// Where the file is.
 #[derive(Clone, Debug)]
 enum Location {
-    /// On this machine; the name is its path.
+    /// On this machine. The name is its path.
     Local,
-    /// On this machine; the name is a URL with this path.
+    /// On this machine. The name is a URL with this path.
     At(Arc<Path>),
-    /// Elsewhere; the name is this URL.
+    /// Elsewhere. The name is this URL.
     Remote(Arc<str>),
 }
 
 impl FileName {
-    /// A name of these bytes.
+    /// Creates a name from bytes.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let text = String::from_utf8_lossy(&bytes);
@@ -48,7 +48,7 @@ impl FileName {
         &self.bytes
     }
 
-    /// The bytes of the name, for files that others may read: without the secrets of a URL.
+    /// The bytes of the name without the secrets of a URL, for files that others may read.
     pub fn without_secrets(&self) -> Bytes {
         match self.url().map(storage::without_passwords) {
             Some(Cow::Owned(shown)) => shown.into(),
@@ -56,7 +56,7 @@ impl FileName {
         }
     }
 
-    /// The name as text, for messages: without the secrets of a URL, and with terminal control
+    /// The name as text for messages, without the secrets of a URL and with terminal control
     /// characters escaped.
     pub fn text(&self) -> &Arc<str> {
         &self.text
@@ -70,7 +70,7 @@ impl FileName {
         }
     }
 
-    /// The URL of a file that is not on this machine.
+    /// The URL, if the file is remote.
     pub fn url(&self) -> Option<&str> {
         match &self.location {
             Location::Remote(url) => Some(url),

@@ -1,4 +1,4 @@
-//! Output to files, and the retry of system calls that a signal has interrupted.
+//! ! Writes to files, and retries system calls that a signal has interrupted.
 
 use crate::files::storage::as_io;
 use crate::run::check_current;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// Repeats a call that a signal interrupted before it did anything.
+/// Repeats a call if a signal interrupted it before it did anything.
 pub fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -16,8 +16,8 @@ pub fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Opens a file for writing under its own name. A pipe is waited for until a reader opens it or the
-/// run is stopped.
+/// Opens a file for writing under its own name. If it is a pipe, waits until a reader opens it or
+/// the run is stopped.
 pub fn open_in_place(path: &Path) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     {
@@ -29,11 +29,11 @@ pub fn open_in_place(path: &Path) -> io::Result<File> {
     File::create(path)
 }
 
-/// Interval at which a wait for the reader of a pipe checks whether its run has been stopped.
+/// How often a wait for the reader of a pipe checks whether its run was stopped.
 #[cfg(target_os = "linux")]
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Opens without blocking: a system call that waits for a pipe could not be interrupted.
+/// Opens without blocking, because a system call that waits for a pipe could not be interrupted.
 #[cfg(target_os = "linux")]
 fn open_pipe(path: &Path) -> io::Result<File> {
     use crate::waits::{self, Awaited};
@@ -58,12 +58,12 @@ fn open_pipe(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A file that is being written. Its flush reports errors that the system would only report at
-/// close.
+/// A file that is being written. Flushing it reports errors that the system would only report when
+/// the file is closed.
 ///
-/// Network file systems may send data when a file is closed, and report only then that there was no
-/// room. Closing a duplicate of the handle does the same and returns the error, while dropping a
-/// `File` ignores it.
+/// Network file systems may only send data when a file is closed, and only then report that there
+/// is no space. Closing a duplicate of the handle has the same effect and returns the error, which
+/// dropping a `File` ignores.
 pub struct WrittenFile(File);
 
 impl WrittenFile {
@@ -72,7 +72,7 @@ impl WrittenFile {
         Self(file)
     }
 
-    /// Waits until the data are on the disk.
+    /// Waits until the data is on the disk.
     pub fn sync_data(&self) -> io::Result<()> {
         self.0.sync_data()
     }
@@ -90,11 +90,11 @@ impl Write for WrittenFile {
     }
 }
 
-/// An output that signals interrupt only if they stop the run, and that rejects all writes after
-/// the first failure.
+/// An output that signals only interrupt if they stop the run. It rejects all writes after the
+/// first failure.
 ///
-/// The layers above (buffers, compression) repeat failed writes, at the latest when they are
-/// dropped. Such data would follow a gap.
+/// The layers above it (buffers, compression) repeat failed writes, if only when they are dropped.
+/// The repeated data would follow a gap.
 pub struct Output<W> {
     output: W,
     has_failed: bool,
@@ -143,7 +143,7 @@ impl<W: Write> Write for Output<W> {
 mod tests {
     use super::*;
 
-    /// Fails in the given ways, then writes.
+    /// Fails in these ways first, then writes.
     struct Failing(Vec<ErrorKind>, Vec<u8>);
 
     impl Write for Failing {

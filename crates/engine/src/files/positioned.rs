@@ -1,4 +1,4 @@
-//! Files that several threads read at the same time, each at its own offset.
+//! ! Files that several threads can read at the same time, each at its own offset.
 
 use crate::error::{Error, Result};
 use crate::files::input;
@@ -22,19 +22,19 @@ enum Kind {
 /// A file that is being opened.
 pub struct OpeningFile<'a> {
     name: &'a FileName,
-    /// `None` for a local file, which is opened when it is waited for.
+    /// `None` for a local file, which is opened by [`OpeningFile::wait`].
     remote: Option<Box<dyn Opening<Arc<dyn Parts>>>>,
 }
 
 impl<'a> OpeningFile<'a> {
-    /// Begins to open a file. Parts of a remote file are kept in `cache`; with its status in
-    /// `known`, the storage is not queried for it again.
+    /// Starts opening a file. Parts of a remote file are kept in `cache`. If `status` is passed,
+    /// the storage is not queried again.
     pub fn new(name: &'a FileName, cache: Option<&Arc<Cache>>, status: Option<&Status>) -> Result<Self> {
         let begin = |url| storage::storage().map(|storage| storage.begin_parts(url, cache, status));
         Ok(Self { name, remote: name.url().map(begin).transpose()? })
     }
 
-    /// Waits for the open file. It must be a regular file, because other files have no offsets.
+    /// Waits until the file is open. It must be a regular file, because others have no offsets.
     pub fn wait(self) -> Result<(Positioned, Status)> {
         let name = self.name;
         let irregular = || {
@@ -53,12 +53,13 @@ impl<'a> OpeningFile<'a> {
 }
 
 impl Positioned {
-    /// True if one more read costs far more than a larger read.
+    /// Returns true if an additional read costs far more than a larger one.
     pub fn is_remote(&self) -> bool {
         matches!(self.0, Kind::Remote(_))
     }
 
-    /// The status of a local file now; `None` for a remote one, which stays as it was opened.
+    /// The current status of a local file, or `None` for a remote one, which does not change while
+    /// it is open.
     pub fn status(&self) -> io::Result<Option<Status>> {
         match &self.0 {
             Kind::Local(file) => file.metadata().map(|metadata| Some(input::status(&metadata))),
@@ -66,7 +67,7 @@ impl Positioned {
         }
     }
 
-    /// Begins to read ranges of a remote file, without waiting. `None` for a local one.
+    /// Starts reading ranges of a remote file, without waiting. Returns `None` for a local one.
     pub fn begin(&self, ranges: impl Iterator<Item = Range<u64>>) -> Option<Box<dyn Coming>> {
         match &self.0 {
             Kind::Remote(parts) => Some(parts.begin(ranges.collect())),
@@ -75,7 +76,7 @@ impl Positioned {
     }
 
     /// Fills `buffer` with the bytes from `offset` on. Fails with [`ErrorKind::UnexpectedEof`] if
-    /// the file ends before that.
+    /// the file is too short.
     pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         match &self.0 {
             Kind::Remote(parts) => {
@@ -88,7 +89,7 @@ impl Positioned {
 }
 
 /// Fills `buffer` with the bytes of a file from `offset` on. Fails with
-/// [`ErrorKind::UnexpectedEof`] if the file ends before that.
+/// [`ErrorKind::UnexpectedEof`] if the file is too short.
 pub fn fill(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,4 +1,4 @@
-//! The bytes of a file from a position on, with one open file for several positions.
+//! ! Reads a file from a position on. Several positions share one open file.
 
 use crate::files::positioned::Positioned;
 use crate::files::storage::{self, Coming};
@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The minimum number of bytes requested at a time.
+/// The minimum number of bytes to request at a time.
 const LEAST_BYTES: u64 = 64 << 10;
 
 /// Bytes that have been requested.
@@ -17,13 +17,13 @@ pub struct ComingBytes {
 }
 
 impl ComingBytes {
-    /// Requests a range of a remote file. Does not wait.
+    /// Requests a range of a remote file, without waiting.
     pub fn begin(file: &Positioned, range: Range<u64>) -> Option<Self> {
         let coming = file.begin(std::iter::once(range.clone()))?;
         Some(Self { range, coming })
     }
 
-    /// True if they have arrived.
+    /// Returns true if they have arrived.
     pub fn is_ready(&mut self) -> bool {
         self.coming.is_ready()
     }
@@ -48,25 +48,25 @@ pub struct Ranged {
     len: u64,
     at: u64,
     coming: Option<ComingBytes>,
-    /// Bytes of the file, and the offset of the first of them.
+    /// Some bytes of the file, and the offset of the first one.
     bytes: Vec<u8>,
     start: u64,
 }
 
 impl Ranged {
-    /// The bytes of a file of `len` bytes from `at` on. Some of them may be coming.
+    /// Reads a file of `len` bytes from `at` on. Some of the bytes may have been requested already.
     pub fn new(file: &Arc<Positioned>, len: u64, at: u64, coming: Option<ComingBytes>) -> Self {
         let coming = coming.filter(|coming| coming.range.contains(&at));
         Self { file: Arc::clone(file), len, at, coming, bytes: Vec::new(), start: 0 }
     }
 
-    /// Moves to a position, at most to the end. Returns the position.
+    /// Moves to a position, or to the end if that is earlier. Returns the position.
     pub fn seek(&mut self, at: u64) -> u64 {
         self.at = at.min(self.len);
         self.at
     }
 
-    /// Reads a local file straight into a buffer.
+    /// Reads from a local file directly into a buffer.
     fn read_local(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.len.saturating_sub(self.at)).unwrap_or(usize::MAX);
         let count = left.min(buffer.len());
@@ -78,8 +78,8 @@ impl Ranged {
         Ok(count)
     }
 
-    /// The next bytes, at least one unless the file ends. Requests about `num_bytes` if there are
-    /// none.
+    /// Returns the next bytes, at least one unless the file ends. If none are available, requests
+    /// about `num_bytes`.
     fn fill(&mut self, num_bytes: u64) -> io::Result<&[u8]> {
         let range = self.start..self.start + self.bytes.len() as u64;
         if !range.contains(&self.at) && self.at < self.len {

@@ -1,5 +1,4 @@
-//! Files that are not on this machine: the interface that the engine needs. The crate
-//! `headrace-remote` implements it.
+//! ! Remote files: the interface that the engine needs. The `headrace-remote` crate implements it.
 
 use crate::error::{Code, Error, Result};
 use std::borrow::Cow;
@@ -10,27 +9,27 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-/// Bytes of a file read ahead by default.
+/// The default number of bytes to read ahead.
 const DEFAULT_AHEAD_BYTES: usize = 8 << 20;
 
 /// The status of an open file.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// Length in bytes; 0 for a pipe.
+    /// The length in bytes, or 0 for a pipe.
     pub len: u64,
-    /// True if it has a known size and can be read from any offset.
+    /// True if it has a known size and can be read at any offset.
     pub is_regular: bool,
-    /// Changes whenever the file changes; `None` if unknown.
+    /// A value that changes whenever the file changes, or `None` if unknown.
     pub version: Option<Version>,
 }
 
-/// Tells the versions of a file apart.
+/// Distinguishes versions of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Version {
     /// The time of the last write.
     Modified(SystemTime),
-    /// A local file: its write time, which programs may set freely, and two values that they cannot
-    /// set.
+    /// For a local file: its write time, which programs may set freely, and two values that they
+    /// cannot set.
     Local {
         /// The time of the last write.
         modified: SystemTime,
@@ -39,18 +38,18 @@ pub enum Version {
         /// Device number and file number (inode).
         identity: (u64, u64),
     },
-    /// The storage's own tag of this content, such as an ETag.
+    /// The storage's own tag for this content, such as an ETag.
     Tag(Arc<str>),
 }
 
-/// Read-ahead of a file that is read from its beginning to its end.
+/// How to read ahead in a file that is read from start to end.
 #[derive(Clone, Debug)]
 pub struct Ahead {
-    /// Limit on the bytes requested or waiting to be read.
+    /// The maximum number of bytes that may be requested or waiting to be read.
     pub num_bytes: usize,
-    /// True if that many are requested at once; otherwise requests follow the reader's needs.
+    /// True to request that many bytes at once; otherwise requests follow the reader's needs.
     pub is_eager: bool,
-    /// The cache that keeps the bytes read, if any.
+    /// The cache that stores the bytes read, if any.
     pub cache: Option<Arc<Cache>>,
 }
 
@@ -60,22 +59,22 @@ impl Default for Ahead {
     }
 }
 
-/// A directory where parts of remote files are kept. Several processes may use it.
+/// A directory that stores parts of remote files. Several processes may use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     /// Its path.
     pub directory: PathBuf,
-    /// Limit on the bytes kept; the least recently used are removed first.
+    /// The maximum number of bytes to store. The least recently used ones are removed first.
     pub num_bytes: u64,
 }
 
-/// A storage of files that have URLs as their names.
+/// A storage for files that are named by URLs.
 pub trait Storage: Send + Sync {
-    /// Begins to open a file that will be read from its beginning to its end. Does not wait.
+    /// Starts opening a file that will be read from start to end, without waiting.
     fn begin(&self, url: &str, ahead: &Ahead) -> OpeningStream;
 
-    /// Begins to open a file for reading parts of it. Does not wait. With its status in `known`,
-    /// the storage is not queried for it, and reading fails if the file has changed since.
+    /// Starts opening a file for reading parts of it, without waiting. If `status` is passed, the
+    /// storage is not queried for it, and reading fails if the file has changed since.
     fn begin_parts(
         &self,
         url: &str,
@@ -83,62 +82,60 @@ pub trait Storage: Send + Sync {
         status: Option<&Status>,
     ) -> Box<dyn Opening<Arc<dyn Parts>>>;
 
-    /// Fails if files of this name cannot be written at all.
+    /// Fails if files with this kind of name can never be written.
     fn check_writable(&self, url: &str) -> Result<()>;
 
-    /// Makes a file of this name with the contents of a local one. A file that has the name is
-    /// replaced as a whole.
+    /// Creates a file with this name from a local file. An existing file is replaced as a whole.
     fn upload(&self, from: &Path, url: &str) -> io::Result<()>;
 }
 
-/// A file that is being opened. Dropping it cancels the opening.
+/// A file that is being opened. Dropping it cancels the request.
 pub trait Opening<T>: Send {
-    /// True if [`Opening::wait`] would return at once.
+    /// Returns true if [`Opening::wait`] would not have to wait.
     fn is_ready(&mut self) -> bool;
 
-    /// Waits for the open file. Fails when the current run is stopped; see
+    /// Waits until the file is open. Fails if the current run is stopped; see
     /// [`crate::run::check_current`].
     fn wait(self: Box<Self>) -> io::Result<(T, Status)>;
 }
 
-/// A file that is being opened to be read from its beginning to its end.
+/// A file that is being opened for reading from start to end.
 pub type OpeningStream = Box<dyn Opening<Box<dyn Stream>>>;
 
-/// An open file that is read from its beginning to its end. It can seek, but loses the bytes read
-/// ahead.
+/// An open file that is read from start to end. Seeking discards the bytes read ahead.
 pub trait Stream: Read + Seek + Send {}
 
-/// An open file whose parts are read, by any number of threads.
+/// An open file of which any number of threads read parts.
 pub trait Parts: fmt::Debug + Send + Sync {
-    /// Begins to read some ranges. Does not wait.
+    /// Starts reading some ranges, without waiting.
     fn begin(&self, ranges: Vec<Range<u64>>) -> Box<dyn Coming>;
 }
 
-/// Parts of a file that have been requested. Dropping them cancels the request.
+/// Parts of a file that were requested. Dropping them cancels the request.
 pub trait Coming: Send {
-    /// True if [`Coming::wait`] would return at once.
+    /// Returns true if [`Coming::wait`] would not have to wait.
     fn is_ready(&mut self) -> bool;
 
-    /// Fills a buffer for each range with its bytes. Fails with `UnexpectedEof` if the file ends
-    /// before, and when the current run is stopped; see [`crate::run::check_current`].
+    /// Fills one buffer per range. Fails with `UnexpectedEof` if the file is too short, and if the
+    /// current run is stopped; see [`crate::run::check_current`].
     fn wait(self: Box<Self>, buffers: &mut [&mut [u8]]) -> io::Result<()>;
 }
 
 static STORAGE: OnceLock<Box<dyn Storage>> = OnceLock::new();
 
-/// Registers the storage that serves URLs. Only the first call has an effect.
+/// Registers the storage for URLs. Only the first call has an effect.
 pub fn register(storage: Box<dyn Storage>) {
     STORAGE.get_or_init(|| storage);
 }
 
-/// The storage that serves URLs.
+/// Returns the storage for URLs.
 pub fn storage() -> Result<&'static dyn Storage> {
     let missing =
         || Error::unimplemented("this build of headrace reads only local files. Copy the file to this machine");
     STORAGE.get().map(|storage| &**storage).ok_or_else(missing)
 }
 
-/// An error of the engine as one of input, so that it passes through readers; see [`Error::io`].
+/// Wraps an engine error in an I/O error, so that readers pass it through; see [`Error::io`].
 pub fn as_io(error: Error) -> io::Error {
     io::Error::other(error)
 }
@@ -154,7 +151,7 @@ pub fn changed(text: impl fmt::Display) -> Error {
     )
 }
 
-/// The scheme of a URL, such as `s3` of `s3://bucket/key`; `None` if this is the name of a local
+/// The scheme of a URL, such as `s3` in `s3://bucket/key`. Returns `None` for the name of a local
 /// file.
 pub fn scheme(name: &[u8]) -> Option<&str> {
     let end = memchr::memmem::find(name, b"://")?;
@@ -164,8 +161,8 @@ pub fn scheme(name: &[u8]) -> Option<&str> {
     is_scheme.then(|| str::from_utf8(&name[..end]).ok()).flatten()
 }
 
-/// Masks a text for messages: users, passwords and access parameters of URLs are replaced, as in
-/// `https://***@host/name?X-Amz-Signature=***`.
+/// Masks secrets in a text for messages. Users, passwords and access parameters of URLs are
+/// replaced, as in `https://***@host/name?X-Amz-Signature=***`.
 pub fn without_passwords(text: &str) -> Cow<'_, str> {
     let mut secrets: Vec<Range<usize>> = Vec::new();
     let mut offset = 0;
@@ -199,7 +196,7 @@ pub fn without_passwords(text: &str) -> Cow<'_, str> {
     secrets.sort_by_key(|secret| secret.start);
     let (mut shown, mut done) = (String::new(), 0);
     for secret in secrets {
-        // One URL may be a parameter of another.
+        // A URL may be a parameter of another URL.
         if secret.start >= done && !secret.is_empty() {
             shown.push_str(&text[done..secret.start]);
             shown.push_str("***");
@@ -210,14 +207,15 @@ pub fn without_passwords(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// True if a parameter with this name grants access to a file, such as the signature of a link.
+/// Returns true if a parameter with this name grants access to a file, such as the signature of a
+/// link.
 fn gives_access(name: &str) -> bool {
     const WORDS: [&str; 9] = ["signature", "token", "key", "secret", "pass", "pwd", "cred", "auth", "policy"];
     let name = name.to_ascii_lowercase();
     name == "sig" || WORDS.iter().any(|word| name.contains(word))
 }
 
-/// The path of a `file://` URL on this machine, with `%` escapes decoded.
+/// The local path of a `file://` URL, with `%` escapes decoded.
 pub fn local_path(name: &[u8]) -> Vec<u8> {
     let rest = &name["file://".len()..];
     let rest = rest.strip_prefix(b"localhost").filter(|rest| rest.starts_with(b"/")).unwrap_or(rest);

@@ -8,17 +8,17 @@ use crate::tensor::allocate::{self, Unread};
 use bytes::Bytes;
 use std::io::Read;
 
-/// All bytes of a file.
+/// Returns all bytes of a file.
 pub fn read_whole_file(name: &FileName) -> Result<Bytes> {
     read_to_end(name, name.open()?)
 }
 
-/// All bytes of an open file.
+/// Returns all bytes of an open file.
 pub fn read_to_end(name: &FileName, (mut file, status): (Input, Status)) -> Result<Bytes> {
     read_rest(name, &mut file, status.len)
 }
 
-/// Reads the rest of a file. `length_bytes` is the expected number of bytes, 0 for a pipe.
+/// Reads the rest of a file. `length_bytes` is the expected number of bytes, or 0 for a pipe.
 #[expect(clippy::disallowed_methods, reason = "there is room for a file of this length")]
 pub fn read_rest(name: &FileName, file: &mut impl Read, length_bytes: u64) -> Result<Bytes> {
     let mut bytes = Vec::new();

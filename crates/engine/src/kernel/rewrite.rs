@@ -1,6 +1,6 @@
-//! The interface of a kernel to the passes that optimise a program (`program/passes/`).
+//! ! The interface between kernels and the passes that optimise a program (`program/passes/`).
 //!
-//! A kernel without any of them works too, but slower.
+//! It is optional: a kernel that implements none of it works, but more slowly.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Pending, Step, Tensors};
@@ -9,48 +9,49 @@ use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A kernel that a pass may replace by a faster one.
+/// A kernel that a pass may replace with a faster one.
 pub trait Rewritable: Send + Sync {
-    /// True if a run takes at most a microsecond without waits: it moves tensors and computes
-    /// nothing.
+    /// Returns true if a run takes at most a microsecond, not counting waits, because it only moves
+    /// tensors.
     fn is_brief(&self) -> bool {
         false
     }
 
-    /// A faster kernel for fixed values of some inputs: those that are not `None`. The new kernel
-    /// gets only the others.
+    /// Returns a faster kernel for fixed values of some inputs, which are those that are not
+    /// `None`. The new kernel only gets the other inputs.
     fn with_constants(&self, _inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         None
     }
 
-    /// The same kernel in a form that changes its only input in place. Used if nothing else reads
-    /// the input.
+    /// Returns the same kernel in a form that changes its only input in place. It is used if
+    /// nothing else reads the input.
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
         None
     }
 
-    /// The same kernel in a form that writes its outputs to their slots.
+    /// Returns the same kernel in a form that writes its outputs directly to their slots.
     fn fill(self: Arc<Self>) -> Option<Arc<dyn Fill>> {
         None
     }
 }
 
-/// A kernel of one input whose only output replaces the input in its slot, so that no tensor moves.
+/// A kernel with a single input, whose only output replaces the input in its slot. No tensor has to
+/// be moved.
 pub trait InPlace: Send + Sync {
-    /// Replaces `value` by the result of [`Kernel::run`] for it. After an error its content is
+    /// Replaces `value` with the result of [`Kernel::run`] for it. After an error, its content is
     /// unspecified.
     fn change(&self, value: &mut Tensor) -> Result<()>;
 }
 
 /// A kernel that writes its outputs to their slots instead of returning them in a [`Step`], which
-/// would move each once more. Worth it for kernels that run for each record.
+/// would move each of them once more. This pays off for kernels that run for each record.
 pub trait Fill: Send + Sync {
-    /// As [`Kernel::run`], but fills `slots`, one for each output. Returns the operation if it has
-    /// to wait.
+    /// Like [`Kernel::run`], but fills `slots`, one per output. Returns the operation if it has to
+    /// wait.
     fn fill(&self, run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>>;
 }
 
-/// [`Kernel::run`] for a kernel that is [`InPlace`].
+/// Implements [`Kernel::run`] for a kernel that is [`InPlace`].
 pub fn run_in_place(kernel: &impl InPlace, mut inputs: Tensors) -> Result<Step> {
     let [value] = inputs.as_mut_slice() else {
         return Err(Error::internal(format!("got {} inputs, expected 1", inputs.len())));
@@ -59,7 +60,7 @@ pub fn run_in_place(kernel: &impl InPlace, mut inputs: Tensors) -> Result<Step> 
     Ok(Step::Done(inputs))
 }
 
-/// [`Kernel::run`] for a kernel that is [`Fill`] and has `num_outputs` outputs.
+/// Implements [`Kernel::run`] for a kernel that is [`Fill`] and has `num_outputs` outputs.
 pub fn run_filling(kernel: &impl Fill, run: &Run, inputs: Tensors, num_outputs: usize) -> Result<Step> {
     #[expect(clippy::disallowed_methods, reason = "one for each output")]
     let mut slots: SmallVec<[Option<Tensor>; 2]> = SmallVec::from_elem(None, num_outputs);

@@ -1,4 +1,4 @@
-//! Puts a program together, node by node.
+//! ! Builds a program node by node.
 
 use super::draft::Draft;
 use super::{Guard, HostFunction, Input, Node, Program, Slot, Work, passes};
@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// Collects the nodes of a [`Program`], each after the nodes it needs.
+/// Collects the nodes of a [`Program`]. Each node comes after the nodes that it depends on.
 ///
 /// ```
 /// use headrace_engine::kernels::{self, attrs::Attrs};
@@ -35,36 +35,37 @@ pub struct ProgramBuilder {
 }
 
 impl ProgramBuilder {
-    /// A builder of an empty program.
+    /// Starts an empty program.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A builder of programs without any pass, and whose kernels defer nothing
-    /// ([`Run::is_unoptimised`]). They compute the same results, but slower; tests compare them.
+    /// Starts a program that is built without any passes and whose kernels defer nothing
+    /// ([`Run::is_unoptimised`]). It computes the same results, but more slowly. Tests compare the
+    /// two.
     ///
     /// [`Run::is_unoptimised`]: crate::run::Run::is_unoptimised
     pub fn unoptimised() -> Self {
         Self { is_unoptimised: true, ..Self::default() }
     }
 
-    /// A value passed to each run; feeds are passed in the order of these calls.
+    /// Adds a value that is passed to each run. Feeds are passed in the order of these calls.
     pub fn feed(&mut self) -> Slot {
         let slot = self.draft.add_slot(None, None);
         self.draft.feeds.push(slot);
         slot
     }
 
-    /// A value that is the same in every run.
+    /// Adds a value that is the same in every run.
     pub fn constant(&mut self, value: Tensor) -> Slot {
         self.draft.add_slot(None, Some(value))
     }
 
-    /// A call of `kernel`; returns the node's number and its first output slot. The other outputs
-    /// follow it.
+    /// Adds a call of `kernel`. Returns the node's number and its first output slot, which the
+    /// other outputs follow.
     ///
-    /// The node is skipped unless each of `guards`, outermost first, is a bool scalar of the given
-    /// value. `inputs`, `controls` and `guards` must come from earlier calls.
+    /// The node is skipped unless each of `guards`, outermost first, is a bool scalar with the
+    /// required value. `inputs`, `controls` and `guards` must come from earlier calls.
     pub fn node(
         &mut self,
         name: Arc<str>,
@@ -77,7 +78,7 @@ impl ProgramBuilder {
         self.add(name, Work::Call(kernel), inputs, controls, guards, num_outputs)
     }
 
-    /// A call of a function of the host language; see [`ProgramBuilder::node`].
+    /// Adds a call of a host function; see [`ProgramBuilder::node`].
     pub fn host_function(
         &mut self,
         name: Arc<str>,
@@ -90,8 +91,8 @@ impl ProgramBuilder {
         self.add(name, Work::Host(function), inputs, controls, guards, num_outputs)
     }
 
-    /// A node that returns `if_true` or `if_false`, depending on the bool scalar `predicate`; see
-    /// [`ProgramBuilder::node`].
+    /// Adds a node that returns `if_true` or `if_false`, depending on the bool scalar `predicate`;
+    /// see [`ProgramBuilder::node`].
     pub fn merge(
         &mut self,
         name: Arc<str>,
@@ -144,7 +145,7 @@ impl ProgramBuilder {
         Ok((node, first_output))
     }
 
-    /// The program whose runs return the values of `fetches`.
+    /// Builds the program. Its runs return the values of `fetches`.
     pub fn build(self, fetches: Vec<Slot>) -> Result<Program> {
         let Self { mut draft, is_unoptimised } = self;
         if let Some(unknown) = fetches.iter().find(|slot| **slot >= draft.initial.len()) {

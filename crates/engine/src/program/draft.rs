@@ -1,16 +1,16 @@
-//! A program under construction: the builder fills it and the passes rewrite it.
+//! ! A program under construction, which the builder fills and the passes rewrite.
 
 use super::{Node, Slot, Work};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// The nodes of a program, in topological order, and its slots.
+/// The nodes of a program in topological order, and its slots.
 #[derive(Default)]
 pub(super) struct Draft {
     pub nodes: Vec<Node>,
-    /// The value of each slot before a run: set for constants, `None` for others.
+    /// The value of each slot before a run, which is only set for constants.
     pub initial: Vec<Option<Tensor>>,
-    /// For each slot the node that fills it; `None` for feeds and constants.
+    /// For each slot, the node that fills it. `None` for feeds and constants.
     pub producers: Vec<Option<usize>>,
     pub feeds: Vec<Slot>,
     pub fetches: Vec<Slot>,
@@ -23,12 +23,12 @@ impl Draft {
         self.initial.len() - 1
     }
 
-    /// True if a run may skip nodes.
+    /// Returns true if a run may skip nodes.
     pub fn has_branches(&self) -> bool {
         self.nodes.iter().any(|node| !node.guards.is_empty() || matches!(node.work, Work::Merge))
     }
 
-    /// True if every node only moves tensors; see
+    /// Returns true if every node only moves tensors; see
     /// [`Rewritable::is_brief`](crate::kernel::rewrite::Rewritable::is_brief).
     pub fn is_brief(&self) -> bool {
         self.nodes.iter().all(|node| match &node.work {
@@ -37,7 +37,7 @@ impl Draft {
         })
     }
 
-    /// True if a run stops at functions of the host language.
+    /// Returns true if a run stops at host functions.
     pub fn has_host_functions(&self) -> bool {
         self.nodes.iter().any(|node| match &node.work {
             Work::Call(kernel) => kernel.has_host_functions(),
@@ -45,7 +45,7 @@ impl Draft {
         })
     }
 
-    /// Number of readers of each slot: nodes, guards and fetches.
+    /// The number of readers of each slot: nodes, guards and fetches.
     pub fn num_readers(&self) -> Vec<usize> {
         #[expect(clippy::disallowed_methods, reason = "one for each slot")]
         let mut num_readers = vec![0; self.initial.len()];
@@ -55,7 +55,7 @@ impl Draft {
         num_readers
     }
 
-    /// The outputs that stay in their slots after a run, because no node moves them out.
+    /// The outputs that remain in their slots after a run, because no node moves them out.
     pub fn kept_outputs(&self) -> Vec<Slot> {
         #[expect(clippy::disallowed_methods, reason = "one for each slot")]
         let mut is_moved = vec![false; self.initial.len()];

@@ -1,10 +1,10 @@
-//! Runs of programs that call functions of the host language.
+//! ! Runs of programs that call host functions.
 //!
-//! The engine never calls such a function. The run stops there and returns the function and its
-//! inputs; its caller calls the function and resumes the run with the results. So a function of the
-//! host language never has a frame of the engine below it. This matters in Python: when the
-//! interpreter exits, it ends daemon threads by unwinding their stacks, which aborts the process at
-//! a Rust frame.
+//! The engine never calls such a function itself. Instead the run stops and returns the function
+//! with its inputs. The caller calls the function and resumes the run with the results, so a host
+//! function never has a stack frame of the engine below it. This matters for Python: when the
+//! interpreter exits, it ends daemon threads by unwinding their stacks, which aborts the process
+//! when it reaches a Rust frame.
 
 use super::frame::{Halt, Progress, Values};
 use super::{Frame, Program, StopFlag};
@@ -16,38 +16,38 @@ use crate::tensor::Tensor;
 use crate::tensor_array::TensorArrays;
 use std::sync::Arc;
 
-/// The reason why a run has stopped.
+/// Why a run has stopped.
 pub enum Stop {
-    /// A function has to be called; [`Execution::resume`] accepts its results.
+    /// A function has to be called. Pass its results to [`Execution::resume`].
     Call(HostCall),
-    /// The run is over. Contains the fetched values; none after a loop.
+    /// The run is over. Contains the fetched values, or none after a loop.
     Done(Vec<Tensor>),
 }
 
 /// A run of a program with host functions, or a loop of runs.
 ///
-/// One thread uses it at a time. Dropping it ends the run and cancels its waits.
+/// Only one thread uses it at a time. Dropping it ends the run and cancels its waits.
 pub struct Execution {
     program: Arc<Program>,
-    /// The values so far; `None` after the run.
+    /// The values so far, or `None` after the run.
     values: Option<Values>,
     progress: Progress,
-    /// The run is repeated until this is set.
+    /// If set, the run is repeated until this flag is set.
     stop: Option<Arc<StopFlag>>,
-    /// Not the thread's own parker, which the called functions may need for their own waits.
+    /// Not the thread's own parker, because the called functions may need that for their own waits.
     parker: Arc<Parker>,
     provenances: RecordProvenances,
     arrays: TensorArrays,
 }
 
 impl Execution {
-    /// One run, as [`Program::run`].
+    /// Prepares a single run, like [`Program::run`].
     pub fn once(program: &Arc<Program>, feeds: Vec<Tensor>) -> Result<Self> {
         let values = program.fed_frame(feeds)?.into_values();
         Ok(Self::new(program, values, None))
     }
 
-    /// Runs until `stop` is set, as [`Program::run_loop`].
+    /// Prepares runs that are repeated until `stop` is set, like [`Program::run_loop`].
     pub fn repeated(program: &Arc<Program>, stop: &Arc<StopFlag>) -> Result<Self> {
         let values = program.loop_frame()?.into_values();
         Ok(Self::new(program, values, Some(Arc::clone(stop))))
@@ -65,12 +65,12 @@ impl Execution {
         }
     }
 
-    /// The parker that every `run` of this execution must have.
+    /// The parker that every `run` of this execution must use.
     pub fn parker(&self) -> &Arc<Parker> {
         &self.parker
     }
 
-    /// Runs up to the first call of a host function.
+    /// Runs until the first call of a host function.
     pub fn start(&mut self, run: &Run) -> Result<Stop> {
         self.with_frame(run, |this, frame| {
             if this.is_stopped() {
@@ -81,7 +81,7 @@ impl Execution {
         })
     }
 
-    /// Resumes with the results of the host function and runs up to the next call.
+    /// Resumes with the results of the host function and runs until the next call.
     pub fn resume(&mut self, run: &Run, returned: Result<Outputs>) -> Result<Stop> {
         self.with_frame(run, |this, frame| {
             frame.take_returned(run, &mut this.progress, returned)?;
@@ -113,7 +113,8 @@ impl Execution {
         self.stop.as_ref().is_some_and(|stop| stop.is_set())
     }
 
-    /// Calls `work` with the values and provenances, and keeps them if the run has stopped for a call.
+    /// Calls `work` with the values and provenances, and keeps them if the run has stopped for a
+    /// call.
     fn with_frame(&mut self, run: &Run, work: impl FnOnce(&mut Self, &mut Frame) -> Result<Stop>) -> Result<Stop> {
         let over = || Error::internal("the run is over");
         let program = Arc::clone(&self.program);

@@ -1,4 +1,4 @@
-//! The state of one run of a program: the values so far, and the nodes that are done or wait.
+//! ! The state of one run of a program: the values so far, and which nodes are done or waiting.
 
 use super::{Node, Program, Slot, Work};
 use crate::error::{Code, Error, Result};
@@ -12,26 +12,26 @@ use std::sync::Arc;
 /// The progress of one run.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// The first node not tried yet.
+    /// The first node that has not been tried yet.
     next: usize,
-    /// Nodes that were not ready; they are tried again now.
+    /// Nodes that were not ready and are now tried again.
     blocked: VecDeque<usize>,
-    /// Nodes that are not ready; they are tried again when a waiting node is done.
+    /// Nodes that are not ready. They are tried again when a waiting node has finished.
     not_ready: Vec<usize>,
     waiting: Vec<Waiting>,
     /// The node whose host function is being called.
     called: usize,
-    /// True for a run inside another one, which must not block.
+    /// True for a run inside another run, which must not block.
     is_inner: bool,
 }
 
 impl Progress {
-    /// The progress of a run inside another one.
+    /// Starts a run inside another run.
     pub(super) fn inner() -> Self {
         Self { is_inner: true, ..Self::default() }
     }
 
-    /// Takes the host function call that one of the waiting nodes waits for.
+    /// Takes the host function call that a waiting node needs, if any.
     fn take_call(&mut self) -> Option<HostCall> {
         let (node, call) =
             self.waiting.iter_mut().find_map(|waiting| Some((waiting.node, waiting.pending.take_call()?)))?;
@@ -39,7 +39,7 @@ impl Progress {
         Some(call)
     }
 
-    /// Describes the wait of the first waiting node.
+    /// Describes what the first waiting node is waiting for.
     pub(super) fn description(&self) -> Option<Description> {
         self.waiting.iter().find_map(|waiting| waiting.pending.description())
     }
@@ -54,24 +54,25 @@ impl Progress {
     }
 }
 
-/// The reason why a run has returned.
+/// Why a run has returned.
 pub(super) enum Halt {
-    /// Every node is done.
+    /// All nodes are done.
     Done,
-    /// A function has to be called; [`Frame::take_returned`] accepts its results.
+    /// A function has to be called. Pass its results to [`Frame::take_returned`].
     Call(HostCall),
-    /// All remaining nodes wait. Only inside another run, which does the waiting.
+    /// All remaining nodes are waiting. Only occurs inside another run, which does the waiting.
     Blocked,
 }
 
-/// The values of one run, reused by the next run of a loop.
+/// The values of one run. The next run of a loop reuses them.
 pub(super) struct Frame<'p> {
     program: &'p Program,
     pub(super) values: Vec<Option<Tensor>>,
     is_done: Vec<bool>,
-    /// For each done node, true if it was skipped. Skipped nodes fill no slot.
+    /// For each finished node, whether it was skipped. Skipped nodes fill no slots.
     is_skipped: Vec<bool>,
-    /// True once a node has waited, so values may be left in slots that are usually moved out.
+    /// True once a node has had to wait. Values may then be left in slots from which they are
+    /// usually moved out.
     has_waited: bool,
 }
 
@@ -83,7 +84,7 @@ pub(super) struct Values {
     has_waited: bool,
 }
 
-/// A node that waits.
+/// A node that is waiting.
 struct Waiting {
     node: usize,
     pending: Box<dyn Pending>,
@@ -109,7 +110,7 @@ impl<'p> Frame<'p> {
     pub(super) fn clear(&mut self) {
         self.is_done.fill(false);
         self.is_skipped.fill(false);
-        // The inputs of a skipped node may be left too.
+        // The inputs of a skipped node may be left over too.
         if std::mem::take(&mut self.has_waited) || self.program.has_branches {
             for node in &self.program.nodes {
                 self.values[node.first_output..node.first_output + node.num_outputs].fill(None);
@@ -118,7 +119,7 @@ impl<'p> Frame<'p> {
         self.program.kept.iter().for_each(|slot| self.values[*slot] = None);
     }
 
-    /// Stores the values that the program is fed.
+    /// Stores the values that are fed to the program.
     pub(super) fn feed(&mut self, values: impl Iterator<Item = Tensor>) -> Result<()> {
         let mut count = 0;
         for value in values {
@@ -150,8 +151,8 @@ impl<'p> Frame<'p> {
         node.controls.iter().all(|control| self.is_done[*control]) && producers.all(|producer| self.is_done[producer])
     }
 
-    /// True if a ready node must be skipped: it, or a node it depends on, is on a branch that was
-    /// not taken.
+    /// Returns true if a ready node has to be skipped, because it or a node it depends on is on a
+    /// branch that was not taken.
     fn is_to_skip(&self, node: &Node) -> Result<bool> {
         let is_skipped = |producer: Option<usize>| producer.is_some_and(|producer| self.is_skipped[producer]);
         if node.controls.iter().any(|control| self.is_skipped[*control]) {
@@ -175,7 +176,7 @@ impl<'p> Frame<'p> {
         Ok(if self.value(node.inputs[0].slot)?.bool_scalar("pred")? { 2 } else { 1 })
     }
 
-    /// Runs every node. The program has no host functions.
+    /// Runs all nodes. The program must have no host functions.
     pub(super) fn execute(&mut self, run: &Run) -> Result<()> {
         run.check()?;
         run.is_unoptimised.set(self.program.is_unoptimised);
@@ -192,7 +193,7 @@ impl<'p> Frame<'p> {
         self.execute_nodes::<true>(run, progress).map_err(|error| self.abandon(run, std::mem::take(progress), error))
     }
 
-    /// Stores the result of the host function at which the run has stopped.
+    /// Stores the result of the host function at which the run stopped.
     pub(super) fn take_returned(
         &mut self,
         run: &Run,
@@ -219,7 +220,7 @@ impl<'p> Frame<'p> {
     }
 
     /// Runs the nodes in order. A node that would block waits while others run. If `MAY_STOP`, the
-    /// run stops where a host function has to be called, and the next call continues there.
+    /// run stops when a host function has to be called, and the next call continues there.
     fn execute_nodes<const MAY_STOP: bool>(&mut self, run: &Run, progress: &mut Progress) -> Result<Halt> {
         for node in progress.next..self.program.nodes.len() {
             if progress.waiting.is_empty() || self.is_ready(node) {
@@ -276,7 +277,7 @@ impl<'p> Frame<'p> {
         Ok(if MAY_STOP && progress.waiting.len() > before { progress.take_call() } else { None })
     }
 
-    /// Stops for the call of a host function, unless the node is skipped.
+    /// Stops to call a host function, unless the node is skipped.
     fn stop(
         &mut self,
         index: usize,
@@ -321,8 +322,8 @@ impl<'p> Frame<'p> {
         }
     }
 
-    /// Calls a kernel with its inputs. Not inlined, so that nodes that change a value in place stay
-    /// cheap.
+    /// Calls a kernel with its inputs. It isn't inlined, so that nodes that change a value in place
+    /// stay cheap.
     #[inline(never)]
     fn call(&mut self, index: usize, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
         let program = self.program;
@@ -344,9 +345,9 @@ impl<'p> Frame<'p> {
         Ok(())
     }
 
-    /// Adds the inputs of a node to `inputs`; returned in a `Result` they would be copied. Values
-    /// may be moved only in program order: `may_move` must be false once a node waits, because
-    /// later nodes may then run before earlier ones.
+    /// Appends the inputs of a node to `inputs`, because returning them in a `Result` would copy
+    /// them. Values may only be moved in program order. `may_move` must be false once a node is
+    /// waiting, because later nodes may then run before earlier ones.
     #[inline(always)]
     fn take_inputs(&mut self, node: &Node, may_move: bool, inputs: &mut Tensors) -> Result<()> {
         for input in &node.inputs {
@@ -363,7 +364,7 @@ impl<'p> Frame<'p> {
         Ok(())
     }
 
-    /// Polls every node that waits. Returns whether one finished.
+    /// Polls all waiting nodes. Returns whether one of them finished.
     fn poll(&mut self, run: &Run, waiting: &mut Vec<Waiting>) -> Result<bool> {
         let before = waiting.len();
         let mut index = 0;
@@ -397,8 +398,8 @@ impl<'p> Frame<'p> {
         Awaited { op: Some(self.name(waiting)), what: waiting.pending.description() }
     }
 
-    /// Cancels the nodes that still wait. A cancelled run has the error of its first waiting
-    /// operation.
+    /// Cancels the nodes that are still waiting. A cancelled run returns the error of its first
+    /// waiting operation.
     fn abandon(&self, run: &Run, progress: Progress, error: Error) -> Error {
         let mut first = None;
         let is_from_outside = error.op().is_none();

@@ -1,4 +1,4 @@
-//! Programs: a flat list of kernel calls in topological order, run once or in a loop.
+//! ! Programs: flat lists of kernel calls in topological order, which are run once or in a loop.
 
 mod builder;
 mod draft;
@@ -28,27 +28,27 @@ use std::sync::Arc;
 /// The index of one value in a run of a program.
 pub type Slot = usize;
 
-/// Stops a [`Program::run_loop`]; set by any thread, read between two runs.
+/// Stops a [`Program::run_loop`]. Any thread may set it; it is read between two runs.
 #[derive(Debug, Default)]
 pub struct StopFlag(AtomicBool);
 
 impl StopFlag {
-    /// A flag that is not set.
+    /// Creates a flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks the loop to end after its current run.
+    /// Makes the loop end after its current run.
     pub fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Clears the flag, before another loop.
+    /// Clears the flag for another loop.
     pub fn clear(&self) {
         self.0.store(false, Ordering::Release);
     }
 
-    /// True once the loop has been asked to end.
+    /// Returns true once the loop should end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
@@ -58,31 +58,31 @@ struct Node {
     name: Arc<str>,
     work: Work,
     inputs: Vec<Input>,
-    /// Nodes that must run before this one, besides the producers of its inputs.
+    /// Nodes that must run before this one, in addition to those that produce its inputs.
     controls: Vec<usize>,
     /// The conditions for the node to run, outermost first. If one does not hold, the node is
-    /// skipped, and so are all that depend on it.
+    /// skipped together with all nodes that depend on it.
     guards: Vec<Guard>,
     first_output: Slot,
     num_outputs: usize,
-    /// The outputs that are read, one bit each.
+    /// Which outputs are read, as one bit each.
     read_outputs: u64,
 }
 
 enum Work {
     Call(Arc<dyn Kernel>),
-    /// The kernel changes its input in place; nothing else reads it.
+    /// The kernel changes its input in place. Nothing else reads the input.
     Change(Arc<dyn InPlace>),
     /// Like a call, but the kernel writes its outputs to their slots.
     Fill(Arc<dyn Fill>),
-    /// Returns its second input if the first one is false, else its third. The other one may have
-    /// been skipped.
+    /// Returns its second input if the first one is false, and its third otherwise. The other one
+    /// may have been skipped.
     Merge,
-    /// Calls a function of the host language; see [`Execution`].
+    /// Calls a host function; see [`Execution`].
     Host(HostFunction),
 }
 
-/// A condition for a node: a bool scalar must have the given value.
+/// A condition for a node: a bool scalar must have this value.
 struct Guard {
     slot: Slot,
     producer: Option<usize>,
@@ -96,33 +96,33 @@ struct Input {
     is_last_use: bool,
 }
 
-/// A compiled set of operations. Immutable; any number of threads may run it at once.
+/// A compiled set of operations. It is immutable, and any number of threads may run it at once.
 pub struct Program {
     nodes: Vec<Node>,
     has_branches: bool,
     is_brief: bool,
     has_host_functions: bool,
-    /// Outputs that no node moves out of their slots; they have to be cleared after a run.
+    /// Outputs that no node moves out of their slots. They have to be cleared after a run.
     kept: Vec<Slot>,
     is_unoptimised: bool,
-    /// The values before a run: the values of constants.
+    /// The values before a run, which are those of the constants.
     initial: Vec<Option<Tensor>>,
     feeds: Vec<Slot>,
     fetches: Vec<Slot>,
 }
 
 impl Program {
-    /// True if a run takes next to no time, not counting waits.
+    /// Returns true if a run takes almost no time, not counting waits.
     pub fn is_brief(&self) -> bool {
         self.is_brief
     }
 
-    /// True if it calls functions of the host language. Then only an [`Execution`] can run it.
+    /// Returns true if it calls host functions. Only an [`Execution`] can run it then.
     pub fn has_host_functions(&self) -> bool {
         self.has_host_functions
     }
 
-    /// The number of values that a run is fed.
+    /// The number of values to feed to a run.
     pub fn num_feeds(&self) -> usize {
         self.feeds.len()
     }
@@ -139,20 +139,19 @@ impl Program {
         self.fetched(&frame)
     }
 
-    /// The values before a run, including the fed ones.
+    /// Returns the values before a run, including the fed ones.
     fn fed_frame(&self, feeds: Vec<Tensor>) -> Result<Frame<'_>> {
         let mut frame = Frame::new(self);
         frame.feed(feeds.into_iter())?;
         Ok(frame)
     }
 
-    /// The fetched values after a run.
+    /// Returns the fetched values after a run.
     fn fetched(&self, frame: &Frame) -> Result<Vec<Tensor>> {
         self.fetches.iter().enumerate().map(|(index, slot)| frame.fetched(index, *slot)).collect()
     }
 
-    /// Repeats runs until `stop` is set (then it returns `Ok`) or a run fails (then it returns the
-    /// error).
+    /// Repeats runs until `stop` is set or a run fails. Returns `Ok` or the error.
     pub fn run_loop(&self, stop: &StopFlag, run: &Run) -> Result<()> {
         let mut frame = self.loop_frame()?;
         while !stop.is_set() {
@@ -163,7 +162,7 @@ impl Program {
         Ok(())
     }
 
-    /// The values before the first run of a loop.
+    /// Returns the values before the first run of a loop.
     fn loop_frame(&self) -> Result<Frame<'_>> {
         if !self.feeds.is_empty() {
             return Err(Error::internal("a program with feeds cannot run in a loop"));
@@ -171,7 +170,7 @@ impl Program {
         Ok(Frame::new(self))
     }
 
-    /// The record of the nearest reading node that `node` depends on, itself included.
+    /// The record of the nearest reading node that `node` depends on, which may be `node` itself.
     fn provenance(&self, node: usize, run: &Run) -> Option<crate::run::RecordProvenance> {
         #[expect(clippy::disallowed_methods, reason = "one for each node")]
         let mut is_seen = vec![false; self.nodes.len()];
@@ -194,9 +193,9 @@ impl Program {
         run.provenance(reading)?.of_element(error.element()?)
     }
 
-    /// Adds to the error of a node its name and the record that its inputs came from.
+    /// Adds the name of a node to its error, and the record that its inputs came from.
     fn explain(&self, node: usize, run: &Run, error: Error) -> Error {
-        // The end of the input and cancellations do not concern a record.
+        // The end of the input and cancellations are not about a record.
         let is_about_data = !matches!(error.code(), Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded);
         let provenance = self.provenance(node, run).filter(|_| is_about_data && run.provenance(node).is_none());
         let error = match provenance {

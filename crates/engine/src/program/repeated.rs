@@ -1,4 +1,4 @@
-//! Repeated runs of one program with different feeds.
+//! ! Runs a program repeatedly with different feeds.
 
 use super::Program;
 use super::frame::Frame;
@@ -6,22 +6,22 @@ use crate::error::{Error, Result};
 use crate::run::Run;
 use crate::tensor::Tensor;
 
-/// A program that is run for many rows. The room for its values is allocated once.
+/// A program that is run for many rows. The memory for its values is only allocated once.
 pub struct Repeated<'p> {
     program: &'p Program,
     frame: Frame<'p>,
 }
 
 impl Program {
-    /// This program, to be run many times.
+    /// Prepares this program to be run many times.
     pub fn repeated(&self) -> Repeated<'_> {
         Repeated { program: self, frame: Frame::new(self) }
     }
 }
 
 impl Repeated<'_> {
-    /// Runs every node once with these feeds. [`Repeated::fetched`] returns the fetched values
-    /// until the next run.
+    /// Runs all nodes once with these feeds. [`Repeated::fetched`] returns the fetched values until
+    /// the next run.
     pub fn run(&mut self, feeds: impl Iterator<Item = Result<Tensor>>, run: &Run) -> Result<()> {
         self.frame.clear();
         let mut slots = self.program.feeds.iter();

@@ -1,6 +1,7 @@
-//! Traces: the begin, the end and the outputs of each operation of a run.
+//! ! Traces: when each operation of a run began and ended, and its outputs.
 //!
-//! A traced program calls its kernels through [`Traced`], so tracing costs other programs nothing.
+//! A traced program calls its kernels through [`Traced`], so tracing does not slow down other
+//! programs.
 
 use crate::error::{Error, Result};
 use crate::kernel::{HostCall, Kernel, Outputs, Pending, Step, Tensors};
@@ -27,9 +28,9 @@ pub struct Output {
 pub struct Span {
     /// The operation's name.
     pub name: Arc<str>,
-    /// The time of the call.
+    /// When the operation was called.
     pub begin: Duration,
-    /// The end, including waits.
+    /// When it ended, including waits.
     pub end: Duration,
     /// The outputs.
     pub outputs: Vec<Output>,
@@ -44,14 +45,14 @@ pub struct Trace {
 
 impl Default for Trace {
     fn default() -> Self {
-        // A clock before 1970 is set wrong; then only the differences count.
+        // If the clock is set to a time before 1970, only differences matter.
         let began_since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { began: Instant::now(), began_since_1970, spans: Mutex::default() }
     }
 }
 
 impl Trace {
-    /// The time since 1970, by a monotonic clock.
+    /// The time since 1970, measured by a monotonic clock.
     pub fn now(&self) -> Duration {
         self.began_since_1970 + self.began.elapsed()
     }
@@ -81,7 +82,7 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// `kernel` as operation `name`.
+    /// Traces `kernel` as operation `name`.
     pub fn new(name: Arc<str>, kernel: Arc<dyn Kernel>, trace: Arc<Trace>) -> Self {
         Self { name, kernel, trace }
     }

@@ -5,8 +5,8 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
-/// The bytes of a chunk so far. Numbers are variable-length integers, as in protocol buffers; data
-/// with a length comes after it; the numbers of a tensor are stored as in memory.
+/// The bytes of a chunk so far. Numbers are variable-length integers, as in protocol buffers. Data
+/// of variable length follows its length. The numbers of a tensor are stored as in memory.
 #[derive(Default)]
 pub struct Content(Vec<u8>);
 
@@ -25,13 +25,13 @@ impl Content {
         self.number(u64::from(flag));
     }
 
-    /// Adds some bytes, after their length.
+    /// Adds the length of some bytes, then the bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
-    /// Adds a tensor: its type, its rank, its dimensions and its elements. Fails if there is no
+    /// Adds a tensor: its dtype, its rank, its dimensions and its elements. Fails if there is no
     /// memory for it.
     pub fn tensor(&mut self, tensor: &Tensor) -> Result<()> {
         tensor.materialise()?;
@@ -55,7 +55,7 @@ impl Content {
         self.0.len()
     }
 
-    /// True if nothing was added.
+    /// Returns true if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,9 +1,9 @@
-//! Saves the contents of a session's resources as bytes: queues, readers, variables, random
+//! ! Saves the contents of a session's resources as bytes: queues, readers, variables, random
 //! generators, tables, staging areas, barriers.
 //!
-//! Each resource becomes chunks of bytes, a large queue many of them. Restoring has two steps: the
-//! first reads all chunks, opens files and may fail; the second replaces the contents of the
-//! resource, and cannot fail. So either all resources of a session are restored or none.
+//! Each resource becomes one or more chunks of bytes; a large queue becomes many. Restoring has two
+//! steps. The first reads all chunks, opens files and may fail. The second replaces the contents of
+//! the resources and cannot fail. So either all resources of a session are restored or none.
 
 mod content;
 
@@ -17,7 +17,7 @@ use crate::tensor::shape::Shape;
 use crate::wire::Cursor;
 use bytes::Bytes;
 
-/// The chunks of a resource, made one after the other.
+/// The chunks of a resource, which are created one after the other.
 pub type Chunks = Box<dyn Iterator<Item = Result<Vec<u8>>> + Send>;
 
 /// The second step of restoring a resource.
@@ -26,12 +26,12 @@ pub type Restore = Box<dyn FnOnce() + Send>;
 /// Chunks to restore from.
 pub type SavedChunks<'a> = &'a mut dyn Iterator<Item = Result<Vec<u8>>>;
 
-/// The chunks of a resource that has only one.
+/// Returns the content of a resource as a single chunk.
 pub fn one(content: Content) -> Chunks {
     Box::new(std::iter::once(Ok(content.into_bytes())))
 }
 
-/// The only chunk of a resource.
+/// Returns the only chunk of a resource.
 pub fn only(chunks: SavedChunks) -> Result<Vec<u8>> {
     let chunk = chunks.next().ok_or_else(damaged)??;
     chunks.next().map_or(Ok(chunk), |_| Err(damaged()))
@@ -42,21 +42,21 @@ pub fn damaged() -> Error {
     Error::data_loss("the saved state is damaged: it was cut short or edited")
 }
 
-/// A chunk that is being read. It is not trusted: claimed lengths are compared with its own.
+/// Reads a chunk. It is not trusted: claimed lengths are checked against its size.
 pub struct Reading<'a>(Cursor<'a>);
 
 impl<'a> Reading<'a> {
-    /// The beginning of a chunk.
+    /// Starts at the beginning of a chunk.
     pub fn new(chunk: &'a [u8]) -> Self {
         Self(Cursor::new(chunk))
     }
 
-    /// True once all of the chunk is read.
+    /// Returns true once the whole chunk has been read.
     pub fn is_at_end(&self) -> bool {
         self.0.is_at_end()
     }
 
-    /// Fails unless all of the chunk has been read.
+    /// Fails unless the whole chunk has been read.
     pub fn end(&self) -> Result<()> {
         if self.is_at_end() { Ok(()) } else { Err(damaged()) }
     }
@@ -66,7 +66,7 @@ impl<'a> Reading<'a> {
         self.0.varint().ok_or_else(damaged)
     }
 
-    /// A number that is a size.
+    /// Reads a number as a size.
     pub fn size(&mut self) -> Result<usize> {
         self.number().and_then(|number| usize::try_from(number).map_err(|_| damaged()))
     }

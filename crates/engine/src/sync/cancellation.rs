@@ -1,4 +1,4 @@
-//! Cancellation: one flag for a session, and the parkers of the threads that wait under it.
+//! ! Cancellation: one flag per session, and the parkers of the threads that wait under it.
 
 use crate::error::Result;
 use crate::sync::Mutex;
@@ -11,51 +11,51 @@ use std::time::Duration;
 
 /// An observer of long waits.
 pub trait Watch: Any + fmt::Debug + Send + Sync {
-    /// The time a wait lasts before the first call of [`Watch::look`]. It doubles from call to
-    /// call.
+    /// How long a wait has to last before the first call of [`Watch::look`]. The time doubles with
+    /// each call.
     fn patience(&self) -> Duration;
 
-    /// Called while a run still waits, in the operations `names`. Fails if the run has to end. The
-    /// caller is the waiting thread, which holds no lock at that time.
+    /// Called during a long wait of a run in the operations `names`. Fails if the run should end.
+    /// It is called from the waiting thread, which holds no locks at that time.
     fn look(&self, names: &[Arc<str>]) -> Result<()>;
 }
 
-/// Ends all waits that are registered with it, present and future ones. A clone is the same
-/// cancellation.
+/// Ends all waits that are registered with it, now and in the future. Clones share the same state.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Set once by [`Cancellation::cancel`], read by every run.
+    /// Set once by [`Cancellation::cancel`] and read by every run.
     is_cancelled: AtomicBool,
-    /// The threads that are parked now; each adds and removes itself.
+    /// The threads that are currently parked. Each adds and removes itself.
     waiting: Mutex<Vec<Arc<Parker>>>,
-    /// Cancelled with this one. Dropped children are removed when another is added.
+    /// Children, which are cancelled together with this one. Dropped children are removed when
+    /// another one is added.
     children: Mutex<Vec<Weak<Shared>>>,
     watch: Option<Arc<dyn Watch>>,
 }
 
 impl Cancellation {
-    /// A cancellation that has not been triggered.
+    /// Creates a cancellation that has not been triggered.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A cancellation that reports long waits to `watch`.
+    /// Creates a cancellation that reports long waits to `watch`.
     pub fn watched(watch: Arc<dyn Watch>) -> Self {
         Self(Arc::new(Shared { watch: Some(watch), ..Shared::default() }))
     }
 
-    /// A cancellation that is cancelled with this one. Cancelling the child ends only the child's
-    /// waits.
+    /// Creates a child that is cancelled together with this one. Cancelling the child only ends the
+    /// child's waits.
     pub fn child(&self) -> Self {
         let child = Self(Arc::new(Shared { watch: self.0.watch.clone(), ..Shared::default() }));
         let mut children = self.0.children.lock();
         children.retain(|child| child.strong_count() > 0);
         children.push(Arc::downgrade(&child.0));
         drop(children);
-        // Cancelled before the child was added: nothing else would cancel the child.
+        // It was cancelled before the child was added, so nothing else would cancel the child.
         if self.is_cancelled() {
             child.cancel();
         }
@@ -67,15 +67,16 @@ impl Cancellation {
         self.0.watch.as_ref()
     }
 
-    /// True once it is cancelled.
+    /// Returns true once it has been cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Acquire)
     }
 
-    /// Cancels: every registered thread wakes and finds [`Cancellation::is_cancelled`] true.
+    /// Cancels all waits: every registered thread wakes up and sees that
+    /// [`Cancellation::is_cancelled`] is true.
     pub fn cancel(&self) {
-        // Set under the lock: a thread that registers later sees the flag, one that registered
-        // before is woken.
+        // Set while holding the lock. A thread that registers later sees the flag, and one that
+        // registered earlier is woken.
         let waiting = {
             let mut waiting = self.0.waiting.lock();
             self.0.is_cancelled.store(true, Ordering::Release);

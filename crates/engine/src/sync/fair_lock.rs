@@ -1,9 +1,9 @@
-//! A lock that a run can wait for without blocking its thread.
+//! ! A lock that a run can wait for without blocking its thread.
 //!
-//! Waiters are woken in order of arrival, but the lock is not handed to them: the first thread that
-//! finds it free gets it, even if a woken waiter is on its way. Handing it over would make
-//! everybody wait for a sleeping thread each time. The lock is mostly held for less time than it
-//! takes to fall asleep and be woken, so a thread that finds it held tries again a few times before
+//! Waiters are woken in order of arrival, but the lock is not handed over to them. The first thread
+//! that finds it free gets it, even if a woken waiter is on its way. Handing it over would make
+//! everybody wait for a sleeping thread each time. The lock is usually held for less time than it
+//! takes to fall asleep and wake up, so a thread that finds it held tries again a few times before
 //! it waits.
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -20,22 +20,23 @@ const HAS_WAITERS: u8 = 2;
 /// Admits one thread at a time.
 #[derive(Default)]
 pub struct FairLock {
-    /// `HELD` is set by the thread that takes the lock and cleared by the same thread;
-    /// `HAS_WAITERS` changes under the lock of `waiters`. Both are in one word, so that a thread
-    /// that releases and one that starts to wait cannot miss each other.
+    /// `HELD` is set and cleared by the thread that holds the lock. `HAS_WAITERS` only changes
+    /// under the lock of `waiters`. Both are in one word, so that a thread that releases the lock
+    /// and one that starts to wait cannot miss each other.
     state: AtomicU8,
-    /// The wait queue, longest waiter first. If the lock is free, the first one has been woken and
+    /// The wait queue, longest waiter first. If the lock is free, the first one has been woken but
     /// has not polled yet.
     waiters: Mutex<VecDeque<Arc<Waiter>>>,
 }
 
 struct Waiter {
-    /// It was unparked and has not polled since. Changed under the lock of the wait queue.
+    /// True if it was unparked and has not polled since. Only changes under the lock of the wait
+    /// queue.
     is_woken: AtomicBool,
     parker: Arc<Parker>,
 }
 
-/// An owner of a lock, or a pointer to one.
+/// The owner of a lock, or a pointer to one.
 pub trait HasFairLock {
     /// Its lock.
     fn fair_lock(&self) -> &FairLock;
@@ -53,7 +54,7 @@ impl<T: HasFairLock + ?Sized> HasFairLock for Arc<T> {
     }
 }
 
-/// The lock while it is held or waited for. Dropping it releases the lock or stops waiting.
+/// A lock that is held or waited for. Dropping it releases the lock or stops waiting.
 pub struct Acquisition<T: HasFairLock> {
     owner: T,
     /// `None` once the lock is held.
@@ -61,14 +62,14 @@ pub struct Acquisition<T: HasFairLock> {
 }
 
 impl FairLock {
-    /// Asks for the lock; `parker` is unparked when it is worth polling.
+    /// Requests the lock. `parker` is unparked when polling is worthwhile.
     pub fn acquire<T: HasFairLock>(owner: T, parker: &Arc<Parker>) -> Acquisition<T> {
         let lock = owner.fair_lock();
         let waiter = if lock.take() || lock.take_patiently() { None } else { lock.add_waiter(parker) };
         Acquisition { owner, waiter }
     }
 
-    /// The lock, if it is free now or within microseconds.
+    /// Returns the lock if it is free now or within microseconds.
     pub fn try_acquire<T: HasFairLock>(owner: T) -> Option<Acquisition<T>> {
         let is_held = owner.fair_lock().take() || owner.fair_lock().take_patiently();
         is_held.then(|| Acquisition { owner, waiter: None })
@@ -113,7 +114,7 @@ impl FairLock {
         }
     }
 
-    /// Wakes the first waiter if the lock is free, unless it is awake already.
+    /// Wakes the first waiter if the lock is free and the waiter isn't awake already.
     fn wake_first(&self) {
         let waiters = self.waiters.lock();
         if self.state.load(Ordering::Relaxed) & HELD != 0 {
@@ -128,13 +129,13 @@ impl FairLock {
 }
 
 impl<T: HasFairLock> Acquisition<T> {
-    /// True if the lock is held now; takes it if it is free.
+    /// Acquires the lock if it is free. Returns whether it is held now.
     pub fn poll(&mut self) -> bool {
         let Some(waiter) = &self.waiter else { return true };
         let lock = self.owner.fair_lock();
         if !lock.take_patiently() {
-            // The holder of the lock wakes this waiter again on release; that may have been just
-            // now.
+            // The holder of the lock wakes this waiter again when it releases the lock, which may
+            // have just happened.
             let waiters = lock.waiters.lock();
             waiter.is_woken.store(false, Ordering::Relaxed);
             let is_held = !lock.take();

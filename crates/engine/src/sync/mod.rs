@@ -1,10 +1,10 @@
-//! The synchronisation primitives of the engine, in one place, so that loom can replace them.
+//! ! The engine's synchronisation primitives, in one place so that they can be replaced.
 //!
-//! With the feature `loom` they are loom's, and the tests under `tests/loom_*.rs` explore every
-//! interleaving; with the feature `shuttle` they are shuttle's, and `tests/simulation/` draws
-//! interleavings of whole pipelines. A thread that panics while it holds a lock does not poison it:
-//! the critical sections of the engine leave their data consistent at every point where they could
-//! panic (out of memory).
+//! With the `loom` feature they are loom's, and the tests in `tests/loom_*.rs` explore every
+//! interleaving. With the `shuttle` feature they are shuttle's, and `tests/simulation/` draws
+//! interleavings of whole pipelines. A thread that panics while holding a lock does not poison it,
+//! because critical sections leave their data consistent at every point where they could panic (out
+//! of memory).
 
 pub mod cancellation;
 pub mod fair_lock;
@@ -31,12 +31,12 @@ pub use imp::{Arc, MutexGuard, atomic};
 pub struct Mutex<T>(imp::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// A free lock around `value`.
+    /// Creates a free lock around `value`.
     pub fn new(value: T) -> Self {
         Self(imp::Mutex::new(value))
     }
 
-    /// Waits for the lock.
+    /// Waits until it holds the lock.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -47,17 +47,17 @@ impl<T> Mutex<T> {
 pub struct Condvar(imp::Condvar);
 
 impl Condvar {
-    /// A condition variable without waiters.
+    /// Creates a condition variable without waiters.
     pub fn new() -> Self {
         Self(imp::Condvar::new())
     }
 
-    /// Releases the lock, waits to be notified, and takes the lock again.
+    /// Releases the lock, waits for a notification, and acquires the lock again.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`Condvar::wait`], for at most `timeout`.
+    /// Like [`Condvar::wait`], for at most `timeout`.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
         match self.0.wait_timeout(guard, timeout) {
             Ok((guard, _)) => guard,
@@ -65,12 +65,12 @@ impl Condvar {
         }
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     pub fn notify_all(&self) {
         self.0.notify_all();
     }
@@ -78,8 +78,8 @@ impl Condvar {
 
 /// Spins for a while before a thread sleeps.
 ///
-/// First the processor pauses, for no longer than it takes to fall asleep and be woken. Then the
-/// thread yields its processor, because the thread it waits for may not have one.
+/// First the CPU pauses, for no longer than it takes to fall asleep and wake up. Then the thread
+/// yields its CPU, because the thread it waits for may not have one.
 #[derive(Default)]
 pub struct Patience {
     #[cfg(not(any(feature = "loom", feature = "shuttle")))]
@@ -87,13 +87,14 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Waits a moment. Returns false, at once, if it is time to sleep; in models that is always so.
+    /// Waits a moment. Returns false immediately if it is time to sleep, which is always the case
+    /// in models.
     #[cfg(any(feature = "loom", feature = "shuttle"))]
     pub fn wait(&mut self) -> bool {
         false
     }
 
-    /// Waits a moment. Returns false, at once, if it is time to sleep.
+    /// Waits a moment. Returns false immediately if it is time to sleep.
     #[cfg(not(any(feature = "loom", feature = "shuttle")))]
     pub fn wait(&mut self) -> bool {
         const PAUSES: u32 = 6;

@@ -1,4 +1,4 @@
-//! Blocking a thread until another one wakes it.
+//! ! Blocks a thread until another one wakes it.
 
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
@@ -7,14 +7,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// The parker of this thread, created when it is first needed.
+    /// The parker of this thread, which is created when it is first needed.
     static CURRENT: Cell<Option<Arc<Parker>>> = const { Cell::new(None) };
 }
 
 /// Parks one thread until another one unparks it.
 ///
-/// Unparking sets a token, and parking consumes it. So a wake-up before the thread parks is not
-/// lost. A parker may be unparked without a reason: its owner checks again everything it waits for.
+/// Unparking sets a token and parking consumes it, so a wake-up before the thread parks is not
+/// lost. A parker may be unparked without a reason, so its owner has to check everything again that
+/// it is waiting for.
 #[derive(Debug, Default)]
 pub struct Parker {
     state: Mutex<State>,
@@ -23,16 +24,16 @@ pub struct Parker {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Set by [`Parker::unpark`] from any thread, consumed only by the owner.
+    /// Set by [`Parker::unpark`] from any thread. Only the owner consumes it.
     has_token: bool,
-    /// The owner is between the start and the end of a park.
+    /// True between the start and the end of a park.
     is_parked: bool,
-    /// The parkers that the owner unparks when it wakes.
+    /// The parkers that the owner unparks when it wakes up.
     others: VecDeque<Arc<Parker>>,
 }
 
 impl Parker {
-    /// A parker without a token.
+    /// Creates a parker without a token.
     pub fn new() -> Self {
         Self::default()
     }
@@ -45,9 +46,9 @@ impl Parker {
         result
     }
 
-    /// Calls `work`, which may wait, with its own parker while this thread waits already. With the
-    /// same parker, `work` would consume the token of the outer wait, which would then sleep
-    /// forever.
+    /// Calls `work`, which may wait, with a parker of its own while this thread is already waiting.
+    /// If it used the same parker, `work` would consume the token of the outer wait, which would
+    /// then sleep forever.
     pub fn nested<T>(work: impl FnOnce() -> T) -> T {
         struct Restore(Option<Arc<Parker>>);
         impl Drop for Restore {
@@ -59,23 +60,24 @@ impl Parker {
         work()
     }
 
-    /// Wakes the owner if it is parked; otherwise its next park returns at once.
+    /// Wakes the owner if it is parked. Otherwise its next park returns immediately.
     pub fn unpark(&self) {
         self.unpark_with(&mut VecDeque::new());
     }
 
-    /// Unparks all of them: this thread wakes the first, and each woken thread wakes the next one
+    /// Unparks all of them. This thread wakes the first, and each woken thread wakes the next one
     /// before it continues.
     ///
-    /// So a thread that serves many waiters does not pay for all wake-ups. On a machine with few
-    /// cores, the threads that are awake often finish the work before the last ones are woken.
+    /// That way, a thread that serves many waiters doesn't have to do all the waking. On a machine
+    /// with few cores, the threads that are awake often finish the work before the last ones have
+    /// been woken.
     pub fn unpark_all(mut parkers: VecDeque<Arc<Self>>) {
         while let Some(first) = parkers.pop_front() {
             first.unpark_with(&mut parkers);
         }
     }
 
-    /// Unparks the owner, which takes over `others` if it was parked.
+    /// Unparks the owner. If it was parked, it takes over `others`.
     fn unpark_with(&self, others: &mut VecDeque<Arc<Self>>) {
         let mut state = self.state.lock();
         let is_asleep = state.is_parked && !state.has_token;
@@ -99,7 +101,7 @@ impl Parker {
         Self::end_park(state);
     }
 
-    /// As [`Parker::park`], for at most `timeout`. Returns whether the token was set.
+    /// Like [`Parker::park`], for at most `timeout`. Returns whether the token was set.
     pub fn park_timeout(&self, timeout: Duration) -> bool {
         let mut state = self.state.lock();
         state.is_parked = true;
@@ -119,7 +121,7 @@ impl Parker {
         state
     }
 
-    /// Takes the token and wakes the others. Returns whether the token was set.
+    /// Consumes the token and wakes the others. Returns whether the token was set.
     fn end_park(mut state: MutexGuard<'_, State>) -> bool {
         state.is_parked = false;
         let had_token = std::mem::take(&mut state.has_token);

@@ -1,39 +1,40 @@
-//! Aliasing: decides when a part shares the memory of the whole, and when it is copied.
+//! ! Aliasing: determines whether a part shares the memory of the whole or is copied.
 
 use crate::tensor::allocate;
 use bytes::Bytes;
 
-/// Strings of a batch up to this length may share one buffer of any size.
+/// Strings of a batch up to this length may share a buffer of any size.
 pub const MAX_BUFFERED_BYTES: usize = 1024;
 
-/// True if a part should share the memory of the whole: it has at least four fifths of the bytes. A
-/// part may itself have parts (a feature of the record, its pixels, a window of them), and even
-/// then it keeps at most about twice its own size alive.
+/// Returns true if a part should share the memory of the whole, which is the case if it has at
+/// least four fifths of the bytes. Parts may themselves have parts (a feature of the record, its
+/// pixels, a window of them), and even then they keep at most about twice their own size alive.
 pub fn is_worth_aliasing(part_bytes: usize, whole_bytes: usize) -> bool {
     part_bytes >= whole_bytes - whole_bytes / 5
 }
 
-/// Returns `part`, which is inside `record`, as a slice of the record or as a copy; see
+/// Returns `part`, which lies inside `record`, as a slice of the record or as a copy; see
 /// [`is_worth_aliasing`].
 pub fn alias_or_copy(part: &[u8], record: &Bytes) -> Bytes {
     match is_worth_aliasing(part.len(), record.len()) {
         true => record.slice_ref(part),
-        // Without memory for the copy, the part keeps the whole record alive.
+        // If there is no memory for the copy, the part keeps the whole record alive.
         false => allocate::copied(part).unwrap_or_else(|_| record.slice_ref(part)),
     }
 }
 
 /// Copies `bytes` if they may be in the buffer of a batch.
 ///
-/// Everything that keeps bytes for long calls this first: queues, variables, sparse tables.
+/// Everything that keeps bytes for a long time calls this first, including queues, variables and
+/// sparse tables.
 pub fn unshare(bytes: &mut Bytes) {
     if bytes.len() <= MAX_BUFFERED_BYTES {
         *bytes = Bytes::copy_from_slice(bytes);
     }
 }
 
-/// Like [`unshare`], for strings that are kept together: all strings that may be in a batch's
-/// buffer move into one piece of memory.
+/// Like [`unshare`], for strings that are kept together. All strings that may be in a batch's
+/// buffer are moved into a single allocation.
 pub fn unshare_all(strings: &mut [Bytes]) {
     let short = strings.iter_mut().filter(|string| string.len() <= MAX_BUFFERED_BYTES);
     let Ok(mut short) = allocate::gathered(short) else { return };

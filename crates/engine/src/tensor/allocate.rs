@@ -1,13 +1,13 @@
-//! Checked allocation: the only way to get memory whose size is computed from shapes, arguments or
-//! data.
+//! ! Checked allocation: the only way to allocate memory whose size is computed from shapes,
+//! arguments or data.
 //!
-//! Products are checked for overflow. A request beyond the memory of this machine (or its control
-//! group) fails with `ResourceExhausted` and TensorFlow's text, and so does a request that the
-//! system rejects. Otherwise the process would end. The limit is for one request: memory that is in
-//! use already is not counted.
+//! Products are checked for overflow. A request that exceeds the memory of this machine (or its
+//! control group) fails with `ResourceExhausted` and TensorFlow's text, and so does a request that
+//! the system rejects. Otherwise the process would be aborted. The limit applies to single
+//! requests: memory already in use is not counted.
 //!
-//! `clippy.toml` disallows other allocations. They are fine for memory that is as long as existing
-//! data, or bounded by a constant; each such place has a comment.
+//! `clippy.toml` disallows other allocations. They are fine for memory that is as large as existing
+//! data or bounded by a constant, and each such place has a comment.
 
 use crate::error::{Code, Error, Result};
 use crate::tensor::dtype::DType;
@@ -20,16 +20,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;
 
-/// Smaller requests are not compared with the limit.
+/// Requests smaller than this are not compared with the limit.
 const SMALL_BYTES: usize = 1 << 20;
-/// The share of memory that an allocator may request from the system for small pieces.
+/// How much memory an allocator may request from the system at a time for small pieces.
 const PART_BYTES: usize = 4 << 20;
 
 /// The remedy if there is not enough memory.
 const REMEDY: &str = "Use less memory, or a machine or control group with more of it";
 
-/// The reason why memory was not allocated: the requested size, if it can be computed, and the
-/// limit.
+/// Why memory was not allocated: the requested size, if it can be computed, and the limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {
     num_bytes: Option<usize>,
@@ -42,12 +41,12 @@ impl Refusal {
         Self { num_bytes, limit: memory_limit() }
     }
 
-    /// The error for `position`: `PLACE: N bytes were requested, ...`.
+    /// Converts it to an error at `position`: `PLACE: N bytes were requested, ...`.
     pub fn at(self, position: impl fmt::Display) -> Error {
         Error::new(Code::ResourceExhausted, format!("{position}: {self}"))
     }
 
-    /// The error for the elements of a tensor.
+    /// Converts it to an error for the elements of a tensor.
     pub fn of_tensor(self, dtype: DType, shape: &Shape) -> Error {
         self.at(format_args!("OOM when allocating tensor with shape{shape} and type {dtype}"))
     }
@@ -83,7 +82,7 @@ fn bytes_of<T>(count: usize) -> std::result::Result<usize, Refusal> {
     check(num_bytes).map(|()| num_bytes)
 }
 
-/// An empty vector with room for `count` values.
+/// Creates an empty vector with room for `count` values.
 #[inline]
 pub fn room<T>(count: usize) -> std::result::Result<Vec<T>, Refusal> {
     let num_bytes = bytes_of::<T>(count)?;
@@ -92,14 +91,14 @@ pub fn room<T>(count: usize) -> std::result::Result<Vec<T>, Refusal> {
     Ok(values)
 }
 
-/// `count` values that are zero.
+/// Creates `count` zeros.
 #[inline]
 pub fn zeros<T: Zeroable>(count: usize) -> std::result::Result<Vec<T>, Refusal> {
     let num_bytes = bytes_of::<T>(count)?;
     bytemuck::allocation::try_zeroed_vec(count).map_err(|()| Refusal::new(Some(num_bytes)))
 }
 
-/// `count` copies of a value.
+/// Creates `count` copies of a value.
 pub fn copies<T: Clone>(count: usize, value: T) -> std::result::Result<Vec<T>, Refusal> {
     let mut values = room(count)?;
     #[expect(clippy::disallowed_methods, reason = "there is room")]
@@ -107,7 +106,7 @@ pub fn copies<T: Clone>(count: usize, value: T) -> std::result::Result<Vec<T>, R
     Ok(values)
 }
 
-/// The values of an iterator that has `count` of them.
+/// Collects an iterator that yields `count` values.
 #[inline]
 pub fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> std::result::Result<Vec<T>, Refusal> {
     let mut collected = room(count)?;
@@ -115,7 +114,7 @@ pub fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> std::resul
     Ok(collected)
 }
 
-/// The values of an iterator of unknown length.
+/// Collects an iterator of unknown length.
 pub fn gathered<T>(values: impl Iterator<Item = T>) -> std::result::Result<Vec<T>, Refusal> {
     let mut gathered = room(values.size_hint().0)?;
     for value in values {
@@ -146,8 +145,8 @@ pub fn collected_small<A: Array>(
     }
 }
 
-/// As [`gathered_small`], for values that may fail. Returns the first error, or an error at `position`
-/// if there is no memory.
+/// Like [`gathered_small`], for values that may fail. Returns the first error, or an error at
+/// `position` if there is no memory.
 pub fn try_gathered_small<A: Array>(
     position: &str,
     values: impl Iterator<Item = Result<A::Item>>,
@@ -160,8 +159,8 @@ pub fn try_gathered_small<A: Array>(
     Ok(gathered)
 }
 
-/// The values of an iterator, in order, or the first of its errors; `refused` turns a refusal into
-/// such an error.
+/// Collects the values of an iterator in order, or returns its first error. `refused` converts a
+/// refusal to such an error.
 pub fn try_gathered<T, E>(
     values: impl Iterator<Item = std::result::Result<T, E>>,
     refused: impl Fn(Refusal) -> E,
@@ -174,7 +173,7 @@ pub fn try_gathered<T, E>(
     Ok(gathered)
 }
 
-/// Adds a copy of `more` to `bytes`.
+/// Appends a copy of `more` to `bytes`.
 #[inline]
 pub fn append(bytes: &mut Vec<u8>, more: &[u8]) -> std::result::Result<(), Refusal> {
     grow(bytes, more.len())?;
@@ -182,13 +181,13 @@ pub fn append(bytes: &mut Vec<u8>, more: &[u8]) -> std::result::Result<(), Refus
     Ok(())
 }
 
-/// Fails if the system does not have so much memory now. Called before foreign code allocates it,
-/// which would end the process on failure.
+/// Fails if the system does not have this much memory available now. Called before foreign code
+/// allocates memory and would abort the process if that failed.
 pub fn probe(num_bytes: usize) -> std::result::Result<(), Refusal> {
     room::<u8>(num_bytes).map(drop)
 }
 
-/// As [`probe`], for `count` allocations of about `num_bytes` each. Allocators round such pieces
+/// Like [`probe`], for `count` allocations of about `num_bytes` each. Allocators round such pieces
 /// up, and request memory from the system in larger parts.
 pub fn probe_pieces(count: usize, num_bytes: usize) -> std::result::Result<(), Refusal> {
     let total = count.saturating_mul(num_bytes);
@@ -198,7 +197,8 @@ pub fn probe_pieces(count: usize, num_bytes: usize) -> std::result::Result<(), R
     }
 }
 
-/// Reserves memory for one more element at the end of a list of at most `most` elements.
+/// Reserves memory for one more element at the end of a list, which will have at most `most`
+/// elements.
 pub fn grow_back<T>(list: &mut VecDeque<T>, most: usize) -> std::result::Result<(), Refusal> {
     if list.len() < list.capacity() {
         return Ok(());
@@ -216,7 +216,7 @@ pub fn copied(bytes: &[u8]) -> std::result::Result<Bytes, Refusal> {
     Ok(copy.into())
 }
 
-/// Makes room for exactly `additional` values more.
+/// Reserves memory for exactly `additional` more values.
 #[inline]
 pub fn reserve<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<(), Refusal> {
     let length = values.len().checked_add(additional).ok_or_else(|| Refusal::new(None))?;
@@ -224,7 +224,7 @@ pub fn reserve<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result
     values.try_reserve_exact(additional).map_err(|_| Refusal::new(Some(num_bytes)))
 }
 
-/// Makes room for `additional` values and some more: for vectors that grow as data are read.
+/// Reserves memory for at least `additional` more values, for vectors that grow while data is read.
 #[inline]
 pub fn grow<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<(), Refusal> {
     match values.capacity() - values.len() >= additional {
@@ -236,7 +236,7 @@ pub fn grow<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<()
 #[cold]
 fn grow_at_least<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<(), Refusal> {
     let length = values.len().checked_add(additional).ok_or_else(|| Refusal::new(None))?;
-    // While the vector moves, the old values and the new ones exist at the same time.
+    // While the vector moves, the old and the new values exist at the same time.
     let doubled = length.max(values.capacity().saturating_mul(2));
     let num_bytes = bytes_of::<T>(doubled.saturating_add(values.capacity()))?;
     values.try_reserve_exact(doubled - values.len()).map_err(|_| Refusal::new(Some(num_bytes)))
@@ -253,7 +253,7 @@ pub fn grow_small<A: Array>(values: &mut SmallVec<A>, additional: usize) -> std:
     values.try_grow(length).map_err(|_| Refusal::new(Some(num_bytes)))
 }
 
-/// The reason why reading stopped early.
+/// Why reading stopped early.
 pub enum Unread {
     /// There is no memory for it.
     Refused(Refusal),
@@ -267,7 +267,7 @@ pub fn read_to_end(input: &mut impl Read, bytes: &mut Vec<u8>) -> std::result::R
     const STEP_BYTES: u64 = 32 * 1024;
     loop {
         let room = (bytes.capacity() - bytes.len()) as u64;
-        // Reading one more byte detects the end of an input of the expected length, without more
+        // Reading one more byte detects the end of an input of the expected length without more
         // memory.
         let limit = room.max(1);
         let mut part = input.by_ref().take(limit);
@@ -300,14 +300,14 @@ pub struct Elements<'a> {
     shape: &'a Shape,
 }
 
-/// Memory for the elements of a tensor of this type and shape.
+/// Prepares to allocate memory for the elements of a tensor with this dtype and shape.
 #[inline]
 pub fn elements(dtype: DType, shape: &Shape) -> Elements<'_> {
     Elements { dtype, shape }
 }
 
 impl Elements<'_> {
-    /// The number of values of type `T` that fit the bytes of the elements exactly.
+    /// The number of values of type `T` that occupy exactly the bytes of the elements.
     #[inline]
     fn count<T>(&self) -> Result<usize> {
         let element_bytes = if self.dtype == DType::String { size_of::<Bytes>() } else { self.dtype.size() };
@@ -325,24 +325,24 @@ impl Elements<'_> {
         check(self.count::<u8>()?).map_err(|refusal| self.refused(refusal))
     }
 
-    /// An empty vector with room for them.
+    /// Creates an empty vector with room for the elements.
     #[inline]
     pub fn room<T>(&self) -> Result<Vec<T>> {
         room(self.count::<T>()?).map_err(|refusal| self.refused(refusal))
     }
 
-    /// A zero for each element.
+    /// Creates a zero for each element.
     #[inline]
     pub fn zeros<T: Zeroable>(&self) -> Result<Vec<T>> {
         zeros(self.count::<T>()?).map_err(|refusal| self.refused(refusal))
     }
 
-    /// The same value for each element.
+    /// Creates a copy of `value` for each element.
     pub fn copies<T: Clone>(&self, value: T) -> Result<Vec<T>> {
         copies(self.count::<T>()?, value).map_err(|refusal| self.refused(refusal))
     }
 
-    /// The bytes of elements that are all equal to `value`; empty means zero.
+    /// Creates the bytes of elements that are all equal to `value`. Empty means zero.
     pub fn filled(&self, value: &[u8]) -> Result<Vec<u8>> {
         if value.iter().all(|byte| *byte == 0) {
             return self.zeros();
@@ -351,13 +351,13 @@ impl Elements<'_> {
         let num_bytes = self.count::<u8>()?;
         bytes.extend_from_slice(&value[..value.len().min(num_bytes)]);
         while bytes.len() < num_bytes {
-            // The copied part doubles each time, so few copies are made.
+            // The copied part doubles each time, so only a few copies are needed.
             bytes.extend_from_within(..bytes.len().min(num_bytes - bytes.len()));
         }
         Ok(bytes)
     }
 
-    /// The values of an iterator that has one for each element, or the first of its errors.
+    /// Collects an iterator that yields one value per element, or returns its first error.
     pub fn try_collect<T>(&self, values: impl Iterator<Item = Result<T>>) -> Result<Vec<T>> {
         let mut collected = self.room()?;
         for value in values {
@@ -366,7 +366,7 @@ impl Elements<'_> {
         Ok(collected)
     }
 
-    /// The values of an iterator that has one for each element.
+    /// Collects an iterator that yields one value per element.
     #[inline]
     pub fn collect<T>(&self, values: impl Iterator<Item = T>) -> Result<Vec<T>> {
         collected(self.count::<T>()?, values).map_err(|refusal| self.refused(refusal))

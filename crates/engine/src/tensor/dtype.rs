@@ -1,11 +1,11 @@
-//! Element types of tensors, with TensorFlow's numbers and names.
+//! ! The dtypes of tensors, with TensorFlow's numbers and names.
 
 use crate::error::{Error, Result};
 use bytemuck::Pod;
 use half::f16;
 use std::fmt;
 
-/// The type of a tensor's elements. The discriminants are TensorFlow's `DataType` numbers.
+/// The dtype of a tensor. The discriminants are TensorFlow's `DataType` numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DType {
@@ -60,7 +60,7 @@ impl DType {
         DType::UInt64,
     ];
 
-    /// The type with TensorFlow's number `code`.
+    /// The dtype with TensorFlow's number `code`.
     pub fn from_code(code: u8) -> Result<Self> {
         Self::ALL
             .into_iter()
@@ -68,7 +68,7 @@ impl DType {
             .ok_or_else(|| Error::invalid_argument(format!("unknown element type {code}")))
     }
 
-    /// Bytes of one element in memory; 0 for strings.
+    /// The size of an element in bytes, or 0 for strings.
     pub fn size(self) -> usize {
         match self {
             DType::String => 0,
@@ -80,12 +80,12 @@ impl DType {
         }
     }
 
-    /// Alignment of one element in memory, as [`Pod`] types have it.
+    /// The alignment of an element in memory, the same as that of [`Pod`] types.
     pub fn alignment(self) -> usize {
         self.size().clamp(1, 8)
     }
 
-    /// The name in messages: `float`, `double`, `int32`, as TensorFlow's kernels print it.
+    /// The name in messages, as TensorFlow's kernels print it: `float`, `double`, `int32`.
     pub fn kernel_name(self) -> &'static str {
         match self {
             DType::Float32 => "float",
@@ -113,9 +113,9 @@ impl fmt::Display for DType {
     }
 }
 
-/// A Rust type that is the element of a numeric tensor. Booleans are bytes: see `Tensor::bytes`.
+/// A Rust type for the elements of a numeric tensor. Booleans are bytes; see `Tensor::bytes`.
 pub trait Numeric: Pod + Send + Sync {
-    /// The element type of tensors of this Rust type.
+    /// The dtype of tensors with this Rust type.
     const DTYPE: DType;
 }
 
@@ -133,9 +133,8 @@ implement_numeric! {
     f16 => Float16, f32 => Float32, f64 => Float64,
 }
 
-/// Runs an expression with a type alias bound to the Rust type of a real numeric [`DType`], or
-/// `else` for bool, complex and string: `dispatch_numeric!(dtype, T => f::<T>(x), else =>
-/// Err(...))`.
+/// Runs an expression with a type alias for the Rust type of a real numeric [`DType`], or `else`
+/// for bool, complex and string: `dispatch_numeric!(dtype, T => f::<T>(x), else => Err(...))`.
 #[macro_export]
 macro_rules! dispatch_numeric {
     (@arm $T:ident, $rust:ty, $body:expr) => {{

@@ -13,14 +13,14 @@ pub enum Memory {
     /// A slice of reference-counted bytes.
     Bytes(Bytes),
     /// Most of a larger buffer, or a short string that may be in the buffer of a batch. Parts of it
-    /// are copied and do not alias it.
+    /// are copied instead of aliased.
     Part(Bytes),
     /// A vector of numbers.
     Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
 impl Memory {
-    /// True if these bytes have no other holder.
+    /// Returns true if nobody else holds these bytes.
     pub fn is_unique(&self) -> bool {
         match self {
             Self::Bytes(bytes) | Self::Part(bytes) => bytes.is_unique(),
@@ -28,7 +28,7 @@ impl Memory {
         }
     }
 
-    /// The bytes at `position` without a copy, if they are most of this memory; see
+    /// Returns the bytes at `position` without copying them, if they are most of this memory; see
     /// [`crate::tensor::aliasing`].
     pub(crate) fn shared_part(&self, position: Range<usize>) -> Option<Self> {
         match self {
@@ -39,15 +39,14 @@ impl Memory {
         }
     }
 
-    /// True if [`Memory::unshare`] copies these bytes.
+    /// Returns true if [`Memory::unshare`] would copy these bytes.
     pub(crate) fn is_to_unshare(&self) -> bool {
         matches!(self, Self::Part(bytes) if bytes.len() <= MAX_BUFFERED_BYTES)
     }
 
     /// Copies these bytes if they may be in the buffer of a batch of strings.
     pub(crate) fn unshare(&mut self) {
-        // If there is no memory for a copy of a kilobyte, they stay where they are, which is not an
-        // error.
+        // If there is no memory to copy a kilobyte, they stay where they are, which isn't an error.
         if self.is_to_unshare()
             && let Ok(copy) = Self::aligned_copy(self.as_ref())
         {
@@ -55,7 +54,7 @@ impl Memory {
         }
     }
 
-    /// The bytes of a string, see [`crate::tensor::aliasing::unshare`].
+    /// Wraps the bytes of a string; see [`crate::tensor::aliasing::unshare`].
     pub(crate) fn of_string(bytes: Bytes) -> Self {
         if bytes.len() <= MAX_BUFFERED_BYTES { Self::Part(bytes) } else { Self::Bytes(bytes) }
     }
@@ -70,7 +69,7 @@ impl Memory {
         allocate::copied(bytes).map(Self::Bytes)
     }
 
-    /// A copy that is aligned for every element type.
+    /// Makes a copy that is aligned for every dtype.
     pub(crate) fn aligned_copy(bytes: &[u8]) -> Result<Self, Refusal> {
         let mut words = allocate::zeros::<u64>(bytes.len().div_ceil(8))?;
         bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);

@@ -1,8 +1,8 @@
-//! The memory limit of this process: the machine's memory, or the limit of its control groups
+//! ! The memory limit of this process: the machine's memory, or the limit of its control groups
 //! (cgroups) if that is lower.
 //!
-//! Linux overcommits: a request that can never be served succeeds, and the process is killed when
-//! it uses the memory. So each request is compared with this limit first.
+//! Linux overcommits memory: a request that can never be met succeeds, and the process is killed
+//! when it uses the memory. So each request is compared with this limit first.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v1/memory.rst` and `cgroup-v2.rst` of Linux; `proc(5)`
 //! for the files.
@@ -14,27 +14,27 @@ use std::sync::OnceLock;
 /// The maximum memory that this process can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimit {
-    /// The limit in bytes; `u64::MAX` if no limit is known.
+    /// The limit in bytes, or `u64::MAX` if it is unknown.
     pub num_bytes: u64,
-    /// The owner of the limit, for messages.
+    /// What the limit belongs to, for messages.
     pub owner: &'static str,
 }
 
 const MACHINE: &str = "this machine";
 const CGROUP: &str = "this process's control group (cgroup)";
 
-/// No limit is known: systems without `/proc`, such as macOS.
+/// The limit is unknown, as on systems without `/proc` such as macOS.
 const UNLIMITED: MemoryLimit = MemoryLimit { num_bytes: u64::MAX, owner: MACHINE };
 
-/// The limit, which is read once.
+/// The limit. It is only read once.
 pub fn memory_limit() -> MemoryLimit {
     static LIMIT: OnceLock<MemoryLimit> = OnceLock::new();
     *LIMIT.get_or_init(|| MemoryLimit::read(Path::new("/")))
 }
 
 impl MemoryLimit {
-    /// The limit of the system whose files are below `root`. Missing and malformed files limit
-    /// nothing.
+    /// Reads the limit of the system whose files are below `root`. Missing and malformed files
+    /// impose no limit.
     fn read(root: &Path) -> Self {
         let (memory, swap) = machine(&read(root, "proc/meminfo"));
         let machine = Self { num_bytes: memory.saturating_add(swap), owner: MACHINE };
@@ -49,7 +49,7 @@ fn read(root: &Path, path: impl AsRef<Path>) -> String {
     fs::read_to_string(root.join(path)).unwrap_or_default()
 }
 
-/// Bytes of memory and of swap space.
+/// The sizes of memory and swap space in bytes.
 fn machine(meminfo: &str) -> (u64, u64) {
     let field = |name: &str| {
         let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -66,10 +66,10 @@ struct Group {
 }
 
 impl Group {
-    /// `swap` is the machine's.
+    /// Returns the limit of the group. `swap` is the machine's swap space.
     fn limit(&self, root: &Path, swap: u64) -> u64 {
         let directory = self.directory.strip_prefix("/").unwrap_or(&self.directory);
-        // "max" means no limit; version 1 writes a number near 2**63 instead.
+        // "max" means no limit. Version 1 writes a number near 2**63 instead.
         let file = |name: &str| read(root, directory.join(name)).trim().parse().unwrap_or(u64::MAX);
         if self.version == 2 {
             return file("memory.max").saturating_add(swap.min(file("memory.swap.max")));
@@ -79,10 +79,10 @@ impl Group {
     }
 }
 
-/// The visible control groups of this process and their parents.
+/// Returns the visible control groups of this process and their parents.
 ///
-/// `cgroup` names the group of the process, `mountinfo` lists the mount points. In a container the
-/// file system may begin at the process's own group, while the name is the host's.
+/// `cgroup` has the group of the process, and `mountinfo` lists the mount points. In a container,
+/// the file system may begin at the process's own group although the name is the host's.
 fn directories(cgroup: &str, mountinfo: &str) -> Vec<Group> {
     let mut groups = Vec::new();
     for line in mountinfo.lines() {
@@ -98,8 +98,8 @@ fn directories(cgroup: &str, mountinfo: &str) -> Vec<Group> {
     groups
 }
 
-/// The path of a group, from a line `NUMBER:CONTROLLERS:PATH`; `None` if it does not control
-/// memory.
+/// Parses the path of a group from a line `NUMBER:CONTROLLERS:PATH`. Returns `None` if the group
+/// does not control memory.
 fn group_path(line: &str, version: u8) -> Option<&str> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, path) = (parts.next()?, parts.next()?);
@@ -118,7 +118,7 @@ struct Mount<'a> {
 }
 
 impl<'a> Mount<'a> {
-    /// Parses a line of `mountinfo`; `None` for other file systems and for groups of other
+    /// Parses a line of `mountinfo`. Returns `None` for other file systems and for groups of other
     /// controllers.
     fn parse(line: &'a str) -> Option<Self> {
         let (position, kind) = line.split_once(" - ")?;

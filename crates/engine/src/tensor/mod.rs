@@ -1,4 +1,5 @@
-//! Tensors: an element type, a shape and shared bytes. Cloning one copies no element.
+//! ! Tensors, which consist of a dtype, a shape and shared bytes. Cloning a tensor does not copy
+//! its elements.
 
 pub mod aliasing;
 pub mod allocate;
@@ -21,10 +22,11 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
-/// Numeric values of at most this many bytes live in the tensor itself: labels, ids, counters.
+/// Numeric values up to this size are stored in the tensor itself. They are labels, ids and
+/// counters.
 const INLINE_BYTES: usize = 16;
 
-/// An immutable array of one element type.
+/// An immutable array with elements of a single dtype.
 ///
 /// Numeric elements are stored in row-major order in the machine's byte order, aligned for their
 /// type; booleans as bytes 0 and 1; strings as reference-counted slices of bytes.
@@ -58,31 +60,32 @@ enum Data {
 }
 
 impl Tensor {
-    /// A tensor of `values` in row-major order. Fails if the shape has another number of elements.
+    /// Creates a tensor from `values` in row-major order. Fails if the shape has another number of
+    /// elements.
     pub fn from_values<T: Numeric>(shape: Shape, values: Vec<T>) -> Result<Self> {
         check_length(&shape, values.len())?;
         let data = inline(bytemuck::cast_slice(&values)).unwrap_or_else(|| Data::Buffer(Memory::numbers(values)));
         Ok(Self { dtype: T::DTYPE, shape, data })
     }
 
-    /// A tensor of one number.
+    /// Creates a tensor with a single number.
     pub fn scalar<T: Numeric>(value: T) -> Self {
         let data = inline(bytemuck::bytes_of(&value)).unwrap_or(Data::Inline([0; 2]));
         Self { dtype: T::DTYPE, shape: Shape::scalar(), data }
     }
 
-    /// A tensor of one bool.
+    /// Creates a tensor with a single bool.
     pub fn bool(value: bool) -> Self {
         Self { dtype: DType::Bool, ..Self::scalar(u8::from(value)) }
     }
 
-    /// A numeric, boolean or complex tensor over `bytes`, which are copied only where they are not
-    /// aligned.
+    /// Creates a numeric, boolean or complex tensor over `bytes`, which are only copied if they are
+    /// not aligned.
     pub fn from_bytes(dtype: DType, shape: Shape, bytes: Bytes) -> Result<Self> {
         Self::over(dtype, shape, bytes, Memory::Bytes)
     }
 
-    /// As [`Tensor::from_bytes`], of the bytes of a string.
+    /// Like [`Tensor::from_bytes`], for the bytes of a string.
     pub fn from_string(dtype: DType, shape: Shape, bytes: Bytes) -> Result<Self> {
         Self::over(dtype, shape, bytes, Memory::of_string)
     }
@@ -102,7 +105,7 @@ impl Tensor {
         Ok(Self { dtype, shape, data })
     }
 
-    /// A numeric, boolean or complex tensor of a copy of `bytes`.
+    /// Creates a numeric, boolean or complex tensor from a copy of `bytes`.
     pub fn copied(dtype: DType, shape: Shape, bytes: &[u8]) -> Result<Self> {
         match inline(bytes) {
             Some(data)
@@ -123,7 +126,8 @@ impl Tensor {
         Self { dtype: DType::String, shape: Shape::scalar(), data: Data::String(value.into()) }
     }
 
-    /// Strings in row-major order. Fails if the shape has another number of elements.
+    /// Creates a tensor from strings in row-major order. Fails if the shape has another number of
+    /// elements.
     pub fn strings(shape: Shape, values: Vec<Bytes>) -> Result<Self> {
         check_length(&shape, values.len())?;
         let data = match <[Bytes; 1]>::try_from(values) {
@@ -133,7 +137,7 @@ impl Tensor {
         Ok(Self { dtype: DType::String, shape, data })
     }
 
-    /// As [`Tensor::from_values`], without an allocation for one value.
+    /// Like [`Tensor::from_values`], without an allocation for a single value.
     pub fn from_small_vec<T: Numeric, A: smallvec::Array<Item = T>>(shape: Shape, values: SmallVec<A>) -> Result<Self> {
         match values[..] {
             [value] => Self::scalar(value).reshaped(shape),
@@ -141,7 +145,7 @@ impl Tensor {
         }
     }
 
-    /// As [`Tensor::strings`], without an allocation for one value.
+    /// Like [`Tensor::strings`], without an allocation for a single value.
     pub fn strings_from_small_vec(shape: Shape, values: SmallVec<[Bytes; 1]>) -> Result<Self> {
         match values.into_inner() {
             Ok([value]) => Self::string(value).reshaped(shape),
@@ -149,7 +153,7 @@ impl Tensor {
         }
     }
 
-    /// A tensor without elements, of the given type, whose shape has a 0 in it.
+    /// Creates a tensor without elements. Its shape must contain a 0.
     pub fn empty(dtype: DType, shape: Shape) -> Result<Self> {
         check_length(&shape, 0)?;
         let data = if dtype == DType::String { Data::Strings(Arc::default()) } else { Data::Inline([0; 2]) };
@@ -179,15 +183,15 @@ impl Tensor {
         Ok(bytemuck::cast_slice(self.stored()?))
     }
 
-    /// The bytes of the elements, which are computed now if they are deferred; empty for strings.
-    /// Fails if there is no memory for them.
+    /// The bytes of the elements, or empty for strings. Deferred elements are computed now. Fails
+    /// if there is no memory for them.
     pub fn stored(&self) -> Result<&[u8]> {
         self.materialise()?;
         Ok(self.bytes())
     }
 
-    /// Bytes of memory that the elements use; for deferred floats, the bytes that they are computed
-    /// from.
+    /// The size of the elements in memory. For deferred floats, the size of the bytes that they are
+    /// computed from.
     pub fn num_bytes(&self) -> usize {
         match &self.data {
             Data::Deferred(deferred) => deferred.source().1.as_ref().len(),
@@ -196,8 +200,8 @@ impl Tensor {
         }
     }
 
-    /// As [`Tensor::stored`], for elements that are not deferred or already computed. Otherwise
-    /// they are computed here, and the process ends if there is not enough memory.
+    /// Like [`Tensor::stored`], for elements that are not deferred or have already been computed.
+    /// Otherwise they are computed here, and the process is aborted if there is not enough memory.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Inline(words) => &bytemuck::bytes_of(words)[..self.num_elements() * self.dtype.size()],
@@ -207,7 +211,7 @@ impl Tensor {
         }
     }
 
-    /// The elements of a string tensor; empty for others.
+    /// The elements of a string tensor. Empty for other dtypes.
     pub fn string_values(&self) -> &[Bytes] {
         match &self.data {
             Data::String(value) => std::slice::from_ref(value),
@@ -224,7 +228,7 @@ impl Tensor {
         }
     }
 
-    /// The only element of a string tensor; `what` names the argument in the error.
+    /// The only element of a string tensor. The error calls the argument `what`.
     pub fn string_scalar(&self, what: &str) -> Result<&Bytes> {
         match self.string_values() {
             [value] => Ok(value),
@@ -235,7 +239,7 @@ impl Tensor {
         }
     }
 
-    /// The only element of an int32 or int64 tensor; `what` names the argument in the error.
+    /// The only element of an int32 or int64 tensor. The error calls the argument `what`.
     pub fn integer_scalar(&self, what: &str) -> Result<i64> {
         match (self.dtype, self.num_elements()) {
             (DType::Int32, 1) => Ok(i64::from(self.values::<i32>()?[0])),
@@ -256,7 +260,7 @@ impl Tensor {
         .map_err(|refusal| refusal.of_tensor(DType::Int64, &self.shape))
     }
 
-    /// The only element of a boolean tensor; `what` names the argument in the error.
+    /// The only element of a boolean tensor. The error calls the argument `what`.
     pub fn bool_scalar(&self, what: &str) -> Result<bool> {
         match (self.dtype, self.bytes()) {
             (DType::Bool, [value]) => Ok(*value != 0),
@@ -266,14 +270,14 @@ impl Tensor {
         }
     }
 
-    /// The elements of a float tensor, in a new vector.
+    /// Copies the elements of a float tensor to a new vector.
     pub fn to_floats(&self) -> Result<Vec<f32>> {
         let mut floats = allocate::elements(DType::Float32, &self.shape).room()?;
         self.extend_floats(&mut floats)?;
         Ok(floats)
     }
 
-    /// Adds the elements of a float tensor to `floats`.
+    /// Appends the elements of a float tensor to `floats`.
     pub fn extend_floats(&self, floats: &mut Vec<f32>) -> Result<()> {
         match &self.data {
             Data::Deferred(deferred) => deferred.extend(floats),
@@ -282,7 +286,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// Adds the elements of a string tensor to `strings`. They are moved if this tensor is not
+    /// Appends the elements of a string tensor to `strings`. They are moved if this tensor is not
     /// shared.
     pub fn take_strings(&mut self, strings: &mut Vec<Bytes>) {
         match &mut self.data {
@@ -295,7 +299,7 @@ impl Tensor {
         }
     }
 
-    /// The same elements in another shape with the same number of elements.
+    /// Returns the same elements in another shape with the same number of elements.
     pub fn reshaped(mut self, shape: Shape) -> Result<Self> {
         self.set_shape(shape)?;
         Ok(self)
@@ -308,7 +312,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// The same bytes as elements of another type of equal size.
+    /// Reinterprets the same bytes as elements of another dtype of equal size.
     pub fn with_dtype(self, dtype: DType) -> Result<Self> {
         if dtype.size() != self.dtype.size() || (dtype == DType::String) != (self.dtype == DType::String) {
             return Err(Error::internal(format!("{} bytes viewed as {dtype}", self.dtype)));
@@ -316,7 +320,7 @@ impl Tensor {
         Ok(Self { dtype, ..self })
     }
 
-    /// The memory of a numeric tensor's elements; none for strings.
+    /// Returns the memory of a numeric tensor's elements. It is empty for strings.
     pub fn into_memory(self) -> Result<Memory> {
         self.materialise()?;
         Ok(match self.data {
@@ -337,7 +341,7 @@ impl fmt::Debug for Tensor {
 }
 
 impl PartialEq for Tensor {
-    /// True if type, shape and every byte agree (so a NaN equals itself).
+    /// Returns true if the dtype, the shape and every byte are equal, so a NaN equals itself.
     fn eq(&self, other: &Self) -> bool {
         self.dtype == other.dtype
             && self.shape == other.shape

@@ -1,4 +1,4 @@
-//! Parts and rows of tensors, and stacking rows into batches.
+//! ! Slices tensors into parts and rows, and stacks rows into batches.
 
 use super::{Data, Tensor};
 use crate::error::{Error, Result};
@@ -12,8 +12,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Tensor {
-    /// The elements `run`, in row-major order, in the shape `shape`. They alias this tensor's
-    /// memory only if they are most of it.
+    /// Returns the elements `run`, in row-major order, in the shape `shape`. They only alias this
+    /// tensor's memory if they are most of it.
     pub fn part(&self, run: Range<usize>, shape: Shape) -> Result<Self> {
         if run.len() == self.num_elements() {
             return self.clone().reshaped(shape);
@@ -33,7 +33,7 @@ impl Tensor {
         Self::copied(self.dtype, shape, &self.stored()?[range])
     }
 
-    /// Row `index` of the first dimension, copied, so that it does not keep the whole tensor alive.
+    /// Copies row `index` of the first dimension, so that it does not keep the whole tensor alive.
     pub fn row(&self, index: usize) -> Result<Self> {
         let shape = self.shape.row();
         let length = shape.num_elements();
@@ -59,7 +59,7 @@ impl Tensor {
         Self::copied(self.dtype, shape, &self.stored()?[elements.start * size..elements.end * size])
     }
 
-    /// As [`Tensor::row`], but a long string is moved if this tensor is not shared.
+    /// Like [`Tensor::row`], but moves a long string if this tensor is not shared.
     pub fn take_row(&mut self, index: usize) -> Result<Self> {
         if let Data::Strings(values) = &mut self.data
             && let [rows] = self.shape[..]
@@ -113,7 +113,7 @@ impl Tensor {
     }
 
     /// Places this tensor at `begin` in a larger one of shape `shape`. The other elements are
-    /// `value`, a scalar of the same type; without it they are 0, false or the empty string.
+    /// `value`, a scalar of the same dtype. If it is `None`, they are 0, false or the empty string.
     pub fn padded(&self, begin: &[usize], shape: Shape, value: Option<&Tensor>) -> Result<Self> {
         let elements = allocate::elements(self.dtype, &shape);
         elements.check()?;
@@ -135,7 +135,7 @@ impl Tensor {
         Self::from_bytes(self.dtype, shape, bytes.into())
     }
 
-    /// The window of shape `shape` at `begin`. Fails unless it is inside.
+    /// Returns the window of shape `shape` at `begin`. Fails unless it is inside the tensor.
     pub fn window(&self, begin: &[usize], shape: Shape) -> Result<Self> {
         let fits = |((begin, size), whole): ((&usize, &usize), &usize)| {
             begin.checked_add(*size).is_some_and(|end| end <= *whole)
@@ -152,9 +152,9 @@ impl Tensor {
         View::new(start, dims).of(self, shape.clone())
     }
 
-    /// Stacks tensors of one type on a new first dimension. They have the rank of `row` and are at
-    /// most as large in each dimension. The other elements are `value`, a scalar of the same type;
-    /// without it they are 0, false or the empty string.
+    /// Stacks tensors of the same dtype along a new first dimension. They must have the rank of
+    /// `row` and must not be larger in any dimension. The other elements are `value`, a scalar of
+    /// the same dtype. If it is `None`, they are 0, false or the empty string.
     pub fn stack_padded<'a>(
         dtype: DType,
         row: &Shape,
@@ -193,10 +193,10 @@ fn filling_string(value: Option<&Tensor>) -> Result<Bytes> {
     value.map_or(Ok(Bytes::new()), |value| value.string_scalar("padding").cloned())
 }
 
-/// Maps the elements of a tensor of shape `small` into one of shape `large`: (from, to, length) of
-/// each contiguous run.
+/// Maps the elements of a tensor of shape `small` into one of shape `large`. Yields (from, to,
+/// length) for each contiguous run.
 fn runs(small: &Shape, large: &Shape) -> impl Iterator<Item = (usize, usize, usize)> {
-    // A run spans the inner axes that are equally long in both, and one more.
+    // A run spans the inner axes that are equally long in both shapes, and one more.
     let num_equal = small.iter().rev().zip(large.iter().rev()).take_while(|(small, large)| small == large).count();
     let outer = small.len().saturating_sub(num_equal + 1);
     let length: usize = small[outer..].iter().product();

@@ -1,23 +1,23 @@
-//! Shapes: fully known for tensors, possibly partial for queue components and placeholders.
+//! ! Shapes: fully known for tensors, and possibly partial for queue components and placeholders.
 
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Deref;
 
-/// The maximum number of elements that a shape may have, as in TensorFlow.
+/// The maximum number of elements in a shape, as in TensorFlow.
 const MAX_ELEMENTS: usize = i64::MAX as usize;
 
-/// The size of the largest element type. The bytes of a row must be countable even if there are no
-/// rows.
+/// The size of the largest element in bytes. The size of a row must be representable even if there
+/// are no rows.
 pub(crate) const LARGEST_ELEMENT_BYTES: usize = 16;
 
-/// The size of a tensor in each dimension; empty for a scalar.
+/// The size of a tensor in each dimension. Empty for a scalar.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct Shape(SmallVec<[usize; 4]>);
 
 impl Clone for Shape {
-    /// Copies the memory at once; the derived `clone` goes element by element.
+    /// Copies the memory at once. The derived `clone` would go element by element.
     fn clone(&self) -> Self {
         Self(SmallVec::from_slice(&self.0))
     }
@@ -29,18 +29,18 @@ impl Shape {
         Self::default()
     }
 
-    /// A shape of these dimensions.
+    /// Creates a shape from its dimensions.
     pub fn new(dims: &[usize]) -> Self {
         Self(SmallVec::from_slice(dims))
     }
 
-    /// The number of elements of a shape that was checked: see [`Shape::checked_num_elements`].
+    /// The number of elements of a shape that was checked with [`Shape::checked_num_elements`].
     pub fn num_elements(&self) -> usize {
         self.0.iter().product()
     }
 
-    /// The number of elements. Fails if there are more than a tensor can have, even with the axes
-    /// of size 0 ignored: a part of the shape can be the shape of another tensor.
+    /// The number of elements. Fails if there are more than a tensor can have, even if axes of size
+    /// 0 are ignored, because a part of the shape may be the shape of another tensor.
     #[inline]
     pub fn checked_num_elements(&self) -> Result<usize> {
         let (mut num_elements, mut overflows) = (1_usize, false);
@@ -54,7 +54,8 @@ impl Shape {
         }
     }
 
-    /// As [`Shape::checked_num_elements`], for a shape with a 0 in it or whose product overflows.
+    /// Like [`Shape::checked_num_elements`], for a shape that contains a 0 or whose product
+    /// overflows.
     #[cold]
     fn without_elements(&self) -> Result<usize> {
         let mut sizes = self.0.iter().filter(|size| **size > 0);
@@ -73,21 +74,21 @@ impl Shape {
         Self(dims)
     }
 
-    /// This shape with a new last dimension of `length`.
+    /// Adds a last dimension of `length`.
     pub fn of_rows(&self, length: usize) -> Self {
         let mut dims = self.clone();
         dims.0.push(length);
         dims
     }
 
-    /// This shape with another size of dimension `axis`.
+    /// Changes the size of dimension `axis`.
     pub fn with_size(&self, axis: usize, length: usize) -> Self {
         let mut dims = self.clone();
         dims.0[axis] = length;
         dims
     }
 
-    /// This shape without its first dimension; a scalar stays a scalar.
+    /// Removes the first dimension. A scalar stays a scalar.
     pub fn row(&self) -> Self {
         Self::new(self.get(1..).unwrap_or_default())
     }
@@ -113,17 +114,17 @@ impl fmt::Display for Shape {
     }
 }
 
-/// A shape of known rank whose dimensions may be unknown.
+/// A shape of known rank in which dimensions may be unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PartialShape(Vec<Option<usize>>);
 
 impl PartialShape {
-    /// A shape of these dimensions, `None` for unknown ones.
+    /// Creates a shape from its dimensions, which are `None` if unknown.
     pub fn new(dims: Vec<Option<usize>>) -> Self {
         Self(dims)
     }
 
-    /// The dimensions, `None` for unknown ones.
+    /// The dimensions, which are `None` if unknown.
     pub fn dims(&self) -> &[Option<usize>] {
         &self.0
     }
@@ -133,7 +134,7 @@ impl PartialShape {
         self.0.iter().copied().collect()
     }
 
-    /// True if `shape` has this rank and these dimensions, as far as they are known.
+    /// Returns true if `shape` has this rank and these dimensions, as far as they are known.
     pub fn is_compatible_with(&self, shape: &[usize]) -> bool {
         self.0.len() == shape.len() && self.0.iter().zip(shape).all(|(want, got)| want.is_none_or(|want| want == *got))
     }

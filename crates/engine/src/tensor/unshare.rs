@@ -1,4 +1,4 @@
-//! Copies small tensors, so that long-lived ones do not keep larger memory alive.
+//! ! Copies small tensors, so that long-lived ones don't keep larger memory alive.
 
 use super::{Data, Tensor};
 use crate::tensor::aliasing::{unshare, unshare_all};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 impl Tensor {
     /// Copies small elements that may be in a larger buffer, so that this tensor keeps at most
-    /// about twice its bytes alive.
+    /// about twice its own bytes alive.
     pub fn unshare(&mut self) {
         match &mut self.data {
             Data::Inline(_) => {}
@@ -18,7 +18,7 @@ impl Tensor {
             }
             Data::String(value) => unshare(value),
             Data::Strings(values) => {
-                // Strings that have other holders are not changed.
+                // Strings that others also hold are not changed.
                 unshare_all(Arc::<Vec<_>>::make_mut(values));
             }
         }
@@ -33,7 +33,8 @@ mod tests {
     use crate::tensor::shape::Shape;
     use bytes::Bytes;
 
-    /// Bytes in a larger buffer, and the buffer, which is unique once no part of it is kept.
+    /// Returns bytes in a larger buffer, and the buffer, which is unique once no part of it is
+    /// kept.
     fn part(length: usize) -> (Bytes, Bytes) {
         let whole = Bytes::from(vec![7; 10_000]);
         (whole.slice(8..8 + length), whole)

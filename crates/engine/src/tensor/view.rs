@@ -1,4 +1,4 @@
-//! Strided views of tensors, and copying their elements.
+//! ! Strided views of tensors, and how to copy their elements.
 
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -8,19 +8,19 @@ use crate::tensor::shape::Shape;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
-/// A selection of a tensor's elements in a given order: a start, and a length and a step for each
+/// A selection of a tensor's elements in a certain order: a start, and a length and a step for each
 /// dimension.
 #[derive(Debug)]
 pub struct View {
     start: isize,
-    /// Outermost first. Adjacent dimensions that continue with the same step are merged; dimensions
-    /// of length 1 are dropped.
+    /// Outermost first. Adjacent dimensions that continue with the same step are merged, and
+    /// dimensions of length 1 are dropped.
     dims: SmallVec<[Dim; 4]>,
     num_elements: usize,
 }
 
-/// One dimension of a view. The step is in elements; it may be negative, or 0 to repeat the inner
-/// dimensions.
+/// One dimension of a view. The step is counted in elements. It may be negative, or 0 to repeat the
+/// inner dimensions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dim {
     pub length: usize,
@@ -29,10 +29,10 @@ pub struct Dim {
 
 const ONE: Dim = Dim { length: 1, step: 0 };
 
-/// Number of pixels interleaved at a time.
+/// The number of pixels to interleave at a time.
 const BLOCK_LENGTH: usize = 64;
 
-/// The step of each dimension of a tensor of this shape.
+/// The step of each dimension in a tensor of this shape.
 pub fn steps_of(shape: &Shape) -> SmallVec<[isize; 4]> {
     let mut step = 1;
     #[expect(clippy::disallowed_methods, reason = "one for each axis")]
@@ -45,8 +45,8 @@ pub fn steps_of(shape: &Shape) -> SmallVec<[isize; 4]> {
 }
 
 impl View {
-    /// The elements at `start` plus every combination of the dimensions' steps. All must be
-    /// elements of the tensor.
+    /// Selects the elements at `start` plus every combination of the dimensions' steps. All of them
+    /// must be elements of the tensor.
     pub fn new(start: isize, dims: impl IntoIterator<Item = Dim>) -> Self {
         let mut joined: SmallVec<[Dim; 4]> = SmallVec::new();
         let mut num_elements = 1;
@@ -71,8 +71,8 @@ impl View {
         }
     }
 
-    /// A tensor of the selected elements of `tensor`, in the shape `shape`. It may alias the memory
-    /// of `tensor` if it has most of its elements.
+    /// Creates a tensor of shape `shape` from the selected elements of `tensor`. It may alias the
+    /// memory of `tensor` if it has most of its elements.
     pub fn of(&self, tensor: &Tensor, shape: Shape) -> Result<Tensor> {
         if self.num_elements == 0 {
             return Tensor::empty(tensor.dtype(), shape);
@@ -80,7 +80,7 @@ impl View {
         tensor.rearranged(|tensor| self.of_stored(tensor, shape))
     }
 
-    /// As [`View::of`], for elements that are not deferred.
+    /// Like [`View::of`], for elements that are not deferred.
     fn of_stored(&self, tensor: &Tensor, shape: Shape) -> Result<Tensor> {
         if let Some(run) = self.run() {
             return tensor.part(run, shape);
@@ -107,8 +107,8 @@ impl View {
         Ok(out)
     }
 
-    /// Adds the selected elements to `out`. `extend` adds the elements of the two innermost
-    /// dimensions; the outer dimensions are a counter.
+    /// Appends the selected elements to `out`. `extend` appends the elements of the two innermost
+    /// dimensions. A counter runs over the outer dimensions.
     fn collect<T>(&self, elements: &[T], out: &mut Vec<T>, extend: Extend<T>) {
         let (outer, rows, columns) = match self.dims[..] {
             [ref outer @ .., rows, columns] => (outer, rows, columns),
@@ -138,10 +138,11 @@ impl View {
     }
 }
 
-/// Adds rows of elements, given by the first one and the two dimensions, to a vector.
+/// Appends rows of elements to a vector. They are described by the first element and two
+/// dimensions.
 type Extend<T> = fn(&mut Vec<T>, &[T], isize, Dim, Dim);
 
-/// As [`extend`], with a fast path for the common case of numbers: colour planes become interleaved
+/// Like [`extend`], with a fast path for a common case: colour planes that become interleaved
 /// pixels.
 fn extend_numbers<T: Pod>(out: &mut Vec<T>, elements: &[T], start: isize, rows: Dim, columns: Dim) {
     match (rows.step, columns) {
@@ -153,7 +154,8 @@ fn extend_numbers<T: Pod>(out: &mut Vec<T>, elements: &[T], start: isize, rows: 
     }
 }
 
-/// Adds one element of each plane after the other, with the widest vectors that the machine has.
+/// Interleaves planes, appending one element of each plane in turn, with the widest vectors that
+/// the machine has.
 struct Interleaving<'a, T> {
     planes: [&'a [T]; 3],
     out: &'a mut Vec<T>,
@@ -174,7 +176,7 @@ impl<T: Pod> pulp::WithSimd for Interleaving<'_, T> {
     }
 }
 
-/// Adds rows of elements to `out`.
+/// Appends rows of elements to `out`.
 fn extend<T: Clone>(out: &mut Vec<T>, elements: &[T], start: isize, rows: Dim, columns: Dim) {
     let at = |row: usize| start + row as isize * rows.step;
     for row in 0..rows.length {

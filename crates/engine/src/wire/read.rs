@@ -1,13 +1,13 @@
-//! Reading a protocol buffer without a copy. The bytes are not trusted: `None` if they are
-//! malformed.
+//! ! Reads a protocol buffer without copying it. The bytes are not trusted: if they are malformed,
+//! the result is `None`.
 
 use super::{DELIMITED, FIXED32, FIXED64, VARINT, tag};
 
-/// The tag of the values of a list of strings.
+/// The tag of a value in a list of strings.
 pub const DELIMITED_VALUE: u8 = tag(1, DELIMITED);
-/// The tag of the values of a list of integers.
+/// The tag of a value in a list of integers.
 pub const VARINT_VALUE: u8 = tag(1, VARINT);
-/// The tag of the values of a list of floats.
+/// The tag of a value in a list of floats.
 pub const FIXED32_VALUE: u8 = tag(1, FIXED32);
 
 /// The rest of a message.
@@ -15,17 +15,17 @@ pub const FIXED32_VALUE: u8 = tag(1, FIXED32);
 pub struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
-    /// The beginning of a message.
+    /// Starts at the beginning of a message.
     pub fn new(message: &'a [u8]) -> Self {
         Self(message)
     }
 
-    /// True if nothing is left.
+    /// Returns true if nothing is left.
     pub fn is_at_end(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Reads this many bytes.
+    /// Reads `length` bytes.
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -78,13 +78,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a length and a message of that length. If it claims more bytes than there are, it ends
-    /// with the available ones: TensorFlow reads such a message too.
+    /// with the available ones, which is how TensorFlow reads it too.
     pub fn message(&mut self) -> Option<Cursor<'a>> {
         let length = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
         self.take(length.min(self.0.len())).map(Cursor)
     }
 
-    /// Skips `tag` if it is next; returns whether it was.
+    /// Skips `tag` if it comes next. Returns whether it did.
     pub fn skip_tag(&mut self, tag: u8) -> bool {
         let is_next = self.0.first() == Some(&tag);
         if is_next {
@@ -93,13 +93,13 @@ impl<'a> Cursor<'a> {
         is_next
     }
 
-    /// Skips `tag`, which must be next.
+    /// Skips `tag`, which must come next.
     pub fn expect_tag(&mut self, tag: u8) -> Option<()> {
         self.skip_tag(tag).then_some(())
     }
 
-    /// Skips a field of any number. A field that claims more bytes than there are is the last one,
-    /// as in TensorFlow.
+    /// Skips a field with any number. As in TensorFlow, a field that claims more bytes than there
+    /// are is the last one.
     pub fn skip_field(&mut self) -> Option<()> {
         match self.varint()? as u8 & 7 {
             VARINT => self.varint().map(drop),
@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The value of a field, by its kind.
+/// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// A variable-length integer.
@@ -124,8 +124,8 @@ pub enum Value<'a> {
     Fixed32(&'a [u8]),
 }
 
-/// Calls `visit` with the number and the value of each field of a message. This is strict: a field
-/// that claims more bytes than there are is malformed, and so is a group.
+/// Calls `visit` with the number and the value of each field of a message. This is strict: groups,
+/// and fields that claim more bytes than there are, are malformed.
 pub fn for_each_field<'a>(message: &'a [u8], mut visit: impl FnMut(u64, Value<'a>) -> Option<()>) -> Option<()> {
     let mut message = Cursor::new(message);
     while !message.is_at_end() {

@@ -1,13 +1,13 @@
-//! Writing a protocol buffer, field by field.
+//! ! Writes a protocol buffer field by field.
 
 use super::{DELIMITED, FIXED32, FIXED64, VARINT};
 
-/// Fields of a message, in the order in which they were added.
+/// The fields of a message in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Message(Vec<u8>);
 
 impl From<Vec<u8>> for Message {
-    /// A message whose fields follow these bytes.
+    /// Starts a message with these bytes.
     fn from(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
@@ -21,7 +21,7 @@ impl Message {
         self
     }
 
-    /// A number without a field: the content of a string tensor begins with the lengths of its
+    /// Adds a number without a field. The content of a string tensor begins with the lengths of its
     /// strings.
     pub fn length(mut self, value: u64) -> Self {
         self.push_varint(value);

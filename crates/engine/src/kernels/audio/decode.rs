@@ -1,4 +1,4 @@
-//! Decodes files of sound, or parts of them.
+//! ! Decodes audio files, or parts of them.
 
 use super::codecs::open;
 use super::codecs::samples::{Part, Samples};
@@ -10,10 +10,11 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
 
-/// Decodes a file, or a part of it if there are two further inputs: its first sample and its length.
+/// Decodes a file, or part of it if there are two more inputs: the first sample and the number of
+/// samples.
 pub struct DecodeAudio {
     is_mono: bool,
-    /// `None` for the rate of the file.
+    /// `None` to keep the file's sample rate.
     rates: Option<Rates>,
 }
 
@@ -69,7 +70,7 @@ fn part(start: &Tensor, length: &Tensor) -> Result<Part> {
 pub enum AudioHeader {
     /// The number of samples per second.
     SampleRate,
-    /// The number of samples of each channel.
+    /// The number of samples per channel.
     NumSamples,
 }
 

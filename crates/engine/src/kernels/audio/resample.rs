@@ -1,6 +1,6 @@
-//! Changes the number of samples per second, by a filter of windowed sinc functions.
+//! ! Changes the sample rate with a filter of windowed sinc functions.
 //!
-//! Source: `torchaudio.functional.resample`, with its defaults: a Hann window, a low-pass filter of
+//! Source: `torchaudio.functional.resample` with its defaults: a Hann window, a low-pass filter of
 //! width 6 and a roll-off of 0.99.
 
 use crate::error::{Error, Result};
@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex};
 
 const FILTER_WIDTH: f64 = 6.0;
 const ROLL_OFF: f64 = 0.99;
-/// The largest number of samples per second.
+/// The maximum sample rate.
 pub const MAX_RATE: i64 = 1_000_000;
-/// The number of filters that are kept.
+/// The number of filters to keep.
 const KEPT: usize = 8;
 
-/// Changes the rate of samples along the first axis.
+/// Resamples along the first axis.
 pub struct Resample {
     rates: Rates,
 }
@@ -54,7 +54,7 @@ impl Kernel for Resample {
     }
 }
 
-/// Filters from any rate to one; recently used ones are kept.
+/// Filters from any sample rate to one. Recently used ones are kept.
 pub struct Rates {
     to: usize,
     kept: Mutex<Vec<(i64, Arc<Resampler>)>>,
@@ -65,7 +65,7 @@ impl Rates {
         Ok(Self { to: checked(to)?, kept: Mutex::default() })
     }
 
-    /// The filter from a rate; `None` if nothing changes.
+    /// Returns the filter from a rate, or `None` if nothing has to change.
     pub fn from(&self, rate: i64) -> Result<Option<Arc<Resampler>>> {
         let from = checked(rate)?;
         if from == self.to {
@@ -94,11 +94,11 @@ fn checked(rate: i64) -> Result<usize> {
     }
 }
 
-/// A filter from one rate to another.
+/// A filter from one sample rate to another.
 pub struct Resampler {
     from: usize,
     to: usize,
-    /// The number of taps of a phase.
+    /// The number of taps per phase.
     num_taps: usize,
     /// The weights of each of the `to` phases.
     taps: Vec<f32>,
@@ -130,8 +130,8 @@ impl Resampler {
         Ok(Self { from, to, num_taps, taps, starts })
     }
 
-    /// Resamples each channel: `length` samples of `of_sample` values. Returns the values, and the
-    /// number of samples.
+    /// Resamples each channel. There are `length` samples of `of_sample` values each. Returns the
+    /// values and the number of samples.
     pub fn apply(&self, values: &[f32], length: usize, of_sample: usize) -> Result<(Vec<f32>, usize)> {
         let refused = |refusal: Refusal| refusal.at("resampled audio");
         let count = (length as u128 * self.to as u128).div_ceil(self.from as u128);
@@ -155,7 +155,7 @@ impl Resampler {
         Ok((resampled, count))
     }
 
-    /// One sample, of a phase; `base` is the sample of the first phase.
+    /// Computes one sample of a phase. `base` is the sample of the first phase.
     fn sample(&self, samples: &[f32], base: usize, phase: usize) -> f32 {
         let taps = &self.taps[phase * self.num_taps..][..self.num_taps];
         let start = base as isize + self.starts[phase];
@@ -166,7 +166,7 @@ impl Resampler {
     }
 }
 
-/// The sum of products, as far as both have values.
+/// The sum of products, up to the end of the shorter list.
 fn dot(taps: &[f32], samples: &[f32]) -> f32 {
     const LANES: usize = 8;
     let count = taps.len().min(samples.len());

@@ -1,4 +1,4 @@
-//! Spectrograms of the logarithm of mel bands.
+//! ! Log-mel spectrograms.
 //!
 //! Source: `librosa.feature.melspectrogram` and `torchaudio.transforms.MelSpectrogram`.
 
@@ -15,10 +15,10 @@ use realfft::{RealFftPlanner, RealToComplex};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// The logarithm of the energy in mel bands.
+/// Computes the logarithm of the energy in mel bands.
 pub struct LogMelSpectrogram {
     transform: Arc<dyn RealToComplex<f32>>,
-    /// The weights of the samples of a frame.
+    /// The weights of the samples in a frame.
     window: Vec<f32>,
     hop_length: usize,
     /// The number of samples to add at each end.
@@ -34,7 +34,7 @@ pub struct LogMelSpectrogram {
 enum Log {
     Natural,
     Ten,
-    /// Decibels: ten times the logarithm of a power, 20 times that of an amplitude.
+    /// Decibels: ten times the logarithm of a power, or 20 times that of an amplitude.
     Decibels,
 }
 
@@ -66,7 +66,7 @@ impl LogMelSpectrogram {
         })
     }
 
-    /// The samples with padding at both ends.
+    /// Pads the samples at both ends.
     fn padded(&self, samples: &[f32]) -> Result<Vec<f32>> {
         let padding = self.padding;
         if padding > 0 && self.is_reflected && samples.len() <= padding {
@@ -125,7 +125,7 @@ impl LogMelSpectrogram {
         Tensor::from_values(Shape::new(&[self.bands.len(), num_frames]), values)
     }
 
-    /// A sum that is not a number stays one.
+    /// NaN remains NaN.
     fn logarithm(&self, sum: f32) -> f32 {
         let sum = if sum < self.floor { self.floor } else { sum };
         match self.log {
@@ -147,7 +147,7 @@ impl Kernel for LogMelSpectrogram {
     }
 }
 
-/// A periodic Hann window, in the middle of a frame.
+/// Creates a periodic Hann window in the middle of a frame.
 fn window(num_fft: usize, win_length: usize) -> Vec<f32> {
     let first = (num_fft - win_length.min(num_fft)) / 2;
     let weight = |index: usize| match index.checked_sub(first) {
@@ -159,7 +159,7 @@ fn window(num_fft: usize, win_length: usize) -> Vec<f32> {
     (0..num_fft).map(weight).collect()
 }
 
-/// Bands whose weights rise to the centre of the band and fall after it.
+/// Creates bands whose weights rise towards the centre of the band and then fall.
 fn bands(attrs: &Attrs, num_fft: usize) -> Result<Vec<Band>> {
     let (rate, count) = (attrs.int("sample_rate")? as f64, attrs.int("n_mels")?.max(1) as usize);
     let is_htk = attrs.string("mel_scale")? == "htk";
@@ -183,7 +183,7 @@ fn bands(attrs: &Attrs, num_fft: usize) -> Result<Vec<Band>> {
         .collect())
 }
 
-/// Slaney's scale is linear up to 1,000 Hz, and logarithmic above.
+/// Slaney's scale is linear up to 1,000 Hz and logarithmic above.
 const LINEAR: f64 = 200.0 / 3.0;
 const STEPS: f64 = 27.0;
 const TIMES: f64 = 6.4;

@@ -1,4 +1,4 @@
-//! `NoOp`: an operation that computes nothing and groups others.
+//! ! `NoOp`: an operation that computes nothing and groups other operations.
 
 use crate::error::Result;
 use crate::kernel::rewrite::Rewritable;
@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, Step, Tensors};
 use crate::run::Run;
 use std::sync::Arc;
 
-/// Does nothing: it gathers control dependencies.
+/// Does nothing except gather control dependencies.
 pub struct NoOp;
 
 impl Kernel for NoOp {

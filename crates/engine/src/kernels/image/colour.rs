@@ -1,4 +1,4 @@
-//! Colour conversions and adjustments: HSV, YIQ, YUV, grey, hue, saturation, contrast,
+//! ! Colour conversions and adjustments: HSV, YIQ, YUV, grey, hue, saturation, contrast,
 //! standardisation.
 //!
 //! Source: `tf.image.rgb_to_hsv`, `adjust_hue` and similar functions of TensorFlow 1.15.
@@ -16,24 +16,24 @@ use crate::tensor::dtype::DType;
 
 type Colour = [f32; 3];
 
-/// A function of the colour of each pixel, or of each channel of each image.
+/// A function of each pixel's colour, or of each channel of each image.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
-    /// Red, green and blue to hue, saturation and value.
+    /// Converts red, green and blue to hue, saturation and value.
     RgbToHsv,
     HsvToRgb,
-    /// The hue is rotated by the second input; 1 is the full circle.
+    /// Turns the hue by the second input, where 1 is a full circle.
     AdjustHue,
-    /// The saturation is multiplied by the second input.
+    /// Multiplies the saturation by the second input.
     AdjustSaturation,
-    /// The difference from the channel's mean is multiplied by the second input.
+    /// Multiplies the difference from the channel's mean by the second input.
     AdjustContrast,
-    /// Each colour is multiplied by a matrix, which has a row for each input channel and a column
-    /// for each output channel.
+    /// Multiplies each colour by a matrix with one row per input channel and one column per output
+    /// channel.
     Linear([Colour; 3]),
 }
 
-/// RGB to YIQ and YUV, and back; the digits are TensorFlow's.
+/// Convert between RGB and YIQ or YUV. The digits are TensorFlow's.
 #[expect(clippy::excessive_precision)]
 pub const RGB_TO_YIQ: [Colour; 3] =
     [[0.299, 0.595_900_59, 0.2115], [0.587, -0.274_556_67, -0.522_736_17], [0.114, -0.321_343_92, 0.311_199_55]];
@@ -96,7 +96,7 @@ fn rgb_to_hsv(colour: Colour) -> Colour {
 }
 
 /// TensorFlow computes the inverse of six times the range, and adds thirds, in two different ways.
-/// Both are kept, so that every bit agrees.
+/// Both are reproduced, so that every bit matches.
 fn hue_saturation_value(
     colour: Colour,
     inverse_sixth: impl Fn(f32) -> f32,
@@ -127,7 +127,7 @@ fn hsv_to_rgb([hue, saturation, value]: Colour) -> Colour {
 }
 
 /// Converts to HSV and back in a different way than `rgb_to_hsv` and `hsv_to_rgb`, so that every
-/// bit is TensorFlow's.
+/// bit matches TensorFlow's.
 fn saturate(colour: Colour, factor: f32) -> Colour {
     let add_thirds = |part, thirds| (f64::from(part) + f64::from(thirds) / 3.0) as f32;
     let [hue, saturation, value] = hue_saturation_value(colour, |range| 1.0 / (6.0 * range), add_thirds);
@@ -157,8 +157,8 @@ fn turn_hue(colour: Colour, turns: f32) -> Colour {
     if low == high {
         return colour;
     }
-    // The colour circle has six parts: in the even ones one channel rises, in the odd ones one
-    // falls.
+    // The colour circle has six sections. One channel rises in even sections, and one falls in odd
+    // sections.
     let [red, green, blue] = colour;
     let (part, middle) = match (red < green, blue < green, blue < red) {
         (false, true, _) => (0, green),
@@ -214,7 +214,7 @@ fn adjust_contrast(images: &Tensor, values: &mut [f32], factor: f32) -> Result<(
     Ok(())
 }
 
-/// `LANES` is a multiple of `CHANNELS`, so that each lane holds values of one channel.
+/// `LANES` is a multiple of `CHANNELS`, so that each lane has values of a single channel.
 fn scale_contrast<const CHANNELS: usize, const LANES: usize>(image: &mut [f32], factor: f32) {
     let mut totals = [0.0; CHANNELS];
     let sums = lane_sums::<LANES>(image, |value| value);
@@ -229,7 +229,7 @@ fn scale_contrast<const CHANNELS: usize, const LANES: usize>(image: &mut [f32], 
     rest.iter_mut().zip(means).for_each(|(value, mean)| scale(value, mean));
 }
 
-/// RGB floats to one grey channel.
+/// Converts RGB floats to one grey channel.
 pub struct RgbToGrey;
 
 impl Kernel for RgbToGrey {
@@ -274,7 +274,7 @@ impl Kernel for GreyToRgb {
     }
 }
 
-/// Scales each image to a mean of 0 and a variance of 1, or less if it is nearly uniform.
+/// Scales each image to a mean of 0 and a variance of 1, or less if the image is nearly uniform.
 pub struct PerImageStandardization;
 
 impl Kernel for PerImageStandardization {
@@ -349,7 +349,7 @@ mod tests {
                 let apart = change(Change::Linear(there), colour, None);
                 assert!((apart[0] - (0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2])).abs() < 1e-6);
                 let together = change(Change::Linear(back), [apart[0], apart[1], apart[2]], None);
-                // The published matrices are each other's inverses to four digits.
+                // To four digits, the published matrices are each other's inverses.
                 assert!(together.iter().zip(colour).all(|(a, b)| (a - b).abs() < 1e-3), "{together:?} {colour:?}");
             }
         }

@@ -1,4 +1,4 @@
-//! Cropping images, padding them with zeros, or both.
+//! ! Crops images, pads them with zeros, or does both.
 //!
 //! Source: `tf.image.crop_to_bounding_box` and similar functions of TensorFlow 1.15.
 
@@ -18,7 +18,7 @@ fn check(holds: bool, text: &str) -> Result<()> {
     }
 }
 
-/// The values of integer scalars.
+/// Returns the values of integer scalars.
 fn numbers<const N: usize>(inputs: &[Tensor], names: [&str; N]) -> Result<[i64; N]> {
     let mut numbers = [0; N];
     for ((number, tensor), name) in numbers.iter_mut().zip(inputs).zip(names) {
@@ -29,7 +29,7 @@ fn numbers<const N: usize>(inputs: &[Tensor], names: [&str; N]) -> Result<[i64; 
 
 const BOX: [&str; 4] = ["offset_height", "offset_width", "target_height", "target_width"];
 
-/// Cuts a window out of each image.
+/// Crops a window from each image.
 pub struct CropToBoundingBox;
 
 impl Kernel for CropToBoundingBox {
@@ -63,7 +63,7 @@ impl Kernel for PadToBoundingBox {
     }
 }
 
-/// Crops each image to its middle, and pads it with zeros if it is too small.
+/// Crops the centre of each image, and pads it with zeros if it is too small.
 pub struct ResizeWithCropOrPad;
 
 impl Kernel for ResizeWithCropOrPad {
@@ -83,7 +83,7 @@ impl Kernel for ResizeWithCropOrPad {
     }
 }
 
-/// Crops each image to its middle: a fraction of its height and width.
+/// Crops the centre of each image to a fraction of its height and width.
 pub struct CentralCrop {
     fraction: f64,
 }
@@ -105,7 +105,7 @@ impl Kernel for CentralCrop {
     }
 }
 
-/// The window of `size` (height, width) at `begin` (y, x).
+/// Returns the window of `size` (height, width) at `begin` (y, x).
 fn crop(image: &Tensor, frame: &Frame, begin: (usize, usize), size: (usize, usize)) -> Result<Tensor> {
     if size == (frame.height, frame.width) {
         return Ok(image.clone());
@@ -114,7 +114,7 @@ fn crop(image: &Tensor, frame: &Frame, begin: (usize, usize), size: (usize, usiz
     image.window(&frame.begin(begin.0, begin.1), part.shape())
 }
 
-/// The image at `begin` (y, x) in zeros of `size` (height, width).
+/// Places the image at `begin` (y, x) in zeros of `size` (height, width).
 fn pad(image: &Tensor, frame: &Frame, begin: (usize, usize), size: (usize, usize)) -> Result<Tensor> {
     if size == (frame.height, frame.width) {
         return Ok(image.clone());
@@ -138,7 +138,7 @@ mod tests {
     use crate::kernels::testing::{attrs, error_text, run_one};
     use crate::tensor::shape::Shape;
 
-    /// Pixels 0, 1, 2, ... of one channel.
+    /// An image with one channel and the pixels 0, 1, 2, ….
     fn image(height: usize, width: usize) -> Tensor {
         let values = (0..(height * width) as i32).collect();
         Tensor::from_values(Shape::new(&[height, width, 1]), values).unwrap()

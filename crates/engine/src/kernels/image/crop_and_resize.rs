@@ -1,4 +1,4 @@
-//! `CropAndResize`: windows of images, each resized to one size.
+//! ! `CropAndResize`: crops windows from images and resizes them to the same size.
 //!
 //! Source: `tf.image.crop_and_resize` of TensorFlow 1.15.
 
@@ -13,7 +13,7 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(images, boxes, numbers of images, crop size)` to a float32 window for each box.
+/// Maps `(images, boxes, numbers of images, crop size)` to a float32 window for each box.
 pub struct CropAndResize {
     is_nearest: bool,
     /// The value of pixels outside the image.
@@ -110,7 +110,7 @@ impl Kernel for CropAndResize {
     }
 }
 
-/// The position in the image of each of `count` rows or columns of a window.
+/// Returns the position in the image of each of `count` rows or columns of a window.
 fn positions(start: f32, end: f32, size: usize, count: usize) -> Result<Vec<f32>> {
     let last = (size - 1) as f32;
     let mut positions = allocate::room(count).map_err(|refusal| refusal.at("the rows of a window"))?;

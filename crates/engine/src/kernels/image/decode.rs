@@ -1,4 +1,4 @@
-//! Decodes images. Each operation accepts several formats, whatever its name.
+//! ! Decodes images. Each operation accepts several formats, regardless of its name.
 
 use super::codecs::sniff::{Format, describe_unknown, undecoded};
 use super::codecs::{bmp, exif, gif, jpeg, png, tiff, webp};
@@ -16,23 +16,23 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use headrace_jpeg::Window;
 
-/// Decodes an image of any format that the operation accepts.
+/// Decodes an image in any format that the operation accepts.
 pub struct Decode {
     op: Op,
-    /// The number of channels; 0 means the stored number.
+    /// The number of channels; 0 means the same as in the file.
     channels: usize,
     dtype: DType,
     jpeg: jpeg::Options,
-    /// True for a pipeline, which follows the specifications of the formats and reads more of them;
-    /// false for TensorFlow 1, whose pixels are those of TensorFlow.
+    /// True for pipelines, which follow the specifications of the formats and support more of them.
+    /// False for TensorFlow 1, whose pixels are reproduced exactly.
     for_pipeline: bool,
-    /// True if the orientation of EXIF data is applied.
+    /// True if the EXIF orientation is applied.
     is_oriented: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Op {
-    /// With `is_cropping` there is a second input, the window.
+    /// If `is_cropping`, the second input is the window.
     Jpeg {
         is_cropping: bool,
     },
@@ -74,13 +74,13 @@ impl Decode {
         })
     }
 
-    /// The decoder of `decode_image` for the first frame of an animation.
+    /// The decoder that `decode_image` uses for the first frame of an animation.
     pub fn first_frame(channels: usize, jpeg: jpeg::Options) -> Self {
         let op = Op::Any { expand_animations: false };
         Self { op, channels, dtype: DType::UInt8, jpeg, for_pipeline: true, is_oriented: false }
     }
 
-    /// The name of an operation for users of a pipeline, or of TensorFlow 1.
+    /// The name of the operation for users of a pipeline or of TensorFlow 1.
     fn named(&self, operation: &str) -> String {
         format!("{}.{operation}", if self.for_pipeline { "hr.ops" } else { "tf.image" })
     }
@@ -203,8 +203,8 @@ impl Decode {
         self.tensor(Shape::new(&shape), pixels.samples)
     }
 
-    /// Converts samples to the output type. Integers are scaled by a power of two; floats are from
-    /// 0 to 1.
+    /// Converts samples to the output dtype. Integers are scaled by a power of two. Floats range
+    /// from 0 to 1.
     fn tensor(&self, shape: Shape, samples: Samples) -> Result<Tensor> {
         const SCALE_8: f32 = 1.0 / u8::MAX as f32;
         const SCALE_16: f32 = 1.0 / u16::MAX as f32;
@@ -242,7 +242,7 @@ impl Kernel for Decode {
     }
 }
 
-/// The orientation in a file, 1 to 8.
+/// The orientation stored in a file, from 1 to 8.
 fn orientation(contents: &[u8], format: Format) -> u8 {
     let data = match format {
         Format::Jpeg => exif::of_jpeg(contents),
@@ -254,7 +254,7 @@ fn orientation(contents: &[u8], format: Format) -> u8 {
     data.map_or(1, exif::orientation)
 }
 
-/// A window given as y, x, height and width. A window outside the image is kept as it is.
+/// Reads a window as y, x, height and width. Windows outside the image are kept as they are.
 fn to_window(tensor: &Tensor) -> Result<Window> {
     let shape = tensor.shape();
     if shape.len() != 1 {
@@ -267,7 +267,7 @@ fn to_window(tensor: &Tensor) -> Result<Window> {
     Ok(Window { x, y, width, height })
 }
 
-/// Height, width and channels of a JPEG, without decoding it.
+/// Reads the height, width and number of channels of a JPEG without decoding it.
 pub struct ExtractJpegShape {
     dtype: DType,
 }

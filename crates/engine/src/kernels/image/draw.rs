@@ -1,4 +1,4 @@
-//! `DrawBoundingBoxesV2`: draws boxes onto images.
+//! ! `DrawBoundingBoxesV2`: draws boxes on images.
 //!
 //! Source: `tf.image.draw_bounding_boxes` of TensorFlow 1.15.
 
@@ -11,7 +11,7 @@ use crate::tensor::dtype::{DType, Numeric};
 use half::f16;
 use std::ops::RangeInclusive;
 
-/// RGBA: the default colours of boxes, used in turn.
+/// The default colours of boxes in RGBA, used in turn.
 const COLOURS: [[f32; 4]; 10] = [
     [1.0, 1.0, 0.0, 1.0],
     [0.0, 0.0, 1.0, 1.0],
@@ -25,7 +25,7 @@ const COLOURS: [[f32; 4]; 10] = [
     [1.0, 0.0, 1.0, 1.0],
 ];
 
-/// `(images, boxes)`, and perhaps colours, to images with lines of one pixel.
+/// Maps `(images, boxes)`, and optionally colours, to images with lines one pixel wide.
 pub struct DrawBoundingBoxes;
 
 impl Kernel for DrawBoundingBoxes {
@@ -71,7 +71,7 @@ fn check(images: &Tensor, boxes: &Tensor) -> Result<()> {
     }
 }
 
-/// The colours, each with as many channels as the images have or more.
+/// Returns the colours, each with at least as many channels as the images.
 fn palette(depth: usize, colours: Option<&Tensor>) -> Result<Vec<[f32; 4]>> {
     if let Some(colours) = colours {
         let [count, channels] = colours.shape()[..] else {
@@ -110,8 +110,8 @@ fn drawn<T: Numeric + Sample>(images: &Tensor, boxes: &Tensor, palette: &[[f32; 
     Tensor::from_values(images.shape().clone(), samples)
 }
 
-/// Draws the sides of a box that are inside the image. Skips a box with swapped sides, or outside
-/// the image.
+/// Draws the sides of a box that are inside the image. Skips boxes with swapped sides, and boxes
+/// outside the image.
 fn draw<T: Numeric>(image: &mut [T], (height, width): (i64, i64), sides: &[f32; 4], colour: &[T]) {
     let at = |side: f32, size: i64| (side * (size - 1) as f32) as i64;
     let [top, left, bottom, right] =
@@ -144,7 +144,7 @@ fn draw<T: Numeric>(image: &mut [T], (height, width): (i64, i64), sides: &[f32; 
     }
 }
 
-/// A type of floats that pixels can have.
+/// A float type that pixels can have.
 trait Sample {
     fn of(value: f32) -> Self;
 }

@@ -1,4 +1,4 @@
-//! The operations that encode pixels.
+//! ! The operations that encode images.
 //!
 //! Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
 
@@ -19,16 +19,16 @@ use std::borrow::Cow;
 /// The default compression level of a PNG.
 pub const DEFAULT_COMPRESSION: u8 = 6;
 
-/// Height, width and channels of an image.
+/// Returns the height, width and number of channels of an image.
 fn sizes(image: &Tensor) -> Result<[usize; 3]> {
     <[usize; 3]>::try_from(&image.shape()[..]).map_err(|_| {
         Error::invalid_argument(format!("image must be 3-dimensional, got shape {}", bracketed(image.shape())))
     })
 }
 
-/// Encodes grey or RGB pixels of 8 bits as a JPEG.
+/// Encodes 8-bit grey or RGB pixels as a JPEG.
 pub struct EncodeJpeg {
-    /// The required number of channels; `None` for 1 or 3.
+    /// The required number of channels, or `None` to accept 1 or 3.
     channels: Option<usize>,
     options: EncodeOptions,
 }
@@ -80,7 +80,7 @@ impl Kernel for EncodeJpeg {
     }
 }
 
-/// Encodes grey or RGB pixels of 8 bits as a JPEG of a quality that is an input.
+/// Encodes 8-bit grey or RGB pixels as a JPEG. The quality is an input.
 pub struct EncodeJpegVariableQuality;
 
 impl Kernel for EncodeJpegVariableQuality {
@@ -105,7 +105,7 @@ impl Kernel for EncodeJpegVariableQuality {
     }
 }
 
-/// The quality of a JPEG. Fails unless it is from 0 to 100.
+/// Checks the quality of a JPEG. Fails unless it is between 0 and 100.
 fn checked_quality(quality: i64) -> Result<u8> {
     match quality {
         0..=100 => Ok(quality as u8),
@@ -113,7 +113,7 @@ fn checked_quality(quality: i64) -> Result<u8> {
     }
 }
 
-/// The bytes of a JPEG with the pixels of an image, which has `expected` channels; `None` for 1 or 3.
+/// Encodes an image with `expected` channels (`None` accepts 1 or 3) as a JPEG.
 fn encode_jpeg(image: &Tensor, expected: Option<usize>, options: &EncodeOptions) -> Result<Step> {
     let [height, width, channels] = sizes(image)?;
     let shape = || bracketed(image.shape());
@@ -136,7 +136,7 @@ fn encode_jpeg(image: &Tensor, expected: Option<usize>, options: &EncodeOptions)
     Ok(Step::one(Tensor::string(file)))
 }
 
-/// Encodes pixels of 8 or 16 bits as a PNG.
+/// Encodes 8-bit or 16-bit pixels as a PNG.
 pub struct EncodePng {
     /// From 0 (none) to 9.
     compression: u8,
@@ -160,7 +160,7 @@ impl Kernel for EncodePng {
     }
 }
 
-/// Encodes pixels of 8 or 16 bits as a PNG file; `compression` is from 0 (none) to 9.
+/// Encodes 8-bit or 16-bit pixels as a PNG file. `compression` ranges from 0 (none) to 9.
 pub fn encode_png(image: &Tensor, compression: u8) -> Result<Vec<u8>> {
     let [height, width, channels] = sizes(image)?;
     let colours = match channels {

@@ -1,4 +1,4 @@
-//! Flipping, transposing and rotating images by right angles.
+//! ! Flips, transposes and rotates images by right angles.
 //!
 //! Source: `tf.image.flip_left_right` and similar functions of TensorFlow 1.15.
 
@@ -37,7 +37,7 @@ impl Move {
         Self { height: frame.width, width: frame.height, first: 0, down: 1, right: frame.width as isize }
     }
 
-    /// A counter-clockwise rotation by 90, 180 or 270 degrees; `None` for 0.
+    /// Returns a counter-clockwise rotation by 90, 180 or 270 degrees, or `None` for 0.
     fn turn(frame: &Frame, quarters: i64) -> Option<Self> {
         let (height, width) = (frame.height, frame.width);
         let row = width as isize;
@@ -52,8 +52,8 @@ impl Move {
         }
     }
 
-    /// Moves the pixels of the images of a batch for which `is_moved` is true; the others stay
-    /// unchanged.
+    /// Moves the pixels of the images for which `is_moved` is true. The other images of the batch
+    /// don't change.
     fn apply(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
         image.rearranged(|image| self.apply_to(image, frame, is_moved))
     }
@@ -86,7 +86,7 @@ impl Move {
         Tensor::from_bytes(image.dtype(), result.shape(), bytes.into())
     }
 
-    /// The number of the first pixel of each row.
+    /// Iterates over the number of each row's first pixel.
     fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
         let (first, down) = (self.first, self.down);
         (0..self.height as isize).map(move |y| (first + y * down) as usize)
@@ -127,7 +127,7 @@ fn mirror<const BYTES: usize>(source: &[[u8; BYTES]], target: &mut [[u8; BYTES]]
     last.iter_mut().zip(first.iter().rev()).for_each(|(target, source)| *target = *source);
 }
 
-/// Flips each image; with a second input, one random number for each image, flips only some of
+/// Flips each image. If there is a second input with a random number per image, only flips some of
 /// them.
 pub struct FlipImage {
     is_left_right: bool,
@@ -146,7 +146,7 @@ impl Kernel for FlipImage {
         let is_flipped: Vec<bool> = match (inputs.get(1), frame.batch) {
             (None, _) => allocate::copies(frame.num_images(), true),
             (Some(draws), None) => allocate::gathered(draws.values::<f32>()?.iter().map(|draw| *draw < 0.5)),
-            // For a batch TensorFlow rounds the random numbers, half to even.
+            // For a batch, TensorFlow rounds the random numbers, with ties to even.
             (Some(draws), Some(_)) => allocate::gathered(draws.values::<f32>()?.iter().map(|draw| *draw > 0.5)),
         }
         .map_err(|refusal| refusal.at("images to flip"))?;
@@ -165,7 +165,7 @@ impl Kernel for FlipImage {
     }
 }
 
-/// Turns and flips images upright by an EXIF orientation, 1 to 8.
+/// Rotates and flips an image according to an EXIF orientation, from 1 to 8.
 pub fn oriented(image: Tensor, orientation: u8) -> Result<Tensor> {
     let frame = Frame::of(&image)?;
     let turned = |image: &Tensor, quarters| match Move::turn(&Frame::of(image)?, quarters) {
@@ -195,7 +195,7 @@ impl Kernel for TransposeImage {
     }
 }
 
-/// Rotates counter-clockwise by a number of right angles, the second input.
+/// Rotates images counter-clockwise. The second input is the number of right angles.
 pub struct RotateImage;
 
 impl Kernel for RotateImage {

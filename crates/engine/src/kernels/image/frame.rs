@@ -1,4 +1,4 @@
-//! The sizes of an input with pixels: one image, or a batch of images of one size.
+//! ! The sizes of an input with pixels: a single image, or a batch of images of the same size.
 
 use super::bracketed;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// The sizes of one image of three dimensions, or of a batch of four.
+/// The sizes of an image with three dimensions, or of a batch with four.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// `None` for a single image.
@@ -17,7 +17,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The sizes of `tensor`. Fails unless it has pixels.
+    /// Returns the sizes of `tensor`. Fails unless it has pixels.
     pub fn of(tensor: &Tensor) -> Result<Self> {
         if tensor.dtype() == DType::String {
             return Err(Error::invalid_argument("expected pixels, got strings. Decode them first, with decode_image"));
@@ -45,8 +45,8 @@ impl Frame {
         self.batch.unwrap_or(1)
     }
 
-    /// The same number of images in another size. Fails if they have more values than a tensor can
-    /// have.
+    /// Returns the same number of images with another size. Fails if they have too many values for
+    /// a tensor.
     pub fn resized(&self, height: usize, width: usize) -> Result<Self> {
         let resized = Self { height, width, ..*self };
         resized.shape().checked_num_elements().map(|_| resized)

@@ -1,5 +1,5 @@
-//! Grey values as libpng computes them: Rec. 601 in fixed-point arithmetic, in linear light if the
-//! file has a gamma.
+//! ! Computes grey values as libpng does: Rec. 601 in fixed-point arithmetic, in linear light if
+//! the file has a gamma.
 //!
 //! Source: `png_set_rgb_to_gray` and `png_build_gamma_table` of libpng 1.6.
 
@@ -7,20 +7,21 @@ const RED: u32 = 9797; // 0.299 * 2^15, cut off.
 const GREEN: u32 = 19_234; // 0.587 * 2^15, cut off.
 const BLUE: u32 = (1 << 15) - RED - GREEN;
 
-/// Computes the grey values of a file's colours.
+/// Computes grey values from a file's colours.
 pub struct Luma {
     tables: Option<Tables>,
 }
 
 struct Tables {
-    /// Number of upper bits of a sample that index the tables.
+    /// How many upper bits of a sample are used as the index into the tables.
     depth: u32,
     to_light: Vec<u16>,
     from_light: Vec<u16>,
 }
 
 impl Luma {
-    /// For a gamma times 100,000, as a gAMA chunk stores it. `depth` is 8 for samples of 8 bits.
+    /// Creates tables for a gamma in units of 1/100,000, as in a gAMA chunk. `depth` is 8 for 8-bit
+    /// samples.
     pub fn new(gamma: Option<u32>, depth: u32) -> Self {
         let is_significant = |gamma: &u32| *gamma > 0 && !(95_000..=105_000).contains(gamma);
         let tables = gamma.filter(is_significant).map(|gamma| Tables {
@@ -36,8 +37,8 @@ fn reciprocal(gamma: u32) -> u32 {
     (1e10 / f64::from(gamma) + 0.5).floor() as u32
 }
 
-/// A table of the power of each value of `depth` bits: values have 8 bits for a depth of 8, else
-/// 16.
+/// Returns a table with the power of each value of `depth` bits. Its values have 8 bits if the
+/// depth is 8, and 16 bits otherwise.
 fn table(depth: u32, exponent: u32) -> Vec<u16> {
     let largest = f64::from((1_u32 << depth) - 1);
     let scale = if depth == 8 { 255.0 } else { 65_535.0 };
@@ -51,7 +52,7 @@ fn weighted([red, green, blue]: [u32; 3]) -> u32 {
 
 const HALF: u32 = 1 << 14;
 
-/// A sample of a channel.
+/// The sample of one channel.
 pub trait Sample: Copy {
     fn luma(luma: &Luma, colour: [Self; 3]) -> Self;
 }

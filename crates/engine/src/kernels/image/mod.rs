@@ -1,4 +1,4 @@
-//! Operations on images: decoding, encoding, and changes of pixels.
+//! ! Operations on images: decoding, encoding, and changing pixels.
 
 mod codecs;
 mod colour;
@@ -24,10 +24,10 @@ use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// The maximum number of pixels that one file may have, all frames together: 2^29 bytes of RGB,
+/// The maximum number of pixels in a file, over all frames: 2^29 bytes of RGB, which is
 /// TensorFlow's limit for a JPEG.
 ///
-/// A small file can claim any size. A decoder rejects more than this before it allocates memory.
+/// A small file can claim any size, so decoders check this before they allocate memory.
 pub const MAX_PIXELS: usize = (1 << 29) / 3;
 
 /// Creates the kernel for operations of type `op_type`. Returns `None` if this module has none.
@@ -71,7 +71,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     }))
 }
 
-/// Decoded pixels: row by row, the channels of a pixel side by side.
+/// Decoded pixels, row by row, with the channels of a pixel next to each other.
 #[derive(Debug, PartialEq)]
 struct Pixels {
     height: usize,
@@ -86,7 +86,7 @@ enum Samples {
     Sixteen(Vec<u16>),
 }
 
-/// The encoded bytes. Fails unless there is one string.
+/// Returns the encoded bytes. Fails unless there is exactly one string.
 fn contents(tensor: &Tensor) -> Result<&Bytes> {
     match tensor.string_values() {
         [contents] if tensor.shape().is_empty() => Ok(contents),
@@ -94,18 +94,18 @@ fn contents(tensor: &Tensor) -> Result<&Bytes> {
     }
 }
 
-/// A shape as TensorFlow's kernels print it: `[2,3]`.
+/// Formats a shape like TensorFlow's kernels: `[2,3]`.
 pub fn bracketed(shape: &Shape) -> String {
     let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("[{}]", sizes.join(","))
 }
 
-/// The error for a damaged file; `text` names the file and the reason.
+/// The error for a damaged file. `text` gives the file and the reason.
 fn damaged(text: &str) -> Error {
     Error::invalid_argument(format!("{}. Copy the file again, or skip it", text.trim_end_matches('.')))
 }
 
-/// Checks the size that the header of an image claims; `what` prefixes the error.
+/// Checks the size that an image's header claims. The error begins with `what`.
 fn check_size(what: &str, height: usize, width: usize, num_frames: usize) -> Result<()> {
     let num_pixels = height.saturating_mul(width).saturating_mul(num_frames);
     if height == 0 || width == 0 {

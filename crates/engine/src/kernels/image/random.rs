@@ -1,4 +1,4 @@
-//! `RandomCrop`: a window at a random position.
+//! ! `RandomCrop`: crops a window at a random position.
 //!
 //! Source: `tf.random_crop` of TensorFlow 1.15.
 
@@ -10,11 +10,11 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
 
-/// Cuts out a window of any rank at a position given by random integers.
+/// Crops a window of any rank. Random integers determine its position.
 pub struct RandomCrop;
 
 impl Kernel for RandomCrop {
-    /// The inputs are the value, one random integer for each dimension, and the size.
+    /// The inputs are the value, one random integer per dimension, and the size.
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [value, draws, size] = expect_inputs(&inputs)?;
         let (whole, size, draws) = (value.shape(), integers(size)?, integers(draws)?);
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::kernels::testing::{error_text, run_one};
 
-    /// Pixels 0, 1, 2, ... of one channel.
+    /// An image with one channel and the pixels 0, 1, 2, ….
     fn image(height: usize, width: usize) -> Tensor {
         let values = (0..(height * width) as i32).collect();
         Tensor::from_values(Shape::new(&[height, width, 1]), values).unwrap()

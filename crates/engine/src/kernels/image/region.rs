@@ -1,12 +1,12 @@
-//! Rectangles of a random area and shape.
+//! ! Rectangles with a random area and shape.
 //!
 //! Source: `RandomResizedCrop` and `RandomErasing` of `torchvision.transforms.v2`.
 
 use crate::error::{Error, Result};
 
-/// The number of sizes that are tried.
+/// The number of sizes to try.
 pub const NUM_TRIES: usize = 10;
-/// The random numbers that one rectangle needs.
+/// The number of random numbers needed for one rectangle.
 pub const NUM_DRAWS: usize = 2 * NUM_TRIES + 2;
 
 /// A rectangle of pixels.
@@ -18,7 +18,8 @@ pub struct Region {
     pub width: usize,
 }
 
-/// The range of areas, relative to the image's area, and of shapes, as logarithms of aspect ratios.
+/// The range of areas, relative to the area of the image, and the range of aspect ratios, as
+/// logarithms.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
     area: [f64; 2],
@@ -26,7 +27,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// From the minimum and the maximum of each.
+    /// Creates the ranges from their minimum and maximum.
     pub fn new(area: &[f64], ratio: &[f64]) -> Self {
         Self { area: [area[0], area[1]], log_ratio: [ratio[0].ln(), ratio[1].ln()] }
     }
@@ -37,9 +38,10 @@ impl Shares {
     }
 }
 
-/// The first of ten rectangles that fits, at a random position; `None` if none fits.
+/// Returns the first of ten random rectangles that fits, at a random position, or `None` if none
+/// fits.
 ///
-/// The ratio is height to width. `draws` has `NUM_DRAWS` numbers of [0, 1).
+/// The aspect ratio is height divided by width. `draws` must have `NUM_DRAWS` numbers in [0, 1).
 pub fn draw(
     [height, width]: [usize; 2],
     shares: &Shares,
@@ -72,7 +74,8 @@ mod tests {
     #[test]
     fn first_fitting_rectangle_is_used() {
         let mut draws = [0.0_f32; NUM_DRAWS];
-        // The first has an area of 1 and twice the height: too high. The second is a quarter.
+        // The first has an area of 1 and is twice as high, which doesn't fit. The second has a
+        // quarter of the area.
         draws[..4].copy_from_slice(&[1.0, 1.0, 0.0, 0.5]);
         draws[20..].copy_from_slice(&[0.5, 0.999]);
         let shares = Shares::new(&[0.25, 1.0], &[0.5, 2.0]);

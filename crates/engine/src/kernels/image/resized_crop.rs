@@ -1,4 +1,5 @@
-//! A part of an image of random area and shape, resized. Of a JPEG, only that part is decoded.
+//! ! Crops a part of random area and shape from an image and resizes it. Of a JPEG, only that part
+//! is decoded.
 //!
 //! Source: `RandomResizedCrop` of `torchvision.transforms.v2`.
 
@@ -19,13 +20,14 @@ use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use headrace_jpeg::Window;
 
-/// An image and a range of its columns: the first, and their number.
+/// An image that consists of some columns: the first one and their number.
 struct Part {
     image: Tensor,
     columns: (usize, usize),
 }
 
-/// `(image or contents of a file, draws)`: a part in the size of the attribute.
+/// Maps `(image or contents of a file, draws)` to a part of the image, resized to the size in the
+/// attributes.
 pub struct RandomResizedCrop {
     size: [usize; 2],
     shares: Shares,
@@ -57,7 +59,7 @@ impl RandomResizedCrop {
     }
 
     fn region(&self, [height, width]: [usize; 2], draws: &[f32]) -> Result<Region> {
-        // The ratio is width to height; `draw` expects the reverse.
+        // The ratio is width divided by height, but `draw` expects the reverse.
         let turned = |region: Region| Region { y: region.x, x: region.y, height: region.width, width: region.height };
         let fits = |region: &Region| region.height > 0 && region.width > 0;
         let mut draws = <[f32; NUM_DRAWS]>::try_from(draws).map_err(|_| Error::internal("another number of draws"))?;
@@ -99,7 +101,7 @@ impl RandomResizedCrop {
     }
 }
 
-/// The middle of an image whose shape is too long for every rectangle.
+/// The centre of an image whose shape is too extreme for every rectangle.
 fn middle([height, width]: [usize; 2], [least, most]: [f64; 2]) -> Region {
     let side = |length: f64, limit: usize| (length.round_ties_even() as usize).clamp(1, limit);
     let ratio = width as f64 / height as f64;

@@ -1,12 +1,12 @@
-//! Sums over the values of an image, with SIMD lanes.
+//! ! Sums the values of an image in SIMD lanes.
 //!
-//! Short stretches are summed in single precision, in several lanes, and their sums in double
-//! precision. That is exact enough, and a few times faster than a single sum.
+//! Short runs are summed in single precision in several lanes, and the results are added in double
+//! precision. That is accurate enough and several times faster than a single sum.
 
-/// Number of rows of lanes summed in single precision.
+/// The number of rows of lanes to sum in single precision.
 const STRETCH: usize = 64;
 
-/// For each of `LANES` lanes, the sum of `term` over every `LANES`-th value.
+/// For each of `LANES` lanes, sums `term` over every `LANES`-th value.
 pub fn lane_sums<const LANES: usize>(values: &[f32], term: impl Fn(f32) -> f32) -> [f64; LANES] {
     let mut totals = [0.0; LANES];
     for stretch in values.chunks(LANES * STRETCH) {
@@ -21,7 +21,7 @@ pub fn lane_sums<const LANES: usize>(values: &[f32], term: impl Fn(f32) -> f32) 
     totals
 }
 
-/// The sum of `term` over all values.
+/// Sums `term` over all values.
 pub fn sum(values: &[f32], term: impl Fn(f32) -> f32) -> f64 {
     lane_sums::<16>(values, term).iter().sum()
 }

@@ -1,4 +1,4 @@
-//! ReadFile and WriteFile: whole files as strings.
+//! ! `ReadFile` and `WriteFile`: read and write whole files as strings.
 //!
 //! Source: `tf.read_file` and `tf.write_file` of TensorFlow 1.15.
 
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 
-/// The contents of a file.
+/// Returns the contents of a file.
 pub struct ReadFile;
 
 impl Kernel for ReadFile {
@@ -25,7 +25,7 @@ impl Kernel for ReadFile {
     }
 }
 
-/// Replaces a file once the new one is complete. Makes missing directories.
+/// Replaces a file once the new one is complete. Creates missing directories.
 pub struct WriteFile;
 
 impl Kernel for WriteFile {

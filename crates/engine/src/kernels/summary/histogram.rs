@@ -18,7 +18,7 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::wire::Message;
 
-/// `(tag, values)` to a summary.
+/// Maps `(tag, values)` to a summary.
 pub struct HistogramSummary {
     name: String,
     limits: Vec<f64>,
@@ -42,7 +42,7 @@ impl HistogramSummary {
             .doubles(7, &counts))
     }
 
-    /// Limits and counts. Of consecutive empty buckets only the last one is kept.
+    /// Returns limits and counts. Of consecutive empty buckets, only the last one is kept.
     fn buckets(&self, values: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
         #[expect(clippy::disallowed_methods, reason = "one for each bucket")]
         let mut counts = vec![0.0; self.limits.len()];
@@ -69,7 +69,7 @@ impl Kernel for HistogramSummary {
     }
 }
 
-/// The limits: each is 10 % larger than the previous one, in both directions from 0.
+/// The limits. Each is 10 % larger than the previous one, in both directions from 0.
 fn limits() -> Vec<f64> {
     let growing = std::iter::successors(Some(1e-12), |limit| Some(limit * 1.1)).take_while(|limit| *limit < 1e20);
     let positive: Vec<f64> = growing.chain([f64::MAX]).collect();

@@ -20,12 +20,12 @@ use crate::tensor::dtype::DType;
 use crate::wire::Message;
 use half::f16;
 
-/// The colour of pixels that are not finite, cut to the channels of the image.
+/// The colour of pixels that are not finite, truncated to the channels of the image.
 const BAD_COLOUR: [u8; 4] = [255, 0, 0, 255];
-/// Images whose largest value is below this are not scaled.
+/// Images whose largest value is less than this are not scaled.
 const SMALLEST_RANGE: f32 = 1e-6;
 
-/// `(tag, batch of images)` to a summary of the first images.
+/// Maps `(tag, batch of images)` to a summary of the first images.
 pub struct ImageSummary {
     max_images: usize,
 }
@@ -60,13 +60,13 @@ impl Kernel for ImageSummary {
     }
 }
 
-/// Scales an image to bytes, for values of any range.
+/// Scales an image with values of any range to bytes.
 fn pixels(image: &Tensor, channels: usize) -> Result<Tensor> {
     if image.dtype() == DType::UInt8 {
         return Ok(image.clone());
     }
-    // The scale is computed in single precision, and each step rounded to the image's type, as in
-    // TensorFlow.
+    // As in TensorFlow, the scale is computed in single precision and each step is rounded to the
+    // image's dtype.
     let round: fn(f64) -> f64 = match image.dtype() {
         DType::Float16 => |value| f64::from(f16::from_f64(value)),
         DType::Float32 => |value| f64::from(value as f32),
@@ -78,7 +78,7 @@ fn pixels(image: &Tensor, channels: usize) -> Result<Tensor> {
     let finite = pixels.clone().filter(|pixel| is_finite(pixel)).flatten();
     let (low, high) = finite.fold((0.0_f64, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
     let largest = high.max(-low) as f32;
-    // If there are negative values, 0 becomes 128; otherwise it stays 0.
+    // If there are negative values, 0 becomes 128. Otherwise it stays 0.
     let (range, offset) = if low < 0.0 { (127.0_f32, 128.0) } else { (255.0, 0.0) };
     let scale = if largest < SMALLEST_RANGE { 0.0 } else { round(f64::from(range / largest)) };
     let mut bytes = allocate::elements(DType::UInt8, doubles.shape()).room()?;

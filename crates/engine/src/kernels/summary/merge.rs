@@ -1,4 +1,4 @@
-//! `MergeSummary`: joins summaries into one.
+//! ! `MergeSummary`: merges summaries into one.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -7,8 +7,8 @@ use crate::tensor::Tensor;
 use crate::wire::{Cursor, DELIMITED_VALUE};
 use std::collections::HashSet;
 
-/// Joins all summaries in any number of string tensors into one summary with all their values. Tags
-/// must differ.
+/// Merges the summaries in any number of string tensors into one with all their values. Tags must
+/// be unique.
 pub struct MergeSummary;
 
 impl Kernel for MergeSummary {
@@ -23,14 +23,14 @@ impl Kernel for MergeSummary {
                     return Err(Error::invalid_argument(format!("Duplicate tag {tag} found in summary inputs")));
                 }
             }
-            // Two serialized messages, one after the other, are a message with the values of both.
+            // Two concatenated messages form a message with the values of both.
             merged.extend_from_slice(summary);
         }
         Ok(Step::one(Tensor::string(merged)))
     }
 }
 
-/// The tags of the values of a summary.
+/// Returns the tags of a summary's values.
 fn tags(summary: &[u8]) -> Option<Vec<&[u8]>> {
     let mut tags = Vec::new();
     let mut summary = Cursor::new(summary);

@@ -1,4 +1,4 @@
-//! `ScalarSummary`: one number for each tag.
+//! ! `ScalarSummary`: stores one number per tag.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::wire::Message;
 
-/// `(tags, values)` to a summary; both have the same shape.
+/// Maps `(tags, values)`, which have the same shape, to a summary.
 pub struct ScalarSummary;
 
 impl Kernel for ScalarSummary {

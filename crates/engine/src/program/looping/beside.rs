@@ -1,5 +1,4 @@
-//! Iterations on several threads, for loops whose result does not depend on the order of
-//! iterations.
+//! ! Runs iterations on several threads, for loops whose result does not depend on their order.
 
 use super::{Rounds, Running};
 use crate::error::{Error, Result};
@@ -12,14 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The minimum total duration for which starting threads pays off.
+/// The minimum total duration for which starting threads is worthwhile.
 const WORTH: Duration = Duration::from_millis(1);
 
 /// The rows of one iteration, or its error.
 type IterationResult = (usize, Result<Vec<Tensor>>);
 
-/// Runs all iterations of a loop, if several threads are allowed and it takes long enough.
-/// Otherwise none, or the first few.
+/// Runs all iterations of a loop, if it takes long enough and several threads are allowed.
+/// Otherwise runs none or only the first few.
 pub(super) fn run_all(running: &mut Running, run: &Run) -> Result<()> {
     let of = Arc::clone(&running.of);
     let (Rounds::Rows { is_pure: true, is_reversed: false, begins_with_carried: false }, 0) =
@@ -76,8 +75,8 @@ impl Rows<'_> {
     }
 }
 
-/// Runs the iterations from the second one on. All iterations before the first failed one are in
-/// the result.
+/// Runs the iterations from the second one on. The result includes all iterations before the first
+/// one that failed.
 fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> Vec<IterationResult> {
     let (next, all, beside) = (AtomicUsize::new(1), Mutex::new(Vec::new()), run.beside());
     let work = |run: &Run| {
@@ -103,7 +102,7 @@ fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> 
     let node = run.node.get();
     thread::scope(|scope| {
         for _ in 1..num_threads {
-            // Without a thread, this one does the work.
+            // If no thread can be started, this one does the work.
             let _ = thread::Builder::new().name("headrace-loop".into()).spawn_scoped(scope, || work(&beside()));
         }
         work(run);

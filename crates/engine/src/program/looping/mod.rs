@@ -1,12 +1,13 @@
-//! Loops: nodes that run another program repeatedly.
+//! ! Loops: nodes that run another program repeatedly.
 //!
-//! The body is a separate program. It is fed the carried values, a row of each sequence, and the
+//! The body is a separate program. It is fed the carried values, a row of each sequence, and
 //! captured values, which are the same in each iteration. It returns the next carried values and
-//! the values to collect. The inputs of the node are the first carried values, the sequences, and
-//! the captured values; its outputs are the last carried values, and the collected values, stacked.
+//! the values to collect. The inputs of the node are the initial carried values, the sequences, and
+//! the captured values. Its outputs are the final carried values, and the collected values,
+//! stacked.
 //!
-//! A loop is part of its node's run: if it would block, it returns to that run, and if its body
-//! calls a function of the host language, the run stops for the call.
+//! A loop is part of its node's run. If it would block, it returns to that run. If its body calls a
+//! host function, the run stops for the call.
 
 mod beside;
 
@@ -23,27 +24,27 @@ use crate::waits::Description;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The time after which a loop lets other nodes run and checks whether the run has been stopped.
+/// How long a loop runs before it lets other nodes run and checks whether the run was stopped.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// The number of iterations of a body.
+/// How many times a body runs.
 pub enum Rounds {
     /// As long as this program returns true. It is fed the same values as the body.
     While(Arc<Program>),
     /// Once for each row of the sequences.
     Rows {
-        /// From the last row to the first one. Collected values keep the order of the rows.
+        /// True to go from the last row to the first. Collected values keep the order of the rows.
         is_reversed: bool,
-        /// The first row is skipped, and the first carried values are collected in its place.
+        /// True to skip the first row and collect the initial carried values in its place.
         begins_with_carried: bool,
-        /// Iterations only compute their outputs, so several threads may run them.
+        /// True if iterations only compute their outputs, so that several threads may run them.
         is_pure: bool,
     },
 }
 
 /// A loop over a program.
 pub struct Loop {
-    /// The name in its errors.
+    /// The name for its errors.
     pub name: Arc<str>,
     /// The number of iterations.
     pub rounds: Rounds,
@@ -51,16 +52,16 @@ pub struct Loop {
     pub body: Arc<Program>,
     /// The number of values that each iteration passes to the next one.
     pub num_carried: usize,
-    /// The number of tensors that give each iteration a row.
+    /// The number of tensors of which each iteration gets a row.
     pub num_sequences: usize,
-    /// The types of the collected values, and the shape of a row as far as it is known; needed for
-    /// the result of a loop without iterations.
+    /// The dtypes of the collected values, and the shape of a row as far as it is known. They are
+    /// needed if there are no iterations.
     pub collected: Vec<(DType, Option<PartialShape>)>,
-    /// The largest number of threads for iterations.
+    /// The maximum number of threads for iterations.
     pub max_threads: usize,
 }
 
-/// The kernel of a loop.
+/// Runs the loop.
 impl Kernel for Arc<Loop> {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let mut running = Running::new(self, inputs)?;
@@ -114,7 +115,7 @@ impl Loop {
         join::stack(rows)
     }
 
-    /// Adds the number of the iteration to an error, unless the error ends a run without a fault.
+    /// Adds the number of the iteration to an error, unless the error only ends the run.
     fn explain(&self, error: Error, round: usize) -> Error {
         match error.code() {
             Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded => error,
@@ -124,7 +125,7 @@ impl Loop {
     }
 }
 
-/// The program of the loop that runs now.
+/// Which program of the loop is running.
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Condition,
@@ -137,20 +138,20 @@ struct Running {
     carried: Vec<Tensor>,
     sequences: Vec<Tensor>,
     captured: Vec<Tensor>,
-    /// The collected rows of each output, in the order of the iterations.
+    /// The collected rows of each output, in iteration order.
     collected: Vec<Vec<Tensor>>,
     round: usize,
-    /// The number of iterations; unknown if a condition decides.
+    /// The number of iterations, unless it depends on a condition.
     num_rounds: Option<usize>,
     phase: Phase,
     /// True once the phase has begun.
     has_begun: bool,
-    /// The values of the condition and of the body, between two steps.
+    /// The values of the condition and the body between two steps.
     values: [Option<Values>; 2],
     progress: Progress,
     provenances: RecordProvenances,
     call: Option<HostCall>,
-    /// The time at which another node ran last.
+    /// When another node last ran.
     since: Instant,
 }
 
@@ -188,8 +189,8 @@ impl Running {
         })
     }
 
-    /// Continues until the loop is over, would block, has run for a while, or has to call a
-    /// function of the host language.
+    /// Continues until the loop is over, would block, has run for a while, or has to call a host
+    /// function.
     fn advance(&mut self, run: &Run) -> Result<Option<Outputs>> {
         if self.round == 0 && !self.has_begun {
             beside::run_all(self, run)?;
@@ -214,8 +215,8 @@ impl Running {
         }
     }
 
-    /// Runs the program of the phase, or the rest of it. Returns the fetched values; `None` if it
-    /// is not finished.
+    /// Runs the program of the current phase, or the rest of it. Returns the fetched values, or
+    /// `None` if it has not finished.
     fn step(&mut self, run: &Run) -> Result<Option<Vec<Tensor>>> {
         let of = Arc::clone(&self.of);
         let program = of.program(self.phase);
@@ -247,10 +248,10 @@ impl Running {
         Ok(fetched)
     }
 
-    /// Feeds the program of the phase.
+    /// Feeds the program of the current phase.
     fn feed(&mut self, frame: &mut Frame) -> Result<()> {
         let carried = match self.phase {
-            // The condition reads the values first; then the body may change them.
+            // The condition reads the values first. After that, the body may change them.
             Phase::Condition => self.carried.clone(),
             Phase::Body => std::mem::take(&mut self.carried),
         };
@@ -268,7 +269,8 @@ impl Running {
         }
     }
 
-    /// Takes the values fetched by the program of the phase. Returns whether the loop is over.
+    /// Takes the values fetched by the program of the current phase. Returns whether the loop is
+    /// over.
     fn end_phase(&mut self, fetched: Vec<Tensor>) -> Result<bool> {
         self.has_begun = false;
         match self.phase {
@@ -302,7 +304,7 @@ impl Running {
     }
 }
 
-/// The number of rows that each sequence has.
+/// The number of rows in each sequence.
 fn num_rows(sequences: &[Tensor]) -> Result<usize> {
     let rows = |sequence: &Tensor| sequence.shape().first().copied();
     let scalar =

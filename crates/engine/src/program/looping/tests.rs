@@ -8,7 +8,7 @@ fn kernel(op_type: &str) -> Arc<dyn Kernel> {
     kernels::build(op_type, &Attrs::default()).unwrap().unwrap()
 }
 
-/// `x < limit`, of feeds `x` and `limit`.
+/// Computes `x < limit` from the feeds `x` and `limit`.
 fn is_less() -> Arc<Program> {
     let mut builder = ProgramBuilder::new();
     let (x, limit) = (builder.feed(), builder.feed());
@@ -16,7 +16,7 @@ fn is_less() -> Arc<Program> {
     Arc::new(builder.build(vec![less]).unwrap())
 }
 
-/// `x + x`, of feeds `x` and another one.
+/// Computes `x + x` from the feed `x`. It has another, unused feed.
 fn doubled() -> Arc<Program> {
     let mut builder = ProgramBuilder::new();
     let (x, _) = (builder.feed(), builder.feed());
@@ -36,7 +36,7 @@ fn doubling(body: Arc<Program>) -> Arc<Loop> {
     })
 }
 
-/// A program that runs a loop over two feeds.
+/// Creates a program that runs a loop over two feeds.
 fn around(of: Arc<Loop>) -> Arc<Program> {
     let mut builder = ProgramBuilder::new();
     let inputs = [builder.feed(), builder.feed()];

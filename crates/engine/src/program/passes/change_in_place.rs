@@ -1,16 +1,16 @@
-//! Makes kernels change their input in place when nothing else reads it.
+//! ! Makes kernels change their input in place if nothing else reads it.
 
 use crate::program::draft::Draft;
 use crate::program::{Input, Slot, Work};
 use std::sync::Arc;
 
 /// Replaces calls of kernels that can work in place, if their only input is another node's output
-/// and they are its only reader. Their output then has the slot of their input, so a chain of
-/// `decode_raw`, `cast`, a product and a `reshape` moves no tensor. They stay separate nodes, so
-/// that an error names the right one.
+/// and they are its only reader. Their output then uses the slot of their input, so a chain of
+/// `decode_raw`, `cast`, a product and a `reshape` moves no tensors. The kernels remain separate
+/// nodes, so that errors refer to the right one.
 ///
-/// Programs with branches are not changed: a skipped node would leave its input in the slot of its
-/// output.
+/// Programs with branches are not changed, because a skipped node would leave its input in the slot
+/// of its output.
 pub fn change_in_place(draft: &mut Draft) {
     if draft.has_branches() {
         return;

@@ -1,9 +1,9 @@
-//! Frees constants that are no longer read.
+//! ! Frees constants that are no longer read.
 
 use crate::program::draft::Draft;
 
-/// Drops the values of constants that were read only by kernels now specialised, which keep a copy
-/// if they need one.
+/// Drops constants that were only read by kernels that have been specialised. These kernels keep a
+/// copy if they need one.
 pub fn drop_constants(draft: &mut Draft) {
     let num_readers = draft.num_readers();
     let unread = draft.initial.iter_mut().zip(num_readers).filter(|(_, num_readers)| *num_readers == 0);

@@ -1,10 +1,10 @@
-//! Makes kernels write their outputs straight to the slots.
+//! ! Makes kernels write their outputs directly to slots.
 
 use crate::program::Work;
 use crate::program::draft::Draft;
 use std::sync::Arc;
 
-/// Replaces the calls of kernels that can fill slots ([`Fill`](crate::kernel::rewrite::Fill)).
+/// Replaces calls of kernels that can fill slots ([`Fill`](crate::kernel::rewrite::Fill)).
 pub fn fill_slots(draft: &mut Draft) {
     for node in &mut draft.nodes {
         if let Work::Call(kernel) = &node.work
@@ -26,7 +26,7 @@ mod tests {
     use crate::run::Run;
     use crate::tensor::Tensor;
 
-    /// Gives 1 when it returns its output and 2 when it fills a slot.
+    /// Returns 1 as its output, but fills its slot with 2.
     struct One;
 
     impl Kernel for One {

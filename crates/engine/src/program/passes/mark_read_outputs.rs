@@ -1,9 +1,10 @@
-//! Tells kernels which of their outputs are read.
+//! ! Records which outputs of a kernel are read.
 
 use crate::program::draft::Draft;
 
-/// Marks the outputs that a node, a guard or a fetch reads. A kernel can ask for this
-/// ([`Run::is_read`]) and skip the others: a reader whose keys are not read makes none.
+/// Marks the outputs that a node, a guard or a fetch reads. Kernels can check this
+/// ([`Run::is_read`]) and skip other outputs. For example, a reader does not create keys if nobody
+/// reads them.
 ///
 /// [`Run::is_read`]: crate::run::Run::is_read
 pub fn mark_read_outputs(draft: &mut Draft) {

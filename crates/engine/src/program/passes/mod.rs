@@ -1,5 +1,5 @@
-//! The passes that optimise a program, one in each file. A pass changes only time and memory: a run
-//! gives the same values and errors with and without it.
+//! ! The passes that optimise a program, one per file. A pass only affects time and memory: values
+//! and errors stay the same.
 
 mod change_in_place;
 mod drop_constants;

@@ -1,11 +1,11 @@
-//! Replaces kernels by versions that know their constant inputs.
+//! ! Replaces kernels with versions that are specialised for their constant inputs.
 
 use crate::program::Work;
 use crate::program::draft::Draft;
 use std::sync::Arc;
 
-/// Asks each kernel for a version that knows its constant inputs. The new kernel gets only the
-/// other inputs.
+/// Requests a version of each kernel that is specialised for its constant inputs. The new kernel
+/// only gets the other inputs.
 pub fn specialise(draft: &mut Draft) {
     for node in &mut draft.nodes {
         let Work::Call(kernel) = &node.work else { continue };

@@ -1,4 +1,4 @@
-//! Small programs for tests of single passes.
+//! ! Small programs for testing single passes.
 
 use crate::kernels;
 use crate::kernels::attrs::Attrs;
@@ -11,12 +11,12 @@ pub struct Example {
 }
 
 impl Example {
-    /// The output of an operation of type `op_type`.
+    /// Adds an operation of type `op_type` and returns its output.
     pub fn node(&mut self, op_type: &str, inputs: &[Slot]) -> Slot {
         self.add(op_type, inputs, &[])
     }
 
-    /// The output of an operation that is skipped unless `guard` is true.
+    /// Adds an operation that is skipped unless `guard` is true, and returns its output.
     pub fn guarded_node(&mut self, op_type: &str, inputs: &[Slot], guard: Slot) -> Slot {
         self.add(op_type, inputs, &[(guard, true)])
     }
@@ -26,7 +26,7 @@ impl Example {
         self.builder.node(op_type.into(), kernel, inputs, &[], guards, 1).unwrap().1
     }
 
-    /// The program after one pass.
+    /// Returns the program after one pass.
     pub fn after(self, pass: fn(&mut Draft), fetches: &[Slot]) -> Draft {
         let mut draft = self.builder.into_draft();
         draft.fetches = fetches.to_vec();

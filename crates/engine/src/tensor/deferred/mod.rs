@@ -1,9 +1,9 @@
-//! Lazy element-wise arithmetic: it is computed when the elements are read.
+//! ! Lazy element-wise arithmetic, which is computed when the elements are read.
 //!
 //! An image that is decoded to bytes, cast to floats, scaled and shifted needs four times its
-//! memory and three passes. Deferred, it waits in a queue as bytes and is computed in one pass,
-//! straight into its batch. The result is the same to the last bit: the same operations on the same
-//! elements in the same order.
+//! memory and three passes. If this is deferred, it waits in a queue as bytes and is computed in a
+//! single pass, directly into its batch. The result is the same to the last bit, because the same
+//! operations are applied to the same elements in the same order.
 
 mod recipe;
 
@@ -19,10 +19,10 @@ use bytes::Bytes;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Below this many elements, computing at once costs less than deferring it.
+/// With fewer elements than this, computing them immediately costs less than deferring them.
 pub const MIN_ELEMENTS: usize = 64;
 
-/// Floats to be computed from small integers.
+/// Floats that will be computed from small integers.
 pub struct Deferred {
     source: Memory,
     recipe: Recipe,
@@ -30,13 +30,13 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// True if that many elements of a type are worth deferring.
+    /// Returns true if this many elements of a dtype are worth deferring.
     pub fn is_worth_it(source_dtype: DType, num_elements: usize) -> bool {
         let is_small_integer = matches!(source_dtype, DType::UInt8 | DType::Int8 | DType::UInt16 | DType::Int16);
         is_small_integer && num_elements >= MIN_ELEMENTS
     }
 
-    /// The elements of `source` as floats.
+    /// Converts the elements of `source` to floats.
     pub fn new(source: Memory, source_dtype: DType) -> Self {
         Recipe::new(source_dtype).of(source)
     }
@@ -46,7 +46,7 @@ impl Deferred {
         self.source.as_ref().len() / self.recipe.source_size()
     }
 
-    /// True until the elements are computed.
+    /// Returns true until the elements are computed.
     pub fn is_open(&self) -> bool {
         self.values.get().is_none()
     }
@@ -57,12 +57,12 @@ impl Deferred {
         self.recipe.push(step);
     }
 
-    /// The recipe for the floats.
+    /// How the floats are computed.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// The same steps over a copy of some elements.
+    /// Applies the same steps to a copy of some elements.
     pub fn part(&self, positions: Range<usize>) -> std::result::Result<Self, Refusal> {
         let size = self.recipe.source_size();
         Ok(self.over(Memory::copied(&self.source.as_ref()[positions.start * size..positions.end * size])?))
@@ -73,12 +73,12 @@ impl Deferred {
         self.source.unshare();
     }
 
-    /// The elements that the floats are computed from, and their type.
+    /// The elements that the floats are computed from, and their dtype.
     pub fn source(&self) -> (DType, &Memory) {
         (self.recipe.source_dtype(), &self.source)
     }
 
-    /// The same steps over other elements.
+    /// Applies the same steps to other elements.
     pub fn over(&self, source: Memory) -> Self {
         self.recipe.clone().of(source)
     }
@@ -92,7 +92,7 @@ impl Deferred {
         Ok(())
     }
 
-    /// The elements, computed once.
+    /// The elements, which are only computed once.
     pub fn values(&self) -> &[f32] {
         #[expect(
             clippy::disallowed_methods,
@@ -106,7 +106,7 @@ impl Deferred {
         values
     }
 
-    /// Adds the elements to `out`.
+    /// Appends the elements to `out`.
     pub fn extend(&self, out: &mut Vec<f32>) {
         match self.values.get() {
             Some(values) => out.extend_from_slice(values),
@@ -122,10 +122,11 @@ impl Deferred {
 }
 
 impl Tensor {
-    /// Casts small integers to floats lazily: they are computed when they are read. Returns false
-    /// and changes nothing if that is not worthwhile.
+    /// Casts small integers to floats lazily, so that they are computed when they are read. If that
+    /// is not worthwhile, changes nothing and returns false.
     pub fn defer(&mut self) -> bool {
-        // Floats that memory cannot hold are not deferred: computing them now fails properly.
+        // Floats that don't fit into memory are not deferred, so that computing them now fails
+        // properly.
         let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements())
             && allocate::check(self.num_elements().saturating_mul(size_of::<f32>())).is_ok();
         let Data::Buffer(memory) = &mut self.data else { return false };
@@ -137,18 +138,18 @@ impl Tensor {
         is_worth_it
     }
 
-    /// A tensor of deferred floats. Fails if their number does not fit the shape.
+    /// Creates a tensor of deferred floats. Fails if their number does not match the shape.
     pub fn deferred(shape: Shape, floats: Deferred) -> Result<Self> {
         check_length(&shape, floats.num_elements())?;
         Ok(Self { dtype: DType::Float32, shape, data: Data::Deferred(Arc::new(floats)) })
     }
 
-    /// The recipe for the elements, unless they are computed already.
+    /// How the elements are computed, unless they already have been.
     pub fn recipe(&self) -> Option<&Recipe> {
         self.open_deferred().map(Deferred::recipe)
     }
 
-    /// The deferred elements, unless they are computed already.
+    /// The deferred elements, unless they have already been computed.
     fn open_deferred(&self) -> Option<&Deferred> {
         match &self.data {
             Data::Deferred(deferred) if deferred.is_open() => Some(deferred),
@@ -156,14 +157,14 @@ impl Tensor {
         }
     }
 
-    /// Part `run` of deferred elements under `shape`, if it is worth deferring.
+    /// Returns part `run` of deferred elements in the shape `shape`, if it is worth deferring.
     pub(super) fn deferred_part(&self, run: &Range<usize>, shape: &Shape) -> Result<Option<Self>> {
         let Some(deferred) = self.open_deferred().filter(|_| run.len() >= MIN_ELEMENTS) else { return Ok(None) };
         let part = deferred.part(run.clone()).map_err(|refusal| refusal.of_tensor(self.dtype, shape))?;
         Ok(Some(Self { dtype: self.dtype, shape: shape.clone(), data: Data::Deferred(Arc::new(part)) }))
     }
 
-    /// The bytes that deferred elements are computed from; empty for other tensors.
+    /// The bytes that deferred elements are computed from. Empty for other tensors.
     pub fn deferred_source(&self) -> &[u8] {
         match &self.data {
             Data::Deferred(deferred) => deferred.source().1.as_ref(),
@@ -171,8 +172,8 @@ impl Tensor {
         }
     }
 
-    /// Applies `work`, which may move and drop elements but not change them. Deferred elements stay
-    /// deferred: `work` gets the elements that they are computed from.
+    /// Applies `work`, which may move and drop elements but must not change them. Deferred elements
+    /// stay deferred: `work` is applied to the elements that they are computed from.
     pub fn rearranged(&self, work: impl FnOnce(&Self) -> Result<Self>) -> Result<Self> {
         let Some(deferred) = self.open_deferred() else { return work(self) };
         let (dtype, source) = deferred.source();
@@ -182,7 +183,7 @@ impl Tensor {
         Ok(Self { dtype: self.dtype, shape, data })
     }
 
-    /// True if the elements have not been computed yet.
+    /// Returns true if the elements have not been computed yet.
     pub fn is_deferred(&self) -> bool {
         self.recipe().is_some()
     }
@@ -196,7 +197,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// The same elements, none of them deferred. Fails if there is no memory for them.
+    /// Returns the same elements without deferring any. Fails if there is no memory for them.
     pub fn into_materialised(self) -> Result<Self> {
         if !matches!(self.data, Data::Deferred(_)) {
             return Ok(self);
@@ -236,7 +237,7 @@ mod tests {
     use crate::kernels::testing::run_one;
     use proptest::prelude::*;
 
-    /// `values`, enough of them to be deferred, as a tensor of one of the types.
+    /// Creates a tensor of one of the dtypes from `values`, with enough of them to be deferred.
     fn source(dtype: DType, values: &[u16]) -> Tensor {
         let shape = Shape::new(&[values.len()]);
         let tensor = match dtype {

@@ -1,4 +1,4 @@
-//! The steps by which deferred floats are computed.
+//! ! The steps in which deferred floats are computed.
 
 use super::Deferred;
 use crate::tensor::dtype::DType;
@@ -6,14 +6,14 @@ use crate::tensor::memory::Memory;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
-/// Computes floats from elements of a type, in steps.
+/// Computes floats from elements of another dtype in several steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     source_dtype: DType,
     steps: SmallVec<[Step; 2]>,
 }
 
-/// One operation on each element. No operand is NaN, so the sign of a NaN does not matter.
+/// An operation on each element. No operand is NaN, so the sign of a NaN does not matter.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// `x * scale + shift`, rounded after each operation.
@@ -27,10 +27,10 @@ pub enum Step {
     Divide(f32),
 }
 
-/// Number of floats computed at a time.
+/// The number of floats to compute at a time.
 const BLOCK_LENGTH: usize = 512;
 
-/// The shift that changes nothing: unlike 0.0 it keeps the sign of a zero.
+/// The shift that changes nothing. Unlike 0.0, it preserves the sign of a zero.
 const NOTHING: f32 = -0.0;
 
 impl Step {
@@ -46,7 +46,7 @@ impl Step {
 }
 
 impl PartialEq for Step {
-    /// True if both do the same to the last bit; the sign of a zero matters.
+    /// Returns true if both give the same result to the last bit. The sign of a zero matters.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Affine { scale, shift }, Self::Affine { scale: other_scale, shift: other_shift }) => {
@@ -59,7 +59,7 @@ impl PartialEq for Step {
 }
 
 impl Recipe {
-    /// The elements of a type as floats.
+    /// Converts the elements of a dtype to floats.
     pub fn new(source_dtype: DType) -> Self {
         Self { source_dtype, steps: SmallVec::new() }
     }
@@ -67,7 +67,7 @@ impl Recipe {
     /// Adds a step.
     pub fn push(&mut self, step: Step) {
         match (self.steps.last_mut(), step) {
-            // A product and the sum after it are one step.
+            // A product and the sum after it form one step.
             (Some(Step::Affine { shift, .. }), Step::Affine { scale: 1.0, shift: added })
                 if shift.to_bits() == NOTHING.to_bits() =>
             {
@@ -77,17 +77,17 @@ impl Recipe {
         }
     }
 
-    /// The type of the elements that the floats are computed from.
+    /// The dtype of the elements that the floats are computed from.
     pub fn source_dtype(&self) -> DType {
         self.source_dtype
     }
 
-    /// Floats that are computed from `source` when they are read.
+    /// Creates floats that are computed from `source` when they are read.
     pub fn of(self, source: Memory) -> Deferred {
         Deferred { source, recipe: self, values: OnceLock::new() }
     }
 
-    /// Size in bytes of the element that a float is computed from.
+    /// The size in bytes of the element that a float is computed from.
     pub fn source_size(&self) -> usize {
         self.source_dtype.size()
     }
@@ -121,11 +121,11 @@ impl pulp::WithSimd for Computation<'_> {
 }
 
 impl Recipe {
-    /// Adds floats. With several steps it works in blocks, which stay in the L1 cache during all
-    /// steps.
+    /// Appends floats. If there are several steps, works in blocks that stay in the L1 cache
+    /// throughout.
     #[inline(always)]
     fn extend<T: Copy>(&self, out: &mut Vec<f32>, source: &[T], to_float: impl Fn(T) -> f32) {
-        // The first step is applied while the block is filled.
+        // The first step is applied while the block is being filled.
         let (scale, shift, rest) = match self.steps[..] {
             [Step::Affine { scale, shift }, ref rest @ ..] => (scale, shift, rest),
             ref steps => (1.0, NOTHING, steps),

@@ -1,4 +1,4 @@
-//! Formats of sound: opens a file by its content, and decodes parts of it.
+//! ! Audio formats: detects the format of a file from its content and decodes parts of it.
 
 mod flac;
 mod mpeg;
@@ -18,27 +18,25 @@ use symphonia_core::errors::Error as Reason;
 use symphonia_core::packet::PacketRef;
 use symphonia_core::units::{Duration, Timestamp};
 
-/// An audio file after reading its headers.
+/// An audio file whose headers have been read.
 pub trait Sound {
-    /// The number of samples per second, not 0.
+    /// The sample rate, which is not 0.
     fn sample_rate(&self) -> u32;
 
-    /// The number of channels, not 0.
+    /// The number of channels, which is not 0.
     fn channels(&self) -> usize;
 
-    /// The number of samples of each channel.
+    /// The number of samples per channel.
     fn num_samples(&self) -> Result<u64>;
 
-    /// The number of values for which memory may be allocated at once, because the file has enough
-    /// bytes.
+    /// How many values memory may be allocated for at once, given that the file has enough bytes.
     fn values_at_once(&self) -> usize;
 
-    /// Decodes a part of the file into `samples`. Fails if the file is damaged there, or ends
-    /// before the part does.
+    /// Decodes part of the file into `samples`. Fails if the file is damaged there or is too short.
     fn decode(&self, part: Part, samples: &mut Samples) -> Result<()>;
 }
 
-/// Opens a file. Fails if its format is not supported, or its headers are damaged.
+/// Opens a file. Fails if its format is not supported or its headers are damaged.
 pub fn open(contents: &[u8]) -> Result<Box<dyn Sound + '_>> {
     Ok(match sniff::format(contents)? {
         sniff::Format::Wav => Box::new(wav::Wav::open(contents)?),
@@ -48,12 +46,12 @@ pub fn open(contents: &[u8]) -> Result<Box<dyn Sound + '_>> {
     })
 }
 
-/// The error for a damaged file; `text` names the format and the reason.
+/// The error for a damaged file. `text` gives the format and the reason.
 fn damaged(text: impl Display) -> Error {
     Error::data_loss(format!("{text}. Copy the file again, or skip it"))
 }
 
-/// The error for a file that is not decoded; `text` names the format and the reason.
+/// The error for a file that cannot be decoded. `text` gives the format and the reason.
 fn unsupported(text: impl Display) -> Error {
     Error::invalid_argument(format!(
         "{text}, expected WAV (PCM or float), FLAC, MP3 or Ogg Vorbis. Convert the file, or decode it in a Python \
@@ -72,9 +70,9 @@ fn decode<'a>(
     guarded(format, offset, move || decoder.decode_ref(&packet))
 }
 
-/// Calls a decoder, which may panic at damaged data, for a frame or headers at byte `offset`.
+/// Calls a decoder for a frame or headers at byte `offset`. It may panic if the data is damaged.
 fn guarded<T>(format: &str, offset: usize, decode: impl FnOnce() -> std::result::Result<T, Reason>) -> Result<T> {
-    // A decoder is not used after an error, unless it is reset.
+    // After an error, a decoder is not used again unless it is reset.
     let done = catch_library_panic(decode);
     done.unwrap_or(Err(Reason::DecodeError("a value is out of range"))).map_err(|error| refused(format, offset, &error))
 }

@@ -1,4 +1,4 @@
-//! Ogg: pages, their checksums and their order, and the packets in them.
+//! ! Ogg: pages, their checksums and order, and the packets inside them.
 //!
 //! Source: RFC 3533.
 
@@ -11,16 +11,17 @@ use symphonia_core::io::Monitor;
 
 const HEADER_BYTES: usize = 27;
 
-/// A page with an unchecked checksum.
+/// A page whose checksum has not been verified.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// Its position in the file.
     pub offset: usize,
     bytes: &'a [u8],
     lacing: &'a [u8],
-    /// The codec's time at the end of the last packet that ends here; `None` if no packet ends.
+    /// The codec's time at the end of the last packet that ends in this page, or `None` if no
+    /// packet does.
     pub granule: Option<u64>,
-    /// True if it begins in the middle of a packet.
+    /// True if the page begins in the middle of a packet.
     pub is_continued: bool,
     is_first: bool,
     pub is_last: bool,
@@ -74,7 +75,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The parts of packets in the page, and whether a packet ends with each.
+    /// Iterates over the parts of packets in the page, and whether a packet ends with each part.
     pub fn parts(&self) -> impl Iterator<Item = (&'a [u8], bool)> {
         let mut body = &self.bytes[HEADER_BYTES + self.lacing.len()..];
         let mut lacing = self.lacing;
@@ -93,7 +94,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// All pages of a file with one stream, in their order. Fails if one is missing.
+/// Returns all pages of a file with a single stream, in order. Fails if one is missing.
 pub fn pages(contents: &[u8]) -> Result<Vec<Page<'_>>> {
     let mut pages: Vec<Page> = Vec::new();
     let mut offset = 0;
@@ -126,16 +127,16 @@ pub fn pages(contents: &[u8]) -> Result<Vec<Page<'_>>> {
     }
 }
 
-/// Puts packets together from the parts of pages.
+/// Assembles packets from the parts in pages.
 #[derive(Default)]
 pub struct Packets {
-    /// The beginning of a packet that has not ended.
+    /// The beginning of a packet that has not ended yet.
     begun: Option<Vec<u8>>,
 }
 
 impl Packets {
     /// Calls `take` for each packet that ends in a page. A packet that began before the first page
-    /// is omitted.
+    /// is left out.
     pub fn of_page<'a>(&mut self, page: &Page<'a>, mut take: impl FnMut(Cow<'a, [u8]>) -> Result<()>) -> Result<()> {
         page.check()?;
         let mut is_continued = page.is_continued;

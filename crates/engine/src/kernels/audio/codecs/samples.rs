@@ -1,19 +1,19 @@
-//! Collects the requested samples of a file, as the mean of the channels or side by side.
+//! ! Collects the requested samples of a file, either interleaved or averaged over the channels.
 
 use crate::error::{Error, Result};
 use crate::tensor::allocate;
 
-/// The maximum number of values of one call: 4 GiB of float32.
+/// The maximum number of values per call: 4 GiB of float32.
 ///
-/// A small file can decode to any length. No more than this is decoded.
+/// A small file can decode to any length, so there has to be a limit.
 pub const MAX_VALUES: usize = 1 << 30;
 
-/// A part of a file, in samples of each channel.
+/// A part of a file, counted in samples per channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     /// The first sample.
     pub start: u64,
-    /// The number of samples; `None` for all that follow.
+    /// The number of samples, or `None` for all that follow.
     pub length: Option<u64>,
 }
 
@@ -21,8 +21,8 @@ impl Part {
     /// The whole file.
     pub const ALL: Self = Self { start: 0, length: None };
 
-    /// The first sample after the part, of a file with `num_samples`. Fails if the part is outside
-    /// the file.
+    /// The first sample after the part, in a file with `num_samples` samples. Fails if the part is
+    /// outside the file.
     pub fn end(&self, num_samples: u64) -> Result<u64> {
         let end = self.length.map_or(Some(num_samples), |length| self.start.checked_add(length));
         match end.filter(|end| self.start <= *end && *end <= num_samples) {
@@ -31,7 +31,7 @@ impl Part {
         }
     }
 
-    /// The error for a part outside a file.
+    /// The error for a part outside the file.
     fn outside(&self, num_samples: u64) -> Error {
         let length = self.length.unwrap_or(0);
         Error::out_of_range(format!(
@@ -46,7 +46,7 @@ impl Part {
 pub struct Samples {
     channels: usize,
     is_mono: bool,
-    /// The samples to leave out before the first one.
+    /// The number of samples to leave out before the first one.
     skip: u64,
     /// The number of missing samples.
     num_missing: u64,
@@ -54,8 +54,8 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// A collector of `num_missing` samples of each channel, which are averaged if `is_mono`.
-    /// `at_once` is the number of values for which there is room at once.
+    /// Creates a collector for `num_missing` samples per channel, which are averaged over the
+    /// channels if `is_mono`. `at_once` is the number of values to allocate memory for at once.
     pub fn new(channels: usize, is_mono: bool, num_missing: u64, at_once: usize) -> Result<Self> {
         let of_sample = if is_mono { 1 } else { channels } as u64;
         let num_values = num_missing.saturating_mul(of_sample);
@@ -64,12 +64,12 @@ impl Samples {
         Ok(Self { channels, is_mono, skip: 0, num_missing, values })
     }
 
-    /// Skips the next samples, this many.
+    /// Skips the next `num_samples` samples.
     pub fn skip(&mut self, num_samples: u64) {
         self.skip = num_samples;
     }
 
-    /// True if no sample is missing.
+    /// Returns true if no samples are missing.
     pub fn is_full(&self) -> bool {
         self.num_missing == 0
     }
@@ -79,7 +79,7 @@ impl Samples {
         self.num_missing
     }
 
-    /// Adds `count` samples; `value(channel, index)` is one of them.
+    /// Adds `count` samples, which `value(channel, index)` returns.
     #[inline]
     pub fn push(&mut self, count: usize, value: impl Fn(usize, usize) -> f32) -> Result<()> {
         let first = self.skip.min(count as u64) as usize;
@@ -107,14 +107,14 @@ impl Samples {
         Ok(())
     }
 
-    /// The values, and the number of them that belong to one sample.
+    /// Returns the values, and how many of them form one sample.
     pub fn into_values(self) -> (Vec<f32>, usize) {
         let of_sample = if self.is_mono { 1 } else { self.channels };
         (self.values, of_sample)
     }
 }
 
-/// Fails if this many values are too many for one call.
+/// Fails if there are too many values for one call.
 pub fn check_values(num_values: u64) -> Result<()> {
     if num_values <= MAX_VALUES as u64 {
         return Ok(());

@@ -1,21 +1,21 @@
-//! The format of a file of sound, by its content.
+//! ! Detects the format of an audio file from its content.
 
 use super::{damaged, unsupported};
 use crate::error::Result;
 use crate::files::content::{Kind, content};
 
-/// A format that is decoded.
+/// A format that can be decoded.
 #[derive(Debug, PartialEq)]
 pub enum Format {
     Wav,
     /// The stream begins at this byte.
     Flac(usize),
-    /// The first frame is at this byte, or after it.
+    /// The first frame is at or after this byte.
     Mp3(usize),
     Ogg,
 }
 
-/// Finds the format. Fails if the format is not supported.
+/// Detects the format. Fails if it is not supported.
 pub fn format(contents: &[u8]) -> Result<Format> {
     let start = behind_id3v2(contents)?;
     let bytes = &contents[start..];
@@ -68,7 +68,7 @@ fn unknown(bytes: &[u8]) -> String {
     )
 }
 
-/// The position after all ID3v2 tags at the beginning of a file.
+/// Returns the position after all ID3v2 tags at the beginning of a file.
 fn behind_id3v2(contents: &[u8]) -> Result<usize> {
     let mut offset = 0;
     while let Some([b'I', b'D', b'3', _, _, flags, sizes @ ..]) =

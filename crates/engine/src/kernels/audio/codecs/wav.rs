@@ -1,16 +1,16 @@
-//! WAV files: PCM of 8 to 32 bits, and floats.
+//! ! WAV files with 8 to 32-bit PCM or floats.
 //!
 //! Source: the RIFF specification of IBM and Microsoft, `WAVEFORMATEXTENSIBLE`, and EBU Tech 3306
-//! (RF64), whose sizes have 64 bits.
+//! (RF64), which has 64-bit sizes.
 
 use super::samples::{Part, Samples};
 use super::{Sound, damaged, unsupported};
 use crate::error::Result;
 
-/// A placeholder size that a program writes before the real one is known.
+/// A placeholder that programs write as the size before the real one is known.
 const UNKNOWN: u32 = u32::MAX;
 
-/// A WAV file after reading its headers.
+/// A WAV file whose headers have been read.
 #[derive(Debug)]
 pub struct Wav<'a> {
     sample_rate: u32,
@@ -201,10 +201,11 @@ impl Format {
     }
 }
 
-/// Checks the data after the samples: if it is not chunks, the size of the data is wrong.
+/// Checks what follows the samples. If it does not consist of chunks, the stated size of the data
+/// is wrong.
 fn check_rest(contents: &[u8], end: usize, size: usize) -> Result<()> {
     let mut offset = end;
-    // Not every program pads odd sizes.
+    // Some programs don't pad odd sizes.
     if size % 2 == 1 && contents.get(offset).is_some_and(|byte| *byte == 0) {
         offset += 1;
     }
@@ -232,7 +233,7 @@ struct Chunk<'a> {
     id: [u8; 4],
     start: usize,
     size: u32,
-    /// The part of the body that the file has.
+    /// The part of the body that is in the file.
     body: &'a [u8],
     body_and_rest: &'a [u8],
     /// The position of the next chunk.

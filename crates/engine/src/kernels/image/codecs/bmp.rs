@@ -1,7 +1,7 @@
-//! BMP without compression: grey, palettes, colours, and bit-field masks.
+//! ! BMP without compression: grey, palettes, colours, and bit-field masks.
 //!
 //! Source: `BITMAPINFOHEADER` of Windows. TensorFlow 1.15 (`tf.image.decode_bmp`) reads four fields
-//! of the header, and assumes that there is no palette, no compression and no mask.
+//! of the header and assumes that there is no palette, compression or mask.
 
 use super::bmp_masks::Masks;
 use super::channels::convert;
@@ -11,10 +11,10 @@ use crate::kernels::image::codecs::sniff::{Format, describe_unknown};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate;
 
-/// The number of `BI_BITFIELDS`, and of `BI_ALPHABITFIELDS`.
+/// The numbers of `BI_BITFIELDS` and `BI_ALPHABITFIELDS`.
 const BIT_FIELDS: [i32; 2] = [3, 6];
 
-/// The fields of a header that TensorFlow reads too.
+/// The header fields that TensorFlow reads too.
 struct Header {
     /// The position of the first pixel.
     start: usize,
@@ -38,7 +38,7 @@ impl Header {
         Ok(Self { start, width, height, bits: bits_of(contents), is_top_down })
     }
 
-    /// The bytes of the rows, from the top of the image.
+    /// Iterates over the bytes of each row, from the top of the image.
     fn rows<'a>(&self, contents: &'a [u8]) -> Result<impl Iterator<Item = &'a [u8]>> {
         let row_bytes = (self.width * usize::from(self.bits)).div_ceil(8);
         let stride = row_bytes.next_multiple_of(4);
@@ -57,9 +57,9 @@ impl Header {
     }
 }
 
-/// Decodes to `channels`; 0 means the stored number. For TensorFlow 1, for which `for_pipeline` is
-/// false, pixels of 8 bits are shades of grey, those of 24 and 32 bits are BGR and BGRA, and
-/// numbers of channels other than the stored one are rejected.
+/// Decodes to `channels`; 0 means the same as in the file. TensorFlow 1, for which `for_pipeline`
+/// is false, treats 8-bit pixels as grey and 24-bit and 32-bit pixels as BGR and BGRA, and rejects
+/// any number of channels other than the stored one.
 pub fn decode(contents: &[u8], channels: usize, for_pipeline: bool) -> Result<Pixels> {
     if contents.len() < 32 {
         return Err(damaged(&format!(
@@ -90,11 +90,11 @@ fn decode_plain(contents: &[u8], channels: usize) -> Result<Pixels> {
         };
         return Err(Error::invalid_argument(format!("Number of channels must be 1, 3 or 4, was {stored}. {reason}")));
     }
-    // A short header has no such field and means no compression.
+    // Short headers lack this field, which means no compression.
     if let Some(compression @ (1 | 2 | 4 | 5)) = contents.get(30..34).map(|_| number(contents, 30)) {
         return Err(compressed(compression));
     }
-    // TensorFlow drops the bits that are not part of a byte.
+    // TensorFlow drops bits that are not part of a whole byte.
     let header = Header { bits: 8 * stored as u16, ..Header::of(contents)? };
     let rows = header.rows(contents)?;
     let num_samples = header.width * header.height * stored;
@@ -118,7 +118,7 @@ fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
         )));
     }
     let compression = contents.get(30..34).map_or(0, |_| number(contents, 30));
-    // Headers of 64 bytes are from OS/2, where method 3 has another meaning.
+    // 64-byte headers are from OS/2, where method 3 has another meaning.
     let has_masks = BIT_FIELDS.contains(&compression) && header_size != 64;
     let header = Header::of(contents)?;
     let refused = |refusal: allocate::Refusal| refusal.at("BMP data");
@@ -164,7 +164,8 @@ fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
     Ok(Pixels { height: header.height, width: header.width, channels, samples })
 }
 
-/// The colours of indices, and the number of channels: one if the palette has only greys.
+/// Looks up the colours of indices. Also returns the number of channels, which is one if the
+/// palette only has greys.
 fn coloured(indices: Vec<u8>, palette: Option<&[[u8; 4]]>, bits: u16) -> Result<(Vec<u8>, usize)> {
     let Some(palette) = palette else {
         return match bits {
@@ -183,7 +184,7 @@ fn coloured(indices: Vec<u8>, palette: Option<&[[u8; 4]]>, bits: u16) -> Result<
     Ok((samples, channels))
 }
 
-/// Returns the actual type of the file, and the operation that decodes it.
+/// Describes the actual type of the file, and the operation that decodes it.
 fn not_a_bmp(contents: &[u8], decode_image: &str) -> String {
     match Format::of(contents) {
         Some(format) => format!("The file is a {format}: decode it with {decode_image}"),
@@ -199,14 +200,15 @@ fn bits_of(contents: &[u8]) -> u16 {
     u16::from_le_bytes([contents[28], contents[29]])
 }
 
-/// The error for run-length encodings (1 and 2), JPEG and PNG inside (4 and 5), and those of OS/2.
+/// The error for run-length encodings (1 and 2), embedded JPEG and PNG (4 and 5), and the encodings
+/// of OS/2.
 fn compressed(method: i32) -> Error {
     Error::invalid_argument(format!(
         "Compressed BMP files (method {method}) cannot be read. Save it without compression, or as a PNG"
     ))
 }
 
-/// The colours of a palette: blue, green, red and an unused byte. `None` if there is no palette.
+/// Returns the palette as blue, green, red and an unused byte, or `None` if there is none.
 fn palette(contents: &[u8], bits: u16) -> Result<Option<&[[u8; 4]]>> {
     let number = |at: usize| contents.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize);
     let (Some(pixels), Some(size), Some(count)) = (number(10), number(14), number(46)) else { return Ok(None) };
@@ -218,7 +220,7 @@ fn palette(contents: &[u8], bits: u16) -> Result<Option<&[[u8; 4]]>> {
     let colours = contents.get(14 + size..pixels.min(contents.len())).unwrap_or_default().as_chunks::<4>().0;
     match colours.get(..count).filter(|_| count <= most) {
         Some(colours) => Ok(Some(colours)),
-        // The header has the number of colours, or else it is the largest possible.
+        // The header has the number of colours, or 0 for the maximum.
         None if number(46) == Some(0) => Ok(Some(colours)),
         None => Err(damaged(&format!("Invalid BMP data: a palette of {count} colours does not fit before the pixels"))),
     }

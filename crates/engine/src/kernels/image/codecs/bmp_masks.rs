@@ -1,22 +1,22 @@
-//! Bit-field masks of BMP: the positions of the channels in a pixel.
+//! ! Bit-field masks of BMP, which give the positions of the channels in a pixel.
 //!
 //! Source: `BITMAPV5HEADER` of Windows.
 
-/// The position of the masks, after the fields of small headers or inside larger ones.
+/// The position of the masks, which follow the fields of small headers or are part of larger ones.
 const MASKS: usize = 54;
-/// The smallest header that has a mask for alpha.
+/// The size of the smallest header with an alpha mask.
 const HEADER_WITH_ALPHA: u32 = 56;
-/// The number of `BI_ALPHABITFIELDS`: there are always four masks.
+/// The number of `BI_ALPHABITFIELDS`, with which there are always four masks.
 const WITH_ALPHA: u32 = 6;
 
-/// The bits of one channel in a pixel, which are next to each other.
+/// The bits of one channel in a pixel. They are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Field {
     mask: u32,
     shift: u32,
 }
 
-/// The masks of red, green and blue, and of alpha if there is one.
+/// The masks for red, green and blue, and for alpha if there is one.
 #[derive(Debug, PartialEq)]
 pub struct Masks {
     fields: [Field; 4],
@@ -24,18 +24,18 @@ pub struct Masks {
 }
 
 impl Masks {
-    /// The masks of a pixel of 16, 24 or 32 bits in a file without bit fields.
+    /// The masks for pixels of 16, 24 or 32 bits in a file without bit fields.
     pub fn standard(bits: u16) -> Self {
         let masks = match bits {
             16 => [0x7c00, 0x3e0, 0x1f, 0],
             24 => [0xff_0000, 0xff00, 0xff, 0],
-            // Its last byte counts as alpha, as in TensorFlow.
+            // As in TensorFlow, the last byte counts as alpha.
             _ => [0xff_0000, 0xff00, 0xff, 0xff00_0000],
         };
         Self::of(masks).expect("bits of a mask are next to each other")
     }
 
-    /// The masks of a file; `None` if the file ends before or they are no masks.
+    /// Reads the masks of a file. Returns `None` if the file is too short or the masks are invalid.
     pub fn read(contents: &[u8], bits: u16, header_size: u32, compression: u32) -> Option<Self> {
         let number = |index: usize| {
             let bytes = contents.get(MASKS + 4 * index..)?.first_chunk()?;
@@ -60,7 +60,7 @@ impl Masks {
         Some(Self { fields: [red?, green?, blue?, alpha?], num_channels: if masks[3] == 0 { 3 } else { 4 } })
     }
 
-    /// Appends the channels of a row of pixels, scaled to 0 to 255 as in Pillow.
+    /// Appends the channels of a row of pixels, scaled to 0–255 as in Pillow.
     pub fn extend(&self, samples: &mut Vec<u8>, row: &[u8], bits: u16) {
         for bytes in row.chunks_exact(usize::from(bits) / 8) {
             let pixel = bytes.iter().rev().fold(0, |pixel, byte| pixel << 8 | u32::from(*byte));

@@ -1,9 +1,9 @@
-//! From grey, a palette or inks to RGB, and with or without alpha.
+//! ! Converts grey, palette or ink pixels to RGB, and adds or removes alpha.
 
 use crate::tensor::allocate::{self, Refusal};
 
-/// Converts pixels of `from` channels to pixels of `to` channels: 1 grey, 2 grey with alpha, 3 RGB,
-/// 4 RGB with alpha. Images with colours must not become grey.
+/// Converts pixels from `from` to `to` channels: 1 is grey, 2 grey with alpha, 3 RGB, 4 RGB with
+/// alpha. Images with colours must not become grey.
 pub fn convert<T: Copy>(samples: Vec<T>, from: usize, to: usize, opaque: T) -> std::result::Result<Vec<T>, Refusal> {
     if from == to {
         return Ok(samples);
@@ -22,7 +22,7 @@ pub fn convert<T: Copy>(samples: Vec<T>, from: usize, to: usize, opaque: T) -> s
     Ok(converted)
 }
 
-/// Converts indices into a palette, none beyond its end, to RGB.
+/// Converts palette indices to RGB. None of them may be beyond the end of the palette.
 pub fn from_palette<T>(
     indices: &[u8],
     palette: &[[u16; 3]],
@@ -35,8 +35,8 @@ pub fn from_palette<T>(
     Ok(colours)
 }
 
-/// Converts pixels of cyan, magenta, yellow and black, of which 255 is full ink, to RGB without colour
-/// profiles: the light that black lets through, times what the ink does.
+/// Converts cyan, magenta, yellow and black pixels, where 255 is full ink, to RGB without colour
+/// profiles. The result is the light that black lets through, multiplied by the effect of the ink.
 ///
 /// Source: `convert("RGB")` of Pillow.
 pub fn from_inks(inks: &[u8]) -> std::result::Result<Vec<u8>, Refusal> {

@@ -1,16 +1,16 @@
-//! The orientation in EXIF data, and the position of EXIF data in files.
+//! ! Finds EXIF data in files and reads the orientation from it.
 //!
-//! Source: Exif 2.32, 4.6 (orientation is tag 274 of the first directory), TIFF 6.0.
+//! Source: Exif 2.32, section 4.6 (orientation is tag 274 of the first directory), and TIFF 6.0.
 
 /// The tag of the orientation.
 const ORIENTATION: u16 = 0x0112;
-/// The type of a number of 16 bits.
+/// The type of a 16-bit number.
 const SHORT: u16 = 3;
-/// Names EXIF data in a JPEG.
+/// Marks EXIF data in a JPEG.
 const NAME: &[u8] = b"Exif\0\0";
 
-/// The orientation in EXIF data, 1 to 8, by which a picture is turned and flipped; 1 is none, also
-/// of data that is damaged or has no orientation.
+/// The orientation in EXIF data, from 1 to 8, which determines how a picture is rotated and
+/// flipped. 1 means unchanged, and is also returned if the data is damaged or has no orientation.
 pub fn orientation(data: &[u8]) -> u8 {
     let data = data.strip_prefix(NAME).unwrap_or(data);
     match find(data) {
@@ -42,7 +42,7 @@ fn find(data: &[u8]) -> Option<u16> {
     (short(entry + 2)? == SHORT && long(entry + 4)? == 1).then(|| short(entry + 8))?
 }
 
-/// The EXIF data of a JPEG: its first APP1 segment of that name before the pixels begin.
+/// Finds the EXIF data of a JPEG: the first APP1 segment with that name before the pixels begin.
 pub fn of_jpeg(contents: &[u8]) -> Option<&[u8]> {
     const START: u8 = 0xda;
     const APP1: u8 = 0xe1;
@@ -50,7 +50,7 @@ pub fn of_jpeg(contents: &[u8]) -> Option<&[u8]> {
     loop {
         let [0xff, marker, ..] = rest else { return None };
         match *marker {
-            // A marker may have any number of these in front.
+            // A marker may be preceded by any number of these.
             0xff => rest = &rest[1..],
             START => return None,
             marker => {
@@ -65,7 +65,7 @@ pub fn of_jpeg(contents: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The EXIF data of a PNG: its chunk of that name, before or after the pixels.
+/// Finds the EXIF data of a PNG: the chunk with that name, before or after the pixels.
 pub fn of_png(contents: &[u8]) -> Option<&[u8]> {
     let mut rest = contents.get(8..)?;
     loop {
@@ -78,7 +78,7 @@ pub fn of_png(contents: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The EXIF data of a WebP: its chunk of that name.
+/// Finds the EXIF data of a WebP: the chunk with that name.
 pub fn of_webp(contents: &[u8]) -> Option<&[u8]> {
     let mut rest = contents.get(12..)?;
     loop {
@@ -95,7 +95,7 @@ pub fn of_webp(contents: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// EXIF data of one entry.
+    /// Creates EXIF data with a single entry.
     fn data(is_little: bool, number: u16) -> Vec<u8> {
         let short = |value: u16| if is_little { value.to_le_bytes() } else { value.to_be_bytes() };
         let long = |value: u32| if is_little { value.to_le_bytes() } else { value.to_be_bytes() };

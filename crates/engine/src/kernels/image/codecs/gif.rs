@@ -1,7 +1,7 @@
-//! GIF: frames drawn one over the other.
+//! ! GIF: frames that are drawn over each other.
 //!
 //! Source: the GIF89a specification, and Pillow for details that it leaves open. For TensorFlow 1,
-//! `tf.image.decode_gif` of 1.15, with transparent pixels as TensorFlow 2 has them.
+//! `tf.image.decode_gif` of 1.15, with transparent pixels as in TensorFlow 2.
 
 use crate::error::Result;
 use crate::kernels::image::{MAX_PIXELS, check_size, damaged};
@@ -10,10 +10,10 @@ use gif::{ColorOutput, DecodeOptions, DisposalMethod, Frame, MemoryLimit};
 use std::iter::repeat_n;
 use std::num::NonZeroU64;
 
-/// A code of at least three bits expands to at most 4096 pixels, the number of codes.
+/// A code of at least three bits expands to at most 4096 pixels, which is the number of codes.
 const MOST_PIXELS_OF_BYTE: usize = 4096 * 8 / 3;
 
-/// The frames of a GIF as RGB, one after the other.
+/// The frames of a GIF in RGB, one after the other.
 #[derive(Debug, PartialEq)]
 pub struct Frames {
     pub num_frames: usize,
@@ -22,11 +22,12 @@ pub struct Frames {
     pub samples: Vec<u8>,
 }
 
-/// Decodes at most `max_frames` frames. Pixels that a frame does not cover, or makes transparent,
-/// keep their colour from the previous frame, after its disposal. In the first frame they have the
-/// transparent colour, or the first of the palette.
+/// Decodes at most `max_frames` frames. Pixels that a frame leaves uncovered or transparent keep
+/// the colour that they have after the previous frame's disposal. In the first frame they get the
+/// transparent colour, or else the first colour of the palette.
 ///
-/// TensorFlow 1, for which `for_pipeline` is false, disposes of no frame and begins with black.
+/// For TensorFlow 1, where `for_pipeline` is false, frames are not disposed of and the first one
+/// begins with black.
 pub fn decode(contents: &[u8], max_frames: usize, for_pipeline: bool) -> Result<Frames> {
     let what = || format!("Invalid GIF data (size {})", contents.len());
     let invalid = |reason: &dyn std::fmt::Display| damaged(&format!("{}, {reason}", what()));
@@ -79,7 +80,7 @@ pub fn decode(contents: &[u8], max_frames: usize, for_pipeline: bool) -> Result<
             let fill = fill.or_else(|| colour_of(palette, 0)).ok_or_else(|| missing(0))?;
             disposal = disposal_of(&frame, fill, canvas, width, start == 0).map_err(|refusal| refusal.at(what()))?;
         }
-        // In the first frame of a pipeline, transparent pixels show their colour.
+        // In a pipeline's first frame, transparent pixels show their colour.
         let transparent = frame.transparent.filter(|_| start > 0 || !for_pipeline);
         draw(&frame, transparent, &indices, palette, canvas, width).map_err(missing)?;
     }
@@ -89,10 +90,10 @@ pub fn decode(contents: &[u8], max_frames: usize, for_pipeline: bool) -> Result<
     }
 }
 
-/// A frame's rectangle, clipped to the image, and the pixels that it has after its disposal.
+/// A frame's rectangle, clipped to the image, and its pixels after the disposal.
 type Disposal = (Area, Vec<u8>);
 
-/// A rectangle of a canvas: its first row and byte, and its size in rows and bytes.
+/// A rectangle of a canvas: the first row and byte, and the number of rows and bytes.
 #[derive(Clone, Copy)]
 struct Area {
     top: usize,
@@ -101,14 +102,14 @@ struct Area {
     row_bytes: usize,
 }
 
-/// Disposes of a frame: leaves its pixels for the next frame.
+/// Disposes of a frame by restoring the pixels for the next one.
 fn undo((area, pixels): Disposal, canvas: &mut [u8], width: usize) {
     for (row, pixels) in area.rows(canvas, width).zip(pixels.chunks_exact(area.row_bytes)) {
         row.copy_from_slice(pixels);
     }
 }
 
-/// The data that the disposal of a frame will need, before the frame is drawn.
+/// Saves the data that the disposal of a frame will need. Called before the frame is drawn.
 fn disposal_of(
     frame: &Frame<'_>,
     fill: &[u8; 3],
@@ -124,7 +125,7 @@ fn disposal_of(
     Ok(match frame.dispose {
         _ if num_bytes == 0 => None,
         DisposalMethod::Background => Some((area, filled(fill, num_bytes)?)),
-        // Nothing comes before the first frame: it stays, unless it has a transparent colour.
+        // There is nothing before the first frame, so it stays unless it has a transparent colour.
         DisposalMethod::Previous if !is_first || frame.transparent.is_some() => {
             let mut pixels = allocate::room(num_bytes)?;
             area.rows(canvas, width).for_each(|row| pixels.extend_from_slice(row));
@@ -149,8 +150,8 @@ fn colour_of(palette: &[u8], index: u8) -> Option<&[u8; 3]> {
     palette.as_chunks().0.get(usize::from(index))
 }
 
-/// Draws a frame on a canvas, clipped to it, without its pixels of the `transparent` colour. Fails
-/// with the number of a colour that does not exist.
+/// Draws a frame on a canvas, clipped to the canvas and without pixels of the `transparent` colour.
+/// Fails with the number of a colour that does not exist.
 fn draw(
     frame: &Frame<'_>,
     transparent: Option<u8>,

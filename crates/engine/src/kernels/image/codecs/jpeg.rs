@@ -1,7 +1,7 @@
-//! JPEG, by libjpeg-turbo.
+//! ! JPEG, using libjpeg-turbo.
 //!
-//! Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15; for pipelines, the
-//! defaults of libjpeg and the colours of Pillow.
+//! Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15. Pipelines use libjpeg's
+//! defaults and Pillow's colours.
 
 use super::channels::from_inks;
 use super::tiff_fault::Fault;
@@ -12,30 +12,31 @@ use crate::tensor::allocate;
 use headrace_jpeg::{Colours, DecodeOptions, Decoder, Image, Window};
 use std::cell::Cell;
 
-/// The largest number of scans. Each covers the whole image, and encoders write at most about
+/// The maximum number of scans. Each covers the whole image, and encoders write at most about
 /// twenty.
 const MAX_SCANS: u16 = 100;
 
-/// Images with fewer blocks, 16 million pixels, are not checked before they are decoded.
+/// Images with fewer blocks than this (16 million pixels) are not checked before they are decoded.
 const MANY_BLOCKS: usize = 1 << 18;
 
-/// The options for decoding, from the attributes of an operation.
+/// Options for decoding, from the attributes of an operation.
 #[derive(Clone, Copy)]
 pub struct Options {
     ratio: u8,
     is_fancy: bool,
     is_accurate: bool,
     is_recovering: bool,
-    /// The fraction of the rows that must be present.
+    /// The fraction of rows that must be present.
     acceptable_fraction: f32,
     for_pipeline: bool,
 }
 
-/// Columns decoded on each side of a window, because chroma between two samples needs both.
+/// The number of extra columns to decode on each side of a window, because chroma is interpolated
+/// between two samples.
 const MARGIN: usize = 2;
 
 impl Options {
-    /// The options with only a transform: `method`, or the default of the face if it is empty.
+    /// Creates options with a transform: `method`, or the caller's default if it is empty.
     pub fn new(method: &str, for_pipeline: bool) -> Result<Self> {
         let is_accurate = match (method, for_pipeline) {
             ("", _) => for_pipeline,
@@ -69,15 +70,15 @@ impl Options {
     }
 }
 
-/// A window with columns around it, and the column of the window in it. Without them, chroma at its
-/// sides would not be that of the whole image.
+/// Adds columns on both sides of a window, and returns the column at which the window begins.
+/// Without them, chroma at the sides would differ from that of the whole image.
 pub fn widened(window: Window, width: usize) -> (Window, usize) {
     let x = window.x.saturating_sub(MARGIN);
     let end = window.x.saturating_add(window.width).saturating_add(MARGIN).min(width).max(x);
     (Window { x, width: end - x, ..window }, window.x - x)
 }
 
-/// Decodes a window. For a pipeline, its pixels equal the pixels of the whole image.
+/// Decodes a window. In a pipeline, its pixels are the same as in the whole image.
 pub fn decode_window(contents: &[u8], channels: usize, options: &Options, window: Window) -> Result<Pixels> {
     let width = if options.for_pipeline { shape(contents)?[1].div_ceil(options.ratio.into()) } else { 0 };
     // TensorFlow's chroma differs there. A window outside the image is an error.
@@ -96,7 +97,7 @@ pub fn decode_window(contents: &[u8], channels: usize, options: &Options, window
     Ok(Pixels { width: window.width, ..pixels })
 }
 
-/// Decodes to 1 or 3 channels; 0 means as stored.
+/// Decodes to 1 or 3 channels; 0 means the same as in the file.
 pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Option<Window>) -> Result<Pixels> {
     let what = format!("Invalid JPEG data or crop window, data size {}", contents.len());
     let colours = match channels {
@@ -113,7 +114,7 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     if !options.is_recovering {
         check_fullness(&what, decoder.height(), decoder.width(), contents.len())?;
     }
-    // TensorFlow rounds the products of inks down, Pillow to the nearest.
+    // TensorFlow rounds the products of inks down; Pillow rounds to the nearest integer.
     let has_inks = options.for_pipeline && decoder.has_inks() && channels != 1;
     let options_of_image = DecodeOptions {
         colours: if has_inks { Some(Colours::Inks) } else { colours },
@@ -150,8 +151,9 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     Ok(Pixels { height, width, channels, samples: Samples::Eight(pixels) })
 }
 
-/// Decodes a strip or tile of a TIFF, at most of the size (width and height) of one. The `tables` of
-/// the file come before it. Its components become RGB if they are YCbCr (`has_luma`), else they stay.
+/// Decodes a strip or tile of a TIFF, which is at most as large as `size` (width, height). The
+/// file's `tables` come before it. YCbCr components (`has_luma`) are converted to RGB; others stay
+/// unchanged.
 pub fn decode_part(
     tables: &[u8],
     packed: &[u8],
@@ -195,13 +197,13 @@ pub fn decode_part(
     }
 }
 
-/// Returns the error if libjpeg ran out of memory, otherwise none.
+/// Returns an error if libjpeg ran out of memory.
 pub fn short_of_memory(what: &str, error: &headrace_jpeg::Error) -> Option<Error> {
     error.is_out_of_memory().then(|| Error::new(Code::ResourceExhausted, format!("{what}: {error}")))
 }
 
-/// Refuses a large image that cannot fit into so few bytes. The first scan has at least one bit for
-/// each block of 8 by 8 samples, and a component has at least a quarter of the samples of an image.
+/// Rejects a large image that cannot fit into so few bytes. The first scan has at least one bit per
+/// block of 8 by 8 samples, and a component has at least a quarter of the image's samples.
 fn check_fullness(what: &str, height: usize, width: usize, num_bytes: usize) -> Result<()> {
     let blocks = height.div_ceil(8) * width.div_ceil(8);
     match blocks < MANY_BLOCKS || num_bytes >= blocks / 32 {
@@ -212,7 +214,7 @@ fn check_fullness(what: &str, height: usize, width: usize, num_bytes: usize) -> 
     }
 }
 
-/// Height, width and channels, from the header.
+/// Reads the height, width and number of channels from the header.
 pub fn shape(contents: &[u8]) -> Result<[usize; 3]> {
     let decoder = Decoder::new(contents, MAX_SCANS)
         .map_err(|error| damaged(&format!("Invalid JPEG data, data size {}: {error}", contents.len())))?;

@@ -1,4 +1,4 @@
-//! File formats of images.
+//! ! Image file formats.
 
 pub mod bmp;
 mod bmp_masks;

@@ -1,6 +1,6 @@
-//! Samples of fewer than eight bits, stored from the highest bit of each byte.
+//! ! Samples of fewer than eight bits, stored from the highest bit of each byte.
 
-/// Unpacks a row of samples of 1, 2 or 4 bits, to the end of its last byte.
+/// Unpacks a row of 1-bit, 2-bit or 4-bit samples, including the unused ones in its last byte.
 pub fn unpacked(row: &[u8], bits: usize) -> impl Iterator<Item = u8> {
     row.iter().flat_map(move |byte| (0..8 / bits).map(move |at| byte << (at * bits) >> (8 - bits)))
 }

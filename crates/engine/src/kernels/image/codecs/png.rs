@@ -1,4 +1,4 @@
-//! PNG, with libpng's conversions between colour types as TensorFlow uses them.
+//! ! PNG, with libpng's conversions between colour types as TensorFlow uses them.
 //!
 //! Source: `tf.image.decode_png` of TensorFlow 1.15.
 
@@ -9,12 +9,12 @@ use crate::tensor::allocate::{self, Refusal};
 use png::{BitDepth, ColorType, Decoder, Info, ScaledFloat, Transformations};
 use std::io::Cursor;
 
-/// The gamma of sRGB, as a gAMA chunk stores it, for files that have an sRGB chunk instead.
+/// The gamma of sRGB in a gAMA chunk's units, for files that have an sRGB chunk instead.
 const SRGB_GAMMA: u32 = 45_455;
 
-/// Decodes to `channels`: 1 is grey, 2 grey with alpha, 3 RGB, 4 RGB with alpha, 0 as stored.
-/// Samples have 16 bits if `is_wide`, else 8. For a pipeline, alpha that is added is opaque whatever
-/// the depth; for TensorFlow 1 it is the largest number of the stored depth, as there.
+/// Decodes to `channels`: 1 is grey, 2 grey with alpha, 3 RGB, 4 RGB with alpha, 0 the same as in
+/// the file. Samples have 16 bits if `is_wide` and 8 bits otherwise. If alpha is added, it is
+/// opaque in a pipeline. TensorFlow 1 uses the largest number of the stored depth.
 pub fn decode(contents: &[u8], channels: usize, is_wide: bool, for_pipeline: bool) -> Result<Pixels> {
     let header = format!("Invalid PNG header, data size {}", contents.len());
     let mut decoder = Decoder::new(Cursor::new(contents));
@@ -66,7 +66,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, for_pipeline: boo
     Ok(Pixels { height, width, channels, samples: converted().map_err(out_of_memory)? })
 }
 
-/// Number of unused bits among the 16 of a sample, from the sBIT chunk.
+/// The number of unused bits among the 16 of a sample, according to the sBIT chunk.
 fn unused_bits(info: &Info<'_>) -> u32 {
     let used = info.sbit.as_deref().and_then(|bits| bits.iter().take(3).max()).copied();
     used.filter(|bits| (9..16).contains(bits)).map_or(0, |bits| 16 - u32::from(bits))
@@ -77,8 +77,8 @@ fn wide(bytes: &[u8]) -> std::result::Result<Vec<u16>, Refusal> {
     allocate::collected(samples.len(), samples.iter().map(|sample| u16::from_be_bytes(*sample)))
 }
 
-/// Converts pixels of `from` channels to pixels of `to` channels: 1 grey, 2 grey with alpha, 3 RGB,
-/// 4 RGB with alpha.
+/// Converts pixels from `from` to `to` channels: 1 is grey, 2 grey with alpha, 3 RGB, 4 RGB with
+/// alpha.
 fn convert<T: Sample>(
     samples: Vec<T>,
     from: usize,

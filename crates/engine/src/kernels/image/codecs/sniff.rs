@@ -1,4 +1,4 @@
-//! Recognising the format of an image by its first bytes.
+//! ! Detects the format of an image from its first bytes.
 
 use std::ascii::escape_default;
 use std::fmt;
@@ -34,7 +34,7 @@ impl Format {
 }
 
 impl Format {
-    /// True for a format that pipelines read and TensorFlow 1 does not.
+    /// Returns true for formats that pipelines support but TensorFlow 1 does not.
     pub fn is_of_pipelines(self) -> bool {
         matches!(self, Self::Tiff | Self::Webp)
     }
@@ -53,7 +53,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// The name of a format of images that is not decoded.
+/// The name of an image format that cannot be decoded.
 pub fn undecoded(contents: &[u8]) -> Option<&'static str> {
     const HEIF_BRANDS: [&[u8]; 6] = [b"heic", b"heix", b"heim", b"hevc", b"mif1", b"msf1"];
     if contents.starts_with(b"\0\0\0\x0cJXL ") || contents.starts_with(b"\xff\x0a") {
@@ -62,7 +62,7 @@ pub fn undecoded(contents: &[u8]) -> Option<&'static str> {
     if contents.starts_with(b"\0\0\0\x0cjP  ") {
         return Some("JPEG 2000");
     }
-    // The first box of the file names its brands.
+    // The first box of the file lists its brands.
     let (size, rest) = contents.split_first_chunk()?;
     let end = (u32::from_be_bytes(*size) as usize).min(contents.len());
     let brands = rest.strip_prefix(b"ftyp").and_then(|_| contents.get(8..end))?;

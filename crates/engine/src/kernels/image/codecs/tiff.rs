@@ -1,7 +1,8 @@
-//! TIFF and BigTIFF: grey, palettes, RGB, YCbCr and CMYK of up to 16 bits, with or without alpha.
+//! ! TIFF and BigTIFF: grey, palettes, RGB, YCbCr and CMYK with up to 16 bits, with or without
+//! alpha.
 //!
-//! The crate `tiff` reads the directory; strips and tiles are unpacked here, so that JPEGs in them
-//! have the pixels of libjpeg-turbo.
+//! The `tiff` crate reads the directory. Strips and tiles are unpacked here, so that embedded JPEGs
+//! are decoded by libjpeg-turbo.
 //!
 //! Source: TIFF 6.0; for alpha and inks, Pillow.
 
@@ -19,28 +20,28 @@ use tiff::decoder::ifd::Value;
 use tiff::decoder::{ChunkType, Decoder, Limits};
 use tiff::tags::{ByteOrder, Tag};
 
-/// The tag for the kind of inks, and its value for cyan, magenta, yellow and black.
+/// The tag for the ink set, and its value for cyan, magenta, yellow and black.
 const INK_SET: Tag = Tag::Unknown(332);
 const CMYK: u32 = 1;
-/// The values of an extra sample that is alpha.
+/// The values that mark an extra sample as alpha.
 const ASSOCIATED_ALPHA: u32 = 1;
 const UNASSOCIATED_ALPHA: u32 = 2;
-/// Differences to the pixel before.
+/// Samples are differences from the previous pixel.
 const HORIZONTAL: u32 = 2;
-/// The old-style JPEG compression of TIFF 6.0, which programs read in different ways.
+/// The old-style JPEG compression of TIFF 6.0, which programs interpret in different ways.
 const JPEG: u32 = 7;
 
-/// The meaning of the samples that are not extra.
+/// What the samples mean, apart from extra samples.
 #[derive(Clone, Copy, PartialEq)]
 enum Colours {
-    /// Of which 0 is white if it is inverted.
+    /// Grey. If it is inverted, 0 is white.
     Grey {
         is_inverted: bool,
     },
     Rgb,
     Palette,
     Inks,
-    /// YCbCr, which becomes RGB with its JPEG.
+    /// YCbCr, which becomes RGB when its JPEG is decoded.
     Luma,
 }
 
@@ -95,7 +96,7 @@ impl<'a> Tags<'a> {
         Ok(numbers.unwrap_or_default())
     }
 
-    /// The width and the height of strips or tiles, and their positions in the file.
+    /// Returns the width and height of strips or tiles, and their positions in the file.
     fn chunks(&mut self, width: usize) -> Result<([usize; 2], Vec<Place>)> {
         let [offsets, lengths] = match self.decoder.get_chunk_type() {
             ChunkType::Strip => [Tag::StripOffsets, Tag::StripByteCounts],
@@ -112,9 +113,9 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// Decodes to 1 to 4 channels; 0 means as stored, and RGB for a palette and for inks. Samples have
-/// 16 bits if the file has them and `is_wide`, else 8. Unless `is_first_only`, a file of several
-/// images is rejected.
+/// Decodes to 1 to 4 channels; 0 means the same as in the file, but RGB for palettes and inks.
+/// Samples have 16 bits if `is_wide` and the file has 16 bits, and 8 bits otherwise. A file with
+/// several images is rejected unless `is_first_only`.
 pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bool) -> Result<Pixels> {
     let what = || format!("Invalid TIFF data (size {})", contents.len());
     let refused = |refusal: Refusal| refusal.at(what());
@@ -184,7 +185,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
         Fault::Damage(reason) => invalid(contents, &reason),
         Fault::Memory(refusal) => refusal.at(what()),
     };
-    // Samples of each pixel of the result as stored.
+    // How many stored samples each pixel of the result needs.
     let kept = colours.num_samples() + usize::from(alpha.is_some());
     let is_inverted = colours == (Colours::Grey { is_inverted: true });
     let mut bytes = match bits {
@@ -228,16 +229,16 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     Ok(Pixels { height, width, channels, samples: Samples::Eight(bytes) })
 }
 
-/// The orientation of the first image, 1 to 8; 1 if there is none.
+/// The orientation of the first image, from 1 to 8. 1 if there is none.
 pub fn orientation(contents: &[u8]) -> u8 {
     let orientation = Tags::of(contents).and_then(|mut tags| tags.number(Tag::Orientation, 1));
     orientation.ok().and_then(|number| u8::try_from(number).ok()).filter(|number| (1..=8).contains(number)).unwrap_or(1)
 }
 
-/// Alpha among the samples.
+/// Whether and how the samples include alpha.
 #[derive(Clone, Copy, PartialEq)]
 enum Alpha {
-    /// The colours are multiplied by it.
+    /// The colours are premultiplied by alpha.
     Associated,
     Unassociated,
 }
@@ -257,8 +258,8 @@ fn alpha(colours: Colours, samples: usize, extra: &[u32]) -> Result<Option<Alpha
     }
 }
 
-/// The colours of a palette, of 16 bits. If all numbers are below 256, they have 8 bits, as in
-/// libtiff.
+/// Reads the colours of a palette, which have 16 bits. If all numbers are less than 256, they have
+/// 8 bits, as in libtiff.
 fn palette(map: &[u32], bits: u32) -> Result<Vec<[u16; 3]>> {
     let num_colours = 1_usize << bits;
     if bits > 8 || map.len() != 3 * num_colours {
@@ -289,8 +290,7 @@ fn compression_of(number: u32, tables: &[u8], has_luma: bool) -> Result<Compress
     Err(unread(&name))
 }
 
-/// Inverts grey, given the largest number, and divides colours by the alpha that they are multiplied
-/// by.
+/// Inverts grey relative to the largest number, and divides premultiplied colours by alpha.
 fn finish<T: Copy + Into<u32> + TryFrom<u32>>(
     samples: &mut [T],
     channels: usize,
@@ -314,8 +314,8 @@ fn finish<T: Copy + Into<u32> + TryFrom<u32>>(
     }
 }
 
-/// The limits for a file. The crate allocates memory for the claimed number of values of an entry,
-/// which need at least a byte each.
+/// The limits for a file. The crate allocates memory for as many values as an entry claims, and
+/// each takes at least one byte in the file.
 fn limits(contents: &[u8]) -> Limits {
     let mut limits = Limits::default();
     let most = contents.len().saturating_mul(size_of::<Value>());
@@ -334,7 +334,7 @@ fn invalid(contents: &[u8], reason: &dyn Display) -> Error {
     damaged(&format!("Invalid TIFF data (size {}): {reason}", contents.len()))
 }
 
-/// The error for a file that is valid and of a kind that is not read.
+/// The error for a valid file of a kind that is not supported.
 fn unread(reason: &dyn Display) -> Error {
     Error::invalid_argument(format!(
         "The TIFF has {reason}, expected grey, a palette, RGB or CMYK of up to 16 bits, uncompressed or compressed \

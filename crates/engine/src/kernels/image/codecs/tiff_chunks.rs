@@ -1,4 +1,4 @@
-//! Strips and tiles of TIFF: their bytes, unpacked, in the order of the image.
+//! ! Strips and tiles of TIFF: unpacks their bytes, in the order of the image.
 //!
 //! Source: TIFF 6.0, and its technical note 2 for JPEG.
 
@@ -31,7 +31,7 @@ pub enum Compression<'a> {
 /// The offset and the length of a strip or tile in the file.
 pub type Place = (u64, u64);
 
-/// The strips or tiles of an image, and how its samples are stored in them.
+/// The strips or tiles of an image, and how samples are stored in them.
 pub struct Chunks<'a> {
     pub contents: &'a [u8],
     pub width: usize,
@@ -40,12 +40,12 @@ pub struct Chunks<'a> {
     pub size: [usize; 2],
     pub places: Vec<Place>,
     pub compression: Compression<'a>,
-    /// Samples of each pixel of the image.
+    /// The number of samples per pixel.
     pub samples: usize,
     pub bits: usize,
-    /// True if each channel has separate strips or tiles.
+    /// True if each channel has its own strips or tiles.
     pub is_planar: bool,
-    /// True if samples are differences to the pixel before.
+    /// True if samples are differences from the previous pixel.
     pub is_predicted: bool,
     pub is_little: bool,
 }
@@ -83,7 +83,7 @@ impl Stored for u16 {
 }
 
 impl Chunks<'_> {
-    /// The samples of all pixels, those of a pixel side by side.
+    /// Reads the samples of all pixels. Those of a pixel are next to each other.
     pub fn read<T: Stored>(&self) -> Result<Vec<T>, Fault> {
         let [chunk_width, chunk_height] = self.size;
         let in_chunk = if self.is_planar { 1 } else { self.samples };
@@ -138,7 +138,7 @@ impl Chunks<'_> {
         self.contents.get(offset..offset.checked_add(length)?)
     }
 
-    /// Unpacks the first bytes of a strip or tile: the rows inside the image.
+    /// Unpacks the beginning of a strip or tile: the rows inside the image.
     fn unpack(&self, packed: &[u8], bytes: &mut [u8], in_chunk: usize) -> Result<(), Fault> {
         let expected = bytes.len();
         let num_bytes = match self.compression {
@@ -190,7 +190,7 @@ fn unpack_lzw(mut packed: &[u8], bytes: &mut [u8]) -> Result<usize, String> {
     Ok(num_bytes)
 }
 
-/// Unpacks PackBits; returns the number of bytes.
+/// Unpacks PackBits and returns the number of bytes.
 fn unpack_runs(mut packed: &[u8], bytes: &mut [u8]) -> usize {
     let mut num_bytes = 0;
     while num_bytes < bytes.len()
@@ -217,7 +217,7 @@ fn unpack_runs(mut packed: &[u8], bytes: &mut [u8]) -> usize {
     num_bytes
 }
 
-/// Reads until a buffer is full or the data end.
+/// Reads until a buffer is full or the data ends.
 fn fill(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, String> {
     let mut num_bytes = 0;
     while num_bytes < bytes.len() {

@@ -1,8 +1,8 @@
-//! The first directory of a TIFF or BigTIFF, read directly from its bytes.
+//! ! Reads the first directory of a TIFF or BigTIFF directly from its bytes.
 //!
 //! Source: TIFF 6.0, section 2; the BigTIFF file format.
 
-/// The number after the byte order, of TIFF and of BigTIFF.
+/// The number after the byte order, for TIFF and for BigTIFF.
 const MARK: usize = 42;
 const BIG_MARK: usize = 43;
 
@@ -16,7 +16,7 @@ pub struct Directory<'a> {
 }
 
 impl<'a> Directory<'a> {
-    /// The first directory; `None` if there is none.
+    /// Returns the first directory, if there is one.
     pub fn of(contents: &'a [u8]) -> Option<Self> {
         let mut directory = Self { contents, is_big: false, first: 0, num_entries: 0 };
         directory.is_big = match directory.number(2, 2)? {
@@ -31,8 +31,8 @@ impl<'a> Directory<'a> {
         Some(directory)
     }
 
-    /// True if there are more entries, or if an entry has more values, than the file has bytes.
-    /// Each needs at least one byte.
+    /// Returns true if there are more entries, or more values in an entry, than the file has bytes.
+    /// Each takes at least one byte.
     pub fn has_too_many_values(&self) -> bool {
         let entry_bytes = 4 + 2 * self.offset_bytes();
         self.num_entries > self.contents.len()
@@ -43,12 +43,12 @@ impl<'a> Directory<'a> {
             })
     }
 
-    /// Bytes of an offset in the file, and of a number of values.
+    /// The size of an offset, and of a number of values, in bytes.
     fn offset_bytes(&self) -> usize {
         if self.is_big { 8 } else { 4 }
     }
 
-    /// A number of some bytes; the largest if it has more than a size can have.
+    /// Reads a number. If it doesn't fit into a `usize`, returns the largest one.
     fn number(&self, at: usize, num_bytes: usize) -> Option<usize> {
         let bytes = self.contents.get(at..at.checked_add(num_bytes)?)?;
         let shifted = |number: u64, byte: &u8| number << 8 | u64::from(*byte);

@@ -1,8 +1,8 @@
-//! Failures of the strips and tiles of a TIFF.
+//! ! Failures to read the strips and tiles of a TIFF.
 
 use crate::tensor::allocate::Refusal;
 
-/// The reason why strips or tiles could not be read.
+/// Why strips or tiles could not be read.
 pub enum Fault {
     Damage(String),
     Memory(Refusal),

@@ -1,4 +1,4 @@
-//! WebP: lossy, lossless, and animations.
+//! ! WebP: lossy and lossless images, and animations.
 //!
 //! Source: RFC 9649.
 
@@ -12,24 +12,24 @@ use std::fmt::Display;
 use std::io::Cursor;
 use std::ops::Range;
 
-/// The maximum memory of a decoder per pixel, besides the result.
+/// The maximum memory that a decoder needs per pixel, not counting the result.
 const WORKING_BYTES: usize = 8;
 
-/// The bytes before the first chunk of a file.
+/// The number of bytes before the first chunk of a file.
 pub const RIFF_BYTES: usize = 12;
-/// The position of the width and the height in a lossy image, after its tag and its marker.
+/// Where a lossy image stores its width and height, after its tag and its marker.
 const LOSSY_SIZE: Range<usize> = 6..10;
 
 /// The pixels of a file. Frames of an animation are stored one after the other.
 pub struct Decoded {
     pub pixels: Pixels,
-    /// The number of frames; `None` for an image that is not animated, or if only its first frame
-    /// is requested.
+    /// The number of frames. `None` if the image is not animated or only its first frame is
+    /// requested.
     pub num_frames: Option<usize>,
 }
 
-/// Decodes to 3 or 4 channels; 0 means as stored. `is_first_only` decodes the first frame of an
-/// animation.
+/// Decodes to 3 or 4 channels; 0 means the same as in the file. If `is_first_only`, only decodes
+/// the first frame of an animation.
 pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<Decoded> {
     let what = || format!("Invalid WebP data (size {})", contents.len());
     let invalid = |error: &dyn Display| damaged(&format!("{}: {error}", what()));
@@ -47,7 +47,7 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
         false => 1,
     };
     check_size(&what(), height, width, num_frames.max(1))?;
-    // The decoder allocates memory for the claims of such an image before it checks them.
+    // The decoder allocates memory for what such an image claims before it checks the claims.
     if let Some([width, height]) = larger_image(contents.get(RIFF_BYTES..).unwrap_or_default(), [width, height]) {
         let claim = format_args!("its image has {height} rows and {width} columns, more than its header claims");
         return Err(invalid(&claim));
@@ -58,7 +58,7 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
     let stored = if decoder.has_alpha() { 4 } else { 3 };
     let channels = if channels == 0 { stored } else { channels };
     let refused = |refusal: allocate::Refusal| refusal.at(what());
-    // The decoder allocates memory itself, and would end the process if there were none.
+    // The decoder allocates memory itself, and would abort the process if that failed.
     allocate::probe(height * width * WORKING_BYTES).map_err(refused)?;
     let frame_bytes = height * width * stored;
     let mut samples = allocate::zeros(frame_bytes * num_frames).map_err(refused)?;
@@ -78,7 +78,8 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
     Ok(Decoded { pixels: Pixels { height, width, channels, samples: Samples::Eight(samples) }, num_frames })
 }
 
-/// The size of a lossy image that is wider or higher than its file, among these chunks.
+/// Finds a lossy image among these chunks that is wider or higher than its file, and returns its
+/// size.
 fn larger_image(mut chunks: &[u8], file: [usize; 2]) -> Option<[usize; 2]> {
     while let Some((header, rest)) = chunks.split_first_chunk::<CHUNK_BYTES>() {
         let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
@@ -103,7 +104,7 @@ fn lossy_size(data: &[u8]) -> Option<[usize; 2]> {
     Some([number(size[0], size[1]), number(size[2], size[3])])
 }
 
-/// The length of the file, by its header.
+/// The length of the file according to its header.
 fn claimed_bytes(contents: &[u8]) -> usize {
     let length = contents.get(4..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
     length as usize + 8

@@ -1,23 +1,23 @@
-//! Animations of WebP: frames drawn one over the other.
+//! ! WebP animations: frames that are drawn over each other.
 //!
-//! Source: RFC 9649, section 2.7.1.1, and the sums of libwebp's `anim_decode.c` where colours are
-//! blended.
+//! Source: RFC 9649, section 2.7.1.1, with the arithmetic of libwebp's `anim_decode.c` for blending
+//! colours.
 
 use crate::tensor::allocate::{self, Refusal};
 use image_webp::WebPDecoder;
 use std::io::Cursor;
 
-/// The bytes of the header of a chunk.
+/// The size of a chunk header in bytes.
 pub const CHUNK_BYTES: usize = 8;
-/// The bytes of a frame before its chunks.
+/// The number of bytes in a frame before its chunks.
 pub const FRAME_BYTES: usize = 16;
 /// The bits of a frame's flags.
 const IS_DISPOSED: u8 = 1;
 const IS_NOT_BLENDED: u8 = 2;
-/// The flag of alpha in the header of an extended file.
+/// The alpha flag in the header of an extended file.
 const HAS_ALPHA: u8 = 0x10;
 
-/// A frame: its position, and its own image file.
+/// A frame: its position, and an image file of its own.
 pub struct Frame {
     area: Area,
     is_disposed: bool,
@@ -34,8 +34,8 @@ struct Area {
     height: usize,
 }
 
-/// The pixels of the whole animation, RGBA, and the properties of the last frame that the next one
-/// needs.
+/// The RGBA pixels of the whole animation, and the properties of the previous frame that the next
+/// one depends on.
 pub struct Canvas {
     width: usize,
     height: usize,
@@ -49,7 +49,7 @@ struct Last {
     is_key: bool,
 }
 
-/// The frames among the chunks of a file.
+/// Iterates over the frames among the chunks of a file.
 pub fn frames_of(chunks: &[u8]) -> impl Iterator<Item = Result<Frame, String>> {
     chunks_of(chunks).filter(|(name, _)| name == b"ANMF").map(|(_, data)| frame_of(data))
 }
@@ -84,7 +84,7 @@ fn frame_of(data: &[u8]) -> Result<Frame, String> {
     Ok(Frame { area, is_disposed: flags & IS_DISPOSED != 0, is_blended: flags & IS_NOT_BLENDED == 0, file })
 }
 
-/// Appends a chunk, for which there is room.
+/// Appends a chunk, for which there must be room.
 fn append(file: &mut Vec<u8>, name: &[u8; 4], data: &[u8]) {
     file.extend_from_slice(name);
     file.extend_from_slice(&(data.len() as u32).to_le_bytes());
@@ -93,7 +93,7 @@ fn append(file: &mut Vec<u8>, name: &[u8; 4], data: &[u8]) {
 }
 
 impl Frame {
-    /// Its pixels, RGBA, and whether it has alpha.
+    /// Decodes its RGBA pixels. Also returns whether it has alpha.
     fn pixels(&self) -> Result<(Vec<u8>, bool), String> {
         let mut decoder = WebPDecoder::new(Cursor::new(&self.file[..])).map_err(|error| error.to_string())?;
         decoder.set_memory_limit(self.file.len());
@@ -113,7 +113,7 @@ impl Frame {
 }
 
 impl Canvas {
-    /// A canvas without colours.
+    /// Creates a transparent canvas.
     pub fn new(width: usize, height: usize) -> Result<Self, Refusal> {
         Ok(Self { width, height, pixels: allocate::zeros(width * height * 4)?, last: None })
     }
@@ -126,14 +126,14 @@ impl Canvas {
         }
     }
 
-    /// Disposes of the last frame and draws the next one.
+    /// Disposes of the previous frame and draws the next one.
     pub fn draw(&mut self, frame: &Frame) -> Result<(), String> {
         let area = frame.area;
         if area.x + area.width > self.width || area.y + area.height > self.height {
             return Err("a frame is outside the image".to_owned());
         }
         let (pixels, has_alpha) = frame.pixels()?;
-        // libwebp starts again with such a frame and does not blend it, which would round colours.
+        // libwebp starts again with such a frame instead of blending it, which would round colours.
         let is_key = match &self.last {
             None => true,
             Some(_) if self.is_whole(area) && !(has_alpha && frame.is_blended) => true,
@@ -163,14 +163,14 @@ impl Canvas {
         (area.width, area.height) == (self.width, self.height)
     }
 
-    /// The pixels of an area in one of its rows.
+    /// Returns the pixels of one row of an area.
     fn row(&mut self, area: Area, y: usize) -> &mut [[u8; 4]] {
         let start = y * self.width + area.x;
         &mut self.pixels.as_chunks_mut().0[start..start + area.width]
     }
 }
 
-/// A colour over another one.
+/// Blends a colour over another one.
 fn blended(over: [u8; 4], under: [u8; 4]) -> [u8; 4] {
     let alpha = u32::from(over[3]);
     if alpha == 0 {

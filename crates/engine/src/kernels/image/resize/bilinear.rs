@@ -1,5 +1,5 @@
-//! Bilinear interpolation between the four nearest pixels, in TensorFlow's order, so that every bit
-//! agrees.
+//! ! Bilinear interpolation between the four nearest pixels, in the same order as TensorFlow so
+//! that every bit matches.
 
 use super::{Grid, Pixel, collected, zero_row};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
 /// The two source pixels around a pixel of the result along one axis, and the distance from the
-/// first.
+/// first one.
 struct Between {
     lower: usize,
     upper: usize,
@@ -24,7 +24,7 @@ pub fn resize<T: Pixel>(values: &[T], frame: &Frame, target: &Frame, grid: Grid)
     }
 }
 
-/// `CHANNELS` is 0 for any number of them.
+/// `CHANNELS` is 0 for any number of channels.
 fn resize_channels<T: Pixel, const CHANNELS: usize>(
     values: &[T],
     frame: &Frame,
@@ -37,8 +37,8 @@ fn resize_channels<T: Pixel, const CHANNELS: usize>(
     let row_length = frame.width * channels;
     let new_length = target.width * channels;
     let mut result = allocate::elements(DType::Float32, &target.shape()).room()?;
-    // Two rows of the image at the new width, and their numbers: the next row of the result may use
-    // them again.
+    // Two rows of the image, already at the new width, and their numbers. The next row of the
+    // result may need them again.
     let (mut upper, mut lower) = (zero_row(new_length)?, zero_row(new_length)?);
     for image in values.chunks_exact(frame.height * row_length) {
         let narrow = |number: usize, row: &mut [f32]| match CHANNELS {
@@ -66,7 +66,7 @@ fn resize_channels<T: Pixel, const CHANNELS: usize>(
     Ok(result)
 }
 
-/// A row at the new width.
+/// Returns a row at the new width.
 fn narrow<T: Pixel, const CHANNELS: usize>(row: &[T], channels: usize, columns: &[Between], target: &mut [f32]) {
     let channels = if CHANNELS == 0 { channels } else { CHANNELS };
     for (between, target) in columns.iter().zip(target.chunks_exact_mut(channels)) {
@@ -79,21 +79,22 @@ fn narrow<T: Pixel, const CHANNELS: usize>(row: &[T], channels: usize, columns: 
     }
 }
 
-/// As [`narrow`], for three channels: except for the last pixel, four values are computed side by
-/// side and one is dropped.
+/// Like [`narrow`], for three channels. Four values are computed side by side and one is dropped,
+/// except for the last pixel.
 fn narrow_colours<T: Pixel>(row: &[T], columns: &[Between], target: &mut [f32]) {
     let num_fours = columns.partition_point(|between| between.upper * 3 + 4 <= row.len()).min(columns.len() - 1);
     let (fours, rest) = columns.split_at(num_fours);
     for (number, between) in fours.iter().enumerate() {
         let (left, right) = (four(row, between.lower * 3), four(row, between.upper * 3));
-        // Written out, as in `four`: the compiler does not vectorise iterators over arrays here.
+        // Written out as in `four`, because the compiler does not vectorise iterators over arrays
+        // here.
         let mixed = |channel: usize| left[channel] + (right[channel] - left[channel]) * between.fraction;
         target[number * 3..][..4].copy_from_slice(&[mixed(0), mixed(1), mixed(2), mixed(3)]);
     }
     narrow::<T, 3>(row, 3, rest, &mut target[num_fours * 3..]);
 }
 
-/// Written out: with `array::from_fn` each value may become a call, which takes longer than
+/// Written out, because with `array::from_fn` each value may become a call, which takes longer than
 /// everything else.
 #[inline(always)]
 fn four<T: Pixel>(row: &[T], start: usize) -> [f32; 4] {
@@ -107,7 +108,7 @@ fn neighbours(size: usize, new_size: usize, grid: Grid) -> Result<Vec<Between>> 
         let position = grid.position(index, scale);
         let floor = position.floor();
         let upper = (position.ceil() as usize).min(size - 1);
-        // Before the first pixel, both are the first one.
+        // Before the first pixel, both are the first pixel.
         Between { lower: (floor as usize).min(upper), upper, fraction: position - floor }
     };
     collected(new_size, (0..new_size).map(between))

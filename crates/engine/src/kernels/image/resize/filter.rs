@@ -1,6 +1,6 @@
-//! The weight of a pixel by its distance, for resizing with antialiasing.
+//! ! The weight of a pixel depending on its distance, for antialiased resizing.
 //!
-//! Source: the sampling kernels of `tf.raw_ops.ScaleAndTranslate` of TensorFlow 1.15.
+//! Source: the sampling kernels of `tf.raw_ops.ScaleAndTranslate` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use std::f32::consts::PI;
@@ -10,7 +10,7 @@ pub enum Filter {
     Lanczos {
         radius: f32,
     },
-    /// With a radius of 1.5 and a standard deviation of a third of it.
+    /// With a radius of 1.5 and a standard deviation of a third of that.
     Gaussian,
     Triangle,
     /// Cubics with B = 0, C = 1/2.
@@ -32,7 +32,7 @@ impl Filter {
         })
     }
 
-    /// Pixels further away have no weight.
+    /// Pixels further away than this have no weight.
     pub fn radius(self) -> f32 {
         match self {
             Self::Lanczos { radius } => radius,
@@ -63,7 +63,7 @@ impl Filter {
 }
 
 fn lanczos(x: f32, radius: f32) -> f32 {
-    // Near 0 the quotient of two small numbers is inexact, and the weight is 1.
+    // Near 0 the quotient of two small numbers is inexact. The weight is 1.
     if x <= 1e-3 {
         return 1.0;
     }

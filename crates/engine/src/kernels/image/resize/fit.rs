@@ -1,4 +1,4 @@
-//! The size and position of an image resized to fit a size, with its proportions kept.
+//! ! The size and position of an image that is resized to fit a size while keeping its proportions.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -6,10 +6,10 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 
-/// `(shape, target height, target width)`: the new height and width, the rows of zeros above and
-/// the columns left.
+/// Maps `(shape, target height, target width)` to the new height and width, the number of zero rows
+/// above and of zero columns on the left.
 ///
-/// In single precision, as `tf.image.resize_image_with_pad` of TensorFlow 1.15 computes it.
+/// Like `tf.image.resize_image_with_pad` of TensorFlow 1.15, it computes in single precision.
 pub struct FitImage;
 
 impl Kernel for FitImage {

@@ -1,4 +1,4 @@
-//! Resizes images, with one file for each method.
+//! ! Resizes images, with one file per method.
 //!
 //! Source: `tf.image.resize_images` of TensorFlow 1.15, and `tf.image.resize` of TensorFlow 2 for
 //! the antialiased methods.
@@ -24,10 +24,10 @@ use crate::tensor::dtype::DType;
 use filter::Filter;
 use taps::Taps;
 
-/// Resizes each image to the size of the second input: int32, height and width.
+/// Resizes each image to the size in the second input, which is (height, width) as int32.
 pub struct Resize {
     method: Method,
-    /// The size is a maximum: the image keeps its proportions.
+    /// True if the size is a maximum, and the image keeps its proportions.
     preserve_aspect_ratio: bool,
 }
 
@@ -39,10 +39,10 @@ enum Method {
     Filter { filter: Filter, antialias: bool },
 }
 
-/// The mapping of positions in the result to positions in the image.
+/// How positions in the result are mapped to positions in the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Grid {
-    /// Both images share their upper left corner pixel: TensorFlow 1's default.
+    /// Both images share their upper left pixel. This is TensorFlow 1's default.
     Legacy,
     /// Both images share all four corner pixels.
     AlignCorners,
@@ -60,7 +60,7 @@ impl Grid {
         }
     }
 
-    /// The number of image pixels that a pixel of the result covers, along one axis.
+    /// The number of image pixels that a pixel of the result covers along one axis.
     fn scale(self, size: usize, new_size: usize) -> f32 {
         match self {
             Self::AlignCorners if new_size > 1 => (size - 1) as f32 / (new_size - 1) as f32,
@@ -68,7 +68,7 @@ impl Grid {
         }
     }
 
-    /// The position in the image of pixel `index` of the result, along one axis.
+    /// The position in the image of pixel `index` of the result along one axis.
     fn position(self, index: usize, scale: f32) -> f32 {
         match self {
             Self::HalfPixelCenters => (index as f32 + 0.5) * scale - 0.5,
@@ -99,8 +99,7 @@ impl Kernel for Resize {
         let frame = source_frame(images)?;
         let target = self.target_frame(&frame, size)?;
         let dtype = if matches!(self.method, Method::Nearest(_)) { images.dtype() } else { DType::Float32 };
-        // Checked before the positions of pixels are computed, because they need memory and time
-        // too.
+        // Checked first, because the positions of pixels need memory and time too.
         allocate::elements(dtype, &target.shape()).check()?;
         if let Method::Nearest(grid) = self.method {
             return nearest::resize(images, &frame, &target, grid).map(Step::one);
@@ -159,9 +158,9 @@ fn refused(refusal: Refusal) -> Error {
     refusal.at("resizing images")
 }
 
-/// Some columns of an image in another size, with all rows: bilinear, with antialiasing, rounded.
+/// Resizes some columns of an image, with all rows: bilinear, antialiased and rounded.
 ///
-/// The pair is the first column, and their number.
+/// The pair is the first column and the number of columns.
 pub fn antialiased(pixels: &[u8], frame: &Frame, (first, width): (usize, usize), target: &Frame) -> Result<Vec<u8>> {
     let mut result = allocate::elements(DType::UInt8, &target.shape()).room()?;
     let rows = Taps::filter(frame.height, target.height, Filter::Triangle, true)?;
@@ -172,9 +171,10 @@ pub fn antialiased(pixels: &[u8], frame: &Frame, (first, width): (usize, usize),
     Ok(result)
 }
 
-/// The whole part of a number from 0 to 255, faster than `as u8`, which also serves other numbers.
+/// Truncates a number between 0 and 255. It is faster than `as u8`, which also has to handle other
+/// numbers.
 fn whole_part(value: f32) -> u8 {
-    // To it, each float is a whole number.
+    // At this magnitude, every float is an integer.
     const LARGE: f32 = 8_388_608.0;
     let nearest = value + LARGE;
     let is_above = nearest - LARGE > value;
@@ -204,8 +204,8 @@ fn source_frame(images: &Tensor) -> Result<Frame> {
     Frame::of(images)
 }
 
-/// The largest size inside `target` with the proportions of `size`; in single precision, as
-/// TensorFlow computes it.
+/// The largest size inside `target` with the proportions of `size`, computed in single precision
+/// like TensorFlow does.
 fn proportional(target: [i32; 2], size: [usize; 2]) -> [i32; 2] {
     let size = size.map(|size| size as f32);
     let scale = (target[0] as f32 / size[0]).min(target[1] as f32 / size[1]);
@@ -214,7 +214,7 @@ fn proportional(target: [i32; 2], size: [usize; 2]) -> [i32; 2] {
 
 /// The type of a channel that can be resized.
 trait Pixel: Copy {
-    /// True if no value is infinite or NaN.
+    /// True if the type has no infinity or NaN.
     const IS_FINITE: bool;
 
     fn value(self) -> f32;

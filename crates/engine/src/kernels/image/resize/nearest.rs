@@ -1,4 +1,4 @@
-//! Nearest-neighbour resizing, for any type.
+//! ! Nearest-neighbour resizing, for any dtype.
 
 use super::{Grid, collected};
 use crate::error::Result;
@@ -34,7 +34,7 @@ fn copy<const BYTES: usize>(row: &[u8], columns: &[usize], target: &mut Vec<u8>)
     columns.iter().for_each(|column| target.extend_from_slice(&pixels[*column]));
 }
 
-/// For each pixel of the result the number of the pixel to take, along one axis.
+/// Returns, for each pixel of the result, the number of the pixel to take along one axis.
 fn indices(size: usize, new_size: usize, grid: Grid) -> Result<Vec<usize>> {
     let scale = grid.scale(size, new_size);
     let index = |index: usize| match grid {

@@ -1,4 +1,5 @@
-//! Resizes by weighted sums of neighbouring pixels: along the columns first, then along the rows.
+//! ! Resizes with weighted sums of neighbouring pixels, first along the columns and then along the
+//! rows.
 
 use super::windows::{Tap, Windows};
 use super::{Filter, Grid, Pixel, refused, zero_row};
@@ -6,15 +7,15 @@ use crate::error::Result;
 use crate::kernels::image::frame::Frame;
 use crate::tensor::allocate;
 
-/// The weighted pixels (taps) of each pixel of the result, along one axis.
+/// The weighted pixels (taps) of each pixel of the result along one axis.
 pub struct Taps {
     taps: Vec<Tap>,
-    /// The end of each pixel's taps; they begin at the end of the previous pixel's.
+    /// Where each pixel's taps end. They begin where the previous pixel's end.
     ends: Vec<usize>,
 }
 
 impl Taps {
-    /// Room for `num_pixels` pixels of four taps each.
+    /// Reserves memory for `num_pixels` pixels with four taps each.
     fn new(num_pixels: usize) -> Result<Self> {
         let room =
             || Ok(Self { taps: allocate::room(num_pixels.saturating_mul(4))?, ends: allocate::room(num_pixels)? });
@@ -33,16 +34,16 @@ impl Taps {
         begins.zip(&self.ends).map(|(begin, end)| &self.taps[begin..*end])
     }
 
-    /// The same pixels of a part that begins at pixel `first` of an image.
+    /// Moves the taps into an image, in which this part begins at pixel `first`.
     pub fn in_image(mut self, first: usize) -> Self {
         self.taps.iter_mut().for_each(|tap| tap.index += first);
         self
     }
 
-    /// Four pixels, with the weights of a cubic that TensorFlow looks up in steps of 1/1024.
+    /// Four pixels with the weights of a cubic, which TensorFlow looks up in steps of 1/1024.
     ///
-    /// On the legacy grids, pixels beyond the edge are replaced by the pixel at the edge; otherwise
-    /// they have no weight.
+    /// On the legacy grids, pixels beyond the edge are replaced with the pixel at the edge.
+    /// Otherwise they have no weight.
     pub fn bicubic(size: usize, new_size: usize, grid: Grid) -> Result<Self> {
         const STEPS: f32 = 1024.0;
         let is_keys = grid == Grid::HalfPixelCenters;
@@ -74,13 +75,13 @@ impl Taps {
         Ok(taps)
     }
 
-    /// All pixels that the pixel of the result covers, weighted by the covered area.
+    /// All pixels that a pixel of the result covers, weighted by the covered area.
     pub fn area(size: usize, new_size: usize, align_corners: bool) -> Result<Self> {
         let grid = if align_corners { Grid::AlignCorners } else { Grid::Legacy };
         let scale = grid.scale(size, new_size);
         let mut taps = Self::new(new_size)?;
         if scale == 0.0 {
-            // A pixel's corners all have the same value.
+            // All corners of a pixel have the same value.
             (0..new_size).try_for_each(|_| taps.push([Tap { index: 0, weight: 1.0 }].into_iter()))?;
             return Ok(taps);
         }
@@ -106,7 +107,8 @@ impl Taps {
         Ok(taps)
     }
 
-    /// The pixels within the radius of a filter. For antialiasing the radius grows with the scale.
+    /// The pixels within the radius of a filter. With antialiasing, the radius grows with the
+    /// scale.
     pub fn filter(size: usize, new_size: usize, filter: Filter, antialias: bool) -> Result<Self> {
         let inverse_scale = 1.0 / (new_size as f32 / size as f32);
         let filter_scale = if antialias { inverse_scale.max(1.0) } else { 1.0 };
@@ -125,7 +127,7 @@ impl Taps {
     }
 }
 
-/// Resizes, and calls `keep` with each row of the result.
+/// Resizes and calls `keep` with each row of the result.
 pub fn resize<T: Pixel>(
     values: &[T],
     frame: &Frame,
@@ -137,7 +139,7 @@ pub fn resize<T: Pixel>(
     let row_length = frame.width * channels;
     let windows = |taps, size| if T::IS_FINITE { Windows::of(Taps::iter(taps), size) } else { Ok(None) };
     let (row_windows, column_windows) = (windows(rows, frame.height)?, windows(columns, frame.width)?);
-    // One value more than a row, so that four can be read at the last three.
+    // One value longer than a row, so that four values can be read at the last three.
     let mut sum = zero_row(row_length + 1)?;
     let mut result = zero_row(target.width * channels)?;
     for image in values.chunks_exact(frame.height * row_length) {
@@ -185,7 +187,7 @@ fn add_rows<T: Pixel>(image: &[T], taps: &[Tap], sum: &mut [f32]) {
     }
 }
 
-/// For each pixel `LANES` values are computed side by side, and `CHANNELS` of them kept.
+/// For each pixel, `LANES` values are computed side by side and `CHANNELS` of them are kept.
 fn narrow<const CHANNELS: usize, const LANES: usize>(row: &[f32], columns: &Taps, result: &mut [f32]) {
     for (taps, result) in columns.iter().zip(result.chunks_exact_mut(CHANNELS)) {
         let mut sum = [0.0; LANES];

@@ -1,12 +1,13 @@
-//! Weighted sums of neighbouring pixels, with the same number of neighbours for each pixel.
+//! ! Weighted sums of neighbouring pixels, with the same number of neighbours for each pixel.
 //!
-//! If the number of taps is known at compile time, the loops take a third of the time.
+//! If the number of taps is known at compile time, the loops are three times faster.
 
 use super::{Pixel, refused};
 use crate::error::Result;
 use crate::tensor::allocate;
 
-/// The maximum number of neighbours, for an image that becomes three to four times smaller.
+/// The maximum number of neighbours, for an image that is reduced to between a third and a quarter
+/// of its size.
 const MOST: usize = 8;
 
 /// A pixel and its weight.
@@ -16,12 +17,12 @@ pub struct Tap {
     pub weight: f32,
 }
 
-/// The neighbours of each pixel of the result, along one axis. Some may have the weight zero.
+/// The neighbours of each pixel of the result along one axis. Some may have weight zero.
 pub struct Windows {
     /// The number of neighbours.
     width: usize,
     firsts: Vec<usize>,
-    /// The weights of the neighbours, one pixel after the other.
+    /// The weights of the neighbours, pixel by pixel.
     weights: Vec<f32>,
 }
 
@@ -43,9 +44,11 @@ macro_rules! with_width {
 }
 
 impl Windows {
-    /// The taps of each pixel as windows; none if a pixel's taps are no neighbours, or too many.
+    /// Converts the taps of each pixel to windows. Returns `None` if a pixel's taps are not
+    /// adjacent or there are too many.
     ///
-    /// The sums are the same, to the bit, if all pixels are finite: a window adds zeros to them.
+    /// If all pixels are finite, the sums are the same bit for bit, because windows only add zeros
+    /// to them.
     pub fn of<'a>(pixels: impl Iterator<Item = &'a [Tap]> + Clone, size: usize) -> Result<Option<Self>> {
         let width = pixels.clone().map(<[_]>::len).max().unwrap_or(0);
         let are_neighbours = pixels.clone().all(|taps| taps.windows(2).all(|pair| pair[1].index == pair[0].index + 1));
@@ -73,8 +76,8 @@ impl Windows {
         with_width!(self.width, add_rows::<T>(rows, weights, sum));
     }
 
-    /// Sets the pixels of a row of the result. `LANES` values are computed side by side, and
-    /// `CHANNELS` of them kept.
+    /// Computes the pixels of a row of the result. `LANES` values are computed side by side and
+    /// `CHANNELS` of them are kept.
     pub fn narrow<const CHANNELS: usize, const LANES: usize>(&self, row: &[f32], result: &mut [f32]) {
         with_width!(self.width, narrow::<CHANNELS, LANES>(self, row, result));
     }

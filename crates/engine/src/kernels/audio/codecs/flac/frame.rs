@@ -6,7 +6,7 @@ use std::ops::Range;
 use symphonia_core::checksum::{Crc8Ccitt, Crc16Ansi};
 use symphonia_core::io::Monitor;
 
-/// The header of a frame, with a correct checksum.
+/// A frame header with a correct checksum.
 #[derive(Clone, Debug)]
 pub struct Header {
     /// The number of the frame, or of its first sample.
@@ -27,7 +27,7 @@ pub struct Frame {
 }
 
 impl Header {
-    /// Reads the header that `bytes` begin with, if it is one of this stream.
+    /// Reads the header at the beginning of `bytes`, if there is one that belongs to this stream.
     pub fn read(bytes: &[u8], info: &StreamInfo) -> Option<Self> {
         let [0xff, second @ (0xf8 | 0xf9), codes, layout, ..] = *bytes else {
             return None;
@@ -76,7 +76,7 @@ impl Header {
         })
     }
 
-    /// The number of the first sample. `None` if it cannot be known.
+    /// The number of the first sample, or `None` if it cannot be determined.
     pub fn first_sample(&self, info: &StreamInfo) -> Option<u64> {
         match self.is_numbered_by_sample {
             true => Some(self.number),
@@ -85,8 +85,9 @@ impl Header {
         }
     }
 
-    /// The frame with this header, which `bytes` begin with. It ends where the checksum matches and
-    /// where the next frame begins or the bytes end; if `is_last`, there is no next frame.
+    /// Returns the frame with this header, which is at the beginning of `bytes`. The frame ends
+    /// where the checksum matches and either the next frame begins or the bytes end. If `is_last`,
+    /// there is no next frame.
     pub fn frame(&self, bytes: &[u8], info: &StreamInfo, is_last: bool) -> Option<Frame> {
         let mut crc = Crc16Ansi::new(0);
         let mut checked = 0;
@@ -111,8 +112,8 @@ impl Header {
     }
 }
 
-/// The first frame in `range` with a correct checksum: its position and its first sample. Only the
-/// first few candidates are tried.
+/// Finds the first frame in `range` with a correct checksum. Returns its position and its first
+/// sample. Only tries the first few candidates.
 pub fn next_frame(bytes: &[u8], range: Range<usize>, info: &StreamInfo) -> Option<(usize, u64)> {
     let at = |index| (range.start + index, Header::read(&bytes[range.start + index..], info));
     let candidates = memchr_iter(0xff, &bytes[range.clone()]).map(at).filter(|(_, header)| header.is_some());
@@ -124,7 +125,7 @@ pub fn next_frame(bytes: &[u8], range: Range<usize>, info: &StreamInfo) -> Optio
     })
 }
 
-/// A number of up to 36 bits in UTF-8 coding, and the position after it.
+/// Reads a number of up to 36 bits in UTF-8 coding. Returns it with the position after it.
 fn coded_number(bytes: &[u8], offset: usize) -> Option<(u64, usize)> {
     let first = *bytes.get(offset)?;
     let more = match first.leading_ones() as usize {
@@ -140,7 +141,7 @@ fn coded_number(bytes: &[u8], offset: usize) -> Option<(u64, usize)> {
     Some((number, offset + 1 + more))
 }
 
-/// The big-endian number of `count` bytes at `offset`, which moves after it.
+/// Reads a big-endian number of `count` bytes at `offset`, and moves `offset` past it.
 fn take(bytes: &[u8], offset: &mut usize, count: usize) -> Option<u64> {
     let taken = bytes.get(*offset..*offset + count)?;
     *offset += count;

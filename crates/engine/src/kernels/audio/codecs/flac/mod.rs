@@ -1,4 +1,4 @@
-//! FLAC: finds the frames, checks their checksums and their order, and decodes them.
+//! ! FLAC: locates the frames, checks their checksums and order, and decodes them.
 //!
 //! Source: RFC 9639.
 
@@ -14,14 +14,14 @@ use symphonia_core::codecs::audio::well_known::CODEC_ID_FLAC;
 use symphonia_core::codecs::audio::{AudioCodecParameters, AudioDecoder, AudioDecoderOptions};
 
 const STREAM_INFO_BYTES: usize = 34;
-/// Parts of a file that are shorter than this are searched from frame to frame.
+/// Parts of a file that are shorter than this are searched frame by frame.
 const SEARCHED_BYTES: usize = 64 << 10;
 
-/// A FLAC file after reading its metadata blocks.
+/// A FLAC file whose metadata blocks have been read.
 pub struct Flac<'a> {
     contents: &'a [u8],
     info: StreamInfo,
-    /// The first frame, and the end of the last one.
+    /// From the first frame to the end of the last one.
     frames: std::ops::Range<usize>,
 }
 
@@ -34,7 +34,7 @@ pub struct StreamInfo {
     sample_rate: u32,
     channels: usize,
     bits: u32,
-    /// The number of samples; `None` if it was unknown when the file was written.
+    /// The number of samples, or `None` if it was unknown when the file was written.
     num_samples: Option<u64>,
 }
 
@@ -59,7 +59,8 @@ impl StreamInfo {
         Ok(info)
     }
 
-    /// True if frames are numbered, since all but the last have the same number of samples.
+    /// Returns true if frames are numbered because all but the last have the same number of
+    /// samples.
     fn has_fixed_blocks(&self) -> bool {
         self.min_block == self.max_block
     }
@@ -114,7 +115,7 @@ impl<'a> Flac<'a> {
         })
     }
 
-    /// The position and first sample of a frame at or shortly before a sample.
+    /// Returns the position and the first sample of a frame at or shortly before a sample.
     fn near(&self, sample: u64) -> (usize, u64) {
         let mut best = (self.frames.start, 0);
         let mut end = self.frames.end;
@@ -210,7 +211,7 @@ fn push(decoded: &GenericAudioBufferRef<'_>, count: usize, samples: &mut Samples
     samples.push(count, |channel, index| planes[channel][index] as f32 / 2_147_483_648.0)
 }
 
-/// The end of the frames: the position of an ID3v1 tag, or the end of the file.
+/// Returns the end of the frames: the position of an ID3v1 tag, or the end of the file.
 fn end_of_frames(contents: &[u8]) -> usize {
     match contents.len().checked_sub(128) {
         Some(tag) if contents[tag..].starts_with(b"TAG") => tag,

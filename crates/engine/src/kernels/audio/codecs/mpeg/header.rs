@@ -5,34 +5,34 @@
 use symphonia_core::checksum::Crc16Ansi;
 use symphonia_core::io::Monitor;
 
-/// The header of a frame of layer 3.
+/// The header of a layer 3 frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
     pub is_version_1: bool,
     pub sample_rate: u32,
     pub channels: usize,
-    /// The number of bytes of the frame, with its header.
+    /// The size of the frame in bytes, including its header.
     pub num_bytes: usize,
     has_checksum: bool,
 }
 
-/// The reason why a frame has no header that can be read.
+/// Why a frame's header cannot be read.
 #[derive(Debug, PartialEq)]
 pub enum NoHeader {
-    /// There is no frame of layer 3.
+    /// There is no layer 3 frame.
     Invalid,
-    /// The number of bits a second is not said.
+    /// The frame does not state its bit rate.
     FreeFormat,
 }
 
-/// The side information of a frame: which bytes its samples are coded in.
+/// The side information of a frame, which locates the bytes that encode its samples.
 #[derive(Debug, PartialEq)]
 pub struct SideInfo {
-    /// The number of bytes of earlier frames that this one needs.
+    /// The number of bytes from earlier frames that this one needs.
     pub reused: usize,
-    /// The number of bytes that the frame adds.
+    /// The number of bytes that this frame adds.
     pub brought: usize,
-    /// The number of bytes that its samples need, of the reused and the added ones.
+    /// The number of bytes that its samples need, out of both.
     pub used: usize,
 }
 
@@ -69,23 +69,23 @@ impl Header {
         })
     }
 
-    /// The number of samples of a frame.
+    /// The number of samples in a frame.
     pub fn num_samples(&self) -> usize {
         if self.is_version_1 { 1152 } else { 576 }
     }
 
-    /// True if a frame with the other header belongs to the same stream.
+    /// Returns true if a frame with the other header belongs to the same stream.
     pub fn is_like(&self, other: &Self) -> bool {
         let of = |header: &Self| (header.is_version_1, header.sample_rate, header.channels);
         of(self) == of(other)
     }
 
-    /// The position of the side information in the frame.
+    /// The position of the side information within the frame.
     fn side_at(&self) -> usize {
         if self.has_checksum { 6 } else { 4 }
     }
 
-    /// The number of bytes of the side information.
+    /// The size of the side information in bytes.
     fn side_bytes(&self) -> usize {
         match (self.is_version_1, self.channels) {
             (true, 1) => 17,
@@ -100,13 +100,14 @@ impl Header {
         self.side_at() + self.side_bytes()
     }
 
-    /// The position of an info tag in a frame that has one, as if there were no checksum.
+    /// The position of an info tag, if the frame has one. It is computed as if there were no
+    /// checksum.
     pub fn tag_at(&self) -> usize {
         4 + self.side_bytes()
     }
 
-    /// Reads the side information. `None` if the frame is too short for it, or its checksum is
-    /// wrong.
+    /// Reads the side information. Returns `None` if the frame is too short for it or its checksum
+    /// is wrong.
     pub fn side_info(&self, frame: &[u8]) -> Option<SideInfo> {
         let side = frame.get(self.side_at()..self.main_at())?;
         if self.has_checksum {

@@ -1,7 +1,7 @@
-//! MP3: finds the frames, checks that each has the bytes that it needs, and decodes them.
+//! ! MP3: locates the frames, checks that each has the bytes it needs, and decodes them.
 //!
-//! Padding samples of the encoder are removed at both ends if an info tag contains their number.
-//! Files have no checksum of their samples, so single wrong bits are not always detected.
+//! If an info tag states how many samples the encoder added at both ends, they are removed. Samples
+//! have no checksum, so single wrong bits are not always detected.
 //!
 //! Source: ISO 11172-3 and 13818-3; the info tags of Xing, LAME and Fraunhofer.
 
@@ -18,30 +18,30 @@ use symphonia_core::codecs::audio::{AudioCodecParameters, AudioDecoderOptions};
 
 /// The delay of a decoder in samples.
 const DECODER_DELAY: u64 = 529;
-/// The largest number of bytes of earlier frames that a frame may need.
+/// The maximum number of bytes from earlier frames that a frame may need.
 const MAX_REUSED: usize = 511;
 
-/// An MP3 file with its frames located.
+/// An MP3 file whose frames have been located.
 pub struct Mp3<'a> {
     contents: &'a [u8],
     header: Header,
-    /// The first frame of samples, and the end of the last one.
+    /// From the first frame with samples to the end of the last one.
     frames: std::ops::Range<usize>,
     num_frames: u64,
     tag: Tag,
 }
 
-/// An info tag, which fills the first frame.
+/// An info tag, which occupies the first frame.
 #[derive(Debug, Default, PartialEq)]
 struct Tag {
     is_there: bool,
     num_frames: Option<u64>,
-    /// The samples that the encoder added at both ends.
+    /// The number of samples that the encoder added at each end.
     added: Option<(u64, u64)>,
 }
 
 impl<'a> Mp3<'a> {
-    /// Finds the frames, of which the first begins at byte `start`, or after zeros there.
+    /// Locates the frames. The first one begins at byte `start`, possibly after zeros.
     pub fn open(contents: &'a [u8], start: usize) -> Result<Self> {
         let zeros = contents[start..].iter().take_while(|byte| **byte == 0).count();
         let start = start + zeros;
@@ -64,7 +64,7 @@ impl<'a> Mp3<'a> {
         Ok(sound)
     }
 
-    /// The frame at byte `offset`, which ends before `end`.
+    /// Returns the frame at byte `offset`, which must end before `end`.
     fn frame(&self, offset: usize, end: usize) -> Result<&'a [u8]> {
         let header = header_at(&self.contents[..end], offset)?;
         if !header.is_like(&self.header) {
@@ -77,7 +77,8 @@ impl<'a> Mp3<'a> {
         frame_at(&self.contents[..end], offset, &header)
     }
 
-    /// The number of samples to skip at the beginning, and the number after them.
+    /// Returns the number of samples to skip at the beginning, and the number of samples after
+    /// them.
     fn trimmed(&self) -> (u64, u64) {
         let all = self.num_frames * self.header.num_samples() as u64;
         match self.tag.added {
@@ -89,8 +90,9 @@ impl<'a> Mp3<'a> {
         }
     }
 
-    /// The frame where decoding has to begin so that the samples from frame `target` on are
-    /// correct: its position and number. The two frames before it add to its samples.
+    /// Returns the position and the number of the frame from which to start decoding, so that the
+    /// samples from frame `target` on are correct. The two frames before `target` affect its
+    /// samples.
     fn beginning(&self, target: u64) -> Result<(usize, u64)> {
         let mut earlier = std::collections::VecDeque::new();
         let (mut offset, mut brought) = (self.frames.start, 0);
@@ -100,8 +102,8 @@ impl<'a> Mp3<'a> {
             earlier.push_back((offset, number, size));
             brought += size;
             offset += frame.len();
-            // The last frames are decoded for their effect on later ones; earlier frames for their
-            // bytes.
+            // The last frames are decoded because they affect later ones, and earlier frames
+            // because their bytes are needed.
             while earlier.len() > 4 {
                 let oldest = earlier[0].2;
                 let of_last: usize = earlier.iter().rev().take(3).map(|frame| frame.2).sum();
@@ -143,12 +145,12 @@ impl Sound for Mp3<'_> {
         let target = first / of_frame;
         let (mut offset, mut number) = self.beginning(target)?;
         samples.skip(first - number * of_frame);
-        // The bytes of earlier frames that the decoder still has.
+        // How many bytes from earlier frames the decoder still has.
         let mut left = 0;
         let is_from_start = number == 0;
         while !samples.is_full() && offset < self.frames.end {
             let frame = self.frame(offset, self.frames.end)?;
-            // After a start in the middle, the first frames may need earlier bytes.
+            // When starting in the middle, the first frames may need earlier bytes.
             let is_needed = is_from_start || number + 2 >= target;
             left = Self::check(frame, offset, left, is_needed)?;
             match decode(&mut decoder, "MP3", offset, frame) {
@@ -170,8 +172,8 @@ impl Sound for Mp3<'_> {
 }
 
 impl Mp3<'_> {
-    /// Checks that a frame has the bytes that its samples need. `left` is the number of bytes that
-    /// earlier frames left. Returns the number that this one leaves.
+    /// Checks that a frame has the bytes that its samples need. `left` is the number of bytes left
+    /// over from earlier frames. Returns how many this frame leaves.
     fn check(frame: &[u8], offset: usize, left: usize, is_needed: bool) -> Result<usize> {
         let header = header_at(frame, 0)?;
         let side = header.side_info(frame).ok_or_else(|| {
@@ -258,7 +260,7 @@ impl Tag {
     }
 }
 
-/// The end of the frames: before the tags and zeros that a file ends with.
+/// Returns the end of the frames, before any tags and zeros at the end of the file.
 fn end_of_frames(contents: &[u8], start: usize) -> usize {
     let mut end = contents.len();
     loop {
@@ -273,7 +275,7 @@ fn end_of_frames(contents: &[u8], start: usize) -> usize {
         }
         end -= size;
     }
-    // Frames may end with zeros themselves, so a frame keeps its zeros.
+    // Frames may themselves end with zeros, so they keep those.
     let zeros = contents[start..end].iter().rev().take_while(|byte| **byte == 0).count();
     let mut offset = start;
     while offset < end - zeros {
@@ -285,7 +287,7 @@ fn end_of_frames(contents: &[u8], start: usize) -> usize {
     offset.max(end - zeros)
 }
 
-/// The number of bytes of an APE tag at the end.
+/// The size of an APE tag at the end, in bytes.
 fn size_of_ape(bytes: &[u8]) -> Option<usize> {
     let footer =
         bytes.len().checked_sub(32).map(|offset| &bytes[offset..]).filter(|tag| tag.starts_with(b"APETAGEX"))?;
@@ -296,7 +298,7 @@ fn size_of_ape(bytes: &[u8]) -> Option<usize> {
     Some(number(12) as usize + header).filter(|size| (32..=bytes.len()).contains(size))
 }
 
-/// The number of bytes of lyrics (Lyrics3 version 2) at the end.
+/// The size of lyrics (Lyrics3 version 2) at the end, in bytes.
 fn size_of_lyrics(bytes: &[u8]) -> Option<usize> {
     let digits = bytes.strip_suffix(b"LYRICS200")?.last_chunk::<6>()?;
     let size: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;

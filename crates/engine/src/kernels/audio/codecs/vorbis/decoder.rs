@@ -1,4 +1,4 @@
-//! The decoders of Vorbis packets: symphonia, and lewton for packets that symphonia decodes
+//! ! Decoders of Vorbis packets: symphonia, and lewton for packets that symphonia decodes
 //! incorrectly.
 
 use super::super::samples::Samples;
@@ -15,30 +15,30 @@ use symphonia_core::errors::Error as Reason;
 
 const FORMAT: &str = "Ogg Vorbis";
 
-/// A decoder of the packets of one stream. Channels are in FFmpeg's order, as in WAV and FLAC.
+/// Decodes the packets of one stream. Channels are in FFmpeg's order, as in WAV and FLAC.
 pub enum Decoder<'a> {
     Symphonia(Box<VorbisDecoder>),
     Lewton(Box<Lewton<'a>>),
 }
 
-/// lewton's decoder. It returns the samples after the middle of a long block immediately, not with
-/// the following short block.
+/// Uses lewton. It returns the samples after the middle of a long block immediately instead of
+/// together with the next short block.
 pub struct Lewton<'a> {
     headers: (IdentHeader, SetupHeader),
     read: (&'a Identification, &'a Setup),
     window: PreviousWindowRight,
-    /// The block decoded last.
+    /// The most recently decoded block.
     before: Option<Block>,
-    /// For each channel, the samples that it returned too early.
+    /// The samples of each channel that were returned too early.
     early: Vec<Vec<f32>>,
 }
 
 impl<'a> Decoder<'a> {
-    /// A decoder for a stream with these packets as its identification and setup headers.
+    /// Creates a decoder for a stream with these identification and setup headers.
     ///
-    /// symphonia 0.6.1 decodes three or more channels wrongly: it undoes coupling steps from the
-    /// first to the last instead of the other way round (section 4.3.5 of the specification), and
-    /// mixes up the channels of submaps of two. lewton, which is slower, does not.
+    /// With three or more channels, symphonia 0.6.1 makes two mistakes: it undoes coupling steps
+    /// from first to last instead of in reverse (section 4.3.5 of the specification), and it mixes
+    /// up the channels if there are two submaps. lewton is slower but correct.
     pub fn new(identification: &[u8], setup: &[u8], read: (&'a Identification, &'a Setup)) -> Result<Self> {
         if read.0.channels > 2 {
             return guarded(FORMAT, 0, || {
@@ -66,7 +66,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Decodes a packet of the page at byte `offset`. Returns the number of its samples.
+    /// Decodes a packet from the page at byte `offset`. Returns the number of samples in it.
     pub fn decode(&mut self, offset: usize, packet: &[u8], samples: &mut Samples) -> Result<u64> {
         match self {
             Self::Symphonia(decoder) => {
@@ -104,7 +104,8 @@ impl Lewton<'_> {
             let first: Vec<Vec<f32>> = decoded()?;
             let is_early = block.neighbours.is_some_and(|[_, after]| !after);
             let planes = match before {
-                // It drops the first block. Repeated, the samples after its middle are right.
+                // It drops the first block. If the block is repeated, the samples after its middle
+                // are correct.
                 None if is_early => {
                     let count = ((block.size - identification.block_sizes[0]) / 4) as usize;
                     let again: Vec<Vec<f32>> = decoded()?;
@@ -129,9 +130,9 @@ impl Lewton<'_> {
     }
 }
 
-/// The channel of Vorbis for each of FFmpeg's; `None` if the order is the same.
+/// The Vorbis channel for each of FFmpeg's, or `None` if the order is the same.
 ///
-/// Source: the Vorbis I specification, section 4.3.9, and `ff_vorbis_channel_layout_offsets` of
+/// Source: section 4.3.9 of the Vorbis I specification, and `ff_vorbis_channel_layout_offsets` of
 /// FFmpeg.
 fn order(channels: usize) -> Option<&'static [u8]> {
     match channels {

@@ -1,4 +1,4 @@
-//! Ogg Vorbis: decodes the packets of a stream and positions each sample.
+//! ! Ogg Vorbis: decodes the packets of a stream and determines the position of each sample.
 //!
 //! Source: the Vorbis I specification; section A.2 defines how pages count samples.
 
@@ -13,14 +13,14 @@ use decoder::Decoder;
 use setup::{Identification, Setup};
 use std::sync::OnceLock;
 
-/// An Ogg Vorbis file with its pages located.
+/// An Ogg Vorbis file whose pages have been located.
 pub struct Vorbis<'a> {
     contents: &'a [u8],
     identification: Identification,
     setup: Setup,
-    /// The packets of the identification and the setup header.
+    /// The packets with the identification and setup headers.
     headers: [Vec<u8>; 2],
-    /// The pages of samples.
+    /// The pages that contain samples.
     pages: Vec<Page<'a>>,
     /// See [`Self::origin`].
     origin: OnceLock<i64>,
@@ -67,10 +67,10 @@ impl<'a> Vorbis<'a> {
         Decoder::new(identification, setup, (&self.identification, &self.setup))
     }
 
-    /// The granule position of the first sample that the pages decode to.
+    /// The granule position of the first decoded sample.
     ///
-    /// If it is negative, the samples before position 0 are not of the file. If it is positive, as
-    /// in a part of a longer stream, the file begins there.
+    /// If it is negative, the samples before position 0 are not part of the file. If it is
+    /// positive, as in a section of a longer stream, the file begins there.
     fn origin(&self) -> Result<i64> {
         if let Some(origin) = self.origin.get() {
             return Ok(*origin);
@@ -100,14 +100,14 @@ impl<'a> Vorbis<'a> {
         Ok(*self.origin.get_or_init(|| origin))
     }
 
-    /// The granule position of the first sample of the file.
+    /// The granule position of the file's first sample.
     fn first_position(&self) -> Result<u64> {
         Ok(self.origin()?.max(0) as u64)
     }
 
-    /// The page to begin with so that the samples from position `start` on are correct, and the
-    /// position where that page ends. The last packet of the page adds to the samples of the next
-    /// one.
+    /// Returns the page from which to start, so that the samples from position `start` on are
+    /// correct, and the position at which that page ends. The last packet of the page affects the
+    /// samples of the next one.
     fn beginning(&self, start: u64) -> Option<(usize, u64)> {
         let candidate =
             self.pages.iter().enumerate().rev().skip_while(|(_, page)| page.granule.is_none_or(|end| end > start));
@@ -132,7 +132,7 @@ impl Sound for Vorbis<'_> {
         let Some(last) = self.pages.last() else {
             return Ok(0);
         };
-        // A page without a granule position ends no packet; the count is from an earlier page.
+        // If a page has no granule position, no packet ends there. Count from an earlier page then.
         let end = self.pages.iter().rev().find_map(|page| page.granule);
         let end = end.ok_or_else(|| damaged(format!("Ogg Vorbis: no packet ends before byte {}", last.offset)))?;
         let first = self.first_position()?;
@@ -195,7 +195,7 @@ impl Sound for Vorbis<'_> {
     }
 }
 
-/// A decoder, and the number of samples that it has returned.
+/// A decoder, with the number of samples that it has returned.
 struct Decoding<'a> {
     decoder: Decoder<'a>,
     packets: Packets,
@@ -211,7 +211,7 @@ impl<'a> Decoding<'a> {
     fn page(&mut self, page: &Page, samples: &mut Samples) -> Result<()> {
         let Self { decoder, packets, num_samples } = self;
         packets.of_page(page, |packet| {
-            // A packet without bytes has no audio.
+            // Packets without bytes have no audio.
             if !packet.is_empty() {
                 *num_samples += decoder.decode(page.offset, &packet, samples)?;
             }
@@ -220,7 +220,7 @@ impl<'a> Decoding<'a> {
     }
 }
 
-/// Fails if the first packet of a stream is not one of Vorbis.
+/// Fails if the first packet of a stream does not belong to Vorbis.
 fn check_codec(packet: &[u8]) -> Result<()> {
     let name = match packet {
         _ if packet.starts_with(b"\x01vorbis") => return Ok(()),

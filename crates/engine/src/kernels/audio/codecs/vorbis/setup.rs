@@ -1,11 +1,11 @@
-//! The headers of Vorbis, as far as they claim memory, and the sizes of blocks.
+//! ! The Vorbis headers, as far as they affect memory use, and the sizes of blocks.
 //!
 //! Source: the Vorbis I specification, sections 3.2.1, 4.2, 6.2, 7.2 and 8.6.
 
 use super::super::damaged;
 use crate::error::Result;
 
-/// The maximum number of values that the codebooks of a file may have together.
+/// The maximum number of values in all codebooks of a file together.
 const MAX_VALUES: u64 = 1 << 21;
 
 /// The identification header.
@@ -31,12 +31,12 @@ impl Identification {
 
 /// The setup header.
 pub struct Setup {
-    /// For each mode, true if its blocks are long.
+    /// For each mode, whether its blocks are long.
     modes: Vec<bool>,
 }
 
 impl Setup {
-    /// Reads a setup header. Fails if it is invalid, or its codebooks claim more memory than any
+    /// Reads a setup header. Fails if it is invalid, or if its codebooks claim more memory than any
     /// encoder needs.
     pub fn read(packet: &[u8], channels: usize) -> Result<Self> {
         let invalid = || damaged("Ogg Vorbis: the setup header is invalid");
@@ -56,7 +56,7 @@ impl Setup {
         bits.rest(channels).ok_or_else(invalid)
     }
 
-    /// The block in a packet; `None` if the packet is not one of sound.
+    /// Returns the block in a packet, or `None` if the packet has no audio.
     pub fn block(&self, packet: &[u8], identification: &Identification) -> Option<Block> {
         let mut bits = Bits { bytes: packet, offset: 0 };
         if bits.take(1)? == 1 {
@@ -70,12 +70,12 @@ impl Setup {
     }
 }
 
-/// The block of samples that a packet has.
+/// The block of samples in a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
     pub size: u64,
     pub is_long: bool,
-    /// For a long block: whether the previous and the next block are marked as long.
+    /// For a long block, whether the previous and the next block are marked as long.
     pub neighbours: Option<[bool; 2]>,
 }
 
@@ -96,7 +96,8 @@ impl Bits<'_> {
         Some(value)
     }
 
-    /// Skips a codebook. Returns the number of its entries, or of values if each is a vector.
+    /// Skips a codebook. Returns the number of its entries, or the number of values if each entry
+    /// is a vector.
     fn codebook(&mut self) -> Option<u64> {
         if self.take(24)? != 0x56_43_42 {
             return None;
@@ -212,7 +213,7 @@ impl Bits<'_> {
     }
 }
 
-/// The number of bits of a number.
+/// The number of bits needed for a number.
 fn bits_of(number: u64) -> usize {
     (u64::BITS - number.leading_zeros()) as usize
 }
@@ -250,7 +251,7 @@ mod tests {
 
     #[test]
     fn oversized_codebooks_are_rejected() {
-        // 32 dimensions of 131,071 entries, in order of lengths: one count of 17 bits.
+        // 131,071 entries with 32 dimensions, ordered by length. The single count has 17 bits.
         let mut bits: Vec<bool> = Vec::new();
         let mut put = |value: u64, count: usize| bits.extend((0..count).map(|index| value >> index & 1 == 1));
         for (value, count) in [(0, 8), (0x56_43_42, 24), (32, 16), (131_071, 24), (1, 1), (16, 5), (131_071, 17)] {
