@@ -116,7 +116,7 @@ class _PipelineAdapter:
         self._pipe: Final = pipe
         self._names: Final = names
         try:
-            self._length: int | None = len(pipe)
+            self._length: int | None = pipe._epoch_length()
         except TypeError:
             self._length = None
         # The iteration that Keras takes batches from, and the number of batches it has taken.

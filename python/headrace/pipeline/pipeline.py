@@ -53,6 +53,7 @@ from headrace.pipeline.stages.stage import Effect, Stage, Stages
 from headrace.pipeline.stages.take import TakeMethod
 from headrace.pipeline.stages.unbatch import UnbatchMethod
 from headrace.pipeline.stages.with_origin import WithOriginMethod
+from headrace.pipeline.stages.without_steps import WithoutStepsMethod, with_all_steps
 from headrace.pipeline.values.types import Spec, Specs
 
 __all__ = ["Pipeline"]
@@ -80,6 +81,7 @@ class Pipeline(
     TakeMethod,
     UnbatchMethod,
     WithOriginMethod,
+    WithoutStepsMethod,
     OptionsMethod,
 ):
     """A source of examples, and the stages that process them.
@@ -518,6 +520,10 @@ class Pipeline(
         if effect is Effect.DIVIDES:
             return f"{stage}{read_by_shard(self._stages, number)}"
         return str(stage)
+
+    def _epoch_length(self) -> int:
+        """Returns the number of batches in an epoch, including those that are left out."""
+        return length_of(with_all_steps(self._stages), index_files(self._options))
 
     def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:
         """Starts an epoch for a loader, and keeps worker processes alive between epochs."""

@@ -126,6 +126,7 @@ class Step:
         order: Its effect on the order of files before it: "any" if it works on each item alone,
             "one" if a part with it is one piece, "kept" if files keep their order, "own" if it sets
             their order.
+        last_left_out: The last step that it leaves out; -1 if it leaves out none.
         shuffle: The seed of a shuffle of all examples, which comes before the stages that make one
             example of each; None for other stages.
     """
@@ -138,6 +139,7 @@ class Step:
     order: str = "kept"
     shuffle: int | None = None
     least_pieces: int = 0
+    last_left_out: int = -1
 
     def of(self, before: Model) -> Model:
         """Returns the step's model, for the model of the steps before it."""

@@ -54,6 +54,7 @@ from tests.pipeline.generated.steps import (
     unbatch,
     window,
     with_list,
+    without_steps,
 )
 
 import headrace as hr
@@ -71,6 +72,8 @@ def program_of(number: int) -> Program:
     program = _ended(random, extended(random, _beginning(random, 2), random.randint(0, 5)))
     if random.random() < 0.3 and "shard of ranks" not in program.kinds:
         program = _for_ranks(random, program)
+    if random.random() < 0.15 and (step := without_steps(random, program.shape)) is not None:
+        program = tried(program, step)
     return program
 
 

@@ -570,6 +570,21 @@ def unbatch(names: frozenset[str]) -> Step:
     )
 
 
+def without_steps(random: Random, shape: Shape) -> Step | None:
+    """Leaves out the batches of some steps. No stage may follow that changes their number."""
+    if not shape.depth:
+        return None
+    ranges = random.choice([[(0, 1)], [(1, 3)], [(4, 6), (2, 5)], [(0, 2), (3, 4), (7, 40)]])
+    left_out = {step for start, end in ranges for step in range(start, end)}
+    return Step(
+        "without_steps",
+        f"without_steps({ranges})",
+        lambda p, _: p.without_steps(ranges),
+        items_of(lambda i, _: (item for n, item in enumerate(i) if n not in left_out)),
+        last_left_out=max(left_out),
+    )
+
+
 def _unbatch(random: Random, shape: Shape) -> Step | None:
     return unbatch(shape.names) if shape.depth else None
 

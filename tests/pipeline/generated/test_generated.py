@@ -30,6 +30,7 @@ KINDS = {
     *("batch", "batch with offsets", "padded_batch", "padded_batch of grids"),
     *("batch of lists", "bucket_by_length", "pack", "unbatch"),
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
+    "without_steps",
     *("augment", "mix pictures", "decode_audio", "spectrogram"),
 }
 

@@ -35,6 +35,7 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
         "weights": state["weights"],
         "epoch": state["epoch"],
         "batches": batches,
+        "left_out": state.get("left_out", []),
         "place": lines,
         "skipped": [str(one) for one in _skipped(state["skipped"])],
     }
@@ -72,6 +73,8 @@ def lines_of_state(report: dict[str, Any]) -> Iterator[str]:
             f"The program has received {count_of(taken, 'batch', 'batches')}. The next one is "
             f"number {taken:,}, counted from 0."
         )
+    for start, end in report["left_out"]:
+        yield f"Its run left out steps {start:,} to {end - 1:,}, counted from 0."
     yield "The stages resume at these positions, the last stage first:"
     yield from (f"  {line}" for line in report["place"])
     if report["skipped"]:

@@ -102,7 +102,9 @@ class TorchLoader:
     def __len__(self) -> int:
         if self._length_or_error is None:
             try:
-                self._length_or_error = len(self.pipeline) if self._length is None else self._length
+                # Loops may stop after this number, so batches that an epoch leaves out count, too.
+                whole = self.pipeline._epoch_length
+                self._length_or_error = whole() if self._length is None else self._length
             except TypeError as error:
                 self._length_or_error = error
         # Loops expect a constant answer, even though an index file may provide the length later.
@@ -379,7 +381,8 @@ class TorchBatches:
 
     def _check_length(self) -> None:
         length = self._length
-        if length is None or not self._is_whole or self._num_taken == length:
+        num_left_out = 0 if self.batches is None else self.batches.num_left_out
+        if length is None or not self._is_whole or self._num_taken + num_left_out == length:
             return
         raise ValueError(
             f"to_torch: length is {length}, but epoch {self.epoch} had {self._num_taken} batches. "

@@ -36,6 +36,7 @@ from headrace.pipeline.run.state import ResumePoint, check_files, damaged, ident
 from headrace.pipeline.run.statistics import (
     StageReadings,
 )
+from headrace.pipeline.run.step_counter import StepCounter
 from headrace.pipeline.run.threads.gil_share import GilShares
 from headrace.pipeline.run.threads.iteration_end import close
 from headrace.pipeline.run.threads.python_threads import Threads, callers_of
@@ -114,6 +115,8 @@ class Batches(Reports):
                 f"the pipeline has {len(chain)} stages, but the maximum is {_MOST_STAGES}. "
                 "Combine several functions, skips or takes into one."
             )
+        # While components are learned, no batch is left out.
+        self._steps = StepCounter(chain[:1] if is_learning else chain, options, epoch, resumed)
         self._chain = chain
         self._options = options
         self._epoch = epoch
@@ -356,8 +359,15 @@ class Batches(Reports):
         """Returns the next batch or examples, and adds preceding skipped examples to the report."""
         while True:
             result = self._execution.next(self._has_arrow_strings)
-            if result is None or isinstance(result, tuple):
-                return result
+            if result is None:
+                return None
+            if isinstance(result, tuple):
+                if not (self._is_batched and self._steps.count()):
+                    return result
+                self._has_taken = True
+                self._report.settle()
+                self._meter.leave_out_last()
+                continue
             num_before = len(self._report.skipped)
             self._report.add(result)
             new = self._report.skipped[num_before:]
@@ -436,6 +446,11 @@ class Batches(Reports):
         return not self._is_closed if self._end is None else self._end.alive
 
     @property
+    def num_left_out(self) -> int:
+        """How many batches `without_steps` has left out in this iteration."""
+        return self._steps.num_left_out
+
+    @property
     def is_deterministic(self) -> bool:
         """True if the batches have a fixed order, which `state` requires."""
         return self._is_deterministic
@@ -477,8 +492,17 @@ class Batches(Reports):
         else:
             checkpoints = self._execution.checkpoint(num_left)
             digest = self._order.state(num_left)
-        mixture = self._parts.state(self._execution, self._plan, num_left, has_taken)
-        return state_of(identity, checkpoints, self._report.state(), digest, mixture)
+        counts = self._meter.part_counts()
+        mixture = self._parts.state(self._execution, self._plan, num_left, counts, has_taken)
+        return state_of(
+            identity,
+            checkpoints,
+            self._report.state(),
+            digest,
+            mixture,
+            self._steps.number if self._is_batched else None,
+            self._steps.left_out,
+        )
 
     def origins(self) -> list[tuple[str | None, int, int | None]]:
         """Returns where each example in the last batch comes from.
@@ -510,7 +534,7 @@ class Batches(Reports):
             {'a': 3, 'b': 1}
         """
         self._begin_now()
-        return self._parts.counts(self._execution, self._meter.num_left)
+        return self._parts.counts(self._meter.part_counts())
 
     def metrics(self) -> Metrics:
         """Returns the counters and gauges of this iteration by name.
@@ -549,7 +573,8 @@ class Batches(Reports):
         """The number of examples in the global order up to the last batch, over all ranks.
 
         It counts from the beginning of the epoch that the iteration began with, also after a
-        resume. Like `digest`, it does not depend on the number of ranks.
+        resume, and includes the examples that `without_steps` leaves out. Like `digest`, it does
+        not depend on the number of ranks.
 
         Raises:
             FailedPreconditionError: If there is no global order; see `digest`.
@@ -572,7 +597,8 @@ class Batches(Reports):
         changes with the order, the seeds, the names and sizes of the files (without their
         directories) and the stages that determine the order. Examples are identified by file and
         record, not by content. If another stage changes the order after `batch`, such as a `filter`
-        of batches, batches are identified by number.
+        of batches, batches are identified by number. Once `without_steps` has left out a step, the
+        digest also depends on the numbers of the left-out steps.
 
         The global order is the order before `shard`. If there is no `shard`, it is the order before
         the last `batch`. If you iterate with `pipe.epoch(e)`, each epoch has its own digest.
@@ -596,7 +622,12 @@ class Batches(Reports):
             True
         """
         self._check_has_order("digest")
-        return self._order.digest(self._identified()["files"], self._meter.num_left, self._name)
+        return self._order.digest(
+            self._identified()["files"],
+            self._steps.left_out_of_epoch,
+            self._meter.num_left,
+            self._name,
+        )
 
     def _check_has_order(self, what: str) -> None:
         if not self._is_deterministic:

@@ -11,7 +11,7 @@ from headrace.pipeline.plan.global_order import ordered_stages
 from headrace.pipeline.run.mixture_parts import CHANGED_MIXTURE_PASS
 from headrace.pipeline.run.state import ResumePoint, num_described, order_of
 from headrace.pipeline.stages.components import steps
-from headrace.pipeline.stages.stage import Effect, Stage
+from headrace.pipeline.stages.stage import Effect, Stage, StepRange
 
 __all__ = ["GlobalOrder"]
 
@@ -77,11 +77,14 @@ class GlobalOrder:
             point.num_hashed,
         ]
 
-    def digest(self, files: Sequence[Any], num_left: int, name: str) -> str:
+    def digest(
+        self, files: Sequence[Any], left_out: Sequence[StepRange], num_left: int, name: str
+    ) -> str:
         """Returns the digest up to the current position; see `Batches.digest`.
 
         Args:
             files: The digests of each source's files.
+            left_out: The steps that were left out so far.
             num_left: See `note_position`.
             name: The name of the pipeline, for messages.
 
@@ -89,8 +92,9 @@ class GlobalOrder:
             FailedPreconditionError: If there is no global order.
         """
         point = self._exact_point("digest", num_left, name)
-        content = json.dumps([order_of(self._ordered), files, point.hash, point.num_hashed])
-        return hashlib.sha256(content.encode()).hexdigest()[:_NUM_LETTERS]
+        content = [order_of(self._ordered), files, point.hash, point.num_hashed]
+        text = json.dumps([*content, left_out] if left_out else content)
+        return hashlib.sha256(text.encode()).hexdigest()[:_NUM_LETTERS]
 
     def position(self, num_left: int, name: str) -> int:
         """Returns the number of examples up to the place of the program.

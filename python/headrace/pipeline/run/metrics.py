@@ -68,6 +68,8 @@ class Meter:
         self.is_open = True
         self._stages: list[str] = []
         self._parts: tuple[str, ...] = ()
+        # The examples of left-out batches, by part of a mix.
+        self._left_out: list[int] = []
         self._execution: engine.Execution | None = None
         self._final: Metrics | None = None
         self._owner: Final = os.getpid()
@@ -84,6 +86,22 @@ class Meter:
     def num_left(self) -> int:
         """The number of examples taken from the engine that the loop has not received."""
         return len(self.waiting) + self.num_dropped
+
+    def part_counts(self) -> list[int]:
+        """Returns the number of examples from each part of a mix that the loop has received."""
+        if self._execution is None:
+            return []
+        counts = self._execution.part_counts(self.num_left)
+        left_out = self._left_out or [0] * len(counts)
+        return [count - fewer for count, fewer in zip(counts, left_out, strict=True)]
+
+    def leave_out_last(self) -> None:
+        """Records that the loop does not receive the batch that the engine has just returned."""
+        if self._execution is not None:
+            counts, before = self._execution.part_counts(0), self._execution.part_counts(1)
+            added = [count - earlier for count, earlier in zip(counts, before, strict=True)]
+            left_out = self._left_out or [0] * len(counts)
+            self._left_out = [sum(pair) for pair in zip(left_out, added, strict=True)]
 
     @property
     def is_final(self) -> bool:
@@ -112,8 +130,7 @@ class Meter:
         values["headrace_stage_examples_total"] = {name: one.examples for name, one in named}
         values["headrace_stage_bytes_total"] = {name: one.num_bytes for name, one in named}
         if self._parts:
-            counts = execution.part_counts(self.num_left)
-            parts = dict(zip(self._parts, counts, strict=True))
+            parts = dict(zip(self._parts, self.part_counts(), strict=True))
             values["headrace_part_examples_total"] = parts
         return values
 

@@ -66,8 +66,11 @@ class MixtureParts:
         """The names of the parts whose examples can be counted."""
         return () if self._mix is None or self._divider is not None else self._mix.called
 
-    def counts(self, execution: engine.Execution, num_left: int) -> dict[str, int]:
+    def counts(self, received: Sequence[int]) -> dict[str, int]:
         """Returns the counts by part name; empty if the source is not a mix.
+
+        Args:
+            received: The number of examples from each part in this iteration.
 
         Raises:
             FailedPreconditionError: If a stage splits batches.
@@ -82,12 +85,17 @@ class MixtureParts:
                 "example came from. Add a component that names the part, and count that.",
             )
         before = self._resumed.counts if self._resumed is not None else {}
-        mine = dict(zip(self._mix.called, execution.part_counts(num_left), strict=True))
+        mine = dict(zip(self._mix.called, received, strict=True))
         names = dict.fromkeys((*mine, *before))
         return {name: mine.get(name, 0) + before.get(name, 0) for name in names}
 
     def state(
-        self, execution: engine.Execution, plan: engine.Plan, num_left: int, has_taken: bool
+        self,
+        execution: engine.Execution,
+        plan: engine.Plan,
+        num_left: int,
+        received: Sequence[int],
+        has_taken: bool,
     ) -> dict[str, Any] | None:
         """Returns what a state stores for the mix; None if the source is not a mix."""
         if self._mix is None:
@@ -100,7 +108,7 @@ class MixtureParts:
         return {
             "names": list(self._mix.called),
             "sizes": [_sizes(part) for part in self._mix.parts],
-            "counts": {} if self._divider else self.counts(execution, num_left),
+            "counts": {} if self._divider else self.counts(received),
             "place": checkpoints,
         }
 

@@ -60,6 +60,11 @@ def check_shares(where: str, pipe: Description) -> None:
         raise ValueError(
             f"{where}: the pipeline yields examples, expected batches. End it with batch(...)."
         )
+    if any(step.left_out for step in steps(pipe._stages)):
+        raise ValueError(
+            f"{where}: the pipeline has without_steps, but each reader sees only its own batches. "
+            "Remove without_steps."
+        )
     if not pipe._options.get("deterministic", True):
         raise ValueError(
             f"{where}: the pipeline has options(deterministic=False), but its order must be "
@@ -175,7 +180,7 @@ def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
     return state_of(identity, _without_skips(checkpoints, run), state["skipped"])
 
 
-_OF_A_MOMENT: Final = ("place", "digest", "skipped", "checksum")
+_OF_A_MOMENT: Final = ("place", "digest", "skipped", "step", "checksum")
 
 
 def _without_skips(checkpoints: Sequence[Sequence[Any]], run: int) -> list[Any]:

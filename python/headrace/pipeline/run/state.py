@@ -28,7 +28,7 @@ from headrace.pipeline.sources.mix import mixture_of
 from headrace.pipeline.stages.cache import Cache, CachedExamples
 from headrace.pipeline.stages.components import all_sources, all_stages, all_steps, source_of, steps
 from headrace.pipeline.stages.epochs import Epochs
-from headrace.pipeline.stages.stage import Effect, Stage, Stages
+from headrace.pipeline.stages.stage import Effect, Stage, Stages, StepRange
 
 __all__ = [
     "ResumePoint",
@@ -82,6 +82,9 @@ class ResumePoint:
         revisions: The commit of each data set on the hub, by the name that the pipeline uses.
         contents: The files that native functions depend on, with their digests.
         mixture: The position and the counts of a mix; None if the source is not a mix.
+        step: How many batches the pipeline has made in the epoch. None if it yields examples, or
+            the state was saved by an earlier version.
+        left_out: The steps that were left out so far; see `StepCounter.left_out`.
     """
 
     chain: Stages
@@ -94,6 +97,8 @@ class ResumePoint:
     revisions: dict[str, str]
     contents: list[list[str]]
     mixture: MixtureResumePoint | None = None
+    step: int | None = None
+    left_out: Sequence[StepRange] = ()
 
 
 def identity_of(
@@ -151,6 +156,8 @@ def state_of(
     skipped: list[Any],
     digest: list[int] | None = None,
     mixture: dict[str, Any] | None = None,
+    step: int | None = None,
+    left_out: Sequence[StepRange] = (),
 ) -> dict[str, Any]:
     """Returns the state of an iteration.
 
@@ -160,10 +167,16 @@ def state_of(
         skipped: The examples skipped so far, from `Report.state`.
         digest: See `ResumePoint`.
         mixture: The result of `MixtureParts.state`.
+        step: See `ResumePoint`.
+        left_out: See `ResumePoint`.
     """
     state = {**identity, "place": checkpoints, "digest": digest, "skipped": skipped}
     if mixture is not None:
         state["mixture"] = mixture
+    if step is not None:
+        state["step"] = step
+    if left_out:
+        state["left_out"] = list(map(list, left_out))
     return {**state, "checksum": _checksum(state)}
 
 
@@ -222,6 +235,8 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
         dict(state.get("revisions", {})),
         state.get("contents", []),
         mixture,
+        state.get("step"),
+        [(start, end) for start, end in state.get("left_out", [])],
     )
 
 
@@ -342,8 +357,8 @@ def check_state(state: Mapping[str, Any]) -> None:
             "start from the beginning."
         )
     # These entries are optional: "revisions" for data sets on the hub, "contents" for functions
-    # that depend on files, and "mixture" for a mix.
-    optional = ("revisions", "contents", "mixture")
+    # that depend on files, "mixture" for a mix, and "step" and "left_out" for batches.
+    optional = ("revisions", "contents", "mixture", "step", "left_out")
     keys = (*_KEYS, *(key for key in optional if key in state))
     content = {key: state.get(key) for key in keys}
     try:
@@ -388,6 +403,9 @@ def _has_types(content: Mapping[str, Any]) -> bool:
         and all(map(_is_number, content["seeds"]))
         and is_report(content["skipped"])
         and ("mixture" not in content or is_mixture_state(content["mixture"]))
+        and _is_number(content.get("step", 0))
+        and isinstance(content.get("left_out", []), list)
+        and all(_are_numbers(steps, 2) for steps in content.get("left_out", []))
         and (content["digest"] is None or _are_numbers(content["digest"], 5))
         and isinstance(content["functions"], list)
         and all(text is None or isinstance(text, str) for text in content["functions"])

@@ -6,7 +6,7 @@ from functools import reduce
 from typing import ClassVar
 
 from headrace.pipeline.stages.chain import Chain
-from headrace.pipeline.stages.components import batch_depth, known_names, static_specs
+from headrace.pipeline.stages.components import batch_depth, known_names, static_specs, steps
 from headrace.pipeline.stages.source import Origin, Source
 from headrace.pipeline.stages.stage import Stages
 from headrace.pipeline.values.types import Spec, Specs
@@ -68,6 +68,11 @@ def parts_of(where: str, pipelines: Iterable[Chain]) -> tuple[Stages, ...]:
     for part in parts:
         if not isinstance(part, Chain):
             raise TypeError(f"{where}: got {part!r}, expected a pipeline.")
+        if any(step.left_out for step in steps(part._stages)):
+            raise ValueError(
+                f"{where}: a pipeline has without_steps, which counts the batches that your loop "
+                f"receives. Write without_steps(...) after {where}."
+            )
     if not parts:
         raise ValueError(f"{where}: there are no pipelines, expected at least one.")
     return tuple(part._stages for part in parts)

@@ -5,7 +5,11 @@ from inspect import isfunction
 from typing import Any, Final, Self
 
 from headrace.pipeline.stages.components import ChainSpecs, known_names, static_specs
-from headrace.pipeline.stages.order_warnings import RepeatedOrderWarning, check_even
+from headrace.pipeline.stages.order_warnings import (
+    RepeatedOrderWarning,
+    check_counts_steps,
+    check_even,
+)
 from headrace.pipeline.stages.other_libraries import with_explained_calls
 from headrace.pipeline.stages.stage import Stages, Step
 
@@ -40,5 +44,6 @@ class Chain:
     def _then(self, stage: Step) -> Self:
         # Raises an error at once if the stage refers to a missing component.
         check_even(self._stages, stage)
+        check_counts_steps(self._stages, stage)
         known_names((*self._stages, stage))
         return type(self)((*self._stages, stage), self._options, self)

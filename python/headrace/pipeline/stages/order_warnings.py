@@ -8,7 +8,13 @@ from typing import Final
 from headrace.pipeline.stages.components import all_stages, all_steps, has_epochs, steps
 from headrace.pipeline.stages.stage import Effect, Stage, Step
 
-__all__ = ["RepeatedOrderWarning", "check_even", "check_one_order", "warn_of_leaks"]
+__all__ = [
+    "RepeatedOrderWarning",
+    "check_counts_steps",
+    "check_even",
+    "check_one_order",
+    "warn_of_leaks",
+]
 
 _log: Final = logging.getLogger("headrace.pipeline")
 _DIVIDING: Final = (Effect.DIVIDES, Effect.SHARES)
@@ -47,6 +53,23 @@ def check_even(chain: Sequence[Stage], step: Step) -> None:
             f"{step.name}: cannot come after shard(..., even={even!r}), which gives all ranks the "
             f"same number of batches, because {step.name} may leave a different number on each "
             f"rank. Write {step.name}(...) before shard(...), or remove even."
+        )
+
+
+def check_counts_steps(chain: Sequence[Stage], step: Step) -> None:
+    """Checks that no stage changes the batches whose steps `without_steps` counts.
+
+    Args:
+        chain: The stages of the pipeline.
+        step: The stage to add after them.
+
+    Raises:
+        ValueError: If steps are left out, and the stage may change the number of batches.
+    """
+    if step.effect is not Effect.EACH and any(one.left_out for one in steps(chain)):
+        raise ValueError(
+            f"{step.name}: cannot come after without_steps, which counts the batches that your "
+            f"loop receives. Write {step.name}(...) before without_steps(...)."
         )
 
 

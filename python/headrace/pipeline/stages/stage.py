@@ -20,6 +20,7 @@ __all__ = [
     "Stage",
     "Stages",
     "Step",
+    "StepRange",
     "check_names",
     "named",
     "no_component",
@@ -75,6 +76,8 @@ _FACTS_OF_SEEDS: Final = ("draws", "is_seed_given")
 
 # The stages of a pipeline: a source and the steps after it.
 Stages: TypeAlias = "tuple[Stage, ...]"
+# The first step, and the step after the last one. A step is the number of a batch.
+StepRange: TypeAlias = tuple[int, int]
 
 
 def text(value: object) -> str:
@@ -249,6 +252,11 @@ class Step(Stage, is_base=True):
     def piece_shard(self) -> tuple[int, int] | None:
         """The rank and the number of ranks, if each rank reads different files; None otherwise."""
         return None
+
+    @property
+    def left_out(self) -> tuple[StepRange, ...]:
+        """The steps whose batches it leaves out."""
+        return ()
 
     @property
     def full_shuffle(self) -> bool:
