@@ -1,4 +1,4 @@
-//! Checkpoints: positions from which pipelines are resumed, as saved states have them.
+//! ! Target for checkpoints: positions from which pipelines are resumed, as stored in saved states.
 
 use crate::file::File;
 use crate::pipelines::run;
@@ -16,14 +16,14 @@ use std::sync::Arc;
 
 /// The number of plans.
 const NUM_PLANS: u8 = 16;
-/// The largest nesting depth of a checkpoint.
+/// The maximum nesting depth of a checkpoint.
 const MOST_DEPTH: usize = 6;
-/// The number of lines of the file, of four bytes each.
+/// The number of lines in the file, with four bytes each.
 const NUM_LINES: usize = 40;
-/// The number of blocks that are read after a checkpoint.
+/// The number of blocks to read after a checkpoint.
 const MOST_BLOCKS: usize = 200;
 
-/// `[plan, checkpoint...]`: a pipeline resumed from a checkpoint.
+/// `[plan, checkpoint...]`: resumes a pipeline from a checkpoint.
 pub fn checkpoints(data: &[u8]) -> usize {
     let [plan, rest @ ..] = data else { return 0 };
     let Ok(file) = File::new(text().as_bytes()) else { return 0 };
@@ -36,7 +36,7 @@ fn text() -> String {
     (0..NUM_LINES).map(|number| format!("{number:03}\n")).collect()
 }
 
-/// The checkpoint encoded by some bytes; any bytes encode one.
+/// Decodes a checkpoint. Any bytes encode one.
 fn checkpoint(bytes: &mut &[u8], depth: usize) -> Checkpoint {
     let skip = number(bytes);
     let shape = byte(bytes);
@@ -49,7 +49,8 @@ fn checkpoint(bytes: &mut &[u8], depth: usize) -> Checkpoint {
     Checkpoint::at(State { numbers, inputs, text }, skip)
 }
 
-/// A byte below 248 is a number; a larger one is followed by a number of that many bytes.
+/// Reads a number. A byte below 248 is the number itself; a larger one is followed by a number with
+/// that many bytes.
 fn number(bytes: &mut &[u8]) -> u64 {
     match byte(bytes) {
         first @ 248.. => (0..=first - 248).fold(0, |number, _| number << 8 | u64::from(byte(bytes))),
@@ -63,7 +64,7 @@ fn byte(bytes: &mut &[u8]) -> u8 {
     *first
 }
 
-/// Plan number `number`, over the lines of a file that is read twice.
+/// Creates plan number `number` over the lines of a file, which is read twice.
 fn plan_of(number: u8, file: &File) -> Arc<Plan> {
     let lines = Arc::new(Lines { codec: Codec::Known(Compression::None), skips_blank: false });
     let files = Arc::new(Plan::Files(lines, [file.file_provenance(), file.file_provenance()].into()));
@@ -106,7 +107,7 @@ mod tests {
     use headrace_pipeline::blocks::block::Block;
     use headrace_pipeline::blocks::rows::Rows;
 
-    /// The bytes that [`checkpoint`] reads as this checkpoint.
+    /// Encodes a checkpoint for [`checkpoint`].
     fn written(checkpoint: &Checkpoint, bytes: &mut Vec<u8>) {
         write_number(checkpoint.skip(), bytes);
         let Some(state) = checkpoint.state() else { return bytes.push(0) };
@@ -126,7 +127,8 @@ mod tests {
         }
     }
 
-    /// The lines that a plan returns from a checkpoint on, and a checkpoint before each block.
+    /// Returns the lines that a plan returns after a checkpoint, and a checkpoint before each
+    /// block.
     fn lines(plan: &Arc<Plan>, from: &Checkpoint) -> Vec<(Checkpoint, Vec<Vec<u8>>)> {
         let mut steps = Vec::new();
         run_with_checkpoints(plan, from, usize::MAX, |block, checkpoint| {

@@ -1,8 +1,8 @@
-//! Reads the sizes claimed by headers independently of the engine: inputs with huge claims would
+//! ! Reads the sizes claimed by headers, independently of the engine. Inputs with huge claims would
 //! take too long.
 
-/// The number of bytes of elements that a TensorProto claims; `None` if it is malformed or claims
-/// none.
+/// The number of bytes that a TensorProto claims for its elements. `None` if it is malformed or
+/// claims none.
 pub fn tensor_bytes(message: &[u8]) -> Option<usize> {
     let mut elements = 1_usize;
     let mut rest = message;
@@ -30,7 +30,7 @@ fn size(mut dim: &[u8]) -> usize {
     size
 }
 
-/// The first field: its number, its bytes if it has any, and the rest after it.
+/// Reads the first field: its number, its bytes if it has any, and the remaining bytes.
 fn field(message: &[u8]) -> Option<(u64, &[u8], &[u8])> {
     let (key, rest) = varint(message)?;
     let (length, rest) = match key & 7 {
@@ -58,8 +58,8 @@ pub fn png_pixels(data: &[u8]) -> usize {
     product(number::<4, true>(data, 16), number::<4, true>(data, 20))
 }
 
-/// The number of pixels that a GIF claims. It has at most one frame, of at least 12 bytes, for each
-/// comma.
+/// The number of pixels that a GIF claims. Each of its frames has at least 12 bytes, one of which
+/// is a comma.
 pub fn gif_pixels(data: &[u8]) -> usize {
     let frames = data.iter().filter(|byte| **byte == b',').count().min(data.len() / 12);
     product(number::<2, false>(data, 6), number::<2, false>(data, 8)).saturating_mul(frames)
@@ -71,8 +71,8 @@ pub fn bmp_pixels(data: &[u8]) -> usize {
     product(number::<4, false>(data, 18), height.cast_signed().unsigned_abs() as usize)
 }
 
-/// The number of pixels that a WebP claims, all its frames together. A frame has a header of 24
-/// bytes.
+/// The number of pixels that a WebP claims for all its frames together. The header of a frame has
+/// 24 bytes.
 pub fn webp_pixels(data: &[u8]) -> usize {
     let frames = (data.len() / 24).max(1);
     match data.get(12..16) {
@@ -111,7 +111,7 @@ fn tiff_sides<const IS_BIG_ENDIAN: bool>(data: &[u8]) -> usize {
     let offsets = offsets.take_while(|offset| *offset < data.len());
     let mut sides = [0, 0];
     for offset in offsets {
-        // Width and height are tags 256 and 257, of two bytes or of four.
+        // Width and height are tags 256 and 257, with two or four bytes.
         let tag = number::<2, IS_BIG_ENDIAN>(data, offset);
         let short = number::<2, IS_BIG_ENDIAN>(data, offset + value);
         let side = short.max(number::<4, IS_BIG_ENDIAN>(data, offset + value));

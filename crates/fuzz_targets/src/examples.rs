@@ -1,4 +1,4 @@
-//! Targets for Example and SequenceExample.
+//! ! Targets for `Example` and `SequenceExample`.
 
 use crate::kernels::{attrs, nothing, run, string, strings};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ const TYPES: [DType; 3] = [DType::Int64, DType::Float32, DType::String];
 /// The keys of features: with any number of values, with two rows, and with any number of pairs.
 const KEYS: [[&str; 3]; 3] = [["i", "f", "s"], ["i2", "f2", "s2"], ["ip", "fp", "sp"]];
 
-/// An Example, alone and in a batch: first with required features, then with defaults.
+/// Parses an Example, alone and in a batch, first with required features and then with defaults.
 pub fn example(data: &[u8]) -> usize {
     for is_required in [true, false] {
         let _ = parse_example(data, is_required);
@@ -32,8 +32,8 @@ fn parse_example(data: &[u8], is_required: bool) -> Result<()> {
     let single = run("ParseSingleExample", &attributes, [string(data)].into_iter().chain(defaults.clone()));
     let inputs = [strings([data, data])?, strings([])?];
     let batch = run("ParseExample", &attributes, inputs.into_iter().chain(defaults.clone()));
-    // Lists of several examples are padded, so a batch may accept what a single example cannot; not
-    // the other way round.
+    // Lists of several examples are padded, so a batch may accept what a single example cannot, but
+    // not vice versa.
     assert!(single.is_ok() || batch.is_err(), "only a single example fails: {:?}", single.err());
     let rows = Rows::all(Block::new(vec![text(data)], 1, Provenance::Unknown)?);
     let parsed = Parse::new(&attributes, defaults, 0, Vec::new())?.apply(rows).and_then(|rows| rows.gather());
@@ -41,13 +41,13 @@ fn parse_example(data: &[u8], is_required: bool) -> Result<()> {
     Ok(())
 }
 
-/// A column of one record.
+/// Creates a column with one record.
 fn text(data: &[u8]) -> Column {
     let span = Span { start: 0, length: data.len() };
     Column::Text(Text::new(Bytes::copy_from_slice(data), vec![span]))
 }
 
-/// A SequenceExample, with features in its context and in lists.
+/// Parses a SequenceExample with features in its context and in lists.
 pub fn sequence_example(data: &[u8]) -> usize {
     let parse = |is_required| {
         let mut attributes = attrs([("feature_list_dense_missing_assumed_empty", optional(is_required))]);
@@ -95,7 +95,7 @@ fn named(keys: &[&str]) -> Vec<Attr> {
     keys.iter().map(|key| Attr::String((*key).to_owned())).collect()
 }
 
-/// One default for each dense feature.
+/// Creates one default per dense feature.
 fn defaults(is_required: bool) -> Result<Vec<Tensor>> {
     let pair = Shape::new(&[2]);
     let fixed = match is_required {

@@ -1,4 +1,4 @@
-//! A file that exists while a target runs.
+//! ! A file that exists while a target is running.
 
 use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, io, process};
 
-/// A file in memory, if the system supports that; removed at the end.
+/// A file, in memory if the system supports that. It is removed at the end.
 pub struct File(PathBuf);
 
 impl File {
-    /// A file of these bytes.
+    /// Creates a file with these bytes.
     pub fn new(bytes: &[u8]) -> io::Result<Self> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let in_memory = Path::new("/dev/shm");

@@ -1,5 +1,5 @@
-//! Images, by the operations that decode them. Each operation accepts several formats, so each
-//! target may see all of them.
+//! ! Targets for images, using the operations that decode them. Each operation accepts several
+//! formats, so each target may see all of them.
 
 use crate::claims::{bmp_pixels, gif_pixels, png_pixels, tiff_pixels, webp_pixels};
 use crate::kernels::{attrs, run, string};
@@ -10,12 +10,12 @@ use headrace_engine::tensor::shape::Shape;
 
 /// Larger images take too long.
 const MOST_PIXELS: usize = 1 << 18;
-/// Bytes of the largest pixel, with four channels of 16 bits.
+/// The size of the largest pixel in bytes, with four 16-bit channels.
 const PIXEL_BYTES: usize = 8;
-/// A frame of a GIF may be larger than the image: as large as its data can hold.
+/// A GIF frame may be larger than the image, up to what its data can hold.
 const GIF_EXPANSION: usize = 4096 / 3;
 
-/// `[options, file...]`: a JPEG, whole and a part of it.
+/// `[options, file...]`: decodes a JPEG, as a whole and in part.
 pub fn jpeg(data: &[u8]) -> usize {
     decoded(data, |option, data| {
         let attributes = jpeg_attrs(option);
@@ -39,7 +39,7 @@ fn jpeg_attrs(option: u8) -> Attrs {
     ])
 }
 
-/// `[options, file...]`: a PNG.
+/// `[options, file...]`: decodes a PNG.
 pub fn png(data: &[u8]) -> usize {
     decoded(data, |option, data| {
         let dtype = if option & 4 == 0 { DType::UInt8 } else { DType::UInt16 };
@@ -48,22 +48,22 @@ pub fn png(data: &[u8]) -> usize {
     })
 }
 
-/// `[options, file...]`: a GIF.
+/// `[options, file...]`: decodes a GIF.
 pub fn gif(data: &[u8]) -> usize {
     decoded(data, |_, data| drop(run("DecodeGif", &attrs([]), [string(data)])))
 }
 
-/// `[options, file...]`: a BMP.
+/// `[options, file...]`: decodes a BMP.
 pub fn bmp(data: &[u8]) -> usize {
     decoded(data, |option, data| drop(run("DecodeBmp", &attrs([("channels", channels(option))]), [string(data)])))
 }
 
-/// `[options, file...]`: a WebP, as stored and turned by its orientation.
+/// `[options, file...]`: decodes a WebP, as stored and rotated by its orientation.
 pub fn webp(data: &[u8]) -> usize {
     decoded(data, decode_oriented)
 }
 
-/// `[options, file...]`: a TIFF.
+/// `[options, file...]`: decodes a TIFF.
 pub fn tiff(data: &[u8]) -> usize {
     decoded(data, decode_oriented)
 }
@@ -79,8 +79,8 @@ fn decode_oriented(option: u8, data: &[u8]) {
     let _ = run("DecodeImage", &attrs(items), [string(data)]);
 }
 
-/// Decodes a file by one operation, and by the operation for any format, unless it claims too many
-/// pixels.
+/// Decodes a file with a specific operation and with the operation for any format, unless it claims
+/// too many pixels.
 fn decoded(data: &[u8], decode: impl Fn(u8, &[u8])) -> usize {
     let [option, data @ ..] = data else { return 0 };
     let pixels = claimed_pixels(data);
@@ -100,7 +100,7 @@ fn decoded(data: &[u8], decode: impl Fn(u8, &[u8])) -> usize {
     data.len() * if data.starts_with(b"GIF") { GIF_EXPANSION } else { 1 } + pixels * PIXEL_BYTES
 }
 
-/// The number of pixels that a file claims, all its frames together.
+/// The number of pixels that a file claims for all its frames together.
 fn claimed_pixels(data: &[u8]) -> usize {
     match data {
         [0x89, b'P', ..] => png_pixels(data),

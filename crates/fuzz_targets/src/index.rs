@@ -1,4 +1,4 @@
-//! Target for index files: damaged ones, and hostile ones with correct checksums.
+//! ! Target for index files, including damaged ones and hostile ones with correct checksums.
 
 use crate::file::File;
 use crate::pipelines::{read, shuffled_by};
@@ -15,13 +15,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The number of bytes of a change: a position, and the value to combine with its byte.
+/// The size of a change in bytes: a position, and the value to combine with its byte.
 const CHANGE_BYTES: usize = 3;
 const RUN_BYTES: usize = 4096;
 
-/// `[kind, options, changes..., file...]`: a file of lines or TFRecords, and changes of its index,
-/// whose number is in the lower half of the options. With option 16 its checksums are corrected.
-/// The records equal the file's records, or, if the index is hostile, there is an error.
+/// `[kind, options, changes..., file...]`: reads a file of lines or TFRecords with a modified
+/// index. The lower half of the options is the number of changes. If option 16 is set, the index's
+/// checksums are corrected. The records must be those of the file, or there must be an error if the
+/// index is hostile.
 pub fn index(data: &[u8]) -> usize {
     let [kind, options, rest @ ..] = data else { return 0 };
     let num_changes = usize::from(options & 15);
@@ -80,7 +81,7 @@ impl Drop for Removed {
     }
 }
 
-/// Lets a file be older than the clock's smallest step, which scans would wait for.
+/// Makes a file older than the clock's smallest step, which scans would otherwise wait for.
 fn set_old(file: &File) -> std::io::Result<()> {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
     fs::File::options().write(true).open(file.name().path())?.set_modified(time)
@@ -94,7 +95,7 @@ fn correct(index: &mut [u8]) {
     let Some(header_bytes) = word(12).filter(|bytes| (96..=index.len()).contains(bytes)) else { return };
     let sum = crc32c(&[&index[..16], &index[20..header_bytes]].concat());
     index[16..20].copy_from_slice(&sum.to_le_bytes());
-    // The tables are followed by a checksum for each of their runs.
+    // The tables are followed by one checksum per run.
     let rest = &mut index[header_bytes..];
     let num_runs = rest.len().div_ceil(RUN_BYTES + 4);
     let Some((tables, sums)) = rest.split_at_mut_checked(rest.len().saturating_sub(4 * num_runs)) else { return };

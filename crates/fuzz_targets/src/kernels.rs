@@ -1,4 +1,4 @@
-//! Runs kernels as programs do.
+//! ! Runs kernels as programs do.
 
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
@@ -12,7 +12,7 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::OnceLock;
 
-/// Attributes by their names.
+/// Creates attributes from their names and values.
 pub fn attrs(items: impl IntoIterator<Item = (&'static str, Attr)>) -> Attrs {
     let mut attrs = Attrs::default();
     items.into_iter().for_each(|(name, value)| attrs.insert(name, value));
@@ -28,11 +28,11 @@ pub fn run(op_type: &str, attrs: &Attrs, inputs: impl IntoIterator<Item = Tensor
     }
 }
 
-/// The memory for encoded files, if it is not that of the allocator.
+/// Where the memory for encoded files comes from, if not from the allocator.
 static PLACE: OnceLock<fn(&[u8]) -> Bytes> = OnceLock::new();
 
-/// Makes copies of encoded files by this function from now on, such as one that puts them before a
-/// page that cannot be read. The first call counts.
+/// Makes this function copy encoded files from now on, for example to place them before a page that
+/// cannot be read. Only the first call has an effect.
 pub fn place_files(place: fn(&[u8]) -> Bytes) {
     let _ = PLACE.set(place);
 }
@@ -45,13 +45,13 @@ pub fn string(bytes: &[u8]) -> Tensor {
     }
 }
 
-/// A vector of strings.
+/// Creates a vector of strings.
 pub fn strings<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<Tensor> {
     let values: Vec<_> = values.into_iter().map(|value| value.to_vec().into()).collect();
     Tensor::strings(Shape::new(&[values.len()]), values)
 }
 
-/// A vector without elements: the default of something required.
+/// Creates a vector without elements, which is the default of something required.
 pub fn nothing(dtype: DType) -> Result<Tensor> {
     Tensor::empty(dtype, Shape::new(&[0]))
 }

@@ -1,5 +1,5 @@
-//! One function for each parser of the engine, which accepts any bytes: fuzzers call it with
-//! generated inputs, and an ordinary test with the files of `fuzz/corpus`. It must not panic, and
+//! ! One function for each parser of the engine. Each accepts any bytes: fuzzers call it with
+//! generated inputs, and a normal test with the files in `fuzz/corpus`. It must not panic, and its
 //! memory must stay below a multiple of the input.
 
 mod checkpoints;
@@ -24,21 +24,21 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// The extra memory of targets that read files: blocks, and the tables of a decompressor.
+/// The additional memory of targets that read files, for blocks and the tables of a decompressor.
 const FILE_BYTES: usize = 8 << 20;
-/// The extra memory of targets that read tables, which allocate the claimed size of pages, and of
-/// WebP, whose groups of codes each have tables.
+/// The additional memory of targets that read tables, which allocate the claimed size of pages, and
+/// of WebP, whose groups of codes each have tables.
 const TABLE_BYTES: usize = 64 << 20;
-/// The extra memory of other targets.
+/// The additional memory of other targets.
 const PARSER_BYTES: usize = 512 << 10;
 
 /// One target.
 pub struct Target {
-    /// Its name, also the name of its corpus and its fuzzer.
+    /// Its name, which is also the name of its corpus and its fuzzer.
     pub name: &'static str,
-    /// Gives bytes to the parser. Returns the number of bytes after decompression or decoding.
+    /// Passes bytes to the parser. Returns the number of bytes after decompression or decoding.
     body: fn(&[u8]) -> usize,
-    /// The memory that Rust code may use: this many times those bytes,
+    /// Rust code may use this many times those bytes,
     times: usize,
     /// plus this many bytes.
     besides: usize,
@@ -73,12 +73,12 @@ pub const TARGETS: [Target; 24] = [
 ];
 
 impl Target {
-    /// Passes bytes to the parser without counting their memory. Panics if it panics.
+    /// Passes bytes to the parser without measuring memory. Panics if the parser panics.
     pub fn parse(&self, data: &[u8]) {
         (self.body)(data);
     }
 
-    /// Gives bytes to the parser. Panics if it panics, or uses too much memory.
+    /// Passes bytes to the parser. Panics if the parser panics or uses too much memory.
     pub fn run(&self, data: &[u8]) {
         let before = MEMORY.current_usage();
         MEMORY.reset_peak_usage();
@@ -93,11 +93,11 @@ impl Target {
     }
 }
 
-/// Runs the target of this name.
+/// Runs the target with this name.
 ///
 /// # Panics
 ///
-/// If there is none, or the parser panics or uses too much memory.
+/// If there is no such target, or if the parser panics or uses too much memory.
 pub fn run(name: &str, data: &[u8]) {
     match TARGETS.iter().find(|target| target.name == name) {
         Some(target) => target.run(data),

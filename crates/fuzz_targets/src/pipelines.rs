@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// A longer wait is a hang.
+/// A longer wait counts as a hang.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The records of a file, in any order. It needs no memory per record, which would count as the
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Records {
     count: u64,
-    /// The sum of their hashes.
+    /// The sum of the records' hashes.
     sum: u64,
 }
 
@@ -42,11 +42,10 @@ impl Records {
     }
 }
 
-/// The records of a file; and an error, if there was one.
+/// The records of a file, and an error if there was one.
 pub type ReadRecords = (Records, Option<Error>);
 
-/// Reads a file from its beginning to its end, continuing after errors, and passes its blocks to a
-/// stage.
+/// Reads a file from start to end, continuing after errors, and passes its blocks to a stage.
 pub fn read(format: &dyn Format, file: &Arc<FileProvenance>, stage: Option<&dyn Stage>) -> ReadRecords {
     let (mut records, mut first_error) = (Records::default(), None);
     let mut scan = match format.open(file, RecordPosition::default()) {
@@ -82,12 +81,12 @@ fn use_up(rows: Result<Rows>) {
     }
 }
 
-/// Reads a file by a full shuffle, which reads each record on its own.
+/// Reads a file with a full shuffle, which reads each record separately.
 pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> ReadRecords {
     shuffled_by(Shuffle::new(3), format, file)
 }
 
-/// As [`shuffled`], by a certain shuffle.
+/// Like [`shuffled`], with a specific shuffle.
 pub fn shuffled_by(shuffle: Shuffle, format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> ReadRecords {
     let files = Arc::new(Plan::Files(format, [Arc::clone(file)].into()));
     let (mut records, mut error) = (Records::default(), None);
@@ -105,7 +104,7 @@ pub fn run(plan: &Arc<Plan>, from: &Checkpoint, most: usize, mut each: impl FnMu
     run_with_checkpoints(plan, from, most, |block, _| each(block))
 }
 
-/// As [`run`], with the checkpoint of each block.
+/// Like [`run`], but also returns the checkpoint of each block.
 pub fn run_with_checkpoints(
     plan: &Arc<Plan>,
     from: &Checkpoint,

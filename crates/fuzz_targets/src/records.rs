@@ -1,4 +1,4 @@
-//! Targets for files of records: TFRecord and lines.
+//! ! Targets for files of records: TFRecord and lines.
 
 use crate::file::File;
 use crate::packed::Packed;
@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 const HEADER_BYTES: usize = 12;
 const FOOTER_BYTES: usize = 4;
-/// The difference of a masked checksum from the rotated one.
+/// The difference between a masked checksum and the rotated one.
 const MASK: u32 = 0xa282_ead8;
 
-/// `[compression, options, file...]`: a file of TFRecords. If the lowest bit of the options is set,
-/// its checksums are corrected first.
+/// `[compression, options, file...]`: reads a TFRecord file. If the lowest bit of the options is
+/// set, its checksums are corrected first.
 pub fn tfrecord(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let mut data = data.to_vec();
@@ -32,7 +32,7 @@ pub fn tfrecord(data: &[u8]) -> usize {
     packed.num_bytes
 }
 
-/// `[compression, options, file...]`: a file of lines, or of records of equal length.
+/// `[compression, options, file...]`: reads a file of lines, or of records of equal length.
 pub fn lines(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };
@@ -56,7 +56,7 @@ pub fn lines(data: &[u8]) -> usize {
     packed.num_bytes
 }
 
-/// Checks that a shuffle finds the same records as reading in order.
+/// Checks that a shuffle returns the same records as reading in order.
 pub fn in_order_and_shuffled(format: Arc<dyn Format>, file: &File, is_shuffled: bool, codec: Codec) {
     let (records, error) = read(&*format, &file.file_provenance(), None);
     let is_plain = matches!(codec, Codec::Known(headrace_engine::files::compression::Compression::None));
@@ -67,7 +67,7 @@ pub fn in_order_and_shuffled(format: Arc<dyn Format>, file: &File, is_shuffled: 
     }
 }
 
-/// Reads a file as a reader of TensorFlow's operations does.
+/// Reads a file like a reader of TensorFlow's operations.
 fn read_all(format: &dyn ReaderFormat, file: &File) {
     let Ok(mut open) = OpenFile::open(format, file.name(), None) else { return };
     while let Ok(Some(record)) = open.read_one() {

@@ -1,5 +1,5 @@
-//! Saved states of readers, queues, variables, random generators, tables, staging areas, barriers
-//! and record inputs.
+//! ! Targets for the saved states of readers, queues, variables, random generators, tables, staging
+//! areas, barriers and record inputs.
 
 use bytes::Bytes;
 use headrace_engine::error::Result;
@@ -27,8 +27,8 @@ use std::sync::Arc;
 const ORDERS: [Order; 4] =
     [Order::Fifo, Order::Padding, Order::Priority, Order::Shuffle { min_after_dequeue: 2, seed: 7, seed2: 8 }];
 
-/// `[resource, length of the first chunk, chunks...]`: the state of a resource, in two chunks at
-/// most.
+/// `[resource, length of the first chunk, chunks...]`: restores the state of a resource from at
+/// most two chunks.
 pub fn saved(data: &[u8]) -> usize {
     let [resource, length, rest @ ..] = data else { return 0 };
     let (first, second) = rest.split_at(usize::from(*length).min(rest.len()));
@@ -94,7 +94,7 @@ pub fn saved(data: &[u8]) -> usize {
     data.len()
 }
 
-/// Checks that a restored state can be saved.
+/// Checks that a restored state can be saved again.
 fn twice(restore: Result<Restore>, save: impl Fn() -> Result<Chunks>) {
     let Ok(restore) = restore else { return };
     restore();
@@ -116,7 +116,7 @@ fn with_queue(kind: usize, chunks_of_state: &mut dyn Iterator<Item = Result<Vec<
     }
 }
 
-/// The state of a reader, in the form that its operation accepts.
+/// Restores the state of a reader, in the form that its operation accepts.
 fn restore_reader(state: &[u8]) {
     let cancellation = Cancellation::new();
     let run = Run::new(&cancellation);
@@ -127,11 +127,12 @@ fn restore_reader(state: &[u8]) {
     }
 }
 
-/// The largest number of rows of a cache whose chunks are read.
+/// The maximum number of a cache's rows whose chunks are read.
 const MOST_ROWS: u64 = 256;
 
-/// `[kind, bytes...]`: the file of a cache, the chunks of whose first rows are read; or, if the kind is odd, one
-/// block without a checksum, which is the same after it is encoded and decoded again.
+/// `[kind, bytes...]`: opens a cache file and reads the chunks of its first rows. If the kind is
+/// odd, decodes a single block without a checksum instead, which must be the same after encoding
+/// and decoding it again.
 pub fn disk_cache(data: &[u8]) -> usize {
     let [kind, rest @ ..] = data else { return 0 };
     let bytes = Bytes::copy_from_slice(rest);

@@ -1,15 +1,16 @@
-//! Files of sound, by the operations that decode them.
+//! ! Targets for audio files, using the operations that decode them.
 
 use crate::kernels::{attrs, run, string};
 use headrace_engine::kernels::attrs::Attr;
 use headrace_engine::tensor::Tensor;
 
-/// Longer sounds take too long.
+/// Longer files take too long.
 const MOST_SAMPLES: i64 = 1 << 19;
-/// The bytes of a sample with the maximum number of channels of a format, with room to grow.
+/// The size of a sample with the maximum number of channels of a format, in bytes, with room to
+/// grow.
 const SAMPLE_BYTES: usize = 32 * 4 * 3;
 
-/// `[options, file...]`: a file of any format, whole and a part of it.
+/// `[options, file...]`: decodes a file in any format, as a whole and in part.
 pub fn sound(data: &[u8]) -> usize {
     let [option, data @ ..] = data else { return 0 };
     let num_samples = run("AudioNumSamples", &attrs([]), [string(data)]).ok();

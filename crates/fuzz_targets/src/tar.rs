@@ -1,4 +1,4 @@
-//! Targets for tar archives of samples, and for the indexes of files of tokens.
+//! ! Targets for tar archives of samples, and for indexes of token files.
 
 use crate::file::File;
 use crate::packed::Packed;
@@ -12,8 +12,8 @@ const BLOCK_BYTES: usize = 512;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 const SIZE: std::ops::Range<usize> = 124..136;
 
-/// `[compression, options, archive...]`: an archive, with inferred and with fixed extensions. If
-/// the lowest bit of the options is set, the checksums of its headers are corrected first.
+/// `[compression, options, archive...]`: reads an archive, with inferred and with fixed extensions.
+/// If the lowest bit of the options is set, the checksums of its headers are corrected first.
 pub fn tar(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let mut data = data.to_vec();
@@ -44,8 +44,8 @@ fn correct_checksums(mut archive: &mut [u8]) {
     }
 }
 
-/// `[options, file...]`: an index of Megatron, or of datatrove if the lowest bit of the options is
-/// set. The other bits are the length of windows.
+/// `[options, file...]`: reads an index of Megatron, or of datatrove if the lowest bit of the
+/// options is set. The other bits are the length of windows.
 pub fn token_index(data: &[u8]) -> usize {
     let [options, data @ ..] = data else { return 0 };
     let Ok(file) = File::new(data) else { return 0 };

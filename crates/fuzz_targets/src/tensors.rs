@@ -8,11 +8,12 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use std::io::{self, Read};
 
-/// A small message may describe two gigabytes of equal elements; larger tensors than this take too
+/// A small message may describe two gigabytes of equal elements. Tensors larger than this take too
 /// long.
 const MOST_BYTES: usize = 1 << 22;
 
-/// `[type, message...]`: the message as a tensor of this type, as its raw numbers, and inflated.
+/// `[type, message...]`: parses the message as a tensor of this dtype, as raw numbers, and inflates
+/// it.
 pub fn tensor_proto(data: &[u8]) -> usize {
     let [code, message @ ..] = data else { return 0 };
     let claimed = tensor_bytes(message).unwrap_or(0);
@@ -26,7 +27,7 @@ pub fn tensor_proto(data: &[u8]) -> usize {
     data.len() + claimed.min(MOST_BYTES) + inflate(message)
 }
 
-/// Checks that a parsed tensor can be serialized, and parsed again to the same.
+/// Checks that a parsed tensor can be serialized, and that parsing it again gives the same tensor.
 fn parse(message: &[u8], dtype: DType) {
     let out_type = attrs([("out_type", Attr::DType(dtype))]);
     let Ok(tensors) = run("ParseTensor", &out_type, [string(message)]) else { return };

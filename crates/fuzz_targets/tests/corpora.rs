@@ -1,11 +1,11 @@
-//! Each target runs once more on the inputs that fuzzers have kept; see `fuzz/README.md`.
+//! ! Runs each target again on the inputs that fuzzers have saved; see `fuzz/README.md`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_fuzz_targets::TARGETS;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The largest total size of all corpora in bytes.
+/// The maximum total size of all corpora in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 fn corpora() -> PathBuf {
@@ -18,7 +18,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-// The only test of this process that allocates much, because the memory of all threads is counted.
+// The only test in this process that allocates a lot, because the memory of all threads is counted.
 #[test]
 fn every_saved_input_is_parsed_or_rejected() {
     for target in TARGETS {

@@ -1,5 +1,5 @@
-//! Pictures and sound that end where memory ends: the page after an encoded file cannot be read, so
-//! that a decoder which reads past the end is stopped by a signal.
+//! ! Pictures and sounds that end where memory ends. The page after an encoded file cannot be read,
+//! so a decoder that reads past the end is stopped by a signal.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
@@ -12,11 +12,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The targets of encoded pictures and sound.
+/// The targets for encoded pictures and sounds.
 const MEDIA: [&str; 7] = ["jpeg", "png", "gif", "bmp", "webp", "tiff", "sound"];
-/// A multiple of the size of a page on every machine.
+/// A multiple of the page size on every machine.
 const PAGE_BYTES: usize = 64 << 10;
-/// The number of positions where each file is cut, and where a bit is flipped.
+/// The number of positions at which each file is cut, and at which a bit is flipped.
 const NUM_CHANGES: usize = 6;
 
 /// Memory with an unreadable page after its end: the pages of a file that ends with the bytes, and
@@ -27,7 +27,7 @@ struct Guarded {
 }
 
 impl Guarded {
-    /// A copy of some bytes that ends where readable memory ends.
+    /// Copies some bytes to where readable memory ends.
     #[expect(unsafe_code, reason = "memory of a file")]
     fn of(bytes: &[u8]) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
@@ -53,7 +53,7 @@ impl AsRef<[u8]> for Guarded {
     }
 }
 
-/// The files of a target: a byte of options, and the encoded file.
+/// The files of a target: a byte with options, followed by the encoded file.
 fn files(name: &str) -> Vec<Vec<u8>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
     let mut paths: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -64,7 +64,7 @@ fn files(name: &str) -> Vec<Vec<u8>> {
 #[test]
 fn decoders_do_not_read_past_the_end_of_a_file() {
     place_files(|bytes| Bytes::from_owner(Guarded::of(bytes)));
-    // Weyl's sequence: evenly spread positions, the same in each run.
+    // Weyl's sequence: evenly spread positions that are the same in each run.
     let mut step = 0_u32;
     let mut draw = |length: usize| {
         step = step.wrapping_add(0x9E37_79B9);

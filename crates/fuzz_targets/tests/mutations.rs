@@ -1,5 +1,5 @@
-//! Each target runs on changed inputs of its corpus: a few in the tests, or `HEADRACE_MUTATIONS`
-//! for each target; see `fuzz/README.md`.
+//! ! Runs each target on modified inputs from its corpus: a few in the tests, or
+//! `HEADRACE_MUTATIONS` per target; see `fuzz/README.md`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_fuzz_targets::{TARGETS, Target};
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-/// The number of changed inputs of each target, in the tests.
+/// The number of modified inputs per target in the tests.
 const NUM_INPUTS: u64 = 40;
-/// A longer run is a finding.
+/// A longer run counts as a finding.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest input in bytes.
+/// The maximum length of an input in bytes.
 const MOST_BYTES: usize = 8192;
 
-/// Numbers at which parsers go wrong.
+/// Numbers that tend to break parsers.
 const NUMBERS: [u64; 12] = [
     0,
     1,
@@ -31,11 +31,11 @@ const NUMBERS: [u64; 12] = [
     0xffff_ffff_ffff_ffff,
 ];
 
-/// Random numbers, always the same for a seed.
+/// Random numbers, which are always the same for a seed.
 struct Random(u64);
 
 impl Random {
-    /// The next number, by SplitMix64.
+    /// The next number from SplitMix64.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -55,7 +55,7 @@ fn files(target: &Target) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// An input with 1 to 8 changes.
+/// Returns an input with 1 to 8 changes.
 fn changed(files: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut data = files[random.below(files.len())].clone();
     let num_changes = 1 << random.below(4);
@@ -102,7 +102,7 @@ fn change(data: &mut Vec<u8>, files: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// Runs a target on inputs, and fails with the bytes of the first that is a finding.
+/// Runs a target on inputs. Fails with the bytes of the first finding.
 fn run(target: &Target, num_inputs: u64, seed: u64) {
     let files = files(target);
     for number in 0..num_inputs {
@@ -123,7 +123,7 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
-// The only test of this process, because the memory of all threads is counted.
+// The only test in this process, because the memory of all threads is counted.
 #[test]
 fn mutated_inputs_are_parsed_or_rejected() {
     let chosen = env::var("HEADRACE_TARGET").ok();

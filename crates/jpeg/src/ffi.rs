@@ -1,11 +1,11 @@
-//! Calls of `shim.c`: the only unsafe code of this crate.
+//! ! Calls into `shim.c`, which are the only unsafe code in this crate.
 #![allow(unsafe_code)]
 
 use crate::{DecodeOptions, EncodeOptions, Error, Result, Window};
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null};
-// Links libjpeg-turbo, which only the C side calls.
+// Links libjpeg-turbo, which is only called from C.
 use turbojpeg_sys as _;
 
 const OK: c_int = 0;
@@ -94,9 +94,9 @@ unsafe extern "C" {
 pub struct Decoder<'a> {
     raw: NonNull<RawDecoder>,
     pub info: Info,
-    /// Channels of the rows; 0 before the start.
+    /// The number of channels in the rows, or 0 before the start.
     channels: usize,
-    /// The decoder in C reads from these.
+    /// The decoder in C reads from these bytes.
     _data: PhantomData<&'a [u8]>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Decoder<'a> {
         Ok(decoder)
     }
 
-    /// Gets ready to read rows of 1 (grey), 3 (RGB) or 4 (inks) channels.
+    /// Prepares to read rows with 1 (grey), 3 (RGB) or 4 (inks) channels.
     pub fn start(&mut self, channels: usize, options: &DecodeOptions) -> Result<()> {
         // SAFETY: the decoder is open, by the type of `raw`, and `info` outlives the call.
         let status = unsafe {
@@ -132,7 +132,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Restricts the rows to a window, which must be inside the image. The rows may begin further
-    /// left.
+    /// to the left.
     pub fn crop(&mut self, window: Window) -> Result<()> {
         let [x, y, width] = [window.x, window.y, window.width].map(|size| size as u32);
         // SAFETY: as for `shim_start`; libjpeg rejects a window that does not fit and a decoder
@@ -141,7 +141,7 @@ impl<'a> Decoder<'a> {
         self.check(status)
     }
 
-    /// Reads rows of `row_bytes` until `rows` is full or the data end; returns the number of rows
+    /// Reads rows of `row_bytes` until `rows` is full or the data ends. Returns the number of rows
     /// read.
     pub fn read_rows(&mut self, rows: &mut [u8], row_bytes: usize, is_recovering: bool) -> Result<usize> {
         assert!(self.channels > 0 && row_bytes >= self.info.row_width as usize * self.channels);
@@ -194,7 +194,8 @@ unsafe fn to_error(message: *const c_char) -> Error {
     Error(unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned())
 }
 
-/// Encodes `width * height * components` bytes; the caller has checked that there are as many.
+/// Encodes `width * height * components` bytes. The caller must have checked that there are as
+/// many.
 pub fn encode(pixels: &[u8], width: u32, height: u32, components: usize, options: &EncodeOptions) -> Result<Vec<u8>> {
     assert!(pixels.len() == width as usize * height as usize * components);
     let encoding = Encoding {

@@ -1,25 +1,25 @@
-//! A safe interface to libjpeg-turbo, with the options that TensorFlow's decoder and encoder use.
+//! ! A safe interface to libjpeg-turbo, with the options that TensorFlow's decoder and encoder use.
 //!
 //! [`Decoder::new`] reads the header, so that the caller can check the size of an image before
-//! memory is allocated for it; [`Decoder::decode`] returns the pixels. Every fault of the data is
-//! an [`Error`].
+//! memory is allocated for it. [`Decoder::decode`] returns the pixels. Any invalid data leads to an
+//! [`Error`].
 
 mod ffi;
 
 use std::fmt;
 
-/// The reason why an image could not be decoded or encoded.
+/// Why an image could not be decoded or encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
 impl Error {
-    /// True if there was no memory for a valid image.
+    /// Returns true if the image is valid but there was not enough memory.
     pub fn is_out_of_memory(&self) -> bool {
         self.0 == OUT_OF_MEMORY || self.0.starts_with("Insufficient memory") // As libjpeg says it.
     }
 }
 
-/// The message if there is no memory for pixels.
+/// The message if there is not enough memory for the pixels.
 const OUT_OF_MEMORY: &str = "out of memory";
 
 impl fmt::Display for Error {
@@ -36,17 +36,17 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The colours of decoded pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {
-    /// One channel, 0 is black. For an image with colours it is the stored luma.
+    /// One channel, where 0 is black. For colour images this is the stored luma.
     Grey,
-    /// Three channels. CMYK becomes RGB as in TensorFlow, without a colour profile.
+    /// Three channels. CMYK is converted to RGB as in TensorFlow, without a colour profile.
     Rgb,
-    /// Four channels: cyan, magenta, yellow and black, of which 255 is full ink. For images that have
-    /// inks.
+    /// Four channels: cyan, magenta, yellow and black, where 255 is full ink. Only for images that
+    /// have inks.
     Inks,
 }
 
 impl Colours {
-    /// Bytes of each pixel.
+    /// The number of bytes per pixel.
     pub fn channels(self) -> usize {
         match self {
             Self::Grey => 1,
@@ -72,36 +72,36 @@ pub struct Window {
 /// Options for decoding.
 #[derive(Clone, Copy, Debug)]
 pub struct DecodeOptions {
-    /// `None` for the stored colours: grey stays grey.
+    /// `None` for the stored colours. Grey stays grey.
     pub colours: Option<Colours>,
-    /// Scales down by 1, 2, 4 or 8, rounded up.
+    /// Reduces the size by a factor of 1, 2, 4 or 8, rounding up.
     pub ratio: u8,
-    /// Interpolates between the chroma samples instead of repeating them.
+    /// Interpolates between chroma samples instead of repeating them.
     pub is_fancy: bool,
     /// Uses the accurate integer transform instead of the fast one.
     pub is_accurate: bool,
     /// Fills in the missing part of a truncated file.
     pub is_recovering: bool,
-    /// Leaves the stored components as they are, whatever colours they are; `colours` is `None`.
+    /// Leaves the stored components as they are, whatever they mean. `colours` must be `None`.
     pub is_raw: bool,
-    /// The window of the scaled image to decode; `None` for all of it.
+    /// The window of the scaled image to decode, or `None` for the whole image.
     pub window: Option<Window>,
 }
 
-/// Pixels with 8 bits a channel, row by row.
+/// Pixels with 8 bits per channel, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Pixels in a row.
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// Bytes of each pixel.
+    /// The number of bytes per pixel.
     pub channels: usize,
-    /// Row by row, the channels of a pixel side by side.
+    /// Row by row, with the channels of a pixel next to each other.
     pub pixels: Vec<u8>,
-    /// The number of rows in the file; later rows are 0.
+    /// The number of rows in the file. All later rows are 0.
     pub num_rows_read: usize,
-    /// True if the file is complete. Not checked for a window.
+    /// True if the file is complete. This isn't checked if there is a window.
     pub is_complete: bool,
 }
 
@@ -117,12 +117,12 @@ impl<'a> Decoder<'a> {
         Ok(Self { raw: ffi::Decoder::open(data, max_scans)? })
     }
 
-    /// Pixels in a row, from the header.
+    /// The width in pixels, according to the header.
     pub fn width(&self) -> usize {
         self.raw.info.width as usize
     }
 
-    /// Rows, from the header.
+    /// The height in pixels, according to the header.
     pub fn height(&self) -> usize {
         self.raw.info.height as usize
     }
@@ -132,13 +132,13 @@ impl<'a> Decoder<'a> {
         self.raw.info.components as usize
     }
 
-    /// True if the stored colours are inks, CMYK or YCCK.
+    /// Returns true if the stored colours are inks (CMYK or YCCK).
     pub fn has_inks(&self) -> bool {
         self.raw.info.is_cmyk != 0
     }
 
-    /// Decodes the pixels. `zeros` allocates a number of zero bytes, or returns `None` if there is
-    /// no memory.
+    /// Decodes the pixels. `zeros` allocates this many zero bytes, or returns `None` if there is
+    /// not enough memory.
     pub fn decode(mut self, options: &DecodeOptions, zeros: impl Fn(usize) -> Option<Vec<u8>>) -> Result<Image> {
         let zeros = |length| zeros(length).ok_or_else(|| Error(OUT_OF_MEMORY.to_owned()));
         if !matches!(options.ratio, 1 | 2 | 4 | 8) {
@@ -169,7 +169,7 @@ impl<'a> Decoder<'a> {
         let num_rows_read = if !from_inks && row_width == window.width {
             self.raw.read_rows(&mut pixels, row_bytes, options.is_recovering)?
         } else {
-            // Rows that begin further left, or hold CMYK, are read into a buffer first.
+            // If rows begin further to the left or contain CMYK, they are first read into a buffer.
             let mut row = zeros(row_width * channels_read)?;
             let skipped = row_width.saturating_sub(window.width) * channels_read;
             let length = row.len();
@@ -214,7 +214,7 @@ fn check_window(window: Window, (width, height): (usize, usize)) -> Result<()> {
     }
 }
 
-/// Converts CMYK to RGB. Photoshop stores CMYK inverted and marks this with an Adobe marker.
+/// Converts CMYK to RGB. Photoshop stores inverted CMYK, which it indicates with an Adobe marker.
 fn inks_to_rgb(inks: &[u8], rgb: &mut [u8], is_inverted: bool) {
     let light = |ink: u8| if is_inverted { u16::from(ink) } else { 255 - u16::from(ink) };
     for ([c, m, y, k], target) in inks.as_chunks::<4>().0.iter().zip(rgb.as_chunks_mut::<3>().0) {
@@ -229,28 +229,28 @@ pub struct EncodeOptions {
     pub quality: u8,
     /// True to write a progressive file.
     pub is_progressive: bool,
-    /// Takes longer to make a smaller file.
+    /// Spends more time to produce a smaller file.
     pub is_optimized: bool,
-    /// Stores the chroma with half of the resolution (4:2:0).
+    /// Stores chroma at half the resolution (4:2:0).
     pub is_chroma_downsampled: bool,
-    /// The number of pixels in an inch or a centimetre.
+    /// The number of pixels per inch or centimetre.
     pub density: Density,
-    /// The contents of an APP1 marker; empty for none.
+    /// The contents of an APP1 marker. Empty if there should be none.
     pub app1: Vec<u8>,
 }
 
-/// The resolution that the header claims.
+/// The resolution stated in the header.
 #[derive(Clone, Copy, Debug)]
 pub struct Density {
-    /// 0 for an aspect ratio, 1 for dots per inch, 2 per centimetre.
+    /// 0 for an aspect ratio, 1 for dots per inch, 2 for dots per centimetre.
     pub unit: u8,
     /// Pixels in a row.
     pub x: u16,
-    /// Pixels in a column.
+    /// The vertical density.
     pub y: u16,
 }
 
-/// Encodes grey or RGB pixels with 8 bits a channel, row by row.
+/// Encodes grey or RGB pixels with 8 bits per channel, row by row.
 pub fn encode(
     pixels: &[u8],
     width: usize,

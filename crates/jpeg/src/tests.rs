@@ -177,7 +177,7 @@ fn truncated_and_damaged_files_yield_an_image_or_an_error() {
             for value in [0, 0xff, data[position] ^ 0x10] {
                 let mut data = data.clone();
                 data[position] = value;
-                // A changed size may be huge; callers check it before decoding.
+                // A modified size may be huge. Callers check it before decoding.
                 if Decoder::new(&data, 100).is_ok_and(|decoder| decoder.width() * decoder.height() < 1 << 20) {
                     drop(decode(&data, &OPTIONS));
                     drop(decode(&data, &DecodeOptions { window, ..OPTIONS }));

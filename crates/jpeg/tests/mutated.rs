@@ -1,11 +1,11 @@
-//! Damaged files are decoded or refused; `tools/sanitizers.sh` runs more of them under
+//! ! Damaged files must be decoded or rejected. `tools/sanitizers.sh` runs more of them under
 //! AddressSanitizer.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 #![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]
 
 use headrace_jpeg::{Colours, DecodeOptions, Decoder, Density, EncodeOptions, Window, encode};
 
-/// The default number of damaged files; an environment variable overrides it.
+/// The default number of damaged files, which an environment variable overrides.
 const DEFAULT_COUNT: u64 = 2000;
 /// Larger images take too long.
 const MOST_PIXELS: usize = 1 << 16;
@@ -45,7 +45,7 @@ fn originals() -> Vec<Vec<u8>> {
     files
 }
 
-/// Changes some bytes, or cuts, doubles or removes a part.
+/// Changes some bytes, or cuts, duplicates or removes a part.
 fn damage(file: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(4) {
         let at = random.below(file.len());
@@ -67,7 +67,7 @@ fn damage(file: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// True if it is decoded.
+/// Returns true if it is decoded.
 fn decode(file: &[u8], random: &mut Random) -> bool {
     let Ok(decoder) = Decoder::new(file, 100) else { return false };
     if decoder.width() * decoder.height() > MOST_PIXELS {

@@ -1,9 +1,9 @@
-//! Settings of jemalloc, the engine's allocator.
+//! ! Settings for jemalloc, the engine's allocator.
 //!
-//! Batches are megabytes large and short-lived, and elements are freed by other threads than the
-//! ones that allocated them. The C library would return such memory to the system and fault it in
-//! again page by page, which costs more than copying it. But memory kept for later use is not in a
-//! pipeline's budget, so it has to be little.
+//! Batches are megabytes large and short-lived, and elements are freed by other threads than those
+//! that allocated them. The C library would return such memory to the system and fault it in again
+//! page by page, which costs more than copying it. But memory kept for later use is not part of a
+//! pipeline's budget, so there must not be much of it.
 
 use bytemuck::Pod;
 use std::ffi::CStr;
@@ -36,19 +36,19 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 static CONFIGURATION: &[u8; 85] =
     b"narenas:1,dirty_decay_ms:1000,oversize_threshold:268435456,tcache_max:4096,thp:never\0";
 
-/// A pipeline with a budget of this size can afford an arena for each of its workers.
+/// With a budget of this size, a pipeline can afford one arena per worker.
 const AMPLE_BYTES: usize = 256 << 20;
 
-/// The largest number of arenas; further workers share them.
+/// The maximum number of arenas. Additional workers share them.
 const MAX_STORES: usize = 64;
 
-/// The arenas of the first worker, the second, and so on, of all pipelines.
+/// The arenas of the first worker, the second, and so on, for all pipelines.
 static STORES: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// Gives the calling thread, worker `number` of a pipeline with a budget of `memory_bytes`, an
-/// arena of its own if the budget is large enough. The memory of a batch then returns to the worker
-/// that wrote it, and so to the processor that has it in its caches. Does nothing if the allocator
-/// does not support that.
+/// Gives the calling thread, worker `number` of a pipeline with a budget of `memory_bytes`, its own
+/// arena if the budget is large enough. The memory of a batch then returns to the worker that wrote
+/// it, and so to the CPU that has it in its caches. Does nothing if the allocator does not support
+/// it.
 pub fn use_own_store(number: usize, memory_bytes: usize) {
     if memory_bytes < AMPLE_BYTES {
         return;
@@ -62,12 +62,12 @@ pub fn use_own_store(number: usize, memory_bytes: usize) {
     set(c"thread.arena", stores[number]);
 }
 
-/// Gives free pages back to the system if they have more than `most_bytes` together. The system
-/// clears such pages before they are used again, which takes longer than keeping them.
+/// Returns free pages to the system if they have more than `most_bytes` in total. The system clears
+/// such pages before they are used again, which takes longer than keeping them.
 pub fn limit_free_pages(most_bytes: usize) {
     // The numbers are updated when the epoch changes.
     let is_known = set::<u64>(c"epoch", 1);
-    // 4096 means all arenas.
+    // 4096 stands for all arenas.
     let (Some(pages), Some(page_bytes)) = (get::<usize>(c"stats.arenas.4096.pdirty"), get(c"arenas.page")) else {
         return;
     };
@@ -76,7 +76,7 @@ pub fn limit_free_pages(most_bytes: usize) {
     }
 }
 
-/// Reads a number of jemalloc's.
+/// Reads a jemalloc setting or statistic.
 fn get<T: Pod + Default>(name: &CStr) -> Option<T> {
     let (mut value, mut length) = (T::default(), size_of::<T>());
     // SAFETY: the name ends with a zero; the value and its length are alive, and jemalloc writes at
@@ -86,7 +86,7 @@ fn get<T: Pod + Default>(name: &CStr) -> Option<T> {
     (status == 0).then_some(value)
 }
 
-/// Sets a number of jemalloc's. Returns true on success.
+/// Changes a jemalloc setting. Returns true on success.
 fn set<T: Pod>(name: &CStr, mut value: T) -> bool {
     // SAFETY: the name ends with a zero; the value is alive, and jemalloc only reads it, if its
     // length is the one expected.
@@ -95,7 +95,7 @@ fn set<T: Pod>(name: &CStr, mut value: T) -> bool {
     status == 0
 }
 
-/// Triggers an action of jemalloc without arguments.
+/// Triggers a jemalloc action without arguments.
 fn order(name: &CStr) {
     // SAFETY: the name ends with a zero, and nothing is read or written.
     #[allow(unsafe_code)]

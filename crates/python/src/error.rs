@@ -1,4 +1,4 @@
-//! Converting errors between the engine and Python.
+//! ! Converts errors between the engine and Python.
 
 use headrace_engine::error::{Code, Error};
 use pyo3::exceptions::{
@@ -15,8 +15,8 @@ pyo3::create_exception!(
     "A failure in the engine, as (code, message, name of the operation or None, causing exception or None)."
 );
 
-/// Converts a Python exception to an error of the engine, with TensorFlow's code for it and the
-/// exception itself as its cause.
+/// Converts a Python exception to an engine error, with TensorFlow's code for it and the exception
+/// itself as the cause.
 pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     let code = if error.is_instance_of::<PyStopIteration>(py) {
         Code::OutOfRange
@@ -38,8 +38,9 @@ pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
 const PASSING: [Code; 5] =
     [Code::Cancelled, Code::DeadlineExceeded, Code::ResourceExhausted, Code::Aborted, Code::Unavailable];
 
-/// True for an exception of the system, of a connection or of a worker process: the same call may
-/// succeed later. Libraries raise an OSError without a number for damaged data too.
+/// Returns true for exceptions of the system, of a connection or of a worker process, after which
+/// the same call may succeed later. An OSError without a number doesn't count, because libraries
+/// also raise it for damaged data.
 fn may_pass(py: Python<'_>, error: &PyErr) -> bool {
     if error.is_instance_of::<PyConnectionError>(py) || error.is_instance_of::<PyTimeoutError>(py) {
         return true;
@@ -54,11 +55,10 @@ fn may_pass(py: Python<'_>, error: &PyErr) -> bool {
         || attribute("has_lost_worker").is_some_and(|is_lost| is_lost.is_truthy().unwrap_or(false))
 }
 
-/// The exception to raise for an error of the engine. An interrupt is raised unchanged: the
-/// exception of a signal handler, and KeyboardInterrupt, SystemExit and the like from Python
-/// functions.
+/// Returns the exception to raise for an engine error. Interrupts are raised unchanged: exceptions
+/// of signal handlers, and KeyboardInterrupt, SystemExit and the like from Python functions.
 ///
-/// If the run was stopped from outside while an operation waited, the exception's attribute
+/// If the run was stopped from outside while an operation was waiting, the exception's attribute
 /// `waiting` is the operation's name.
 pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     let exception = exception(py, error);
@@ -74,7 +74,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
     match cause {
         Some(cause) if error.is_interrupting() || !cause.is_instance_of::<PyException>(py) => {
             if let Some(remedy) = error.remedy().filter(|_| cause.is_instance_of::<PyException>(py)) {
-                // Notes are only a help: the exception matters more than a failure to add one.
+                // Notes are only a help. The exception matters more than a failure to add one.
                 let _ = add_note(py, &cause, remedy);
             }
             cause
@@ -92,7 +92,7 @@ pub fn add_note(py: Python<'_>, error: &PyErr, note: &str) -> PyResult<()> {
     py.import("headrace.core.errors")?.call_method1("add_note", (error.value(py), note)).map(drop)
 }
 
-/// Converts the error of an engine's result to a Python exception.
+/// Converts the error in an engine result to a Python exception.
 pub trait IntoPython<T> {
     fn into_python(self, py: Python<'_>) -> PyResult<T>;
 }

@@ -1,9 +1,9 @@
-//! A cache of parts of remote files on this machine. Several processes may use one directory.
+//! ! A local cache for parts of remote files. Several processes may use the same directory.
 //!
-//! Each part is a file, which gets its name when it is complete and ends with a checksum of its
-//! bytes. So a killed process leaves nothing that could be mistaken for a part. The name identifies
-//! the file and its content, so that parts never get stale: outdated ones are just no longer used,
-//! and removed when room is needed.
+//! Each part is a file that gets its name when it is complete and ends with a checksum. So a killed
+//! process leaves nothing that could be mistaken for a part. The name identifies both the file and
+//! its content, so parts never become stale. Outdated parts are simply no longer used, and are
+//! removed when space is needed.
 
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
@@ -22,26 +22,26 @@ use std::time::SystemTime;
 
 /// The size of a part.
 pub const PART_BYTES: u64 = 1 << 20;
-/// The trailer of a stored part: its checksum and its length.
+/// The size of a stored part's trailer: its checksum and its length.
 const TRAILER_BYTES: usize = 8;
-/// After writing this fraction of the limit, a process checks the size of the directory.
+/// A process checks the size of the directory after writing this fraction of the limit.
 const SHARE_WRITTEN: u64 = 16;
 
 /// The cached parts of a file.
 pub struct CachedFile {
     cache: Arc<Cache>,
-    /// A hash of the URL and the content of the file.
+    /// A hash of the file's URL and content.
     name: String,
 }
 
 impl CachedFile {
-    /// The cache of a file. `None` if changes of the file could not be detected.
+    /// Returns the cache of a file, or `None` if changes of the file could not be detected.
     pub fn of(url: &str, size: u64, version: Option<&Version>, cache: Option<&Arc<Cache>>) -> Option<Self> {
         let cache = Arc::clone(cache?);
         let version = match version? {
             Version::Tag(tag) => tag.to_string(),
             Version::Modified(time) => format!("{time:?}"),
-            // Remote files do not have such versions.
+            // Remote files do not have this kind of version.
             Version::Local { .. } => return None,
         };
         let mut digest = Context::new(&SHA256);
@@ -50,14 +50,14 @@ impl CachedFile {
             digest.update(part.as_bytes());
         }
         let name = digest.finish().as_ref().iter().take(16).fold(String::new(), |mut name, byte| {
-            // Writing to a string does not fail.
+            // Writing to a string never fails.
             write!(name, "{byte:02x}").unwrap_or(());
             name
         });
         Some(Self { cache, name })
     }
 
-    /// A cached part of this length, `None` if it is missing or damaged.
+    /// Reads a part of this length from the cache. Returns `None` if it is missing or damaged.
     pub async fn read(&self, number: u64, length: usize) -> Result<Option<Bytes>> {
         blocking(&self.path(number), Box::new(move |path| read(path, length))).await
     }
@@ -74,10 +74,10 @@ impl CachedFile {
     }
 }
 
-/// Work that waits for a disk, and returns a part if it reads one.
+/// Work that waits for a disk. It returns a part if it reads one.
 type Work = Box<dyn FnOnce(&Path) -> io::Result<Option<Bytes>> + Send>;
 
-/// Does work that waits for a disk on a separate thread.
+/// Runs work that waits for a disk on a separate thread.
 async fn blocking(path: &Path, work: Work) -> Result<Option<Bytes>> {
     let owned = path.to_owned();
     let done = tokio::task::spawn_blocking(move || work(&owned)).await;
@@ -87,7 +87,7 @@ async fn blocking(path: &Path, work: Work) -> Result<Option<Bytes>> {
     done.map_err(|error| Error::io(&path.to_string_lossy(), &error).with_remedy(remedy))
 }
 
-/// A cached part, `None` if it is missing or damaged.
+/// Reads a part from the cache. Returns `None` if it is missing or damaged.
 fn read(path: &Path, length: usize) -> io::Result<Option<Bytes>> {
     let mut bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -102,7 +102,7 @@ fn read(path: &Path, length: usize) -> io::Result<Option<Bytes>> {
     Ok(Some(bytes.into()))
 }
 
-/// Marks a part as used. It does not matter if another process has removed it.
+/// Marks a part as used. It doesn't matter if another process has removed it.
 fn touch(path: &Path) {
     let set = fs::File::options().write(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
     set.unwrap_or(());
@@ -115,14 +115,14 @@ fn trailer(bytes: &[u8]) -> [u8; TRAILER_BYTES] {
     trailer
 }
 
-/// Caches a part if it fits, and removes others if there are too many.
+/// Caches a part if it fits, and removes other parts if there are too many.
 fn keep(path: &Path, bytes: &[u8], cache: &Cache) -> io::Result<()> {
     let Some(directory) = path.parent() else { return Ok(()) };
     if (bytes.len() + TRAILER_BYTES) as u64 > least_room(cache) {
         return Ok(());
     }
     fs::create_dir_all(directory)?;
-    // Somebody else may have put a symbolic link there.
+    // Somebody else may have placed a symbolic link there.
     if fs::symlink_metadata(directory)?.is_symlink() {
         return Err(ErrorKind::NotADirectory.into());
     }
@@ -131,20 +131,20 @@ fn keep(path: &Path, bytes: &[u8], cache: &Cache) -> io::Result<()> {
     output.write_all(&trailer(bytes))?;
     output.flush()?;
     match file.publish() {
-        // Another process needed the room.
+        // Another process needed the space.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         published => published?,
     }
     note_written((bytes.len() + TRAILER_BYTES) as u64, cache)
 }
 
-/// The number of bytes that this process has written into each directory since it checked its size.
+/// How many bytes this process has written to each directory since it last checked its size.
 static WRITTEN: LazyLock<Mutex<Option<HashMap<PathBuf, u64>>>> = LazyLock::new(|| Mutex::new(None));
 
 fn note_written(num_bytes: u64, cache: &Cache) -> io::Result<()> {
     {
         let mut written = WRITTEN.lock();
-        // At first, the directory may be full already.
+        // The directory may already be full at the start.
         let written = written.get_or_insert_default().entry(cache.directory.clone()).or_insert(cache.num_bytes);
         *written = written.saturating_add(num_bytes);
         if *written < cache.num_bytes / SHARE_WRITTEN {
@@ -155,13 +155,13 @@ fn note_written(num_bytes: u64, cache: &Cache) -> io::Result<()> {
     shrink(cache)
 }
 
-/// The size down to which a directory is always kept: the limit minus the bytes that a process may
+/// A directory never needs to be smaller than this: the limit minus the bytes that a process may
 /// write before it checks again.
 fn least_room(cache: &Cache) -> u64 {
     cache.num_bytes - cache.num_bytes / SHARE_WRITTEN
 }
 
-/// Removes the least recently used parts, until the size is below the limit with some room.
+/// Removes the least recently used parts until the size is somewhat below the limit.
 fn shrink(cache: &Cache) -> io::Result<()> {
     let mut kept = Vec::new();
     let mut num_bytes = 0;

@@ -1,4 +1,4 @@
-//! Errors of requests, with helpful messages.
+//! ! Errors of failed requests, with helpful messages.
 
 use crate::http::fault::Fault;
 use crate::hub::Refusal;
@@ -7,10 +7,10 @@ use headrace_engine::files::storage::{changed, without_passwords};
 use object_store::Error as Failure;
 use std::error::Error as _;
 
-/// The maximum number of bytes of a URL: clients of HTTP can't request a longer one.
+/// The maximum length of a URL in bytes. HTTP clients cannot request longer ones.
 const MAX_URL_BYTES: usize = 65_534;
 
-/// Fails if a URL is longer than any that can be requested.
+/// Fails if a URL is too long to be requested.
 pub fn check_length(url: &str) -> Result<()> {
     match url.len() <= MAX_URL_BYTES {
         true => Ok(()),
@@ -21,7 +21,7 @@ pub fn check_length(url: &str) -> Result<()> {
     }
 }
 
-/// The error for a request that has failed for good.
+/// The error for a request that has finally failed.
 pub fn failed(failure: &Failure) -> Error {
     if let Failure::NotSupported { source } = failure
         && source.to_string().contains("Range request")
@@ -71,7 +71,7 @@ pub fn failed(failure: &Failure) -> Error {
     }
 }
 
-/// The error for a misbehaving server. Asking it again would not help.
+/// The error for a misbehaving server. Sending the request again would not help.
 pub fn at_fault(fault: &Fault) -> Error {
     let remedy = "The fault is in the server or in a proxy in front of it. Copy the file to this machine, or use another \
          server.";
@@ -89,7 +89,7 @@ fn cause<T: std::error::Error + 'static>(failure: &Failure) -> Option<&T> {
     None
 }
 
-/// Reduces an XML answer to its code and its message.
+/// Reduces an XML response to its code and message.
 fn without_markup(text: &str) -> String {
     let within = |tag: &str| {
         let (_, rest) = text.split_once(&format!("<{tag}>"))?;
@@ -101,7 +101,7 @@ fn without_markup(text: &str) -> String {
     }
 }
 
-/// An error and its causes. A cause that the text already contains is skipped.
+/// Formats an error and its causes. A cause that the text already contains is left out.
 fn chain(failure: &Failure) -> String {
     let mut text = failure.to_string();
     let mut cause = failure.source();

@@ -1,5 +1,5 @@
-//! Requests: reading a part of a file, continued where a connection broke, and uploading a whole
-//! file.
+//! ! Requests that read part of a file, resuming after a broken connection, and requests that
+//! upload a whole file.
 
 use crate::failure::{at_fault, failed};
 use crate::file::{File, broken};
@@ -14,12 +14,12 @@ use object_store::{GetRange, ObjectStoreExt, PutPayload, WriteMultipart};
 use std::ops::Range;
 use std::path::Path;
 
-/// Bytes of a local file read at a time, and sent in one request.
+/// The number of bytes of a local file to read at a time and send in one request.
 const UPLOAD_BYTES: usize = 8 << 20;
 const MAX_UPLOADS: usize = 4;
 
-/// The bytes of a range, by one request at a time. Bytes received before a connection breaks are
-/// not requested again.
+/// Reads a range with one request at a time. Bytes received before a connection breaks are not
+/// requested again.
 pub async fn part(file: &File, range: Range<u64>) -> Result<Bytes> {
     let mut bytes = room(range.end - range.start)?;
     for failures in 1.. {
@@ -36,8 +36,8 @@ pub async fn part(file: &File, range: Range<u64>) -> Result<Bytes> {
     Err(Error::internal("a request was tried for ever"))
 }
 
-/// Appends the bytes of a range. Returns the reason if not all of them came and the rest can be
-/// requested.
+/// Appends the bytes of a range. If only some of them arrived and the rest can be requested,
+/// returns the reason.
 async fn receive(file: &File, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<Option<String>> {
     if range.is_empty() {
         return Ok(None);
@@ -70,7 +70,7 @@ pub fn add(bytes: &mut Vec<u8>, chunk: &[u8], start: usize, requested: u64) -> R
     Ok(())
 }
 
-/// Room for this many bytes.
+/// Reserves memory for `num_bytes` bytes.
 pub fn room(num_bytes: u64) -> Result<Vec<u8>> {
     let num_bytes = usize::try_from(num_bytes).unwrap_or(usize::MAX);
     allocate::room(num_bytes).map_err(|refusal| refusal.at("a part of a file"))

@@ -1,4 +1,4 @@
-//! A remote file: its size and version, and a check that it has not changed.
+//! ! A remote file: its size and version, and a check that it has not changed.
 
 use crate::cache::CachedFile;
 use crate::failure::failed;
@@ -12,11 +12,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// A file of known size and content.
+/// A file whose size and content are known.
 pub struct File {
     pub store: Arc<dyn ObjectStore>,
     pub path: Path,
-    /// The size in bytes; [`UNKNOWN_SIZE`] if the server does not report it.
+    /// The size in bytes, or [`UNKNOWN_SIZE`] if the server does not report it.
     pub size: u64,
     pub version: Option<Version>,
     /// True if the server supports range requests.
@@ -26,7 +26,7 @@ pub struct File {
 }
 
 impl File {
-    /// The current file of this name. Queries the storage, unless its status is known.
+    /// Looks up the current file with this name. Queries the storage unless the status is known.
     pub async fn look_up(url: &str, cache: Option<&Arc<Cache>>, status: Option<&Status>) -> Result<Self> {
         let (store, path) = store::find(url)?;
         if let Some(Status { len, version, is_regular }) = status.cloned() {
@@ -37,7 +37,7 @@ impl File {
         Ok(Self::new((store, path), &meta, url, cache))
     }
 
-    /// A file with this answer from the storage.
+    /// Creates a file from the storage's response.
     pub fn new(
         (store, path): (Arc<dyn ObjectStore>, Path),
         meta: &ObjectMeta,
@@ -55,7 +55,7 @@ impl File {
         Status { len, is_regular: self.has_ranges, version: self.version.clone() }
     }
 
-    /// Conditions of a request, so that the storage does not return changed content.
+    /// Conditions for a request, so that the storage does not return changed content.
     pub fn options(&self) -> GetOptions {
         let tag = match &self.version {
             // A weak ETag never matches.
@@ -65,7 +65,7 @@ impl File {
         GetOptions { if_match: tag, ..GetOptions::default() }
     }
 
-    /// Fails if the storage returns another version.
+    /// Fails if the storage returned another version.
     pub fn check(&self, meta: &ObjectMeta) -> Result<()> {
         if meta.size != self.size {
             return Err(changed(format_args!("it has {} bytes, but had {} before", meta.size, self.size)));
@@ -84,7 +84,7 @@ impl fmt::Debug for File {
 }
 
 fn version(meta: &ObjectMeta) -> Option<Version> {
-    // The value that the crate uses if a server sends no time.
+    // The crate uses this value if a server sends no time.
     let epoch = SystemTime::UNIX_EPOCH;
     match &meta.e_tag {
         Some(tag) => Some(Version::Tag(tag.as_str().into())),
@@ -92,7 +92,7 @@ fn version(meta: &ObjectMeta) -> Option<Version> {
     }
 }
 
-/// The error for a body that breaks off repeatedly.
+/// The error for a body that repeatedly breaks off.
 pub fn broken(times: usize, why: &str) -> Error {
     let text = format!("the connection broke {times} times while reading a part of the file, most recently: {why}");
     Error::new(Code::Unavailable, text).with_remedy("Check the network and try again.")

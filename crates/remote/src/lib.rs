@@ -1,8 +1,8 @@
-//! Remote storage for headrace's engine: S3, Google Cloud Storage, Azure, the Hugging
-//! Face hub and HTTP, through the crate `object_store`.
+//! ! Remote storage for headrace's engine: S3, Google Cloud Storage, Azure, the Hugging Face hub
+//! and HTTP, using the `object_store` crate.
 //!
-//! Requests are made by a separate thread, started by the first of them. The caller waits for the
-//! answer on its own thread, and that wait ends with its run.
+//! Requests are made by a separate thread, which the first request starts. The caller waits for the
+//! response on its own thread, and that wait ends with its run.
 
 mod cache;
 mod entry;
@@ -31,10 +31,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The storage of all URLs.
+/// The storage for all URLs.
 struct Remote;
 
-/// Registers this storage, so that the engine reads and writes URLs.
+/// Registers this storage, so that the engine can read and write URLs.
 pub fn register() {
     serve(Box::new(Remote));
 }

@@ -1,4 +1,4 @@
-//! Lists storages, and removes and copies files in them.
+//! ! Lists the files of storages, and removes and copies files.
 
 use crate::entry::Entry;
 use crate::failure::failed;
@@ -15,10 +15,11 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The largest number of requests made at the same time.
+/// The maximum number of concurrent requests.
 const MAX_REQUESTS: usize = 64;
 
-/// The files with these names, `None` for missing ones. Requests all of them at the same time.
+/// Returns the files with these names, or `None` for missing ones. All of them are requested
+/// concurrently.
 pub fn statuses(urls: Vec<String>) -> Result<Vec<Option<Entry>>> {
     let first = without_passwords(urls.first().map_or("none", String::as_str));
     let what = format!("looking for {} files, such as {first}", urls.len());
@@ -39,8 +40,8 @@ async fn look(url: &str) -> Result<Entry> {
     Ok(entry(url.to_owned(), &meta))
 }
 
-/// True if there is a directory of that name: any file whose name begins with it and a slash.
-/// Requests only the first names.
+/// Returns true if there is a directory with this name, which means that some file's name begins
+/// with it and a slash. Only requests the first names.
 pub fn is_directory(url: String) -> Result<bool> {
     if !can_list(&url).map_err(|error| error.named(&without_passwords(&url)))? {
         return Ok(false);
@@ -56,8 +57,8 @@ pub fn is_directory(url: String) -> Result<bool> {
     })
 }
 
-/// The entries of a directory, in the order of the names; with `is_deep`, all files below it and no
-/// directories. Empty if there is nothing.
+/// Lists a directory in the order of names. If `is_deep`, lists all files below it and no
+/// directories. Returns an empty list if there is nothing.
 pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
     if !can_list(&url).map_err(|error| error.named(&without_passwords(&url)))? {
         let text = "files on an HTTP server cannot be listed. Name each file.";
@@ -93,10 +94,10 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
     )
 }
 
-/// The objects below a directory, without those that mark directories.
+/// Returns the objects below a directory, without directory markers.
 ///
-/// A console or Hadoop makes a directory `m` as an empty object with the key `m/`, which the crate
-/// lists as `m`. If there is such an object, the storage is queried for the file with that name.
+/// Consoles and Hadoop create a directory `m` as an empty object with the key `m/`, which the crate
+/// lists as `m`. For such an object, the storage is queried for the file with that name.
 async fn without_markers(
     store: &dyn ObjectStore,
     directory: &Path,
@@ -133,7 +134,7 @@ fn find_directory(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     store::find_directory(url).map_err(|error| error.named(&without_passwords(url)))
 }
 
-/// The common beginning of all URLs of a storage: scheme and bucket.
+/// The part that all URLs of a storage begin with: scheme and bucket.
 fn root(url: &str) -> &str {
     let host = url.find("://").map_or(0, |position| position + 3);
     url[host..].find('/').map_or(url, |slash| &url[..host + slash])
@@ -168,7 +169,8 @@ fn check_changeable(url: &str) -> Result<()> {
     }
 }
 
-/// The commit that the revision in a URL of the hub means now; `None` if there are no revisions.
+/// The commit to which the revision in a hub URL currently points, or `None` if there are no
+/// revisions.
 pub fn revision(url: String) -> Result<Option<String>> {
     let what = format!("asking the hub for the commit of {url}");
     runtime::wait(what, async move { hub::revision(&url).await.map_err(|error| error.named(&url)) })

@@ -46,7 +46,7 @@ impl Parts for Open {
     }
 }
 
-/// The bytes of each range, fewer where the file ends before.
+/// Reads the bytes of each range, fewer if the file ends first.
 async fn read(file: &File, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {
     let within = |range: Range<u64>| range.start.min(file.size)..range.end.min(file.size);
     let reads = ranges.into_iter().map(|range| ranges::range(file, within(range)));

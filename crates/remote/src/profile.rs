@@ -1,13 +1,14 @@
-//! Credentials and the region from the files of the AWS command line, if the environment has none.
+//! ! Reads credentials and the region from the files of the AWS command line, if the environment
+//! has none.
 //!
-//! Source: "Configuration and credential file settings" of the AWS Command Line Interface's user
-//! guide.
+//! Source: "Configuration and credential file settings" in the user guide of the AWS Command Line
+//! Interface.
 
 use object_store::aws::AmazonS3Builder;
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// Environment variables that name a source of credentials.
+/// Environment variables that specify a source of credentials.
 const SOURCES: [&str; 5] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -16,7 +17,7 @@ const SOURCES: [&str; 5] = [
     "AWS_SKIP_SIGNATURE",
 ];
 
-/// Completes the builder from the files if the environment has no value.
+/// Adds values from the files to the builder if the environment lacks them.
 pub fn completed(mut builder: AmazonS3Builder) -> AmazonS3Builder {
     let profile = env::var("AWS_PROFILE").unwrap_or_else(|_| "default".to_owned());
     let credentials = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
@@ -40,7 +41,7 @@ pub fn completed(mut builder: AmazonS3Builder) -> AmazonS3Builder {
     builder
 }
 
-/// The content of a file in the directory `.aws`, unless a variable names another file. Empty if it
+/// Reads a file in the `.aws` directory, unless a variable specifies another file. Empty if it
 /// cannot be read.
 fn file(variable: &str, name: &str) -> String {
     let home = env::var_os("HOME").or_else(|| env::var_os("USERPROFILE")).map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! Ranges of files: several requests for a long one, and none for parts that a cache keeps.
+//! ! Reads ranges of files, with several requests for a long range and none for cached parts.
 
 use crate::cache::{CachedFile, PART_BYTES};
 use crate::fetch::{part, room};
@@ -8,12 +8,12 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use headrace_engine::error::Result;
 use std::ops::Range;
 
-/// The largest number of requests made at the same time for one call.
+/// The maximum number of concurrent requests per call.
 pub const MAX_REQUESTS: usize = 64;
-/// The largest number of cached parts read or requested at the same time for one call.
+/// The maximum number of cached parts that a call reads or requests concurrently.
 const MAX_KEPT: usize = 16;
 
-/// The bytes of a range, which must be in the file. Several requests are made for a long one.
+/// Reads a range, which must be inside the file. A long range takes several requests.
 pub async fn range(file: &File, range: Range<u64>) -> Result<Bytes> {
     if let Some(kept) = &file.kept {
         return kept_range(file, kept, range).await;
@@ -29,7 +29,7 @@ pub async fn range(file: &File, range: Range<u64>) -> Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// The bytes of a range of a file; parts that are not cached are requested, and cached.
+/// Reads a range of a file. Parts that are not cached are requested and then cached.
 async fn kept_range(file: &File, kept: &CachedFile, range: Range<u64>) -> Result<Bytes> {
     let (first, last) = (range.start / PART_BYTES, range.end.saturating_sub(1) / PART_BYTES);
     let parts = (first..=last).map(|number| kept_part(file, kept, number));

@@ -1,4 +1,4 @@
-//! The thread that makes requests, and waiting for its results.
+//! ! The thread that makes requests, and how to wait for results.
 
 use headrace_engine::error::{Code, Error, Result, Wait};
 use headrace_engine::run::{catch_library_panic, check_current};
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
 
-/// Interval at which a wait checks whether its run has been stopped.
+/// How often a wait checks whether its run was stopped.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// The runtime, and the process it belongs to: a forked child has none of its parent's threads.
+/// The runtime and the process it belongs to. A forked child has none of its parent's threads.
 static RUNTIME: LazyLock<Mutex<Option<(u32, Handle)>>> = LazyLock::new(|| Mutex::new(None));
 
 /// The process whose runtime and connections may be used.
@@ -38,7 +38,7 @@ fn handle() -> Result<Handle> {
 }
 
 fn start() -> std::io::Result<Handle> {
-    // Another part of this process may have chosen a provider; then that is used.
+    // If another part of this process has chosen a provider, that one is used.
     rustls::crypto::ring::default_provider().install_default().unwrap_or(());
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();
@@ -50,10 +50,10 @@ fn start() -> std::io::Result<Handle> {
 /// Requests in progress.
 static REQUESTS: LazyLock<Mutex<Vec<RequestInProgress>>> = LazyLock::new(Mutex::default);
 
-/// The number of a request, its description, and the time at which it began.
+/// The number of a request, its description, and when it began.
 type RequestInProgress = (u64, Arc<str>, Instant);
 
-/// Gives each request its number.
+/// The number of the next request.
 static NEXT_REQUEST: AtomicU64 = AtomicU64::new(0);
 
 /// The requests in progress, and when they began.
@@ -61,7 +61,7 @@ pub fn requests() -> Vec<(Arc<str>, Instant)> {
     REQUESTS.lock().iter().map(|(_, what, since)| (Arc::clone(what), *since)).collect()
 }
 
-/// Lists a request as in progress until it is dropped.
+/// Lists a request as being in progress until it is dropped.
 struct Request(u64);
 
 impl Request {
@@ -78,19 +78,19 @@ impl Drop for Request {
     }
 }
 
-/// Work on the request thread. Dropping it cancels the work.
+/// Work that runs on the request thread. Dropping it cancels the work.
 pub struct Task<T> {
-    /// Description in words.
+    /// A description of the work.
     what: Arc<str>,
     /// The result, once the work has ended.
     result: Arc<Mutex<Option<Result<T>>>>,
-    /// Never receives anything: the channel disconnects when the work ends.
+    /// Never receives anything. The channel disconnects when the work ends.
     ended: Receiver<()>,
     abort: Option<AbortHandle>,
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Starts the work. `what` describes it in words.
+    /// Starts the work. `what` describes it.
     pub fn start(what: String, work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
         let what: Arc<str> = what.into();
         let result = Arc::new(Mutex::new(None));
@@ -104,7 +104,7 @@ impl<T: Send + 'static> Task<T> {
         };
         let request = Request::begin(Arc::clone(&what));
         let shared = Arc::clone(&result);
-        // One type for all futures, because the runtime is compiled for each type.
+        // All futures are converted to one type, because the runtime is compiled for each type.
         let task: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
             let mut work = pin!(work);
             let done = poll_fn(|context| match catch_library_panic(|| work.as_mut().poll(context)) {
@@ -120,13 +120,13 @@ impl<T: Send + 'static> Task<T> {
         Self { what, result, ended, abort: Some(task.abort_handle()) }
     }
 
-    /// True if [`Task::wait`] would return at once.
+    /// Returns true if [`Task::wait`] would not have to wait.
     pub fn is_ready(&self) -> bool {
         self.ended.try_recv() != Err(TryRecvError::Empty)
     }
 
-    /// Waits for the result. Fails if the current run has been stopped; see [`check_current`]. May
-    /// be called again then.
+    /// Waits for the result. Fails if the current run is stopped; see [`check_current`]. It may be
+    /// called again afterwards.
     pub fn wait(&mut self) -> Result<T> {
         let mut registered = None;
         while self.ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
@@ -152,7 +152,7 @@ impl<T> Drop for Task<T> {
     }
 }
 
-/// Does work on the request thread and waits for it.
+/// Runs work on the request thread and waits for it.
 pub fn wait<T: Send + 'static>(what: String, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     Task::start(what, work).wait()
 }

@@ -1,4 +1,4 @@
-//! Finds the storage that serves a URL, and its credentials.
+//! ! Finds the storage for a URL, and its credentials.
 
 use crate::failure::{check_length, failed};
 use crate::http::Connector;
@@ -25,7 +25,7 @@ use url::{ParseError, Position, Url};
 /// The time after which a request is no longer retried.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// The storages of this process, by the common part of their URLs and a hash of the environment.
+/// The storages of this process, by the part that their URLs share and a hash of the environment.
 type Stores = HashMap<(String, u64), Arc<dyn ObjectStore>>;
 static STORES: LazyLock<Mutex<Option<(u32, Stores)>>> = LazyLock::new(|| Mutex::new(None));
 
@@ -38,7 +38,7 @@ enum Kind {
     Http,
 }
 
-/// The storage of a file's URL, and the path in it.
+/// Finds the storage for a file's URL, and the path in it.
 pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     let (store, path) = find_directory(text)?;
     match (path.is_root() || text.ends_with('/')) && can_list(text)? {
@@ -47,7 +47,7 @@ pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     }
 }
 
-/// The storage of a URL, and the path in it. A directory may end with a slash.
+/// Finds the storage for a URL, and the path in it. A directory may end with a slash.
 pub fn find_directory(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     if hub::is_hub(text) {
         let location = Location::of(text)?;
@@ -58,7 +58,7 @@ pub fn find_directory(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     let (kind, url) = parse(text)?;
     if kind == Kind::Http {
         let path = Path::from_url_path(url.path()).map_err(|error| invalid(&error.to_string()))?;
-        // The query after the path belongs to each request, such as the signature of a link.
+        // The query after the path, such as the signature of a link, belongs to each request.
         let key = format!("{}{}", &url[..Position::BeforePath], &url[Position::AfterPath..Position::AfterQuery]);
         return Ok((stored(kind, &url, key)?, path));
     }
@@ -66,17 +66,18 @@ pub fn find_directory(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     Ok((stored(kind, &url, url[..Position::BeforePath].to_owned())?, path_of_key(key)?))
 }
 
-/// A URL up to its host or bucket, and what follows the slash after it: the key of an object.
+/// Splits a URL into everything up to its host or bucket, and what follows the next slash: the key
+/// of an object.
 ///
-/// A key is not percent-encoded, and may have any letters: `?`, `#` and `%20` mean themselves, as
-/// for the storages' own tools.
+/// A key is not percent-encoded and may contain any letters. `?`, `#` and `%20` stand for
+/// themselves, as in the storages' own tools.
 fn split(text: &str) -> (&str, &str) {
     let host = text.find("://").map_or(0, |position| position + 3);
     let end = text[host..].find('/').map_or(text.len(), |slash| host + slash);
     (&text[..end], text.get(end + 1..).unwrap_or_default())
 }
 
-/// The path of an object or a directory with this key.
+/// The path of an object or directory with this key.
 fn path_of_key(key: &str) -> Result<Path> {
     let key = key.strip_suffix('/').unwrap_or(key);
     if key.starts_with('/') || key.ends_with('/') {
@@ -85,7 +86,7 @@ fn path_of_key(key: &str) -> Result<Path> {
     Path::parse(key).map_err(|error| invalid(&error.to_string()))
 }
 
-/// The storage with this key, created if necessary.
+/// Returns the storage with this key, creating it if necessary.
 fn stored(kind: Kind, url: &Url, key: String) -> Result<Arc<dyn ObjectStore>> {
     let known_as = (key.clone(), environment());
     let mut stores = STORES.lock();
@@ -114,12 +115,12 @@ fn environment() -> u64 {
     })
 }
 
-/// True if the storage of a URL can list its files.
+/// Returns true if the storage for a URL can list its files.
 pub fn can_list(text: &str) -> Result<bool> {
     Ok(parse(text)?.0 != Kind::Http)
 }
 
-/// Fails if files of this name cannot be written at all.
+/// Fails if files with this kind of name can never be written.
 pub fn check_writable(text: &str) -> Result<()> {
     match parse(text)?.0 {
         Kind::Http => Err(Error::unimplemented("headrace cannot write over HTTP. Write to s3://, gs:// or az://")),
@@ -137,7 +138,7 @@ fn parse(text: &str) -> Result<(Kind, Url)> {
     let scheme = root.split_once("://").map_or_else(String::new, |(scheme, _)| scheme.to_ascii_lowercase());
     let is_http = matches!(&*scheme, "http" | "https");
     let url = Url::parse(if is_http { text } else { root }).map_err(|error| match error {
-        // The tables for other names would take a tenth of a megabyte of each wheel.
+        // The tables for other names would add a tenth of a megabyte to each wheel.
         ParseError::IdnaError => {
             invalid("its host is not ASCII. Write its name as xn--..., as `host.encode('idna')` gives it")
         }
@@ -193,7 +194,7 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
             let builder = match env::var("STORAGE_EMULATOR_HOST") {
                 Ok(host) if !host.is_empty() => {
                     let base = if host.contains("://") { host } else { format!("http://{host}") };
-                    // Emulators ignore credentials, but require some for writing.
+                    // Emulators ignore credentials but require some for writing.
                     let key = r#"{"disable_oauth": true, "client_email": "", "private_key": "", "private_key_id": ""}"#;
                     builder.with_config(GoogleConfigKey::BaseUrl, base).with_service_account_key(key)
                 }
@@ -236,7 +237,7 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
     })
 }
 
-/// True if the environment names an endpoint without encryption, as test servers have.
+/// Returns true if the environment specifies an unencrypted endpoint, as test servers use.
 fn is_plain(kind: Kind) -> bool {
     let variables: &[&str] = match kind {
         Kind::S3 => &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"],

@@ -1,4 +1,4 @@
-//! Reads a file from its beginning to its end, requesting parts before they are needed.
+//! ! Reads a file from start to end and requests parts before they are needed.
 
 use crate::failure::failed;
 use crate::fetch;
@@ -20,17 +20,17 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The limits on the size of a part.
+/// The minimum and maximum size of a part.
 const MIN_PART_BYTES: usize = 128 << 10;
 const MAX_PART_BYTES: usize = 1 << 20;
-/// The largest number of requested parts of one file, by default.
+/// The default maximum number of requested parts per file.
 const MAX_PARTS: usize = 32;
 /// The environment variable that overrides it.
 const PARTS_VARIABLE: &str = "HEADRACE_STORAGE_PARTS";
-/// The number of parts requested at first, unless all are. It doubles each time the reader has to
-/// wait.
+/// The number of parts to request at first, unless all are requested. It doubles whenever the
+/// reader has to wait.
 const FIRST_PARTS: usize = 2;
-/// The size of a part is the read-ahead divided by this, within its limits.
+/// The size of a part is the read-ahead divided by this, within the limits.
 const PARTS_AHEAD: usize = 16;
 
 /// A file that is being opened.
@@ -43,7 +43,7 @@ pub struct OpeningStream {
 #[derive(Clone, Copy)]
 struct Parts {
     part_bytes: u64,
-    /// The number of parts requested at first.
+    /// The number of parts to request at first.
     num_parts: usize,
     max_parts: usize,
 }
@@ -61,10 +61,10 @@ impl Parts {
     }
 }
 
-/// An open file and its beginning.
+/// An open file, with its beginning.
 enum Opened {
     Ranges(Ranges),
-    /// The file of a server that does not support range requests.
+    /// A file on a server that does not support range requests.
     Whole(Body),
 }
 
@@ -95,8 +95,8 @@ impl Opening<Box<dyn Stream>> for OpeningStream {
     }
 }
 
-/// Opens a file by requesting its first part; the answer has the file's size. A small file needs
-/// one request.
+/// Opens a file by requesting its first part. The response includes the file's size, so a small
+/// file needs only one request.
 async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
     let part_bytes = parts.part_bytes;
     if ahead.cache.is_some() {
@@ -115,7 +115,7 @@ async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
         Ok(answer) => answer,
         Err(object_store::Error::NotSupported { .. }) => return Body::open(store, path, url).await.map(Opened::Whole),
         Err(error @ object_store::Error::NotFound { .. }) => return Err(failed(&error)),
-        // An empty file has no first byte. Then its size is requested.
+        // An empty file has no first byte, so its size is requested instead.
         Err(error) => match store.head(&path).await {
             Ok(meta) if meta.size == 0 => {
                 let file = File::new((store, path), &meta, url, None);
@@ -141,7 +141,7 @@ async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
     Ok(Opened::Ranges(ranges))
 }
 
-/// A file of a server that supports range requests.
+/// A file on a server that supports range requests.
 struct Ranges {
     file: Arc<File>,
     ahead: Parts,
@@ -152,12 +152,12 @@ struct Ranges {
     start: u64,
     /// Requested parts, in order.
     coming: VecDeque<(Range<u64>, Task<Bytes>)>,
-    /// The largest number of them now.
+    /// The current maximum number of requested parts.
     num_parts: usize,
 }
 
 impl Ranges {
-    /// Requests the parts after the first bytes, which the caller adds as `current`.
+    /// Requests the parts after the first bytes, which the caller stores in `current`.
     fn new(file: Arc<File>, first_bytes: u64, ahead: Parts) -> Self {
         let (current, coming) = (Bytes::new(), VecDeque::new());
         let mut ranges = Self { file, ahead, at: 0, current, start: 0, coming, num_parts: ahead.num_parts };
@@ -171,7 +171,7 @@ impl Ranges {
         self.ask_behind(behind_current.max(self.at));
     }
 
-    /// The same, from `next` on if no part is requested yet.
+    /// Requests as many parts as allowed, starting at `next` if none has been requested yet.
     fn ask_behind(&mut self, next: u64) {
         let mut next = self.coming.back().map_or(next, |(range, _)| range.end);
         while self.coming.len() < self.num_parts && next < self.file.size {
@@ -186,7 +186,7 @@ impl Ranges {
         }
     }
 
-    /// Gets the part with the next byte.
+    /// Makes the part with the next byte available.
     fn fill(&mut self) -> Result<()> {
         while self.coming.front().is_some_and(|(range, _)| range.end <= self.at) {
             self.coming.pop_front();
@@ -206,7 +206,7 @@ impl Ranges {
         match task.wait() {
             Ok(part) => (self.current, self.start) = (part, range.start),
             Err(error) => {
-                // A failed part is requested again by the next read; an interrupted wait continues.
+                // A failed part is requested again by the next read. An interrupted wait continues.
                 if error.wait().is_none() {
                     self.coming.clear();
                 }
@@ -249,11 +249,11 @@ impl Seek for Ranges {
 
 impl Stream for Ranges {}
 
-/// The single answer of a server that does not support range requests.
+/// The only response of a server that does not support range requests.
 struct Body {
     file: File,
     chunks: BoxStream<'static, object_store::Result<Bytes>>,
-    /// The number of consumed bytes.
+    /// The number of bytes consumed.
     at: u64,
     has_ended: bool,
     failures: usize,
@@ -272,7 +272,7 @@ impl Body {
         Task::start(what, self.next(num_bytes))
     }
 
-    /// About `num_bytes` more bytes, none at the end.
+    /// Returns about `num_bytes` more bytes, or none at the end.
     async fn next(mut self, num_bytes: u64) -> Result<(Bytes, Self)> {
         let mut bytes = fetch::room(num_bytes.min(self.file.size - self.at))?;
         while (bytes.len() as u64) < num_bytes && !self.has_ended && self.at < self.file.size {
@@ -296,7 +296,7 @@ impl Body {
         Ok((bytes.into(), self))
     }
 
-    /// Requests the file again and skips the bytes received before, if it surely has not changed.
+    /// Requests the file again and skips the bytes received before, if it certainly hasn't changed.
     async fn resume(&mut self, why: &str) -> Result<()> {
         self.failures += 1;
         if self.failures > retries() || self.file.version.is_none() {
@@ -324,8 +324,8 @@ impl Body {
                 return Ok(());
             }
         }
-        // If the connection breaks again before that position, the next chunk is an error and leads
-        // here again.
+        // If the connection breaks again before that position, the next chunk is an error, which
+        // leads back here.
         self.chunks = match missing {
             0 => chunks,
             _ => futures_util::stream::once(async { Err(cut_short()) }).boxed(),
@@ -345,7 +345,7 @@ fn cut_short() -> object_store::Error {
     object_store::Error::Generic { store: "HTTP", source: "the connection broke again".into() }
 }
 
-/// A file that is read once, from its beginning to its end.
+/// A file that is read once, from start to end.
 struct Whole {
     file_size: u64,
     at: u64,

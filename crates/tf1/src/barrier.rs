@@ -1,13 +1,14 @@
-//! Barriers: the components of an element are inserted one by one, under its key; the element can
-//! be taken once it has all of them.
+//! ! Barriers. The components of an element are inserted one by one under its key, and the element
+//! can be taken once it is complete.
 //!
-//! Complete elements wait in a priority queue, which serves the takes. The lock of a barrier is
-//! held while elements go into that queue, never while a thread waits for them.
+//! Complete elements wait in a priority queue, from which takes are served. The lock of a barrier
+//! is held while elements move to that queue, but never while a thread waits for them.
 //!
-//! Source of the rules: `tensorflow/core/kernels/barrier_ops.cc` of TensorFlow 1.15. There, a take
-//! that waits when the barrier is closed may wait forever. Here it ends like a take after the
-//! close, or once no element is incomplete. There, a component with a wrong shape is rejected when
-//! its element is complete, and the element is lost. Here it is rejected when it is inserted.
+//! The rules are those of `tensorflow/core/kernels/barrier_ops.cc` in TensorFlow 1.15, with two
+//! differences. There, a take that is waiting when the barrier is closed may wait forever. Here it
+//! ends like a take after the close, or once no element is incomplete. There, a component with the
+//! wrong shape is rejected when its element is complete, and the element is lost. Here it is
+//! rejected when it is inserted.
 
 use crate::queue::{Element, Elements, Order, Progress, Queue, QueueSpec};
 use bytes::Bytes;
@@ -22,8 +23,8 @@ use headrace_engine::tensor::shape::PartialShape;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// The components of an element in the queue that come before its own: the number of its insertion,
-/// and its key.
+/// The number of components that precede an element's own in the queue: the number of its
+/// insertion, and its key.
 const NUM_LEADING: usize = 2;
 
 /// A barrier, shared by any number of threads.
@@ -41,18 +42,18 @@ struct State {
     closed: Closed,
 }
 
-/// The elements that a barrier accepts.
+/// The elements that a closed barrier still accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closed {
     /// All.
     No,
-    /// Only components of elements that it has begun.
+    /// Only components for elements that have been started.
     ToNewKeys,
     /// None.
     ToAll,
 }
 
-/// An element with components missing.
+/// An element that lacks components.
 struct Incomplete {
     /// The number of the insertion that added its key.
     index: i64,
@@ -60,8 +61,8 @@ struct Incomplete {
 }
 
 impl Barrier {
-    /// An open, empty barrier for elements of components of these types and shapes, which have at
-    /// least one element.
+    /// Creates an open, empty barrier. Its elements have components with these dtypes and shapes,
+    /// which must contain at least one element.
     pub fn new(name: impl Into<String>, dtypes: &[DType], shapes: &[PartialShape]) -> Result<Arc<Self>> {
         let name = name.into();
         let scalar = PartialShape::default;
@@ -82,13 +83,13 @@ impl Barrier {
         self.ready.spec().dtypes.len() - NUM_LEADING
     }
 
-    /// Inserts one component of the elements of some keys: one row of `values` for each key. Never
+    /// Inserts one component for the elements of some keys, with one row of `values` per key. Never
     /// waits.
     ///
-    /// New keys get the same number, which gives the order in which elements are taken. Fails with
-    /// `InvalidArgument` if types or shapes do not fit, or an element already has that component;
-    /// and with `Cancelled` if the barrier is closed. Components before the rejected key stay
-    /// inserted.
+    /// New keys get the same number, which determines the order in which elements are taken. Fails
+    /// with `InvalidArgument` if dtypes or shapes don't match or an element already has that
+    /// component, and with `Cancelled` if the barrier is closed. Components before the rejected key
+    /// stay inserted.
     pub fn insert(&self, component: usize, keys: &Tensor, values: &Tensor) -> Result<()> {
         self.check(component, keys, values)?;
         let mut state = self.state.lock();
@@ -213,7 +214,7 @@ impl Barrier {
         Ok(is_new)
     }
 
-    /// Puts elements into the queue, which has unlimited room.
+    /// Puts elements into the queue, which is unbounded.
     fn add(&self, complete: VecDeque<Element>) -> Result<()> {
         at_once(self.ready.enqueue_elements(complete, &Arc::new(Parker::new()))?)
     }
@@ -225,11 +226,11 @@ impl Barrier {
         at_once(self.ready.close(false, &Arc::new(Parker::new()))?)
     }
 
-    /// Takes `count` complete elements as they arrive; earlier insertions first. Waits until it has
-    /// them all.
+    /// Takes `count` complete elements as they arrive, earlier insertions first. Waits until it has
+    /// all of them.
     ///
-    /// If the barrier is closed and has fewer, it takes these if `is_up_to` and there are any.
-    /// Otherwise it fails with `OutOfRange`, unless the incomplete elements may still suffice.
+    /// If the barrier is closed and has fewer elements, returns those if `is_up_to` and there are
+    /// any. Otherwise fails with `OutOfRange`, unless the incomplete elements may still suffice.
     pub fn take(&self, mut count: usize, is_up_to: bool, parker: &Arc<Parker>) -> Result<Progress> {
         let state = self.state.lock();
         if state.closed != Closed::No {
@@ -249,13 +250,13 @@ impl Barrier {
         self.ready.dequeue(count, is_up_to, parker)
     }
 
-    /// The result of a take: the numbers, the keys, and each component, stacked.
+    /// Returns the result of a take: the numbers, the keys, and each component, stacked.
     pub fn batch(&self, elements: Elements) -> Result<Outputs> {
         self.ready.batch(elements)
     }
 
-    /// Stops accepting new keys; with `cancels`, stops accepting anything, and incomplete elements
-    /// are dropped. Takes that wait end as if they began now.
+    /// Stops accepting new keys. If `cancels`, stops accepting anything and drops incomplete
+    /// elements. Waiting takes end as if they began now.
     ///
     /// Fails with `Cancelled` if it is already closed, unless this is the first close that cancels.
     pub fn close(&self, cancels: bool) -> Result<()> {
@@ -270,7 +271,7 @@ impl Barrier {
         if state.incomplete.is_empty() {
             return self.close_queue();
         }
-        // The incomplete elements may need what a waiting take is to return.
+        // A waiting take may still need the incomplete elements.
         self.ready.drain(state.incomplete.len());
         Ok(())
     }
@@ -285,7 +286,8 @@ impl Barrier {
         self.state.lock().incomplete.len()
     }
 
-    /// The content, with the incomplete elements in the first chunk; see [`headrace_engine::saved`].
+    /// Saves the content, with the incomplete elements in the first chunk; see
+    /// [`headrace_engine::saved`].
     ///
     /// Fails if a waiting take holds elements.
     pub fn save(&self) -> Result<Chunks> {
@@ -305,7 +307,7 @@ impl Barrier {
         Ok(Box::new(std::iter::once(Ok(content.into_bytes())).chain(self.ready.save()?)))
     }
 
-    /// Replaces the content by the saved one.
+    /// Replaces the content with the saved one.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = chunks.next().ok_or_else(damaged)??;
         let mut reading = Reading::new(&chunk);
@@ -350,7 +352,7 @@ impl Barrier {
     }
 }
 
-/// The result of a call on the queue that cannot wait.
+/// Returns the result of a queue operation that cannot wait.
 fn at_once(progress: Progress) -> Result<()> {
     match progress {
         Progress::Done(_) => Ok(()),

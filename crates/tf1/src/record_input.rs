@@ -1,9 +1,9 @@
-//! Record inputs: endless batches of shuffled records of some files, epoch after epoch.
+//! ! Record inputs: endless batches of shuffled records from some files, epoch after epoch.
 //!
-//! A run that requests a batch also reads for it: it reads several files in turn into a buffer,
-//! from which records are drawn at random. A seed makes the order repeatable. Source of the rules:
-//! `tensorflow/core/kernels/record_yielder.cc` of TensorFlow 1.15, which reads in threads of its
-//! own, so that its order differs each time.
+//! A run that requests a batch also reads for it. It reads several files in turn into a buffer,
+//! from which records are drawn at random. A seed makes the order repeatable. The rules are those
+//! of `tensorflow/core/kernels/record_yielder.cc` in TensorFlow 1.15, which reads in its own
+//! threads, so that its order differs each time.
 
 use crate::reader::{OpenFile, Position, TfRecordFormat};
 use bytes::Bytes;
@@ -25,38 +25,37 @@ use std::sync::Arc;
 pub struct RecordInputSpec {
     /// The name in messages.
     pub name: String,
-    /// The pattern that found the files, for messages.
+    /// The pattern that matched the files, for messages.
     pub pattern: String,
     /// TFRecord files.
     pub files: Vec<Bytes>,
     /// The compression of the files.
     pub compression: Compression,
-    /// Number of records in a batch.
+    /// The number of records in a batch.
     pub batch_size: usize,
-    /// Number of records from which one is drawn, until the last ones of an epoch.
+    /// The number of records from which one is drawn, except for the last ones of an epoch.
     pub buffer_size: usize,
-    /// Number of files read in turn.
+    /// The number of files to read in turn.
     pub parallelism: usize,
-    /// The fraction of the files by which the order of an epoch is rotated, 0 to 1.
+    /// The fraction of the files by which the order of each epoch is rotated, from 0 to 1.
     pub shift_ratio: f64,
-    /// The seed of the orders of files and records.
+    /// The seed for the order of files and records.
     pub seed: i64,
 }
 
-/// A record input, shared by any number of threads. A call holds its lock from its start to its
-/// end.
+/// A record input, shared by any number of threads. Each call holds its lock until it ends.
 pub struct RecordInput {
     spec: RecordInputSpec,
     format: TfRecordFormat,
     lock: FairLock,
-    /// Locked by the owner of `lock`.
+    /// Protected by `lock`.
     state: Mutex<State>,
 }
 
 struct State {
-    /// The number of the epoch, from 1; 0 before the first.
+    /// The number of the epoch, counting from 1. It is 0 before the first one.
     epoch: u64,
-    /// The shards, which are read in turn; `turn` is the index of the next one.
+    /// The shards, which are read in turn. `turn` is the index of the next one.
     shards: Vec<Shard>,
     turn: usize,
     buffer: Vec<Bytes>,
@@ -68,11 +67,11 @@ struct State {
 /// Files that are read one after the other.
 #[derive(Default)]
 struct Shard {
-    /// Numbers of files, the current one first.
+    /// The numbers of the files, starting with the current one.
     files: VecDeque<usize>,
-    /// Position of the next record in the current file.
+    /// The position of the next record in the current file.
     at: Position,
-    /// The current file. It is opened again after an error.
+    /// The current file. It is reopened after an error.
     open: Option<OpenFile>,
 }
 
@@ -83,8 +82,8 @@ impl HasFairLock for RecordInput {
 }
 
 impl RecordInput {
-    /// A record input that has read nothing yet. Fails with `InvalidArgument` if a number is
-    /// invalid.
+    /// Creates a record input that has not read anything. Fails with `InvalidArgument` if a number
+    /// is invalid.
     pub fn new(spec: RecordInputSpec) -> Result<Arc<Self>> {
         for (number, what) in [(spec.buffer_size, "file_buffer_size"), (spec.parallelism, "file_parallelism")] {
             if number == 0 {
@@ -97,7 +96,7 @@ impl RecordInput {
         Ok(Arc::new(Self { spec, format, lock: FairLock::default(), state }))
     }
 
-    /// Starts a call; poll it for its batch.
+    /// Starts a call. Poll it for its batch.
     pub fn next(self: &Arc<Self>, run: &Run) -> Call {
         Call { input: Arc::clone(self), acquisition: FairLock::acquire(Arc::clone(self), run.parker()) }
     }
@@ -144,7 +143,7 @@ impl RecordInput {
         Ok(())
     }
 
-    /// The files of an epoch, dealt out.
+    /// Distributes the files of an epoch.
     fn shards(&self, epoch: u64) -> Vec<Shard> {
         let mut order: Vec<usize> = (0..self.spec.files.len()).collect();
         let mut random = Philox::new(self.spec.seed, epoch as i64);
@@ -178,7 +177,7 @@ impl RecordInput {
         Ok(())
     }
 
-    /// The next record of a shard, if there is one.
+    /// Returns the next record of a shard, if there is one.
     fn read_one(&self, shard: &mut Shard) -> Result<Option<Bytes>> {
         while let Some(file) = shard.files.front() {
             let open = match shard.open.as_mut() {
@@ -207,7 +206,8 @@ impl RecordInput {
         Ok(None)
     }
 
-    /// The position and the records in the buffer; see [`headrace_engine::saved`]. Fails while a call reads.
+    /// Saves the position and the records in the buffer; see [`headrace_engine::saved`]. Fails
+    /// while a call is reading.
     pub fn save(self: &Arc<Self>) -> Result<Chunks> {
         let Some(_acquisition) = FairLock::try_acquire(Arc::clone(self)) else {
             let text = format!(
@@ -237,7 +237,7 @@ impl RecordInput {
     }
 
     /// Continues at the position of a saved record input. Fails with `FailedPrecondition` if that
-    /// had other files.
+    /// one had different files.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
@@ -290,7 +290,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Reads the batch, a vector of strings. Returns `None` while another call reads.
+    /// Reads the batch, a vector of strings. Returns `None` while another call is reading.
     pub fn poll(&mut self, run: &Run) -> Result<Option<Tensor>> {
         if !self.acquisition.poll() {
             return Ok(None);
@@ -299,7 +299,7 @@ impl Call {
         run.while_current(|| self.input.read(&mut state)).map(Some)
     }
 
-    /// Describes the wait.
+    /// Describes what the call is waiting for.
     pub fn description(&self) -> Description {
         let input = Arc::clone(&self.input);
         Arc::new(move || format!("RecordInput '{}', which another call reads from", input.spec.name))

@@ -1,10 +1,11 @@
-//! Staging areas: buffers between threads, bounded by the number of elements and by their bytes.
+//! ! Staging areas: buffers between threads, which are limited in the number and in the total size
+//! of elements.
 //!
 //! Puts are served in order of arrival, and so are gets. A peek is served as soon as its element is
-//! available. As in a queue, the thread that changes the area serves the waiting calls; the lock is
+//! available. As in a queue, the thread that changes the area serves the waiting calls. The lock is
 //! never held while a thread sleeps.
 //!
-//! Source of the rules: `tensorflow/core/kernels/stage_op.cc` of TensorFlow 1.15, where a wait
+//! The rules are those of `tensorflow/core/kernels/stage_op.cc` in TensorFlow 1.15, where a wait
 //! cannot be ended.
 
 use headrace_engine::error::{Code, Error, Result};
@@ -21,9 +22,9 @@ use std::sync::Arc;
 /// A staging area, shared by any number of threads.
 pub struct StagingArea {
     name: String,
-    /// The largest number of elements; `None` for no limit.
+    /// The maximum number of elements, or `None` for no limit.
     capacity: Option<usize>,
-    /// The largest total of their bytes; `None` for no limit.
+    /// The maximum total size of the elements in bytes, or `None` for no limit.
     memory_limit: Option<usize>,
     state: Mutex<State>,
 }
@@ -31,17 +32,17 @@ pub struct StagingArea {
 #[derive(Default)]
 struct State {
     elements: VecDeque<Tensors>,
-    /// The bytes of all elements.
+    /// The total size of the elements in bytes.
     num_bytes: usize,
     puts: VecDeque<(Tensors, Arc<Waiter>)>,
     takes: VecDeque<(Take, Arc<Waiter>)>,
     woken: VecDeque<Arc<Parker>>,
 }
 
-/// The element that a call requests.
+/// Which element a call requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// The first element; it is removed.
+    /// The first element, which is removed.
     First,
     /// A copy of the element at a position.
     Copy(usize),
@@ -49,30 +50,30 @@ pub enum Take {
 
 /// Receives the outcome of a waiting call: the requested element, or nothing for a put.
 struct Waiter {
-    /// Set once by the thread that serves it, read once by the owner.
+    /// Set once by the thread that serves it, and read once by the owner.
     outcome: Mutex<Option<Tensors>>,
     parker: Arc<Parker>,
 }
 
-/// The state of a call: finished or waiting.
+/// The state of a call.
 pub enum Progress {
-    /// It is finished, with the requested element.
+    /// The call has finished, with the requested element.
     Done(Tensors),
     /// It waits.
     Waiting(Waiting),
 }
 
-/// A call that waits. Dropping it cancels it; no element is lost.
+/// A waiting call. Dropping it cancels it without losing an element.
 pub struct Waiting {
     area: Arc<StagingArea>,
-    /// The request; `None` for a put.
+    /// The request, or `None` for a put.
     take: Option<Take>,
     waiter: Arc<Waiter>,
     is_over: bool,
 }
 
 impl StagingArea {
-    /// An empty staging area.
+    /// Creates an empty staging area.
     pub fn new(name: impl Into<String>, capacity: Option<usize>, memory_limit: Option<usize>) -> Arc<Self> {
         Arc::new(Self { name: name.into(), capacity, memory_limit, state: Mutex::default() })
     }
@@ -129,8 +130,8 @@ impl StagingArea {
         }
     }
 
-    /// Works on the state under the lock, and serves the waiting calls. Wakes them once the lock is
-    /// released.
+    /// Applies `work` to the state under the lock and serves the waiting calls. Wakes them after
+    /// the lock is released.
     fn change<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock();
         let result = work(&mut state);
@@ -141,7 +142,7 @@ impl StagingArea {
         result
     }
 
-    /// Adds the elements that fit, in order. Returns whether there was one.
+    /// Adds the elements that fit, in order. Returns whether there were any.
     fn serve_puts(&self, state: &mut State) -> bool {
         let mut has_moved = false;
         while let Some((element, waiter)) = state.puts.pop_front() {
@@ -190,7 +191,7 @@ impl StagingArea {
         Ok(saved::one(content))
     }
 
-    /// Replaces the elements by the saved ones.
+    /// Replaces the elements with saved ones.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
@@ -209,7 +210,7 @@ impl StagingArea {
 }
 
 impl State {
-    /// Serves the requests for elements, in order. Returns whether one was served.
+    /// Serves requests for elements in order. Returns whether any was served.
     fn serve_takes(&mut self) -> bool {
         let mut has_moved = false;
         for (take, waiter) in std::mem::take(&mut self.takes) {
@@ -235,21 +236,21 @@ impl State {
 }
 
 impl Waiting {
-    /// The outcome, once there is one. The parker of the call is unparked then.
+    /// Returns the outcome once there is one. The parker of the call is unparked at that time.
     pub fn poll(&mut self) -> Option<Tensors> {
         let outcome = self.waiter.outcome.lock().take();
         self.is_over |= outcome.is_some();
         outcome
     }
 
-    /// Describes the wait.
+    /// Describes what the call is waiting for.
     pub fn description(&self) -> Description {
         let (area, take) = (Arc::clone(&self.area), self.take);
         Arc::new(move || area.describe_wait(take))
     }
 
-    /// Cancels the call. An element being taken stays the first one of the area, and an added one
-    /// stays.
+    /// Cancels the call. An element that was being taken remains the first one of the area, and an
+    /// added element stays.
     pub fn cancel(&mut self) -> Error {
         self.withdraw();
         Error::cancelled(match self.take {
@@ -281,7 +282,7 @@ impl Drop for Waiting {
     }
 }
 
-/// Bytes of memory of an element's tensors.
+/// The memory of an element's tensors in bytes.
 fn bytes_of(element: &Tensors) -> usize {
     let bytes = |tensor: &Tensor| match tensor.dtype() {
         DType::String => tensor.num_bytes(),

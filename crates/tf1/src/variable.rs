@@ -1,4 +1,4 @@
-//! Variables: named tensors of a session that can be changed.
+//! ! Variables: named tensors of a session that can be changed.
 
 use headrace_engine::error::{Error, Result};
 use headrace_engine::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
@@ -7,20 +7,20 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use std::sync::Arc;
 
-/// A tensor that can be replaced; without a value until it is first assigned.
+/// A tensor that can be replaced. It has no value until it is first assigned.
 pub struct Variable {
     name: String,
-    /// Locked while an update computes the new value, so that updates do not overlap.
+    /// Locked while an update computes the new value, so that updates don't overlap.
     value: Mutex<Option<Tensor>>,
 }
 
 impl Variable {
-    /// A variable without a value.
+    /// Creates a variable without a value.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), value: Mutex::new(None) }
     }
 
-    /// True if it has a value.
+    /// Returns true if it has a value.
     pub fn is_initialized(&self) -> bool {
         self.value.lock().is_some()
     }
@@ -30,12 +30,12 @@ impl Variable {
         self.value.lock().clone()
     }
 
-    /// The value. Fails with `FailedPrecondition` if there is none.
+    /// Returns the value. Fails with `FailedPrecondition` if there is none.
     pub fn read(&self) -> Result<Tensor> {
         self.get().ok_or_else(|| self.uninitialized())
     }
 
-    /// Replaces the value. With `same_shape`, fails if there is a value of another shape.
+    /// Replaces the value. If `same_shape`, fails if there is a value with another shape.
     pub fn assign(&self, mut value: Tensor, same_shape: bool) -> Result<()> {
         value.unshare();
         let mut current = self.value.lock();
@@ -50,8 +50,8 @@ impl Variable {
         Ok(())
     }
 
-    /// Replaces the value by the result of `change`, with no other update in between, and returns
-    /// its second result.
+    /// Replaces the value with the first result of `change`, without any other update in between,
+    /// and returns the second.
     pub fn update<T>(&self, change: impl FnOnce(&Tensor) -> Result<(Tensor, T)>) -> Result<T> {
         let mut current = self.value.lock();
         let (mut value, result) = change(current.as_ref().ok_or_else(|| self.uninitialized())?)?;
@@ -60,7 +60,7 @@ impl Variable {
         Ok(result)
     }
 
-    /// The value, or a note that there is none; see [`headrace_engine::saved`].
+    /// Saves the value, or the fact that there is none; see [`headrace_engine::saved`].
     pub fn save(&self) -> Result<Chunks> {
         let mut content = Content::default();
         let value = self.get();
@@ -71,7 +71,7 @@ impl Variable {
         Ok(saved::one(content))
     }
 
-    /// Replaces the value by the saved one, which must be of type `dtype`.
+    /// Replaces the value with the saved one, which must have dtype `dtype`.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks, dtype: DType) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);

@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 const DELIMITERS: [u8; 4] = *b",;\t|";
 
-/// `[compression, options, file...]`: a table with a header, with inferred and with fixed columns;
-/// and its text as a record.
+/// `[compression, options, file...]`: reads a table with a header, with inferred and with fixed
+/// columns, and parses its text as a record.
 pub fn csv(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let delimiter = DELIMITERS[usize::from(options >> 2 & 3)];
@@ -50,7 +50,7 @@ pub fn csv(data: &[u8]) -> usize {
     packed.num_bytes
 }
 
-/// The operation on each line, and on all lines at once.
+/// Runs the operation on each line, and on all lines at once.
 fn decode_csv(data: &[u8], delimiter: u8, use_quote_delim: bool) {
     let dtypes = [DType::Int64, DType::Float32, DType::String];
     let attributes = attrs([
@@ -69,13 +69,13 @@ fn decode_csv(data: &[u8], delimiter: u8, use_quote_delim: bool) {
     assert!(all == each.iter().all(|is_right| *is_right), "lines decode differently in a batch than alone");
 }
 
-/// `[compression, options, file...]`: a file of JSON objects in lines, with inferred and with fixed
-/// columns.
+/// `[compression, options, file...]`: reads a file of JSON objects in lines, with inferred and with
+/// fixed columns.
 pub fn json_lines(data: &[u8]) -> usize {
     json(data, |codec| Arc::new(Lines { codec, skips_blank: true }))
 }
 
-/// As [`json_lines`], for one array of objects.
+/// Like [`json_lines`], for a single array of objects.
 pub fn json_array(data: &[u8]) -> usize {
     json(data, |codec| Arc::new(JsonArray { codec }))
 }
@@ -111,7 +111,7 @@ fn key(inferred: InferredKey) -> Component {
     Component { num_lists, is_inferred: true, ..Component::of(&name, dtype, form) }
 }
 
-/// Components of many kinds.
+/// Creates components of many kinds.
 fn fixed_components() -> Vec<Component> {
     let component = |name: &str, dtype: DType, shape: &[usize], default: Option<Tensor>| Component {
         num_lists: usize::from(name == "list"),

@@ -12,10 +12,10 @@ use headrace_pipeline::formats::{
 use headrace_pipeline::records::Format;
 use std::sync::Arc;
 
-/// The largest number of bytes of a page that one byte of a file may expand to.
+/// The maximum number of bytes of a page that a single byte of a file may expand to.
 const MOST_TIMES: usize = 1024;
 
-/// A Parquet file: its columns as they are, as JSON, and the rows that meet a condition.
+/// Reads a Parquet file: its columns as they are, as JSON, and the rows that meet a condition.
 pub fn parquet(data: &[u8]) -> usize {
     let Ok(file) = File::new(data) else { return 0 };
     let file = file.file_provenance();
@@ -28,7 +28,7 @@ pub fn parquet(data: &[u8]) -> usize {
     data.len() * MOST_TIMES
 }
 
-/// An Arrow file or stream, in the same ways.
+/// Reads an Arrow file or stream in the same ways.
 pub fn arrow(data: &[u8]) -> usize {
     let Ok(file) = File::new(data) else { return 0 };
     let file = file.file_provenance();

@@ -1,5 +1,6 @@
-//! Tensors as NumPy arrays, and files as bytes. The only file of this crate with unsafe code,
-//! besides its allocator: arrays view the engine's memory without a copy, and files are mapped.
+//! ! Converts tensors to NumPy arrays, and maps files as bytes. Besides the allocator, this is the
+//! only file in the crate with unsafe code: arrays view the engine's memory without a copy, and
+//! files are memory-mapped.
 #![allow(unsafe_code)]
 
 use crate::boundary::bytes::python_bytes;
@@ -25,21 +26,21 @@ use std::fs::File;
 /// Smaller arrays are copied, because that costs less than keeping the engine's memory alive.
 const COPY_BYTES: usize = 2048;
 
-/// The engine's memory behind an array: the array's base.
+/// The engine's memory behind an array, which is the array's base.
 #[pyclass(frozen, module = "headrace._native")]
 struct Owner(Memory);
 
 #[pymethods]
 impl Owner {
-    /// Number of bytes kept alive.
+    /// The number of bytes kept alive.
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.as_ref().len()
     }
 }
 
-/// The memory of a C-contiguous array of exactly `dtype` in the machine's byte order; not for
-/// strings.
+/// Returns the memory of a C-contiguous array of exactly `dtype` in the machine's byte order. Not
+/// for strings.
 pub fn array_bytes<'a>(array: &'a Bound<'_, PyUntypedArray>, dtype: DType) -> Option<&'a [u8]> {
     if !is_exactly(&array.dtype(), dtype) || !array.is_c_contiguous() {
         return None;
@@ -56,7 +57,7 @@ pub fn array_bytes<'a>(array: &'a Bound<'_, PyUntypedArray>, dtype: DType) -> Op
     Some(unsafe { std::slice::from_raw_parts((*array.as_array_ptr()).fields.data.cast::<u8>(), length) })
 }
 
-/// The memory of an array, kept alive by the bytes over it. It starts at the address of the
+/// The memory of an array, which the bytes over it keep alive. It starts at the address of the
 /// elements.
 struct Lent {
     _array: Py<PyUntypedArray>,
@@ -74,7 +75,8 @@ impl AsRef<[u8]> for Lent {
     }
 }
 
-/// The shape and the memory of an array, not copied, under the conditions of [`array_bytes`].
+/// Returns the shape and the memory of an array without a copy, under the conditions of
+/// [`array_bytes`].
 pub fn lent_bytes(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Shape, Bytes)> {
     // A bool that is neither 0 nor 1 has to be copied.
     if dtype == DType::Bool {
@@ -85,8 +87,8 @@ pub fn lent_bytes(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Sh
     Some((Shape::new(array.shape()), Bytes::from_owner(lent)))
 }
 
-/// The memory of an array that is not contiguous, without a copy: from its first byte to its last,
-/// and the position where the array begins. Not for strings, nor for an array without elements.
+/// Returns the memory of a non-contiguous array without a copy, from its first byte to its last,
+/// and the position at which the array begins. Not for strings or for arrays without elements.
 pub fn lent_span(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Bytes, usize)> {
     if !is_exactly(&array.dtype(), dtype) || array.is_empty() {
         return None;
@@ -100,7 +102,7 @@ pub fn lent_span(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Byt
     // SAFETY: the array is alive, so its fields may be read.
     let begin = unsafe { (*array.as_array_ptr()).fields.data } as usize;
     // A view lies within one allocation, from its lowest element to its highest, which is what
-    // `Lent` needs. The bytes between elements belong to other elements of that allocation.
+    // `Lent` needs. The bytes in between belong to other elements of that allocation.
     let lent = Lent {
         address: begin.checked_add_signed(ends.0)?,
         length: usize::try_from(ends.1.checked_sub(ends.0)?).ok()?,
@@ -109,8 +111,8 @@ pub fn lent_span(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Byt
     Some((Bytes::from_owner(lent), ends.0.unsigned_abs()))
 }
 
-/// The content of a file that nobody writes in place, without a copy: its pages are shared by all
-/// processes. An index file is only ever replaced by another one.
+/// Maps a file that nobody writes in place, without a copy. Its pages are shared by all processes.
+/// An index file is only ever replaced with another one.
 pub fn mapped(file: &File) -> std::io::Result<Bytes> {
     // SAFETY: the map is only read, as bytes, of which each value is valid. Everything read from it
     // is checked, so another writer would cost a scan. Truncating the file would end the process
@@ -119,7 +121,7 @@ pub fn mapped(file: &File) -> std::io::Result<Bytes> {
     Ok(Bytes::from_owner(map))
 }
 
-/// A NumPy scalar of exactly `dtype` as a tensor.
+/// Converts a NumPy scalar of exactly `dtype` to a tensor.
 pub fn numpy_scalar(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
     let py = value.py();
     // SAFETY: the type object is a live one, and NumPy describes any object that is a scalar of its
@@ -141,7 +143,7 @@ pub fn numpy_scalar(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
     Tensor::copied(dtype, Shape::scalar(), &bytemuck::bytes_of(&words)[..dtype.size()]).ok()
 }
 
-/// True if NumPy's type is `dtype` in the machine's byte order; never for strings.
+/// Returns true if NumPy's dtype is `dtype` in the machine's byte order. Always false for strings.
 fn is_exactly(descr: &Bound<'_, PyArrayDescr>, dtype: DType) -> bool {
     let kind = match dtype {
         DType::Bool => b'b',
@@ -154,14 +156,14 @@ fn is_exactly(descr: &Bound<'_, PyArrayDescr>, dtype: DType) -> bool {
     descr.kind() == kind && descr.itemsize() == dtype.size() && descr.is_native_byteorder() != Some(false)
 }
 
-/// Converts a tensor to an array, a scalar to a NumPy scalar, a scalar string to `bytes`.
+/// Converts a tensor to an array, a scalar to a NumPy scalar, and a scalar string to `bytes`.
 ///
-/// The array is writable and belongs only to the caller.
+/// The array is writable and only belongs to the caller.
 pub fn to_python(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     convert(py, tensor, false)
 }
 
-/// As [`to_python`], but an array over shared memory is read-only instead of a copy.
+/// Like [`to_python`], but an array over shared memory is read-only rather than a copy.
 pub fn to_python_shared(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     convert(py, tensor, true)
 }
@@ -203,7 +205,7 @@ fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_
     }
 }
 
-/// An array with a copy of the elements.
+/// Creates an array with a copy of the elements.
 fn copied_array<'py>(descr: Bound<'py, PyArrayDescr>, shape: &Shape, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: without given memory, NumPy allocates as much as the shape needs, and `bytes` are the
     // bytes of a tensor of that type and shape. No other code has a reference to the array yet.
@@ -215,7 +217,7 @@ fn copied_array<'py>(descr: Bound<'py, PyArrayDescr>, shape: &Shape, bytes: &[u8
     }
 }
 
-/// A C-contiguous array over `data`, or, if that is null, over new uninitialised memory.
+/// Creates a C-contiguous array over `data`, or over new uninitialised memory if `data` is null.
 ///
 /// # Safety
 ///
@@ -248,7 +250,7 @@ unsafe fn new_array<'py>(
     }
 }
 
-/// NumPy's type for a numeric, boolean or complex type.
+/// NumPy's dtype for a numeric, boolean or complex dtype.
 fn descr(py: Python<'_>, dtype: DType) -> Bound<'_, PyArrayDescr> {
     match dtype {
         DType::Bool => numpy::dtype::<bool>(py),
@@ -267,8 +269,8 @@ fn strings_to_python<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'p
     PyArray1::from_vec(py, collected(py, objects)?).reshape(tensor.shape().to_vec()).map(Bound::into_any)
 }
 
-/// The values of an iterator, one for each row of a component or element of a tensor, or the first
-/// of its errors.
+/// Collects an iterator that yields one value per row of a component or element of a tensor, or
+/// returns its first error.
 pub(crate) fn collected<T>(py: Python<'_>, values: impl Iterator<Item = PyResult<T>>) -> PyResult<Vec<T>> {
     allocate::try_gathered(values, |refusal| to_exception(py, &refusal.at("values for Python")))
 }

@@ -1,4 +1,4 @@
-//! The attributes of an operation, from a Python dict.
+//! ! Converts a Python dict to the attributes of an operation.
 
 use crate::error::IntoPython;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
@@ -8,18 +8,18 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-/// The element type with TensorFlow's number `code`.
+/// The dtype with TensorFlow's number `code`.
 pub fn dtype(py: Python<'_>, code: u8) -> PyResult<DType> {
     DType::from_code(code).into_python(py)
 }
 
-/// A shape from its dimensions; `None` for an unknown rank or dimension.
+/// Creates a shape from its dimensions. `None` stands for an unknown rank or dimension.
 pub fn shape(dims: Option<Vec<Option<usize>>>) -> Option<PartialShape> {
     dims.map(PartialShape::new)
 }
 
-/// Attributes from `{name: value}`. Types are passed as `("dtype", code)`, shapes as `("shape",
-/// dims or None)`; the rest are bools, numbers, strings and lists.
+/// Converts `{name: value}` to attributes. Dtypes are passed as `("dtype", code)` and shapes as
+/// `("shape", dims or None)`. Other values are bools, numbers, strings and lists.
 pub fn attrs(dict: &Bound<'_, PyDict>) -> PyResult<Attrs> {
     let mut attrs = Attrs::default();
     for (name, value) in dict {

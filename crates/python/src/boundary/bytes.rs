@@ -1,11 +1,11 @@
-//! Python bytes of data that may not fit into memory.
+//! ! Creates Python bytes from data that may not fit into memory.
 
 use crate::error::to_python;
 use headrace_engine::error::{Code, Error};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A copy of `bytes` for Python.
+/// Copies `bytes` for Python.
 pub fn python_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let copy = |room: &mut [u8]| {
         room.copy_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! Converts Python values to tensors: they are viewed first and copied once.
+//! ! Converts Python values to tensors. They are viewed first and copied only once.
 
 use crate::boundary::array::{array_bytes, numpy_scalar};
 use crate::error::IntoPython;
@@ -15,7 +15,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 use std::borrow::Cow;
 
-/// A C-contiguous array of exactly `dtype` (strings: objects that are `bytes`) as a tensor, copied.
+/// Copies a C-contiguous array of exactly `dtype` to a tensor. An array of strings has objects that
+/// are `bytes`.
 pub fn to_tensor(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
     to_view(value, dtype)?.into_tensor().into_python(value.py())
 }
@@ -29,7 +30,8 @@ pub fn to_view<'a>(value: &'a Bound<'_, PyAny>, dtype: DType) -> PyResult<View<'
     }
 }
 
-/// The components of an element: the items of a list or tuple; anything else is the only one.
+/// The components of an element: the items of a list or tuple, or the object itself if it is
+/// anything else.
 pub fn parts<'a, 'py>(element: &'a Bound<'py, PyAny>) -> Cow<'a, [Bound<'py, PyAny>]> {
     if let Ok(tuple) = element.cast::<PyTuple>() {
         Cow::Owned(tuple.iter().collect())
@@ -40,18 +42,18 @@ pub fn parts<'a, 'py>(element: &'a Bound<'py, PyAny>) -> Cow<'a, [Bound<'py, PyA
     }
 }
 
-/// A value that can become a tensor, or its rows, without the GIL.
+/// A value that can be converted to a tensor, or to its rows, without the GIL.
 pub enum View<'a> {
     /// Elements in the memory of an array.
     Array { dtype: DType, shape: Shape, bytes: &'a [u8] },
-    /// A tensor of Python objects (scalars and strings), which are already copied.
+    /// A tensor of Python objects (scalars and strings), which have already been copied.
     Tensor(Tensor),
-    /// Not available: there is no memory for a copy.
+    /// Not available, because there is no memory for a copy.
     Refused { shape: Shape, refusal: Refusal },
 }
 
 impl<'a> View<'a> {
-    /// Component `index` of an element, or of a batch, if it has exactly the type and shape of the
+    /// Views component `index` of an element or batch, if it has exactly the dtype and shape of the
     /// queue.
     pub fn of_component(value: &'a Bound<'_, PyAny>, spec: &QueueSpec, index: usize, is_batch: bool) -> Option<Self> {
         let view = Self::of(value, spec.dtypes[index])?;
@@ -104,7 +106,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The number of bytes still to be copied.
+    /// The number of bytes that remain to be copied.
     pub fn num_bytes(&self) -> usize {
         match self {
             Self::Array { bytes, .. } => bytes.len(),
@@ -120,7 +122,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Row `index` of the first dimension, copied.
+    /// Copies row `index` of the first dimension.
     pub fn row(&self, index: usize) -> Result<Tensor> {
         match self {
             Self::Array { dtype, shape, bytes } => {
@@ -134,7 +136,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// The strings of an array; `None` if it contains anything else, an error if there is no memory.
+/// Returns the strings of an array, or `None` if it contains anything else. Fails if there is no
+/// memory.
 fn strings(array: &Bound<'_, PyUntypedArray>) -> Option<std::result::Result<Vec<Bytes>, Refusal>> {
     let array = array.cast::<PyArrayDyn<Py<PyAny>>>().ok()?.readonly();
     let items = array.as_slice().ok()?;
@@ -159,7 +162,7 @@ fn string(bytes: &[u8]) -> View<'static> {
     }
 }
 
-/// A Python number, bool or string; an integer may become a float.
+/// Converts a Python number, bool or string. An integer may become a float.
 fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
     match dtype {
         DType::Int64 => integer::<i64>(value),

@@ -1,4 +1,4 @@
-//! Atomic replacement of files: the engine's `AtomicFile` for Python.
+//! ! Replaces files atomically: the engine's `AtomicFile` for Python.
 
 use crate::error::IntoPython;
 use crate::waiting::detach::waiting;
@@ -11,14 +11,14 @@ use std::io::{self, BufWriter, Write};
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
-/// A file that is being written, and replaces the old one when it is published. Errors name the
-/// file.
+/// A file that is being written, and that replaces the old one when it is published. Errors contain
+/// the file name.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct AtomicFile {
     name: FileName,
     /// `None` once it is published or discarded.
     open: Mutex<Option<Open>>,
-    /// The process that writes it.
+    /// The process that is writing it.
     process: u32,
 }
 
@@ -38,7 +38,7 @@ impl AtomicFile {
         Ok(Self { name, open, process: process::id() })
     }
 
-    /// Gives the file the mode of another one. Nothing may be written before.
+    /// Gives the file the mode of another file. Nothing may have been written yet.
     fn keep_mode_of(&self, py: Python<'_>, path: &[u8]) -> PyResult<()> {
         let other = FileName::new(path.to_vec());
         waiting(py, || self.with_open(|open| open.file.keep_mode_of(&other)))
@@ -49,7 +49,7 @@ impl AtomicFile {
         waiting(py, || self.with_open(|open| open.output.write_all(data)))
     }
 
-    /// Waits until the data are on the disk.
+    /// Waits until the data is on the disk.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         let sync = |open: &mut Open| open.output.flush().and_then(|()| open.output.get_ref().get_ref().sync_data());
         py.detach(|| self.with_open(sync)).into_python(py)
@@ -93,7 +93,7 @@ impl AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if self.process != process::id() {
-            // In a forked child: the file belongs to the parent, which writes the buffered bytes.
+            // In a forked child, the file belongs to the parent, which writes the buffered bytes.
             std::mem::forget(self.open.get_mut().unwrap_or_else(PoisonError::into_inner).take());
         }
     }

@@ -1,4 +1,4 @@
-//! TFRecord files without a graph: writing, iterating, checksums.
+//! ! TFRecord files without a graph: writing, iterating, and checksums.
 
 use crate::boundary::bytes::python_bytes;
 use crate::error::IntoPython;
@@ -25,7 +25,7 @@ pub fn crc32c(data: &[u8]) -> u32 {
 }
 
 /// Writes a TFRecord file. The bool is true if writes may have to wait for a reader. The number is
-/// the process's.
+/// that of the process.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct RecordWriter(Mutex<Option<TfRecordWriter>>, bool, u32);
 
@@ -55,7 +55,7 @@ impl RecordWriter {
         Ok(Self(Mutex::new(Some(writer)), may_wait, process::id()))
     }
 
-    /// Writes a new file that can be read while it grows; see the engine's writer.
+    /// Creates a file that can be read while it grows; see the engine's writer.
     #[staticmethod]
     fn create_new(py: Python<'_>, path: &[u8]) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
@@ -71,13 +71,13 @@ impl RecordWriter {
         Ok(written.is_some())
     }
 
-    /// Flushes everything written so far to the file. Returns whether the writer was open.
+    /// Flushes all records to the file. Returns whether the writer was open.
     fn flush(&self, py: Python<'_>) -> PyResult<bool> {
         let flush = || self.lock().as_mut().map(TfRecordWriter::flush).transpose();
         Ok(waiting(py, flush)?.is_some())
     }
 
-    /// Closes the writer and removes the file, unless it has its final name by now.
+    /// Closes the writer and removes the file, unless it already has its final name.
     fn discard(&self, py: Python<'_>) {
         py.detach(|| drop(self.lock().take()));
     }
@@ -98,12 +98,13 @@ impl RecordWriter {
 impl Drop for RecordWriter {
     fn drop(&mut self) {
         if self.2 != process::id() {
-            // In a forked child: the file belongs to the parent, which writes the buffered records
-            // and names it.
+            // In a forked child, the file belongs to the parent, which writes the buffered records
+            // and renames it.
             std::mem::forget(self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take());
             return;
         }
-        // As in TensorFlow, a forgotten close loses no record. An error cannot be raised here.
+        // As in TensorFlow, forgetting to close the writer loses no records. Errors cannot be
+        // raised here.
         self.lock().take().map_or(Ok(()), TfRecordWriter::finish).unwrap_or_default();
     }
 }
@@ -114,11 +115,12 @@ pub struct RecordIterator(Mutex<Iteration>);
 
 struct Iteration {
     file: OpenFile,
-    /// Records read ahead, because releasing the GIL for each would cost more than reading it.
+    /// Records that were read ahead, because releasing the GIL for each of them would cost more
+    /// than reading it.
     ready: VecDeque<Bytes>,
 }
 
-/// The limit on the number of records read ahead; their bytes have another limit.
+/// The maximum number of records to read ahead. Their total size has a separate limit.
 const AHEAD_RECORDS: usize = 64;
 const AHEAD_BYTES: usize = 256 * 1024;
 
@@ -156,8 +158,8 @@ impl Iteration {
         while self.ready.len() < AHEAD_RECORDS && length < AHEAD_BYTES {
             let mut records = Records::default();
             match self.file.read(1, false, &mut records) {
-                // The error is raised again once the earlier records are consumed; but an interrupt
-                // is raised once.
+                // The error is raised again once the earlier records are consumed, except for
+                // interrupts, which are only raised once.
                 Err(error) if error.wait().is_none() && !self.ready.is_empty() => break,
                 Err(error) => return Err(error),
                 Ok(_) => {

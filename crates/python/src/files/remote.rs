@@ -1,4 +1,4 @@
-//! Local and remote files for Python, and listings of remote storages.
+//! ! Local and remote files for Python, and listings of remote storages.
 
 use crate::boundary::bytes::python_bytes;
 use crate::waiting::detach::waiting;
@@ -12,10 +12,10 @@ use pyo3::types::PyBytes;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes read at once from a file of unknown length.
+/// The number of bytes to read at once from a file of unknown length.
 const PART_BYTES: usize = 1 << 20;
 
-/// A file or a directory of a remote storage.
+/// A file or directory in a remote storage.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct RemoteEntry {
     url: String,
@@ -33,26 +33,28 @@ impl From<Entry> for RemoteEntry {
     }
 }
 
-/// The entries of these URLs in their storages; None if there is no file.
+/// Returns the storage entries of these URLs, or None for missing files.
 #[pyfunction]
 pub fn remote_statuses(py: Python<'_>, urls: Vec<String>) -> PyResult<Vec<Option<RemoteEntry>>> {
     let entries = waiting(py, || headrace_remote::statuses(urls))?;
     Ok(entries.into_iter().map(|entry| entry.map(RemoteEntry::from)).collect())
 }
 
-/// True if any file is below this name. False for a server that cannot list files.
+/// Returns true if there are any files below this name, and false for a server that cannot list
+/// files.
 #[pyfunction]
 pub fn remote_is_directory(py: Python<'_>, url: String) -> PyResult<bool> {
     waiting(py, || headrace_remote::is_directory(url))
 }
 
-/// The entries of a directory, by name; if `is_deep`, all files below it and no directories.
+/// Lists a directory by name. If `is_deep`, lists all files below it and no directories.
 #[pyfunction]
 pub fn remote_list(py: Python<'_>, url: String, is_deep: bool) -> PyResult<Vec<RemoteEntry>> {
     Ok(waiting(py, || headrace_remote::list(url, is_deep))?.into_iter().map(RemoteEntry::from).collect())
 }
 
-/// The commit that the revision in a URL of the hub means now; None if there are no revisions.
+/// Returns the commit to which the revision in a hub URL currently points, or None if there are no
+/// revisions.
 #[pyfunction]
 pub fn remote_revision(py: Python<'_>, url: String) -> PyResult<Option<String>> {
     waiting(py, || headrace_remote::revision(url))
@@ -70,14 +72,14 @@ pub fn remote_copy(py: Python<'_>, source: String, target: String) -> PyResult<(
     waiting(py, || headrace_remote::copy(source, target))
 }
 
-/// A remote file that is open for reading.
+/// A remote file opened for reading.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct RemoteFile {
     name: FileName,
-    /// The size in bytes; 0 if the server does not report it.
+    /// The size in bytes, or 0 if the server does not report it.
     #[pyo3(get)]
     size: u64,
-    /// True if it can be read from any offset.
+    /// True if it can be read at any offset.
     #[pyo3(get)]
     seekable: bool,
     input: Mutex<Input>,
@@ -92,7 +94,7 @@ impl RemoteFile {
         Ok(Self { name, size: status.len, seekable: status.is_regular, input: Mutex::new(input) })
     }
 
-    /// Up to `count` bytes, fewer at the end.
+    /// Reads up to `count` bytes, and fewer only at the end.
     fn read<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyBytes>> {
         let read = || {
             let is_known = self.seekable || self.size > 0;

@@ -1,9 +1,9 @@
-//! Python functions in programs: the user's own, and NumPy functions for operations without a
-//! kernel.
+//! ! Python functions in programs: the user's own functions, and NumPy functions for operations
+//! without a kernel.
 //!
-//! A run that reaches one returns to Python with a [`PythonCall`]; `engine.call_functions` makes
+//! A run that reaches one returns to Python with a [`PythonCall`]. `engine.call_functions` makes
 //! the call and resumes the run. So there is never a Rust frame below the frame of a Python
-//! function: see `headrace_engine::program::Execution`.
+//! function; see `headrace_engine::program::Execution`.
 
 use crate::boundary::array::{to_python, to_python_shared};
 use crate::boundary::view::to_view;
@@ -22,22 +22,22 @@ use pyo3::types::{PyList, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Called with one array for each input, which the function must not write to. Returns a sequence
-/// of one array for each output, C-contiguous and of exactly its type.
+/// A function that is called with one array per input, which it must not write to. It returns a
+/// sequence with one array per output, which must be C-contiguous and of exactly the right dtype.
 pub struct PythonFunction {
     pub function: Py<PyAny>,
     pub dtypes: Vec<DType>,
 }
 
-/// A run that has stopped or not started.
+/// A run that has stopped or has not started.
 pub struct Stopped {
     pub execution: Execution,
     pub cancellation: Py<Cancellation>,
     pub deadline: Option<Instant>,
 }
 
-/// A Python function that a run has reached, for Python to call. `finish` and `fail` resume the
-/// run.
+/// A Python function that a run has reached and that Python has to call. `finish` and `fail` resume
+/// the run.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct PythonCall {
     #[pyo3(get)]
@@ -45,20 +45,20 @@ pub struct PythonCall {
     #[pyo3(get)]
     arguments: Py<PyTuple>,
     dtypes: Vec<DType>,
-    /// `None` after the run was resumed.
+    /// `None` after the run has been resumed.
     stopped: Mutex<Option<(Stopped, exit::InPython)>>,
 }
 
 #[pymethods]
 impl PythonCall {
-    /// Resumes the run with the function's results. Returns as `Program.run` or `Program.run_loop`,
-    /// whichever began the run.
+    /// Resumes the run with the function's results. Returns the same as the `Program.run` or
+    /// `Program.run_loop` that began the run.
     fn finish<'py>(&self, results: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = results.py();
         self.resume(py, self.outputs(results))
     }
 
-    /// Ends the run with the exception that the function raised.
+    /// Ends the run with the exception raised by the function.
     fn fail<'py>(&self, exception: &Bound<'py, PyBaseException>) -> PyResult<Bound<'py, PyAny>> {
         let py = exception.py();
         self.resume(py, Err(from_python(py, PyErr::from_value(exception.clone().into_any()))))

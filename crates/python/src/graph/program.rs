@@ -1,4 +1,4 @@
-//! Programs: built from operations, run with arrays.
+//! ! Programs, which are built from operations and run with arrays.
 
 use crate::boundary::array::to_python;
 use crate::boundary::attrs::{attrs, dtype, shape};
@@ -58,7 +58,7 @@ pub struct Trace(Arc<trace::Trace>);
 pub struct Span {
     /// The name of the operation.
     name: String,
-    /// Its begin and end, in microseconds since 1970.
+    /// When it began and ended, in microseconds since 1970.
     begin: u64,
     end: u64,
     outputs: Vec<SpanOutput>,
@@ -68,9 +68,9 @@ pub struct Span {
 #[pyclass(frozen, get_all, new = "from_fields", from_py_object, module = "headrace._native")]
 #[derive(Clone)]
 pub struct SpanOutput {
-    /// The number of its type.
+    /// The number of its dtype.
     code: u8,
-    /// An unknown dimension is -1.
+    /// The shape. Unknown dimensions are -1.
     shape: Vec<i64>,
     num_bytes: usize,
 }
@@ -98,7 +98,7 @@ impl Trace {
         Self(Arc::default())
     }
 
-    /// The time in microseconds since 1970, by the clock of the spans.
+    /// The current time in microseconds since 1970, on the same clock as the spans.
     fn now(&self) -> u64 {
         microseconds(self.0.now())
     }
@@ -113,7 +113,7 @@ fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Collects the operations of a program, each after its inputs.
+/// Collects the operations of a program. Each comes after its inputs.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct ProgramBuilder {
     building: Mutex<Building>,
@@ -141,12 +141,12 @@ enum Resource<'py> {
     RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
-/// What an operation waits for.
+/// The conditions for an operation to run.
 #[pyclass(frozen, get_all, new = "from_fields", module = "headrace._native")]
 pub struct Gate {
-    /// The numbers of operations.
+    /// The numbers of operations that have to run first.
     controls: Vec<usize>,
-    /// The slots of bool scalars, outermost branch first, with the required values.
+    /// The slots of bool scalars with the required values, outermost branch first.
     guards: Vec<(usize, bool)>,
 }
 
@@ -164,7 +164,7 @@ impl ProgramBuilder {
         Self { building: Mutex::new(Building { builder, feeds: Vec::new() }), trace }
     }
 
-    /// A value of the type with number `code`, passed to each run; returns its slot.
+    /// Adds a value that is passed to each run, with dtype number `code`. Returns its slot.
     fn feed(&self, py: Python<'_>, code: u8) -> PyResult<usize> {
         let dtype = dtype(py, code)?;
         let mut building = self.lock();
@@ -172,14 +172,14 @@ impl ProgramBuilder {
         Ok(building.builder.feed())
     }
 
-    /// A value that is the same in every run; returns its slot.
+    /// Adds a value that is the same in every run. Returns its slot.
     fn constant(&self, py: Python<'_>, value: &Bound<'_, PyAny>, code: u8) -> PyResult<usize> {
         let tensor = to_tensor(value, dtype(py, code)?)?;
         Ok(self.lock().builder.constant(tensor))
     }
 
-    /// The engine's kernel for operations of type `op_type`, which later programs can use too;
-    /// `None` if there is none.
+    /// Returns the engine's kernel for operations of type `op_type`, or `None` if there is none.
+    /// Later programs can use it too.
     #[staticmethod]
     fn kernel(
         py: Python<'_>,
@@ -208,7 +208,7 @@ impl ProgramBuilder {
         Ok(kernel.into_python(py)?.map(|kernel| KernelHandle(Callee::Native(kernel))))
     }
 
-    /// A kernel that picks one of `kernels`; its first input is the index.
+    /// Creates a kernel that picks one of `kernels`. Its first input is the index.
     #[staticmethod]
     fn select(py: Python<'_>, kernels: Vec<Bound<'_, KernelHandle>>) -> PyResult<KernelHandle> {
         let native = |kernel: &Bound<'_, KernelHandle>| match &kernel.get().0 {
@@ -226,12 +226,13 @@ impl ProgramBuilder {
         Ok(KernelHandle(Callee::Python(Arc::new(PythonFunction { function, dtypes }))))
     }
 
-    /// A kernel that repeats `body`: as long as `condition` returns true, or once for each row.
+    /// Creates a kernel that repeats `body`, either as long as `condition` returns true or once per
+    /// row.
     ///
     /// Its inputs are `num_carried` values that each iteration passes to the next one,
     /// `num_sequences` tensors with a row for each iteration, and values that are the same in all
-    /// iterations. Its outputs are the last carried values, and the other results of the body,
-    /// stacked: `collected` has their types and, as far as known, their shapes. A loop over rows
+    /// iterations. Its outputs are the final carried values, and the other results of the body,
+    /// stacked. `collected` has their dtypes and, as far as known, their shapes. A loop over rows
     /// may be reversed, and may begin with the second row.
     #[staticmethod]
     #[pyo3(signature = (
@@ -268,11 +269,11 @@ impl ProgramBuilder {
         })))))
     }
 
-    /// An operation; returns its number and its first output slot. The other outputs follow that
-    /// slot.
+    /// Adds an operation. Returns its number and its first output slot, which the other outputs
+    /// follow.
     ///
-    /// The gate names the operations that it waits for. Unless the slot of each guard has the given
-    /// value, the operation is skipped, with all that depend on it.
+    /// The gate has the operations that must run first. Unless the slot of each guard has the
+    /// required value, the operation is skipped together with all operations that depend on it.
     fn node(
         &self,
         py: Python<'_>,
@@ -300,8 +301,8 @@ impl ProgramBuilder {
         node.into_python(py)
     }
 
-    /// An operation that returns one of `branches`, the first one if `predicate` is false;
-    /// otherwise like `node`.
+    /// Adds an operation that returns one of `branches`: the first one if `predicate` is false.
+    /// Otherwise it is like `node`.
     fn merge(
         &self,
         py: Python<'_>,
@@ -313,7 +314,8 @@ impl ProgramBuilder {
         self.lock().builder.merge(name.into(), predicate, branches, &gate.controls, &gate.guards).into_python(py)
     }
 
-    /// The program that returns the values of the slots `fetches`. The builder is empty afterwards.
+    /// Builds a program that returns the values of the slots `fetches`. The builder is empty
+    /// afterwards.
     fn build(&self, py: Python<'_>, fetches: Vec<usize>) -> PyResult<Program> {
         let building = std::mem::take(&mut *self.lock());
         let program = building.builder.build(fetches).into_python(py)?;
@@ -327,7 +329,7 @@ impl ProgramBuilder {
     }
 }
 
-/// A kernel, shared by the programs of a session.
+/// A kernel, which the programs of a session share.
 #[pyclass(frozen, module = "headrace._native", name = "Kernel")]
 pub struct KernelHandle(Callee);
 
@@ -345,11 +347,10 @@ pub struct Program {
 
 #[pymethods]
 impl Program {
-    /// Runs once with one array for each feed; returns one array for each fetch. Releases the GIL
-    /// unless the program is brief.
+    /// Runs once with one array per feed and returns one array per fetch. Releases the GIL unless
+    /// the program is brief.
     ///
-    /// If the run reaches a Python function this returns a `PythonCall` instead, which resumes the
-    /// run.
+    /// If the run reaches a Python function, returns a `PythonCall` instead, which resumes the run.
     #[pyo3(signature = (feeds, cancellation, timeout=None))]
     fn run<'py>(
         &self,
@@ -376,9 +377,9 @@ impl Program {
         PyList::new(py, arrays).map(Bound::into_any)
     }
 
-    /// Repeats runs, without the GIL, until `stop` is set or a run fails.
+    /// Repeats runs without the GIL until `stop` is set or a run fails.
     ///
-    /// If the run reaches a Python function this returns a `PythonCall`, which resumes it, and an
+    /// If a run reaches a Python function, returns a `PythonCall`, which resumes it. Returns an
     /// empty list at the end.
     fn run_loop<'py>(
         &self,

@@ -1,4 +1,4 @@
-//! Resources of a session other than queues: readers, variables, random generators, tables of
+//! ! The resources of a session other than queues: readers, variables, random generators, tables of
 //! sparse tensors, record inputs, staging areas, barriers.
 
 use crate::boundary::attrs::{attrs, dtype, shape};
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 
-/// A reader of the engine.
+/// A reader.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Reader(pub Arc<reader::Reader>);
 
@@ -36,7 +36,7 @@ impl Variable {
         Self(Arc::new(variable::Variable::new(name)))
     }
 
-    /// Replaces the value by one of the type with number `code`.
+    /// Replaces the value. `code` is the number of its dtype.
     fn assign(&self, value: &Bound<'_, PyAny>, code: u8) -> PyResult<()> {
         let py = value.py();
         let value = to_tensor(value, dtype(py, code)?)?;
@@ -44,7 +44,7 @@ impl Variable {
     }
 }
 
-/// The maximum number of bytes of memory that this process can have, and the owner of that limit.
+/// The maximum number of bytes of memory that this process can have, and what the limit belongs to.
 #[pyfunction]
 pub fn memory_limit() -> (u64, &'static str) {
     let limit = limit_of_process();
@@ -62,7 +62,7 @@ impl RandomGenerator {
         Self(Arc::new(random_generator::RandomGenerator::new(seed, seed2)))
     }
 
-    /// The generator of operation number `number` of a native function.
+    /// Creates the generator for operation number `number` of a native function.
     #[staticmethod]
     fn of_rows(seed: u64, number: u64) -> Self {
         Self(Arc::new(random_generator::RandomGenerator::of_rows(seed, number)))
@@ -75,7 +75,7 @@ pub struct LookupTable(pub Arc<lookup::Table>);
 
 #[pymethods]
 impl LookupTable {
-    /// With keys and values of the types with these numbers.
+    /// Creates a table. The codes are the dtype numbers of keys and values.
     #[new]
     fn new(py: Python<'_>, key_code: u8, value_code: u8) -> PyResult<Self> {
         let table = lookup::Table::new(dtype(py, key_code)?, dtype(py, value_code)?).into_python(py)?;
@@ -83,13 +83,14 @@ impl LookupTable {
     }
 }
 
-/// A lookup table of the engine that programs change.
+/// A lookup table that programs can change.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct MutableTable(pub Arc<lookup::mutable::MutableTable>);
 
 #[pymethods]
 impl MutableTable {
-    /// With keys and values of the types with these numbers, each value of the shape `row`.
+    /// Creates a table. The codes are the dtype numbers of keys and values. Each value has the
+    /// shape `row`.
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
     fn new(py: Python<'_>, key_code: u8, value_code: u8, row: Vec<usize>) -> PyResult<Self> {
@@ -98,7 +99,7 @@ impl MutableTable {
         Ok(Self(Arc::new(table)))
     }
 
-    /// Replaces all entries by these.
+    /// Replaces all entries.
     fn fill(&self, keys: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let (key, value) = self.0.dtypes();
         self.0.fill(&to_tensor(keys, key)?, &to_tensor(values, value)?).into_python(keys.py())
@@ -116,7 +117,7 @@ impl SparseTable {
         Self(Arc::default())
     }
 
-    /// The number of tensors that wait to be taken.
+    /// The number of tensors in the table.
     fn size(&self) -> usize {
         self.0.size()
     }
@@ -145,7 +146,7 @@ pub struct Barrier(pub Arc<barrier::Barrier>);
 
 #[pymethods]
 impl Barrier {
-    /// With components of the types with these numbers.
+    /// Creates a barrier. `dtypes` has the dtype numbers of the components.
     #[new]
     fn new(py: Python<'_>, name: String, dtypes: Vec<u8>, shapes: Vec<Vec<Option<usize>>>) -> PyResult<Self> {
         let dtypes = dtypes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<Vec<_>>>()?;
@@ -160,7 +161,7 @@ pub struct RecordInput(pub Arc<record_input::RecordInput>);
 
 #[pymethods]
 impl RecordInput {
-    /// Reads the files of these names.
+    /// Creates a record input that reads the files with these names.
     #[new]
     fn new(py: Python<'_>, name: String, files: Vec<Vec<u8>>, attributes: &Bound<'_, PyDict>) -> PyResult<Self> {
         let files = files.into_iter().map(Into::into).collect();

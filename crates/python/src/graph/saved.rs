@@ -1,4 +1,4 @@
-//! Saves the contents of a session's resources as bytes, and restores them.
+//! ! Saves and restores the contents of a session's resources as bytes.
 
 use crate::boundary::bytes::python_bytes;
 use crate::error::IntoPython;
@@ -86,8 +86,8 @@ pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedCh
     Ok(SavedChunks(Mutex::new(chunks.into_python(py)?)))
 }
 
-/// Reads the new content of a resource from chunks. `code` is the number of the type of a variable.
-/// An exception of the iterator is raised unchanged.
+/// Reads the new content of a resource from chunks. For a variable, `code` is the number of its
+/// dtype. An exception of the iterator is raised unchanged.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code: u8) -> PyResult<Prepared> {
@@ -126,7 +126,8 @@ pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code:
     }
 }
 
-/// Waits until all elements accepted without room have entered a queue, or it is closed.
+/// Waits until all elements that were accepted without room have entered a queue, or until the
+/// queue is closed.
 #[pyfunction]
 pub fn settle_queue(py: Python<'_>, queue: &Bound<'_, Queue>, cancellation: &Cancellation) -> PyResult<()> {
     let queue = &queue.get().0;
@@ -136,7 +137,7 @@ pub fn settle_queue(py: Python<'_>, queue: &Bound<'_, Queue>, cancellation: &Can
             settled => settled.map(drop),
         };
         match settled {
-            // The queue is closed: the next enqueue gets the error.
+            // The queue is closed, so the next enqueue gets the error.
             Err(error) if error.code() == Code::Cancelled && run.check().is_ok() => Ok(()),
             settled => settled,
         }

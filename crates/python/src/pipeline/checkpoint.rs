@@ -1,5 +1,5 @@
-//! Conversion of checkpoints to flat Python lists, which JSON and pickle accept for pipelines of
-//! any length.
+//! ! Converts checkpoints to flat Python lists, which JSON and pickle accept even for long
+//! pipelines.
 
 use headrace_pipeline::checkpoint::{Checkpoint, State};
 use pyo3::exceptions::PyValueError;
@@ -7,13 +7,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::Arc;
 
-/// The largest nesting depth of a checkpoint; no pipeline has more, since each stage has few.
+/// The maximum nesting depth of a checkpoint. No pipeline needs more, because each stage only adds
+/// a few levels.
 const MAX_DEPTH: usize = 4_000;
 
-/// A list of checkpoints, each after its inputs, as `[skip, numbers, number of inputs, text]`
-/// without trailing zeros and missing values. The beginning is `[skip]`.
+/// Converts a checkpoint to a list of checkpoints, each after its inputs. Each item is `[skip,
+/// numbers, number of inputs, text]` without trailing zeros and missing values. The beginning is
+/// `[skip]`.
 pub fn to_python<'py>(py: Python<'py>, checkpoint: &Checkpoint) -> PyResult<Bound<'py, PyList>> {
-    // From the last one to the first: each before its inputs, with its last input first.
+    // From last to first: each one before its inputs, the last of which comes first.
     let mut checkpoints = Vec::new();
     let mut waiting = vec![checkpoint];
     while let Some(checkpoint) = waiting.pop() {
@@ -37,14 +39,14 @@ fn to_list<'py>(py: Python<'py>, checkpoint: &Checkpoint) -> PyResult<Bound<'py,
     Ok(list)
 }
 
-/// Reads a list made by [`to_python`]. Fails with a ValueError for anything else.
+/// Parses a list created by [`to_python`]. Fails with a ValueError for anything else.
 pub fn from_python(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
     read(checkpoints).map_err(|_| PyValueError::new_err("its checkpoint is not one that a pipeline makes"))
 }
 
 fn read(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
     let wrong = || PyValueError::new_err("");
-    // Checkpoints that are not inputs yet, each with its nesting depth.
+    // Checkpoints that are not inputs yet, with their nesting depths.
     let mut free: Vec<(Checkpoint, usize)> = Vec::new();
     for checkpoint in checkpoints.cast::<PyList>()? {
         let parts: Vec<Bound<'_, PyAny>> = checkpoint.cast::<PyList>()?.extract()?;

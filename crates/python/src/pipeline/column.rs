@@ -1,4 +1,4 @@
-//! Columns of rows for Python functions, and the components of batches.
+//! ! Columns of rows for Python functions, and the components of batches.
 
 use crate::boundary::array::{collected, to_python as array_of, to_python_shared};
 use crate::boundary::attrs::dtype;
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
 use std::sync::Arc;
 
-/// Arrays with at least this many bytes are copied without the GIL.
+/// Arrays of at least this size are copied without the GIL.
 pub(crate) const LARGE_BYTES: usize = 256 << 10;
 
 /// One component of some rows.
@@ -26,14 +26,14 @@ pub struct Column(pub(crate) column::Column);
 
 #[pymethods]
 impl Column {
-    /// Rows of one shape: the rows of an array.
+    /// Creates a column from an array whose rows are the rows of the column.
     #[staticmethod]
     fn dense(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
         let tensor = copied(array, dtype(array.py(), code)?)?;
         Ok(Self(column::Column::Dense(tensor)))
     }
 
-    /// Rows of any shapes, one array each.
+    /// Creates a column from one array per row. The arrays may have any shapes.
     #[staticmethod]
     fn each(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
         let dtype = dtype(arrays.py(), code)?;
@@ -41,7 +41,8 @@ impl Column {
         Ok(Self(column::Column::Each(tensors.into())))
     }
 
-    /// Strings: row `i` is `data[offsets[i]:offsets[i + 1]]`, of arrays of uint8 and int64.
+    /// Creates a column of strings: row `i` is `data[offsets[i]:offsets[i + 1]]`. The arrays are
+    /// uint8 and int64.
     #[staticmethod]
     fn text(data: &Bound<'_, PyAny>, offsets: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = data.py();
@@ -49,7 +50,8 @@ impl Column {
         text(&data, &offsets).map(column::Column::Text).map(Self).into_python(py)
     }
 
-    /// Lists of the values of a vector; `ends`, an array of int64, has the end of each list.
+    /// Creates a column of lists from the values of a vector. `ends`, an int64 array, has the end
+    /// of each list.
     #[staticmethod]
     fn ragged(values: &Bound<'_, PyAny>, code: u8, ends: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = values.py();
@@ -57,7 +59,8 @@ impl Column {
         ragged(values, &ends).map(column::Column::Ragged).map(Self).into_python(py)
     }
 
-    /// Lists of lists: row `i` is the rows `ends[i - 1]..ends[i]` of a column of lists.
+    /// Creates a column of nested lists: row `i` consists of the rows `ends[i - 1]..ends[i]` of a
+    /// column of lists.
     #[staticmethod]
     fn lists(inner: &Bound<'_, Self>, ends: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (py, inner) = (inner.py(), inner.get().0.clone());
@@ -65,7 +68,7 @@ impl Column {
         Ok(Self(column::Column::Lists(Lists::new(inner, ends))))
     }
 
-    /// Batches of rows, one for each array, or for each list of arrays, one a row.
+    /// Creates a column of batches. Each is an array, or a list with one array per row.
     #[staticmethod]
     fn batches(batches: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
         let dtype = dtype(batches.py(), code)?;
@@ -77,8 +80,8 @@ impl Column {
         Ok(Self(column::Column::Batches(batches.into())))
     }
 
-    /// Strings as arrays, of their bytes and of the offsets at which they begin and end; None if a
-    /// row is not one string. The arrays are read-only.
+    /// Returns strings as two read-only arrays: their bytes, and the offsets at which they begin
+    /// and end. Returns None unless each row is a single string.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let strings = Strings::of(&self.0).into_python(py)?;
         let arrays = |Strings { offsets, data }: Strings| {
@@ -87,7 +90,7 @@ impl Column {
         strings.map(arrays).transpose()
     }
 
-    /// All rows: an array, or a list if their shapes differ. The arrays are read-only.
+    /// Returns all rows as an array, or as a list if their shapes differ. The arrays are read-only.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         shared(py, &self.0)
     }
@@ -104,7 +107,7 @@ fn copied(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
     tensor.into_python(py)
 }
 
-/// Offsets that increase and are at most `limit`.
+/// Checks that offsets are ascending and at most `limit`.
 fn positions(tensor: &Tensor, limit: usize) -> Result<Vec<usize>> {
     let wrong = || Error::internal("the places of strings or lists are beyond their data");
     let positions = tensor.values::<i64>()?.iter().map(|position| usize::try_from(*position).map_err(|_| wrong()));
@@ -153,19 +156,20 @@ fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, 
     }
 }
 
-/// Strings as an array of `bytes` objects.
+/// Converts strings to an array of `bytes` objects.
 fn objects<'py>(py: Python<'py>, text: &column::Text) -> PyResult<Bound<'py, PyAny>> {
     let objects = text.rows().map(|row| python_bytes(py, row).map(|row| row.into_any().unbind()));
     Ok(PyArray1::<Py<PyAny>>::from_vec(py, collected(py, objects)?).into_any())
 }
 
-/// The component of a batch, or of some examples, for the user, who owns it and may write to it.
+/// Converts the component of a batch, or of some examples, for the user, who owns it and may write
+/// to it.
 pub(crate) fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
     match column {
         column::Column::Dense(tensor) => array_of(py, tensor),
         column::Column::Each(mut tensors) => {
             let arrays = match Arc::get_mut(&mut tensors) {
-                // Moved, so that their memory has no other holder and isn't copied.
+                // Moved, so that nobody else holds their memory and it isn't copied.
                 Some(tensors) => {
                     let taken = tensors.iter_mut().map(|tensor| std::mem::replace(tensor, Tensor::scalar(0_u8)));
                     collected(py, taken.map(|tensor| array_of(py, tensor)))
@@ -178,7 +182,7 @@ pub(crate) fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bo
     }
 }
 
-/// As [`owned`], but strings become a pair of read-only arrays: their bytes and their offsets.
+/// Like [`owned`], but strings become a pair of read-only arrays: their bytes and their offsets.
 pub(crate) fn arrow<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
     match Strings::of(&column).into_python(py)? {
         Some(Strings { offsets, data }) => {

@@ -1,4 +1,4 @@
-//! Builds columns from the results of a Python function, row by row.
+//! ! Builds columns from the results of a Python function, row by row.
 
 use crate::boundary::array::numpy_scalar;
 use crate::boundary::attrs::dtype;
@@ -15,18 +15,19 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-/// A component of rows that arrive one by one. Each is copied once, to its final position.
+/// A component of rows that arrive one at a time. Each row is copied only once, to its final
+/// position.
 ///
-/// Rows of one shape share one piece of memory. Once a row has another shape, each row gets its own
+/// Rows of the same shape share one allocation. Once a row has another shape, each row gets its own
 /// memory.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct ColumnBuilder {
     dtype: DType,
-    /// The number of rows for which there is room from the beginning.
+    /// The number of rows for which memory is reserved at the beginning.
     num_rows: usize,
     /// True if each row is a batch.
     is_batched: bool,
-    /// Written by the thread of the function.
+    /// Written by the function's thread.
     rows: Mutex<Rows>,
 }
 
@@ -38,15 +39,15 @@ enum Rows {
 
 #[pymethods]
 impl ColumnBuilder {
-    /// For numbers of a type; about `num_rows` rows are expected.
+    /// Creates a builder for numbers of a dtype, with memory for about `num_rows` rows.
     #[new]
     fn new(py: Python<'_>, code: u8, num_rows: usize, is_batched: bool) -> PyResult<Self> {
         let dtype = dtype(py, code)?;
         Ok(Self { dtype, num_rows, is_batched, rows: Mutex::new(Rows::None) })
     }
 
-    /// Adds a copy of a row, an array or a scalar of NumPy. Returns false if it is not a contiguous
-    /// one of exactly the type.
+    /// Copies a row, which is a NumPy array or scalar. Returns false unless it is contiguous and of
+    /// exactly the right dtype.
     fn push(&self, row: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = row.py();
         if row.cast::<PyUntypedArray>().is_err() {
@@ -63,7 +64,7 @@ impl ColumnBuilder {
         .into_python(py)
     }
 
-    /// Drops all rows but the first `num_rows`.
+    /// Drops all rows except the first `num_rows`.
     fn keep(&self, num_rows: usize) {
         match &mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner) {
             Rows::None => {}
@@ -75,7 +76,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// The rows as a column. None remain here.
+    /// Returns the rows as a column. The builder is empty afterwards.
     fn column(&self, py: Python<'_>) -> PyResult<Column> {
         let rows = std::mem::replace(&mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner), Rows::None);
         let column = match rows {
@@ -113,20 +114,20 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// Memory for the expected rows, each of this many bytes.
+    /// Reserves memory for the expected rows, each with this many bytes.
     fn room(&self, shape: &Shape, row_bytes: usize) -> Result<Vec<u8>> {
         let num_bytes = self.num_rows.saturating_mul(row_bytes);
         allocate::room(num_bytes).map_err(|refusal| refusal.of_tensor(self.dtype, shape))
     }
 }
 
-/// Rows of one shape as a column.
+/// Creates a column from rows of the same shape.
 fn stacked(dtype: DType, shape: &Shape, bytes: Vec<u8>, num_rows: usize) -> Result<column::Column> {
     let dims: Vec<usize> = std::iter::once(num_rows).chain(shape.iter().copied()).collect();
     Tensor::from_bytes(dtype, Shape::new(&dims), bytes.into()).map(column::Column::Dense)
 }
 
-/// Rows of one shape, each with its own memory.
+/// Splits rows of the same shape, giving each its own memory.
 fn split_rows(dtype: DType, shape: &Shape, bytes: &[u8], num_rows: usize) -> Result<Vec<Tensor>> {
     let length = shape.num_elements() * dtype.size();
     let row = |number: usize| Tensor::copied(dtype, shape.clone(), &bytes[number * length..(number + 1) * length]);

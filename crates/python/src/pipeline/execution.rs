@@ -1,4 +1,4 @@
-//! Running pipelines: their threads and their results.
+//! ! Runs pipelines: their threads and their results.
 
 use crate::allocator;
 use crate::error::{IntoPython, to_python};
@@ -34,10 +34,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Interval at which the waiting consumer checks for signals.
+/// How often the waiting consumer checks for signals.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// One iteration over a pipeline: its threads.
+/// One iteration over a pipeline, with its threads.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Execution {
     executor: Arc<Executor>,
@@ -46,15 +46,15 @@ pub struct Execution {
     last: Mutex<Last>,
     /// True if a row is a batch.
     is_batched: bool,
-    /// The stages, in words.
+    /// A description of the stages.
     name: Arc<str>,
     /// The memory that Python functions use during the whole iteration.
     held: Mutex<Option<Charge>>,
-    /// The memory that the plan uses during its lifetime, such as the ends of documents.
+    /// The memory that the plan uses as long as it exists, for example for the ends of documents.
     _of_plan: Charge,
-    /// The process that owns the threads: a forked child has none of them.
+    /// The process that owns the threads. A forked child has none of them.
     process: u32,
-    /// True if rows remember the records that they are built from.
+    /// True if rows record which records they are built from.
     keeps_origins: bool,
 }
 
@@ -64,17 +64,17 @@ pub struct Origin {
     file: Vec<u8>,
     /// The number of the record in the file.
     record: u64,
-    /// Its offset in the uncompressed file, if that can be found.
+    /// Its offset in the uncompressed file, if it can be determined.
     offset_bytes: Option<u64>,
 }
 
 /// The threads of the engine.
 struct Workers {
     threads: Vec<JoinHandle<()>>,
-    /// Each thread has a sender and never sends: the channel disconnects once all threads have
-    /// ended. The first caller that waits for it gets it.
+    /// Each thread has a sender but never sends: the channel disconnects once all threads have
+    /// ended. The first caller that waits for it takes it.
     have_ended: Option<Receiver<()>>,
-    /// Ctrl-C has ended the wait for the threads, so nobody waits for them again.
+    /// True if Ctrl-C has ended the wait for the threads. Nobody waits for them again then.
     are_abandoned: bool,
 }
 
@@ -82,28 +82,29 @@ struct Workers {
 struct Last {
     /// The checkpoint from which they can be produced again.
     checkpoint: Checkpoint,
-    /// The number of its rows that were returned.
+    /// How many of its rows were returned.
     num_rows: u64,
-    /// Its batches still to be returned, if its rows are batches.
+    /// If its rows are batches: the ones that have not been returned yet.
     batches: Batches,
     /// For each row, the number of examples from each part of a mixture.
     parts: Vec<u64>,
-    /// The same, for all rows that were returned before.
+    /// The same numbers for all rows that were returned earlier.
     before: Vec<u64>,
-    /// For each row, the records that it was built from, if they are remembered.
+    /// For each row, the records that it was built from, if they were recorded.
     origins: Vec<Vec<(Arc<FileProvenance>, u64)>>,
-    /// Kept until the next rows are returned: the program still has these when it requests more.
+    /// Kept until the next rows are returned, because the program still has these when it requests
+    /// more.
     _charge: Option<Charge>,
 }
 
 #[pymethods]
 impl Execution {
-    /// `checkpoint` is the one to continue from in the epoch, unless it begins at its first row;
-    /// `function_states` has the initial state of each Python worker's function. `num_threads` is
-    /// the number of the engine's own threads, `num_callers` that of the threads that call Python
-    /// functions. At most `max_outputs` finished blocks wait; a row is a batch if `is_batched`. If
-    /// `is_synchronous`, nothing is computed before its result is requested. `name` describes the
-    /// pipeline in words. With `keeps_origins`, rows remember the records that they are built from.
+    /// Starts an iteration. It continues at `checkpoint` within the epoch, unless that is its first
+    /// row. `function_states` has the initial state of each Python worker's function. `num_threads`
+    /// is the number of the engine's own threads, and `num_callers` that of the threads that call
+    /// Python functions. At most `max_outputs` finished blocks wait. If `is_batched`, each row is a
+    /// batch. If `is_synchronous`, nothing is computed before its result is requested. `name`
+    /// describes the pipeline. If `keeps_origins`, rows record which records they are built from.
     #[new]
     #[pyo3(signature = (
         plan, *, name, epoch, checkpoint, function_states, num_threads, num_callers, num_python_workers, num_stages,
@@ -133,7 +134,7 @@ impl Execution {
         let states = FunctionStates::new(function_states.into_iter().map(|state| state.map(Arc::from)).collect());
         let first = checkpoint.map(|checkpoint| checkpoint::from_python(&checkpoint)).transpose()?.unwrap_or_default();
         let beginning = first.clone().with_states(Some(states));
-        // May request the sizes of remote files.
+        // This may request the sizes of remote files.
         let root = waiting(py, || Ok(plan.0.start(epoch, settings, 0, &beginning)))?;
         let root = root.map_err(|error| match error.code() {
             Code::InvalidArgument => PyValueError::new_err(error.message().to_owned()),
@@ -180,10 +181,11 @@ impl Execution {
         Ok(execution)
     }
 
-    /// The next rows, as their number and a list with each component; None at the end. If a row is
-    /// a batch, one row is returned, with the components of the batch. With `strings_as_arrow`
-    /// strings are pairs of arrays: their bytes, and the offset at which each begins. Or a report
-    /// of skipped examples before the next rows: a `Failure`, or a `PassEnd`.
+    /// Returns the next rows, as their number and a list with each component, or None at the end.
+    /// If a row is a batch, returns a single row with the components of the batch. With
+    /// `strings_as_arrow`, strings are pairs of arrays: their bytes, and the offset at which each
+    /// one begins. If examples were skipped before the next rows, returns a report instead: a
+    /// `Failure` or a `PassEnd`.
     fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(batch) = self.last().next_batch() {
             return rows(py, 1, batch.into_python(py)?, strings_as_arrow).map(Some);
@@ -201,7 +203,7 @@ impl Execution {
             }
         };
         let (output, since) = detached(py, &self.cancellation, None, wait)?;
-        // A Python function may hold the GIL now; waiting for it does not count as the consumer's
+        // A Python function may hold the GIL now. Waiting for it does not count as the consumer's
         // work.
         self.executor.waited_behind_next(since.elapsed());
         let (block, checkpoint) = match output {
@@ -219,8 +221,8 @@ impl Execution {
         rows(py, num_rows, columns, strings_as_arrow).map(Some)
     }
 
-    /// The checkpoint after the rows that were returned, without the last `num_left` of them: a
-    /// list of numbers and lists.
+    /// Returns the checkpoint after the returned rows, leaving out the last `num_left` of them, as
+    /// a list of numbers and lists.
     fn checkpoint<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
         let behind = {
             let last = self.last();
@@ -229,13 +231,13 @@ impl Execution {
         checkpoint::to_python(py, &behind)
     }
 
-    /// The number of examples from each part of a mixture, in the rows that were returned without the
-    /// last `num_left` of them.
+    /// Returns the number of examples from each part of a mixture in the returned rows, leaving out
+    /// the last `num_left` of them.
     fn part_counts(&self, num_left: u64) -> Vec<u64> {
         self.last().parts(num_left)
     }
 
-    /// The records that the last row, except for `num_left` rows, was built from.
+    /// Returns the records that the last row was built from, leaving out `num_left` rows.
     fn origins(&self, py: Python<'_>, num_left: u64) -> PyResult<Vec<Origin>> {
         let records = {
             let last = self.last();
@@ -251,8 +253,8 @@ impl Execution {
         })
     }
 
-    /// The checkpoint of the mixture that the rows come from, directly after the rows that were
-    /// returned, without the last `num_left` of them; None if it is unknown.
+    /// Returns the checkpoint of the rows' mixture exactly after the returned rows, leaving out the
+    /// last `num_left` of them. Returns None if it is unknown.
     fn mix_checkpoint<'py>(&self, py: Python<'py>, plan: &Plan, num_left: u64) -> PyResult<Option<Bound<'py, PyList>>> {
         let behind = {
             let last = self.last();
@@ -263,9 +265,9 @@ impl Execution {
         mixed.map(|mixed| checkpoint::to_python(py, &mixed)).transpose()
     }
 
-    /// The point of a digest after the rows that were returned, without the last `num_left` of them,
-    /// and whether it is known; otherwise, the last point before it that is. `plan` is that of this
-    /// iteration, which began with pass number `pass`.
+    /// Returns the point of a digest after the returned rows, leaving out the last `num_left` of
+    /// them, and whether it is known. If it isn't, returns the last known point before it. `plan`
+    /// must be that of this iteration, which began with pass number `pass`.
     fn order(
         &self,
         digest: &OrderDigest,
@@ -284,8 +286,8 @@ impl Execution {
         Ok((point.into(), is_known))
     }
 
-    /// Lets the threads compute one more output, even if the maximum number waits. Returns after
-    /// some time at the latest; False once there is nothing more.
+    /// Lets the threads compute one more output, even if the maximum number is waiting. Returns
+    /// after a limited time. Returns False once there is nothing more to come.
     fn look_ahead(&self, py: Python<'_>) -> PyResult<bool> {
         let wait = |run: &Run| {
             run.check()?;
@@ -295,7 +297,7 @@ impl Execution {
         detached(py, &Cancellation::new(), None, wait)
     }
 
-    /// Waits for the next task of a Python worker thread; None once this is closed.
+    /// Waits for the next task of a Python worker's thread. Returns None once this is closed.
     fn take(&self, py: Python<'_>, python_worker: usize) -> PyResult<Option<Job>> {
         let executor = Arc::clone(&self.executor);
         let job = py.detach(|| {
@@ -320,7 +322,7 @@ impl Execution {
         self.executor.snapshot().into()
     }
 
-    /// The bytes charged to the pipeline's memory budget, and the budget.
+    /// The bytes charged to the pipeline's memory budget, and the budget itself.
     fn memory(&self) -> (usize, usize) {
         (self.executor.budget().used_bytes(), self.executor.budget().limit_bytes())
     }
@@ -331,16 +333,15 @@ impl Execution {
         self.executor.budget().used_bytes()
     }
 
-    /// Charges the memory of the pipeline with `num_bytes` more until the iteration is dropped,
-    /// even beyond its limit.
+    /// Charges `num_bytes` more until the iteration is dropped, even beyond the limit.
     fn hold(&self, num_bytes: usize) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = held.as_ref().map_or(0, Charge::num_bytes).saturating_add(num_bytes);
         held.get_or_insert_with(|| self.executor.budget().charge(0)).correct(sum);
     }
 
-    /// Waits for this many seconds without the GIL, and returns how many seconds it then takes to
-    /// get it: long if another thread holds it. None once the iteration is closed.
+    /// Waits this many seconds without the GIL. Returns how many seconds it then takes to acquire
+    /// it, which is long if another thread holds it. Returns None once the iteration is closed.
     fn wait_for_gil(&self, py: Python<'_>, seconds: f64) -> Option<f64> {
         let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let executor = Arc::clone(&self.executor);
@@ -353,13 +354,13 @@ impl Execution {
         py.detach(|| self.end());
     }
 
-    /// As `close`, but Ctrl-C ends the wait. Then nobody waits for the threads again; each ends
+    /// Like `close`, but Ctrl-C ends the wait. Nobody waits for the threads again then; each ends
     /// after its current task.
     fn close_or_interrupt(&self, py: Python<'_>) -> PyResult<()> {
         let wait = |run: &Run| {
             self.ask_to_end();
             let (mut registered, mut waited) = (None, Ok(()));
-            // The lock is not held in the meantime, because a signal handler may close this, too.
+            // The lock is not held in the meantime, because a signal handler may close this too.
             let Some(have_ended) = self.workers().have_ended.take() else { return Ok(()) };
             while let (Ok(()), Err(RecvTimeoutError::Timeout)) = (&waited, have_ended.recv_timeout(INTERVAL)) {
                 let name = Arc::clone(&self.name);
@@ -377,7 +378,8 @@ impl Execution {
 }
 
 impl Last {
-    /// The number of examples from each part of a mixture, without the last `num_left` rows.
+    /// Returns the number of examples from each part of a mixture, leaving out the last `num_left`
+    /// rows.
     fn parts(&self, num_left: u64) -> Vec<u64> {
         let mut counts = self.before.clone();
         let num_rows = self.num_rows.saturating_sub(num_left) as usize;
@@ -387,7 +389,8 @@ impl Last {
         counts
     }
 
-    /// The components of its next batch; `None` if it has no more, or its rows are not batches.
+    /// Takes the components of its next batch. Returns `None` if there are no more, or if its rows
+    /// are not batches.
     fn next_batch(&mut self) -> Option<Result<Vec<Column>>> {
         let batch = self.batches.take();
         self.num_rows += u64::from(batch.is_some());
@@ -412,7 +415,7 @@ impl Execution {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rows to return of a block: all of them, or the first if each is a batch.
+    /// Takes the rows of a block to return: all of them, or the first one if each is a batch.
     fn taken(&self, block: Arc<Block>, checkpoint: Checkpoint) -> Result<(usize, Vec<Column>)> {
         let mut last = self.last();
         let before = last.parts(0);
@@ -461,7 +464,7 @@ impl Execution {
             return;
         }
         drop(workers);
-        // A worker does not panic: its tasks catch panics.
+        // Workers don't panic, because their tasks catch panics.
         threads.into_iter().for_each(|worker| drop(worker.join()));
     }
 }
@@ -470,9 +473,9 @@ impl Drop for Execution {
     /// Waits for the workers without the GIL, which they may need before they can end.
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // In a forked child there are no threads to wait for, and locks may be held by threads
-            // of the parent. The thread handles may even belong to threads that this process has
-            // started since.
+            // A forked child has no threads to wait for, and locks may be held by threads of the
+            // parent. The thread handles may even belong to threads that this process has started
+            // since.
             let workers = self.workers.get_mut().unwrap_or_else(PoisonError::into_inner);
             std::mem::forget(std::mem::take(&mut workers.threads));
             std::mem::forget(workers.have_ended.take());

@@ -1,4 +1,4 @@
-//! Index files: positions of records that are stored between programs.
+//! ! Index files, which store the positions of records between programs.
 
 use crate::pipeline::kept::IndexFiles;
 use crate::pipeline::plan::Plan;
@@ -21,25 +21,25 @@ pub struct IndexContent {
     kind: String,
     /// The length of its file in bytes.
     file_bytes: u64,
-    /// The time of change of its file in seconds and nanoseconds, or its tag.
+    /// The modification time of its file in seconds and nanoseconds, or its tag.
     modified: Option<(i64, u32)>,
     tag: Option<String>,
     num_records: u64,
-    /// True if all of it is undamaged.
+    /// True if the whole index is undamaged.
     is_whole: bool,
 }
 
-/// An index file for a file of a source.
+/// An index file of one of a source's files.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct IndexFile {
     path: Vec<u8>,
     num_records: u64,
-    /// True if it was written now.
+    /// True if it was written just now.
     is_new: bool,
 }
 
-/// The number of records of each file of a source, from its index. `None` at the first file without
-/// one, and nothing after that.
+/// Reads the number of records of each file of a source from its index. Stops with `None` at the
+/// first file without an index.
 #[pyfunction]
 pub fn index_counts(py: Python<'_>, index_files: &IndexFiles, source: &Plan) -> PyResult<Vec<Option<u64>>> {
     let (format, files) = files_of(source)?;
@@ -73,7 +73,8 @@ fn access(format: &Arc<dyn Format>) -> headrace_engine::error::Result<Arc<dyn Ra
     Arc::clone(format).random_access().ok_or_else(none)
 }
 
-/// Writes the index of a file of a source, unless it is there: beside it, or into a directory.
+/// Writes the index of one of a source's files, next to the file or into a directory, unless it
+/// exists.
 #[pyfunction]
 pub fn make_index(py: Python<'_>, source: &Plan, number: usize, directory: Option<PathBuf>) -> PyResult<IndexFile> {
     let (format, files) = files_of(source)?;
@@ -92,7 +93,7 @@ pub fn make_index(py: Python<'_>, source: &Plan, number: usize, directory: Optio
     Ok(IndexFile { path: path.bytes().to_vec(), num_records, is_new })
 }
 
-/// The content of an index file on this machine; otherwise the fault, in words.
+/// Reads a local index file. If it is invalid, returns what is wrong.
 #[pyfunction]
 pub fn read_index(py: Python<'_>, path: PathBuf) -> (Option<IndexContent>, Option<String>) {
     let read = || {

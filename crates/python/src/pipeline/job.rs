@@ -1,4 +1,4 @@
-//! The tasks of Python functions.
+//! ! The tasks of Python functions.
 
 use crate::error::{IntoPython, from_python};
 use crate::pipeline::column::Column;
@@ -17,7 +17,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A task for a Python function: some rows.
+/// A task for a Python function, which consists of some rows.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Job {
     task: Mutex<Option<PythonTask>>,
@@ -28,29 +28,29 @@ pub struct Job {
     first: u64,
     /// The function's state before this task.
     state: Option<Arc<str>>,
-    /// The states of the function from task to task.
+    /// The function's state, passed from task to task.
     states: FunctionState,
     stage: usize,
     skipper: Option<usize>,
     target_bytes: usize,
     begin: Instant,
-    /// The time that its rows took, if that is not the time since the beginning.
+    /// How long its rows took, if that differs from the time since the beginning.
     taken: Mutex<Option<Duration>>,
-    /// The processor time of its thread at the beginning.
+    /// The CPU time of its thread at the beginning.
     computed: Duration,
     executor: Arc<Executor>,
     /// The process that the job's thread belongs to.
     process: u32,
 }
 
-/// A row at which a function has failed.
+/// A row for which a function failed.
 #[pyclass(frozen, new = "from_fields", module = "headrace._native")]
 pub struct FailedRow {
     /// The number of the row.
     row: usize,
-    /// The exception of the function.
+    /// The exception raised by the function.
     error: Py<PyAny>,
-    /// The stage of the function if it is not the job's.
+    /// The stage of the function, if it is not the job's.
     stage: Option<usize>,
 }
 
@@ -75,24 +75,24 @@ impl Job {
         self.pass
     }
 
-    /// The number of rows of the pass to skip. Needed only by sources.
+    /// The number of the pass's rows to skip. Only sources need it.
     #[getter]
     fn first_row(&self) -> u64 {
         self.first
     }
 
-    /// The state of the function before this task, if it keeps one.
+    /// The function's state before this task, if it keeps one.
     #[getter]
     fn state(&self) -> Option<&str> {
         self.state.as_deref()
     }
 
-    /// Stores the state of the function after this task. Must be called before the result.
+    /// Stores the function's state after this task. Must be called before the result is set.
     fn leave(&self, state: &str) {
         self.states.set(Some(Arc::from(state)));
     }
 
-    /// True if rows may be skipped at which the function fails.
+    /// Returns true if rows for which the function fails may be skipped.
     #[getter]
     fn skips_errors(&self) -> bool {
         self.skipper.is_some()
@@ -103,8 +103,7 @@ impl Job {
         self.block.num_rows()
     }
 
-    /// The number of bytes that the result should have, unless one row has more. Needed only by
-    /// sources.
+    /// The target size of the result in bytes, unless a single row is larger. Only sources need it.
     #[getter]
     fn target_bytes(&self) -> usize {
         self.target_bytes
@@ -115,13 +114,13 @@ impl Job {
         self.block.columns.get(index).cloned().map(Column).ok_or_else(missing)
     }
 
-    /// The origin of a row, in words: its file and record.
+    /// Describes the origin of a row: its file and record.
     fn origin(&self, row: usize) -> Option<String> {
         self.block.row_provenance(row).map(|row| row.to_string())
     }
 
-    /// The unique identities of the rows over all passes, as an array of four columns: the epoch,
-    /// the record, the file, and the number among the rows built from the record.
+    /// The identities of the rows, unique over all passes, as an array with four columns: the
+    /// epoch, the record, the file, and the number among the rows built from the record.
     fn row_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let unknown = || Error::internal("the identity of a row is unknown");
         let num_rows = self.block.num_rows();
@@ -130,14 +129,14 @@ impl Job {
         PyArray1::from_vec(py, words.into_flattened()).reshape([num_rows, 4])
     }
 
-    /// Sets the time in seconds that its rows have taken in another process, where they may have
-    /// waited for other rows. Must come before the result.
+    /// Sets how many seconds its rows took in another process, where they may have waited for other
+    /// rows. Must be called before the result is set.
     fn has_taken(&self, seconds: f64) {
         let taken = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
     }
 
-    /// Adds the work of another stage that was done in this task.
+    /// Counts work of another stage that was done in this task.
     fn count(&self, stage: usize, num_rows: usize, num_bytes: usize, seconds: f64) {
         if let Some(meter) = self.executor.meters().stage(stage) {
             meter.count(num_rows, num_bytes);
@@ -145,11 +144,12 @@ impl Job {
         }
     }
 
-    /// Finishes the task with its result, columns of `num_rows` rows. `counts` has the number of
-    /// result rows for each input row; None for one each. `kept` has the numbers of the input rows
-    /// that have a result row, if some have none. `error` is the exception raised at the
-    /// row after those; `state` is the function's state before the task, if it keeps one; `failed`
-    /// are the skipped rows, in rising order, which have no result rows.
+    /// Finishes the task with its result, which consists of columns with `num_rows` rows. `counts`
+    /// has the number of result rows for each input row, or is None if there is one each. `kept`
+    /// has the numbers of the input rows that have a result row, if some have none. `error` is the
+    /// exception raised for the row after those. `state` is the function's state before the task,
+    /// if it keeps one. `failed` has the skipped rows in ascending order, which have no result
+    /// rows.
     #[pyo3(signature = (columns, num_rows, counts, error, state=None, failed=None, kept=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn finish(
@@ -197,8 +197,8 @@ impl Job {
         Ok(())
     }
 
-    /// Finishes the task with the input rows of these numbers, unchanged; `error`, `state` and
-    /// `failed` are as for `finish`.
+    /// Finishes the task with the input rows that have these numbers, unchanged. `error`, `state`
+    /// and `failed` are as for `finish`.
     #[pyo3(signature = (rows, error, state=None, failed=None))]
     fn keep(
         &self,
@@ -213,7 +213,7 @@ impl Job {
         let mut kept = Rows::new();
         rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
         let rows = match kept.are_few() && !kept.is_empty() {
-            // The other rows are dropped with the block once these are copied.
+            // The other rows are dropped together with the block once these are copied.
             true => kept.copy().map(TaskOutput::Block),
             false => Ok(TaskOutput::Rows(kept)),
         };
@@ -222,7 +222,7 @@ impl Job {
 }
 
 impl Job {
-    /// Makes the job of a task. The task fails if its rows do not fit into memory.
+    /// Creates the job for a task. The task fails if its rows don't fit into memory.
     pub fn begin(mut task: PythonTask, number: u64, executor: Arc<Executor>) -> Result<Self> {
         match gathered(&task) {
             Ok(block) => {
@@ -259,7 +259,7 @@ impl Job {
         }
     }
 
-    /// The reports of skipped rows, each with the number of rows returned before it.
+    /// Returns the reports of skipped rows, each with the number of rows returned before it.
     fn skip_events(
         &self,
         py: Python<'_>,
@@ -271,7 +271,7 @@ impl Job {
         let failed = failed.iter().map(Bound::get);
         let positions: Vec<_> = failed.clone().map(|failed| before(failed.row)).collect();
         let failed: Vec<_> = failed.map(|failed| (failed.row, raised(&failed.error), failed.stage)).collect();
-        // This may read the files again, to find the positions of the records.
+        // This may read the files again to determine the positions of the records.
         let skipped = py.detach(|| {
             let skipped = |(row, error, stage): (usize, Error, Option<usize>)| {
                 Skipped::row(skipper, stage.unwrap_or(self.stage), self.block.row_provenance(row), error)
@@ -311,7 +311,7 @@ impl Job {
     }
 }
 
-/// The rows of a task as a block, which is charged for the copies made for it.
+/// Gathers the rows of a task into a block, which is charged for the copies made for it.
 fn gathered(task: &PythonTask) -> Result<Arc<Block>> {
     if let Some(block) = task.rows.whole_block() {
         return Ok(Arc::clone(block));
@@ -321,7 +321,7 @@ fn gathered(task: &PythonTask) -> Result<Arc<Block>> {
     Ok(Arc::new(block.charged(charge)))
 }
 
-/// The exception of a Python function, as an error that raises it again unchanged.
+/// Converts the exception of a Python function to an error that raises it again unchanged.
 fn failure(py: Python<'_>, error: &Bound<'_, PyAny>) -> Error {
     from_python(py, PyErr::from_value(error.clone())).as_interrupt()
 }
@@ -343,7 +343,7 @@ impl Drop for Job {
             std::mem::forget(Arc::clone(&self.executor));
             return;
         }
-        // The job's thread has ended: this wakes everybody who waits for the result.
+        // The job's thread has ended. This wakes everybody who is waiting for the result.
         self.end(Err(Error::cancelled("the thread of a Python function ended before the function")), Vec::new(), None);
     }
 }

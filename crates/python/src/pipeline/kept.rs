@@ -1,4 +1,4 @@
-//! Data that a pipeline's description keeps between iterations, and index files. A copy or an
+//! ! Data that a pipeline's description keeps between iterations, and index files. A copied or
 //! unpickled description starts empty.
 
 use headrace_engine::files::name::FileName;
@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The examples kept by a `cache()`.
+/// The examples stored by a `cache()` stage.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Default)]
 pub struct Cache(pub Arc<Store>);
@@ -29,14 +29,14 @@ impl Cache {
     }
 }
 
-/// The files of one `cache(directory=...)`, for one iteration.
+/// The files of a `cache(directory=...)` stage, for one iteration.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct DiskCache(pub Arc<DiskStore>);
 
 #[pymethods]
 impl DiskCache {
-    /// `key` is a hash of the description of the examples, which are made from `files`. All caches
-    /// of the directory have up to `num_bytes`. With `is_off`, nothing is read or kept.
+    /// `key` is a hash of the description of the examples, which are read from `files`. All caches
+    /// in the directory may use up to `num_bytes` in total. If `is_off`, nothing is read or stored.
     #[new]
     fn new(directory: PathBuf, num_bytes: Option<u64>, key: String, files: Vec<Vec<u8>>, is_off: bool) -> Self {
         let files = files.into_iter().map(FileName::new).collect();
@@ -48,15 +48,15 @@ impl DiskCache {
         self.0.take_messages()
     }
 
-    /// The path of a small file about these examples, which may not exist; None if they cannot be
-    /// distinguished from others. It counts as a cache of the directory.
+    /// The path of a small file about these examples, which may not exist. None if the identities
+    /// of the files are unavailable. It counts as one of the directory's caches.
     fn note_path(&self, py: Python<'_>) -> Option<OsString> {
         py.detach(|| self.0.note_path()).map(PathBuf::into_os_string)
     }
 }
 
-/// The offsets of the records of files, for a shuffle of all examples, and the borders of their
-/// pieces, for a shuffle over a window.
+/// The record offsets of files, for a full shuffle, and the boundaries of their pieces, for a
+/// windowed shuffle.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Default)]
 pub struct Index(pub Arc<KeptIndexes>, pub Arc<KeptBorders>);
@@ -110,14 +110,14 @@ pub struct IndexReport {
     num_written: u64,
     /// The directories of indexes.
     directories: Vec<PathBuf>,
-    /// The reason why one could not be written.
+    /// Why an index could not be written, if that happened.
     failure: Option<String>,
 }
 
 #[pymethods]
 impl IndexFiles {
-    /// `mode` is "auto", "memory" or "off". Indexes that cannot be next to their files are in the
-    /// first of the directories that can be written.
+    /// `mode` is "auto", "memory" or "off". Indexes that cannot be stored next to their files go to
+    /// the first directory that is writable.
     #[new]
     fn new(mode: &str, directories: Vec<PathBuf>) -> PyResult<Self> {
         let mode = match mode {

@@ -1,4 +1,4 @@
-//! The digest of the order of an iteration.
+//! ! The order digest of an iteration.
 
 use headrace_pipeline::order_digest::{self, Point, SequenceHash};
 use pyo3::prelude::*;
@@ -23,7 +23,7 @@ impl From<Point> for OrderPoint {
     }
 }
 
-/// The digest of the global order, up to the position of the consumer.
+/// The digest of the global order up to the consumer's position.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Default)]
 pub struct OrderDigest(pub Arc<order_digest::OrderDigest>);
@@ -35,13 +35,13 @@ impl OrderDigest {
         Self::default()
     }
 
-    /// Begins at a point that an earlier iteration has reached.
+    /// Starts at a point that an earlier iteration reached.
     fn begin(&self, point: OrderPoint) {
         let hash = SequenceHash { value: point.hash, len: point.num_hashed };
         self.0.begin(Point { pass: point.pass_number, position: point.position, hash });
     }
 
-    /// True if the consumer should report its position, so that earlier data can be dropped.
+    /// Returns true if the consumer should report its position so that earlier data can be dropped.
     #[getter]
     fn is_long(&self) -> bool {
         self.0.is_long()

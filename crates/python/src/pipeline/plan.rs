@@ -1,4 +1,4 @@
-//! Pipelines: their plans, and the stages that workers run.
+//! ! Pipelines: their plans, and the stages that workers run.
 
 use crate::boundary::array::{lent_bytes, lent_span};
 use crate::boundary::attrs::{attrs, dtype};
@@ -49,18 +49,18 @@ use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A scalar or an array, and the number of its type.
+/// A scalar or an array, with the number of its dtype.
 type Typed<'py> = (Bound<'py, PyAny>, u8);
 
-/// The padding of rows to a batch.
+/// How rows are padded for a batch.
 #[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "Padding")]
 pub struct PaddingArgument {
-    /// A scalar for each column, and the number of its type.
+    /// For each column, a scalar and the number of its dtype.
     values: Vec<(Py<PyAny>, u8)>,
-    /// For each column that is padded the numbers that the sizes of its dimensions are multiples
-    /// of, 0 for a dimension of one size.
+    /// For each padded column, the multiples to which its dimensions are padded. 0 stands for a
+    /// dimension of fixed size.
     multiples: Vec<Option<Vec<usize>>>,
-    /// If there are any, padded lengths are one of them.
+    /// If not empty, lengths are padded to one of these.
     boundaries: Vec<usize>,
 }
 
@@ -78,8 +78,8 @@ pub struct Stage(pub(crate) Arc<dyn stages::Stage>);
 
 #[pymethods]
 impl Stage {
-    /// Parses `Example`s into columns; the features are specified as for `ParseExample`. The
-    /// strings of `texts` must be UTF-8; `seen_components` records which lists occur.
+    /// Parses `Example`s into columns. Features are specified as for `ParseExample`. The strings of
+    /// `texts` must be valid UTF-8. `seen_components` records which lists occur.
     #[staticmethod]
     fn parse(
         features: &Bound<'_, PyDict>,
@@ -96,7 +96,7 @@ impl Stage {
         Ok(Self(Arc::new(parse.with_texts(&texts).seen_by(seen_components.get().shared()))))
     }
 
-    /// Refuses rows with a string that is not UTF-8 in the columns of these numbers and names.
+    /// Rejects rows with invalid UTF-8 in columns, which are listed by number and name.
     #[staticmethod]
     fn check_text(columns: Vec<(usize, String)>, remedy: String) -> Self {
         Self(Arc::new(CheckText { columns, remedy }))
@@ -108,9 +108,9 @@ impl Stage {
         Self(Arc::new(Select(columns)))
     }
 
-    /// Batches rows, or batches. `layouts` has for each column how a batch holds its rows:
-    /// "stacked"; "joined", in two columns, the values of all rows and their offsets; "arrays", one
-    /// each, or "lists", where added rows are empty.
+    /// Batches rows or batches. `layouts` specifies for each column how a batch stores its rows:
+    /// "stacked"; "joined", as two columns with the values of all rows and their offsets; or as one
+    /// array per row, either "arrays" or "lists", where added rows are empty.
     #[staticmethod]
     fn collate(
         py: Python<'_>,
@@ -131,45 +131,46 @@ impl Stage {
         Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding, layouts })))
     }
 
-    /// Applies a native function to each row. The new columns are results of the function, or
-    /// columns that are kept: `(number, is_kept)`.
+    /// Applies a native function to each row. A new column is either a result of the function or a
+    /// column that is kept: `(number, is_kept)`.
     #[staticmethod]
     fn map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)>) -> Self {
         Self(Arc::new(map_native(function, columns)))
     }
 
-    /// As `map_native`; the leading axis of each result contains the rows from one input row.
+    /// Like `map_native`, but the leading axis of each result contains several rows.
     #[staticmethod]
     fn flat_map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)>) -> Self {
         Self(Arc::new(FlatMapNative(map_native(function, columns))))
     }
 
-    /// Keeps the rows for which a native function is true.
+    /// Keeps the rows for which a native function returns true.
     #[staticmethod]
     fn filter_native(function: &Bound<'_, FunctionArgument>) -> Self {
         Self(Arc::new(FilterNative(function.get().function())))
     }
 
-    /// Adds the file and the number of each record, after `num_columns` columns.
+    /// Adds the file and the number of each record after the first `num_columns` columns.
     #[staticmethod]
     fn with_origin(num_columns: usize) -> Self {
         Self(Arc::new(WithOrigin(num_columns)))
     }
 
-    /// Replaces all columns by the name of the file of each record.
+    /// Replaces all columns with the file name of each record.
     #[staticmethod]
     fn origin_files() -> Self {
         Self(Arc::new(OriginFiles))
     }
 
-    /// Keeps the rows whose records have keys of this seed from `least` to `most`, in a pipeline within `depth` parts of others.
+    /// Keeps the rows whose record keys for this seed are between `least` and `most`, in a pipeline
+    /// nested in `depth` combinations.
     #[staticmethod]
     fn split(seed: u64, least: u64, most: u64, depth: u32) -> Self {
         Self(Arc::new(Split(RecordKeys { seed, kept: least..=most, depth })))
     }
 
-    /// Packs groups of lists into rows of a fixed length. With `has_starts` the lists are pieces
-    /// from `cut_lists`. The values of `num_along` columns become lists; with `has_ends` the ends
+    /// Packs groups of lists into rows of a fixed length. With `has_starts`, the lists are pieces
+    /// from `cut_lists`. The values of `num_along` columns become lists. With `has_ends`, the ends
     /// of the lists follow. `values` has the padding value of each list.
     #[staticmethod]
     fn pack_rows(
@@ -186,8 +187,8 @@ impl Stage {
         Ok(Self(Arc::new(PackRows { names, length, has_starts, num_along, has_ends, fillers })))
     }
 
-    /// Cuts lists into pieces no longer than `length`, and adds the start of each piece. The
-    /// `num_along` columns after the lists are kept.
+    /// Cuts lists into pieces of at most `length` and adds the start of each piece. The `num_along`
+    /// columns after the lists are kept.
     #[staticmethod]
     fn cut_lists(names: Vec<String>, num_along: usize, length: usize) -> Self {
         Self(Arc::new(CutLists { names, num_along, length }))
@@ -199,7 +200,7 @@ impl Stage {
         Self(Arc::new(Unbatch))
     }
 
-    /// The stage, measured as stage `number` of the description.
+    /// Returns the stage, measured as stage `number` of the description.
     fn metered(&self, number: usize) -> Self {
         Self(Arc::new(MeterStage { stage: Arc::clone(&self.0), number }))
     }
@@ -211,9 +212,9 @@ pub struct FunctionArgument {
     name: String,
     /// Its input columns.
     inputs: Vec<usize>,
-    /// Its program for a row.
+    /// The program for a single row.
     program: Py<Program>,
-    /// Its programs for many rows.
+    /// The programs for many rows.
     segments: Vec<Py<SegmentArgument>>,
     /// The values that are its results.
     results: Vec<usize>,
@@ -227,9 +228,9 @@ pub struct FunctionArgument {
 #[pyclass(frozen, get_all, new = "from_fields", module = "headrace._native", name = "Segment")]
 pub struct SegmentArgument {
     program: Py<Program>,
-    /// The numbers of the values fed to it.
+    /// The numbers of the values that are fed to it.
     inputs: Vec<usize>,
-    /// True if it runs for each row.
+    /// True if it runs once per row.
     is_looped: bool,
 }
 
@@ -256,7 +257,7 @@ fn map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)
     MapNative { function: function.get().function(), columns: columns.into_iter().map(source).collect() }
 }
 
-/// Records which of the requested components, that a record may lack, occur.
+/// Records which of the requested components that a record may lack have occurred.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct SeenComponents {
     /// The name of the stage that requests them.
@@ -278,31 +279,33 @@ impl SeenComponents {
         Self { stage, shared: seen_components::SeenComponents::new() }
     }
 
-    /// True once each component has occurred.
+    /// Returns true once all components have occurred.
     #[getter]
     fn is_done(&self) -> bool {
         self.shared.is_done()
     }
 
-    /// The components that have not occurred; None if there was no record, or every one has occurred.
+    /// Returns the components that have not occurred, or None if there was no record or all have
+    /// occurred.
     fn unseen(&self) -> Option<UnseenComponents> {
         let unseen = self.shared.unseen()?;
         Some(UnseenComponents { num_records: unseen.num_records, names: unseen.names, present: unseen.there })
     }
 }
 
-/// Components that no record has.
+/// Components that occur in no record.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct UnseenComponents {
     /// The number of records.
     num_records: u64,
-    /// The names of the components that none of them contains.
+    /// The names of the missing components.
     names: Vec<String>,
-    /// The names in one of them.
+    /// The names that one of the records contains.
     present: Vec<String>,
 }
 
-/// Pieces of files: runs of records of about this many bytes, whose borders are kept in the index.
+/// Pieces of files: runs of records of about this many bytes. Their boundaries are kept in the
+/// index.
 #[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "Blocks")]
 pub struct BlocksArgument {
     block_bytes: u64,
@@ -317,7 +320,7 @@ impl BlocksArgument {
     }
 }
 
-/// A step of a pipeline, with the steps before it.
+/// A step of a pipeline, together with the steps before it.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Plan(pub(crate) Arc<plan::Plan>);
 
@@ -327,8 +330,9 @@ pub(crate) fn codec(name: &str) -> PyResult<Codec> {
 
 #[pymethods]
 impl Plan {
-    /// The records of files, of kind "tfrecords", "text_lines", "files" or "fixed_length_records";
-    /// the last one needs the bytes of header, record and footer.
+    /// Reads the records of files. The kind is "tfrecords", "text_lines", "files" or
+    /// "fixed_length_records"; the last one requires the sizes of the header, the records and the
+    /// footer in bytes.
     #[staticmethod]
     #[pyo3(signature = (kind, paths, compression, *, header_bytes, record_bytes, footer_bytes))]
     fn files(
@@ -354,8 +358,8 @@ impl Plan {
         Ok(Self(Arc::new(plan::Plan::Files(format, files.into()))))
     }
 
-    /// The same files; parts of remote ones are kept in a directory, up to `num_bytes` for all
-    /// files.
+    /// Returns the same files. Parts of remote files are kept in a directory, up to `num_bytes` for
+    /// all files.
     fn cached(&self, directory: PathBuf, num_bytes: u64) -> Self {
         let cache = Arc::new(storage::Cache { directory, num_bytes });
         match &*self.0 {
@@ -367,7 +371,8 @@ impl Plan {
         }
     }
 
-    /// The rows of C-contiguous arrays, with their types. Numbers are not copied.
+    /// Reads the rows of C-contiguous arrays, which are passed with their dtypes. Numbers are not
+    /// copied.
     #[staticmethod]
     fn arrays(py: Python<'_>, arrays: Vec<(Bound<'_, PyUntypedArray>, u8)>) -> PyResult<Self> {
         let array = |(array, code): (Bound<'_, PyUntypedArray>, u8)| -> PyResult<Array> {
@@ -390,13 +395,13 @@ impl Plan {
         Ok(Self(Arc::new(plan::Plan::Indexed(rows))))
     }
 
-    /// The numbers 0, 1, … below `count`, int64, one in each row.
+    /// Returns the numbers 0, 1, … below `count` as int64, one per row.
     #[staticmethod]
     fn row_numbers(count: u64) -> Self {
         Self(Arc::new(plan::Plan::Indexed(Arc::new(RowNumbers::new(count)))))
     }
 
-    /// Rows from a Python worker thread.
+    /// Returns rows from a Python worker's thread.
     #[staticmethod]
     fn python_source(python_worker: usize) -> Self {
         Self(Arc::new(plan::Plan::PythonSource(python_worker)))
@@ -407,11 +412,11 @@ impl Plan {
         Self(Arc::new(plan::Plan::Concat(parts(plans))))
     }
 
-    /// Rows drawn from several plans by their weights, until the first or all of them have ended
-    /// (`stop_when`: "first" or "all"). `schedule` has the positions from which weights apply, from
-    /// 0, `ids` numbers for the names of the parts, if any, and `measured` the column whose lengths
-    /// are balanced instead of rows. It continues at `resumed` instead of the first checkpoint that
-    /// is not its beginning.
+    /// Draws rows from several plans by weight until the first or all of them have ended
+    /// (`stop_when`: "first" or "all"). `schedule` has the positions from which weights apply,
+    /// starting with 0. `ids` has numbers for the names of the parts, if any. `measured` is the
+    /// column whose lengths are balanced instead of the number of rows. It continues at `resumed`
+    /// instead of the first checkpoint that is not its beginning.
     #[staticmethod]
     #[pyo3(signature = (plans, schedule, stop_when, seed, ids, measured, resumed))]
     fn mix(
@@ -441,19 +446,20 @@ impl Plan {
         ))))
     }
 
-    /// Rows of several plans side by side.
+    /// Combines the rows of several plans side by side.
     #[staticmethod]
     fn zip(plans: Vec<Bound<'_, Self>>, is_strict: bool) -> Self {
         Self(Arc::new(plan::Plan::Zip(parts(plans), is_strict)))
     }
 
-    /// All rows in another order. Each step must return exactly one row for each row.
+    /// Returns all rows in another order. Each step must return exactly one row per input row.
     fn shuffle_all(&self, index: &Index, index_files: &IndexFiles, seed: u64) -> Self {
         let (kept, index_files) = (Arc::clone(&index.0), Arc::clone(&index_files.0));
         self.shuffled(Shuffle { seed, kept, index_files, lookup: None })
     }
 
-    /// The numbers of all rows of a source in another order, and the stage that reads these rows.
+    /// Returns the numbers of all rows of a source in another order, and the stage that reads these
+    /// rows.
     fn shuffle_numbers(&self, index: &Index, index_files: &IndexFiles, seed: u64) -> (Self, Stage) {
         let lookup = Arc::new(SharedLookup::default());
         let fetch = Stage(Arc::new(Fetch(Arc::clone(&lookup))));
@@ -461,7 +467,7 @@ impl Plan {
         (self.shuffled(Shuffle { seed, kept, index_files, lookup: Some(lookup) }), fetch)
     }
 
-    /// The rows of a source without random access, kept by a shuffle of all of them.
+    /// Stores the rows of a source without random access for a full shuffle.
     fn kept_for_shuffle(&self) -> Self {
         self.then(Step::Cache(Arc::new(Store::of_shuffle())))
     }
@@ -474,7 +480,7 @@ impl Plan {
         self.then(Step::CacheOnDisk(Arc::clone(&cache.0)))
     }
 
-    /// Batches of rows of similar lengths of a column.
+    /// Groups rows with similar lengths of a column into batches.
     #[pyo3(signature = (column, boundaries, *, size, max_elements, pads_to_boundary, drops_remainder))]
     fn bucket(
         &self,
@@ -489,8 +495,8 @@ impl Plan {
         self.then(Step::Bucket(Arc::new(buckets)))
     }
 
-    /// Groups of rows whose lists, in the first columns, which have these names, fill a length. The
-    /// groups are ordered so that `balance` ranks get equal sums of squared lengths.
+    /// Groups rows whose lists, in the first columns with these names, together fill a length.
+    /// Groups are ordered so that `balance` ranks get equal sums of squared lengths.
     fn pack(&self, names: Vec<String>, length: usize, max_open: usize, balance: usize) -> Self {
         self.then(Step::Pack(Packing { names, length, max_open, balance }))
     }
@@ -500,8 +506,8 @@ impl Plan {
         self.then(Step::Map(stages, SizeEstimate::default()))
     }
 
-    /// Work by the `num_callers` threads of a Python worker, which calls `num_functions` functions
-    /// for each row.
+    /// Adds work for the `num_callers` threads of a Python worker, which calls `num_functions`
+    /// functions for each row.
     fn map_python(
         &self,
         python_worker: usize,
@@ -529,8 +535,8 @@ impl Plan {
         self.then(Step::Skip(count))
     }
 
-    /// `even` decides what happens to the last rows if they are fewer than `count`: None, "drop" or
-    /// "pad".
+    /// `even` specifies what happens to the last rows if there are fewer than `count`: None, "drop"
+    /// or "pad".
     #[pyo3(signature = (index, count, even))]
     fn shard(&self, index: u64, count: u64, even: Option<&str>) -> PyResult<Self> {
         let even = match even {
@@ -542,10 +548,10 @@ impl Plan {
         Ok(self.then(Step::Shard { index, count, even }))
     }
 
-    /// The pieces of the sources, up to `num_open` at once, in another order for each pass if there
-    /// is a seed; of that order, each `shard.1`-th from number `shard.0` on. Pieces are files, or
-    /// with `blocks` runs of records. Steps that depend on the order keep the order of earlier
-    /// steps.
+    /// Reads the sources in pieces, up to `num_open` at once. If there is a seed, the order changes
+    /// with each pass. Reads every `shard.1`-th piece of that order, starting with number
+    /// `shard.0`. Pieces are files, or with `blocks` runs of records. If a step depends on the
+    /// order, the steps before it keep their order.
     #[pyo3(signature = (num_open, seed, shard, blocks=None))]
     fn in_pieces(
         &self,
@@ -565,12 +571,12 @@ impl Plan {
         self.then(Step::Window { size, seed })
     }
 
-    /// Runs of `run` rows, at least 1: the rows of every `count`-th batch.
+    /// Keeps runs of `run` rows, at least 1: the rows of every `count`-th batch.
     fn share(&self, index: u64, count: u64, run: u64) -> Self {
         self.then(Step::Share { index, count, run: run.max(1) })
     }
 
-    /// `share` is the index and the count of the share that the rows belong to.
+    /// `share` is the index and the number of the share that the rows belong to.
     fn batch(&self, size: usize, drops_remainder: bool, share: (u64, u64)) -> Self {
         let (index, count) = share;
         self.then(Step::Batch { size, drops_remainder, share: ShareIndex { index, count } })
@@ -590,7 +596,7 @@ impl Plan {
         self.then(Step::Digest(Arc::clone(&digest.0)))
     }
 
-    /// The plan, measured as stage `number` of the description; its rows are counted if
+    /// Returns the plan, measured as stage `number` of the description. Its rows are counted if
     /// `counts_rows`.
     fn metered(&self, number: usize, counts_rows: bool) -> Self {
         Self(Arc::new(plan::Plan::Meter { plan: Arc::clone(&self.0), stage: number, counts_rows }))

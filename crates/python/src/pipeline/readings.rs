@@ -1,4 +1,4 @@
-//! What an execution reports about itself: its measurements, and its state at one moment.
+//! ! What an execution reports: its measurements, and its state at one moment.
 
 use headrace_pipeline::blocks::block::RowProvenance;
 use headrace_pipeline::execution::snapshot::{Activity, Snapshot, Worker};
@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 pub struct StageReadings {
     examples: u64,
     num_bytes: u64,
-    /// The time of its work, in seconds.
+    /// The time of its work in seconds.
     busy: f64,
-    /// The part of `busy` with a processor.
+    /// The part of `busy` during which it used a CPU.
     computing: f64,
     starving: f64,
     fill: Option<f64>,
@@ -34,19 +34,19 @@ impl From<&Meter> for StageReadings {
     }
 }
 
-/// The measurements of an execution; times in seconds.
+/// The measurements of an execution. Times are in seconds.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct Readings {
     stages: Vec<StageReadings>,
     /// The time of the workers' tasks.
     tasks_busy: f64,
-    /// The part of `tasks_busy` with a processor.
+    /// The part of `tasks_busy` during which they used a CPU.
     tasks_computing: f64,
-    /// The time that workers had nothing to do.
+    /// How long workers had nothing to do.
     idle: f64,
-    /// The time that the consumer waited.
+    /// How long the consumer waited.
     consumer_waiting: f64,
-    /// The time that workers waited for memory.
+    /// How long workers waited for memory.
     budget_waiting: f64,
 }
 
@@ -73,11 +73,11 @@ pub struct ReadInProgress {
     number: u64,
     /// The number of its stage.
     stage: usize,
-    /// What is read, in words.
+    /// A description of what is being read.
     text: String,
     /// The system's number of its thread.
     thread: u64,
-    /// Its duration so far.
+    /// How long it has taken so far.
     seconds: f64,
 }
 
@@ -92,7 +92,7 @@ impl From<Read> for ReadInProgress {
     }
 }
 
-/// The current work of a worker.
+/// What a worker is doing.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 #[derive(Clone)]
 pub struct WorkerState {
@@ -100,9 +100,9 @@ pub struct WorkerState {
     thread: u64,
     /// "nothing", "asking", "task" or "ended".
     activity: &'static str,
-    /// The duration of the work so far.
+    /// How long it has been doing that.
     seconds: f64,
-    /// The number of the stage that it works for.
+    /// The number of the stage that it is working for.
     stage: Option<usize>,
 }
 
@@ -122,9 +122,9 @@ impl From<&Worker> for WorkerState {
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct ExecutionState {
     workers: Vec<WorkerState>,
-    /// The number of tasks not begun.
+    /// The number of tasks that have not begun.
     num_tasks: usize,
-    /// The same, for each Python worker.
+    /// The number of tasks that have not begun, for each Python worker.
     num_python_tasks: Vec<usize>,
     /// The number of finished blocks, and its limit.
     num_ready: usize,

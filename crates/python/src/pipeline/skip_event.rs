@@ -1,11 +1,11 @@
-//! Reports of an iteration over a pipeline about the examples it has skipped.
+//! ! Reports about examples that were skipped during an iteration.
 
 use crate::error::{IntoPython, add_note, to_python};
 use headrace_engine::error::Lost;
 use headrace_pipeline::skip_event::{PassProgress, Skipped};
 use pyo3::prelude::*;
 
-/// A skipped example, or the skipped rest of a file.
+/// A skipped example, or the rest of a file that was skipped.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Failure(pub Skipped);
 
@@ -17,13 +17,13 @@ impl Failure {
         self.0.skipper
     }
 
-    /// The number of the stage that has failed.
+    /// The number of the stage that failed.
     #[getter]
     fn stage(&self) -> usize {
         self.0.stage
     }
 
-    /// The name of the file; None if it does not come from a file.
+    /// The name of the file, or None if the example does not come from a file.
     #[getter]
     fn file(&self) -> Option<&[u8]> {
         let name = self.0.row_provenance.as_ref()?.file.name.bytes();
@@ -36,20 +36,20 @@ impl Failure {
         self.0.row_provenance.as_ref().map(|row_provenance| row_provenance.record_number()).transpose().into_python(py)
     }
 
-    /// The offset of the record with its framing in its uncompressed file.
+    /// The offset of the record, including its framing, in the uncompressed file.
     #[getter]
     fn offset_bytes(&self) -> Option<u64> {
         self.0.offset_bytes
     }
 
-    /// The unique identity of the example over all passes.
+    /// The identity of the example, unique over all passes.
     #[getter]
     fn row_id(&self, py: Python<'_>) -> PyResult<Option<[u64; 4]>> {
         let row_id = self.0.row_provenance.as_ref().map(|row_provenance| row_provenance.row_id());
         Ok(row_id.transpose().into_python(py)?.map(|row_id| row_id.words()))
     }
 
-    /// The reason, in words.
+    /// The reason, as text.
     #[getter]
     fn reason(&self) -> &str {
         self.0.error.message()
@@ -61,7 +61,7 @@ impl Failure {
         self.0.ends_file
     }
 
-    /// The number of records lost, this one included; None if unknown.
+    /// The number of lost records, including this one. None if unknown.
     #[getter]
     fn num_lost(&self) -> Option<u64> {
         match self.0.lost {
@@ -70,21 +70,20 @@ impl Failure {
         }
     }
 
-    /// The number of further records that a scan of all files has found; 0 without a scan.
+    /// The number of additional records found by a scan of all files; 0 without a scan.
     #[getter]
     fn num_scanned(&self) -> u64 {
         self.0.num_scanned
     }
 
-    /// The pass of the `skip_errors` stage, and the number of examples that it had returned before,
-    /// in this pass.
+    /// The pass of the `skip_errors` stage, and how many examples it had returned in this pass.
     #[getter]
     fn passed(&self) -> (u64, u64) {
         (self.0.passed.pass, self.0.passed.count)
     }
 
     /// Raises the failure: an `EngineError`, or the exception of a Python function, with a remedy
-    /// added to either.
+    /// added.
     fn throw(&self, py: Python<'_>, remedy: &str) -> PyResult<()> {
         let cause = self.0.error.cause().and_then(|cause| cause.downcast_ref::<PyErr>());
         match cause {

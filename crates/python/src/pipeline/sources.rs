@@ -1,4 +1,4 @@
-//! Pipeline sources for file formats with columns: CSV, JSON, tar archives, labelled files.
+//! ! Pipeline sources for file formats with columns: CSV, JSON, tar archives, and labelled files.
 
 use crate::boundary::attrs::dtype;
 use crate::boundary::view::to_tensor;
@@ -26,19 +26,19 @@ use std::sync::Arc;
 const LINES: Numbering = Numbering { word: "line", first: 1 };
 const SAMPLES: Numbering = Numbering { word: "sample", first: 0 };
 
-/// A component of a source, as Python describes it.
+/// A component of a source, as described by Python.
 #[pyclass(frozen, module = "headrace._native", name = "Component")]
 pub struct ComponentArgument {
     name: String,
-    /// The number of its type.
+    /// The number of its dtype.
     code: u8,
     /// The name of its form.
     form: String,
-    /// The number of its axes of any length.
+    /// The number of axes of variable length.
     num_lists: usize,
     /// Its other axes.
     shape: Vec<usize>,
-    /// The value for missing ones.
+    /// The value for missing rows.
     default: Option<Py<PyAny>>,
     is_inferred: bool,
     has_mask: bool,
@@ -95,8 +95,8 @@ fn files(format: impl Format + 'static, paths: &[Bound<'_, PyBytes>], numbering:
     Plan(Arc::new(plan::Plan::Files(Arc::new(format), file_provenances(paths, numbering).into())))
 }
 
-/// The records of CSV files. `names` are the names of the columns in the header; without them there
-/// are `num_columns` and no header.
+/// Reads the records of CSV files. `names` are the names of the columns in the header. Without
+/// names, there are `num_columns` columns and no header.
 #[pyfunction]
 pub fn csv_records(
     paths: Vec<Bound<'_, PyBytes>>,
@@ -122,8 +122,8 @@ pub fn csv_fields(
     Ok(Stage(Arc::new(fields.into_python(py)?)))
 }
 
-/// The columns of a CSV file with a header, from its first block; None if it has no records. The
-/// columns in `filled` have a value for missing ones.
+/// Infers the columns of a CSV file with a header from its first block. Returns None if it has no
+/// records. The columns in `filled` have a value for missing fields.
 #[pyfunction]
 pub fn infer_csv(
     py: Python<'_>,
@@ -141,10 +141,10 @@ pub fn infer_csv(
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct InferredColumn {
     name: String,
-    /// The number of its type.
+    /// The number of its dtype.
     code: u8,
     is_text: bool,
-    /// A description of the line that turned it into strings.
+    /// Describes the line that made it a column of strings.
     decided: Option<String>,
 }
 
@@ -154,14 +154,14 @@ impl From<Inferred> for InferredColumn {
     }
 }
 
-/// An inferred key of objects.
+/// An inferred key of JSON objects.
 #[pyclass(frozen, get_all, module = "headrace._native", name = "InferredKey")]
 pub struct InferredJsonKey {
     name: String,
-    /// The number of its type.
+    /// The number of its dtype.
     code: u8,
     is_json: bool,
-    /// The number of its axes of any length.
+    /// The number of axes of variable length.
     num_lists: usize,
 }
 
@@ -171,7 +171,7 @@ impl From<InferredKey> for InferredJsonKey {
     }
 }
 
-/// The lines of JSON files, or the elements of their arrays.
+/// Reads the lines of JSON files, or the elements of their arrays.
 #[pyfunction]
 pub fn json_records(paths: Vec<Bound<'_, PyBytes>>, compression: &str, is_array: bool) -> PyResult<Plan> {
     let (format, numbering) = json_format(compression, is_array)?;
@@ -186,8 +186,8 @@ fn json_format(compression: &str, is_array: bool) -> PyResult<(Arc<dyn Format>, 
     })
 }
 
-/// Parses JSON objects, lines or elements of arrays, into components; `seen_components` records
-/// which of the optional keys occur.
+/// Parses JSON objects, which are lines or elements of arrays, into components. `seen_components`
+/// records which of the optional keys occur.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn json_fields(
@@ -200,8 +200,8 @@ pub fn json_fields(
     Ok(Stage(Arc::new(fields.seen_by(seen_components.get().shared()))))
 }
 
-/// The keys of the objects in the first block of a file; None if it has no records. Those in `typed`
-/// may have any values.
+/// Infers the keys of the objects in a file's first block. Returns None if it has no records. Keys
+/// in `typed` may have any values.
 #[pyfunction]
 pub fn infer_json(
     py: Python<'_>,
@@ -216,8 +216,8 @@ pub fn infer_json(
     Ok(keys.map(|keys| keys.into_iter().map(InferredJsonKey::from).collect()))
 }
 
-/// The samples of tar archives: a key, and the contents of a file for each extension. `extensions`
-/// have the values for missing files.
+/// Reads the samples of tar archives: a key, and the contents of the file for each extension.
+/// `extensions` has the values for missing files.
 #[pyfunction]
 pub fn tar_samples(
     paths: Vec<Bound<'_, PyBytes>>,
@@ -229,37 +229,37 @@ pub fn tar_samples(
     Ok(files(Tar { codec: codec(compression)?, extensions }, &paths, SAMPLES))
 }
 
-/// The extensions of the first sample of a tar archive; `None` if there is none.
+/// Infers the extensions from the first sample of a tar archive. Returns `None` if there is none.
 #[pyfunction]
 pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Option<Vec<String>>> {
     let (file, codec) = (file_provenance(path, SAMPLES, 0), codec(compression)?);
     waiting(py, || formats::infer_tar(&file, codec))
 }
 
-/// True if a file is compressed, by its first bytes.
+/// Returns true if the first bytes of a file show that it is compressed.
 #[pyfunction]
 pub fn is_compressed(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<bool> {
     let (file, codec) = (file_provenance(path, Numbering::RECORDS, 0), codec(compression)?);
     waiting(py, || records::is_compressed(&file, codec))
 }
 
-/// Whole files below directories named like their classes, in a directory whose name has
-/// `root_bytes` with its slash.
+/// Reads whole files in directories named after their classes. The name of the parent directory has
+/// `root_bytes`, including its slash.
 #[pyfunction]
 pub fn labelled_files(paths: Vec<Bound<'_, PyBytes>>, root_bytes: usize, classes: Vec<Bound<'_, PyBytes>>) -> Plan {
     let labels = classes.iter().map(|class| class.as_bytes().to_vec()).zip(0..).collect();
     files(Labelled { root_bytes, labels }, &paths, Numbering::RECORDS)
 }
 
-/// The compression of a file with these first bytes: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4",
-/// or "" for none.
+/// Detects the compression of a file from its first bytes: "gzip", "zlib", "zstd", "bzip2", "xz",
+/// "lz4", or "" for none.
 #[pyfunction]
 pub fn codec_of(start: &[u8]) -> &'static str {
     Codec::of(&start[..start.len().min(records::MARK_BYTES)]).name()
 }
 
-/// The type of a file with these first bytes, and what to do about it; `None` if unknown, as for
-/// most texts.
+/// Detects the type of a file from its first bytes, and returns it with a remedy. Returns `None` if
+/// it is unknown, as for most text.
 #[pyfunction]
 pub fn content_of(start: &[u8]) -> Option<(String, &'static str)> {
     content::content(start).map(|content| (content.to_string(), content.remedy()))

@@ -1,4 +1,4 @@
-//! Pipeline sources for files with typed columns: Parquet and Arrow.
+//! ! Pipeline sources for files with typed columns: Parquet and Arrow.
 
 use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
@@ -22,23 +22,23 @@ const ROWS: Numbering = Numbering { word: "row", first: 0 };
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct TableColumn {
     name: String,
-    /// Its type in words.
+    /// A description of its type.
     words: String,
-    /// The type of the component that it is; None if it is none.
+    /// The type of the component that it becomes, or None if it cannot be a component.
     component: Option<ColumnType>,
-    /// What to do about a column that is no component.
+    /// How to make the column usable.
     remedy: String,
 }
 
-/// The type of a component that a column of a table is.
+/// The type of the component that a table column becomes.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 #[derive(Clone)]
 pub struct ColumnType {
-    /// The number of the type.
+    /// The number of the dtype.
     code: u8,
     /// The name of its form.
     form: String,
-    /// The number of its axes of any length.
+    /// The number of axes of variable length.
     num_lists: usize,
     shape: Vec<usize>,
 }
@@ -51,16 +51,16 @@ pub struct ConditionArgument {
     values: Vec<ConditionValue>,
 }
 
-/// A component that is the same in all rows of a file.
+/// A component with the same value in all rows of a file.
 #[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "Constant")]
 pub struct ConstantArgument {
     /// The number of the component.
     component: usize,
-    /// Its value for each file.
+    /// Its value in each file.
     values: Vec<Option<Py<PyAny>>>,
 }
 
-/// The plan for the rows of tables, and the number of the pieces that threads read.
+/// The plan for the rows of tables, and the number of pieces that threads read.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct TableRows {
     plan: Py<Plan>,
@@ -146,20 +146,20 @@ fn rows(py: Python<'_>, format: impl Format + 'static, parts: Arc<[Arc<FileProve
     Ok(TableRows { plan, num_pieces })
 }
 
-/// The columns of a Parquet file with their names: the named ones, or all.
+/// Returns the named columns of a Parquet file, or all of them, with their names.
 #[pyfunction]
 pub fn parquet_columns(path: &Bound<'_, PyBytes>, names: Option<Vec<String>>) -> PyResult<Vec<TableColumn>> {
     columns(path, |file| formats::parquet_columns(file, names.as_deref()))
 }
 
-/// The number of rows of each of some Parquet files.
+/// Returns the number of rows in each Parquet file.
 #[pyfunction]
 pub fn parquet_counts(py: Python<'_>, paths: Vec<Bound<'_, PyBytes>>) -> PyResult<Vec<u64>> {
     let files = file_provenances(&paths, ROWS);
     waiting(py, || formats::parquet_counts(&files))
 }
 
-/// The rows of Parquet files that meet conditions, as components; row groups are pieces.
+/// Reads the rows of Parquet files that meet conditions, as components. Row groups are pieces.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn parquet_rows(
@@ -175,20 +175,20 @@ pub fn parquet_rows(
     rows(py, format, parts)
 }
 
-/// The columns of an Arrow file with their names: the named ones, or all.
+/// Returns the named columns of an Arrow file, or all of them, with their names.
 #[pyfunction]
 pub fn arrow_columns(path: &Bound<'_, PyBytes>, names: Option<Vec<String>>) -> PyResult<Vec<TableColumn>> {
     columns(path, |file| formats::arrow_columns(file, names.as_deref()))
 }
 
-/// The number of rows of each of some Arrow files.
+/// Returns the number of rows in each Arrow file.
 #[pyfunction]
 pub fn arrow_counts(py: Python<'_>, paths: Vec<Bound<'_, PyBytes>>) -> PyResult<Vec<u64>> {
     let files = file_provenances(&paths, ROWS);
     waiting(py, || formats::arrow_counts(&files))
 }
 
-/// The rows of Arrow files that meet conditions, as components; record batches are pieces.
+/// Reads the rows of Arrow files that meet conditions, as components. Record batches are pieces.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
 pub fn arrow_rows(

@@ -1,4 +1,4 @@
-//! Sources of windows of tokens.
+//! ! Sources of token windows.
 
 use crate::boundary::attrs::dtype;
 use crate::pipeline::plan::{Plan, Stage};
@@ -20,10 +20,10 @@ const WINDOWS: Numbering = Numbering { word: "window", first: 0 };
 #[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "TokenFile")]
 pub struct TokenFileArgument {
     path: Vec<u8>,
-    /// The offset of its first token in bytes.
+    /// The offset of the first token in bytes.
     first_byte: u64,
     num_tokens: u64,
-    /// The kind and the path of the index of its documents, if they are needed.
+    /// The kind and the path of the document index, if it is needed.
     index: Option<(String, Vec<u8>)>,
 }
 
@@ -38,14 +38,14 @@ impl TokenFileArgument {
     }
 }
 
-/// Windows of files of tokens.
+/// Windows of token files.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 pub struct TokenWindows {
     /// The plan for their bytes.
     plan: Py<Plan>,
-    /// The stage that makes arrays of them.
+    /// The stage that converts them to arrays.
     stage: Py<Stage>,
-    /// The number of windows of each file.
+    /// The number of windows in each file.
     counts: Vec<u64>,
     /// The number of tokens after the last windows.
     num_left_out: u64,
@@ -55,14 +55,14 @@ fn file(path: &[u8], number: u64) -> Arc<FileProvenance> {
     Arc::new(FileProvenance::new(FileName::new(path.to_vec()), WINDOWS, number))
 }
 
-/// The type number of the tokens of a Megatron index, and their total size in bytes.
+/// The dtype number of the tokens in a Megatron index, and their total size in bytes.
 #[pyfunction]
 pub fn megatron_index(py: Python<'_>, path: &Bound<'_, PyBytes>) -> PyResult<(u8, u64)> {
     let file = file(path.as_bytes(), 0);
     waiting(py, || megatron_head(&file)).map(|head| (head.dtype as u8, head.num_bytes))
 }
 
-/// Windows of files of tokens. `documents` is "", "mask" or "split". The numbers are checked if
+/// Creates windows of token files. `documents` is "", "mask" or "split". The numbers are checked if
 /// `is_checked`.
 #[pyfunction]
 #[pyo3(signature = (files, code, *, length, stride, documents, is_checked))]

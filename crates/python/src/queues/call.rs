@@ -1,5 +1,5 @@
-//! One call on a queue. It is served immediately with the GIL held, or blocks without the GIL until
-//! it is served, times out or is interrupted. A call that ends early loses no element.
+//! ! A call on a queue. It is served immediately while holding the GIL, or else blocks without the
+//! GIL until it is served, times out or is interrupted. A call that ends early loses no elements.
 
 use crate::error::{IntoPython, to_python};
 use crate::waiting::detach::{deadline, detached};
@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Copying fewer bytes costs less than releasing the GIL and taking it again.
+/// Copying fewer bytes costs less than releasing and reacquiring the GIL.
 pub const LARGE_BYTES: usize = 1 << 18;
 
-/// Does work that copies `num_bytes`; without the GIL if that takes long.
+/// Does work that copies `num_bytes`. Releases the GIL if that takes long.
 pub fn detached_if_large<T: Send>(
     py: Python<'_>,
     num_bytes: usize,
@@ -43,20 +43,19 @@ impl<'py> FromPyObject<'_, 'py> for Seconds {
     }
 }
 
-/// The parts of a call that error messages name.
+/// The parts of a call that error messages mention.
 pub struct Call<'a> {
     pub queue: &'a Queue,
     /// The method.
     pub verb: &'static str,
     /// The number of elements of the call.
     pub count: usize,
-    /// Seconds; `None` to wait forever.
+    /// The timeout in seconds, or `None` to wait forever.
     pub timeout: Option<Seconds>,
 }
 
 impl Call<'_> {
-    /// Makes the call. `finish` converts the elements it returned, without the GIL if that takes
-    /// long.
+    /// Makes the call. `finish` converts the returned elements, without the GIL if that takes long.
     pub fn make<T: Send>(
         &self,
         py: Python<'_>,
@@ -101,7 +100,7 @@ impl Call<'_> {
         }
     }
 
-    /// The exception for a call that was not served.
+    /// Returns the exception for a call that was not served.
     fn to_exception(&self, py: Python<'_>, unfinished: &Unfinished) -> PyErr {
         let Unfinished { error, num_moved } = unfinished;
         if error.code() == Code::DeadlineExceeded {

@@ -1,5 +1,5 @@
-//! Queues for use without a graph. Calls are served immediately with the GIL held, or block without
-//! it.
+//! ! Queues for use without a graph. Calls are served immediately while holding the GIL, or block
+//! without it.
 
 use crate::boundary::array::to_python;
 use crate::boundary::attrs::{dtype, shape};
@@ -15,8 +15,8 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rows up to this size are copied a second time, into the queue, which costs less than a tensor
-/// for each.
+/// Rows up to this size are copied a second time, into the queue, which costs less than one tensor
+/// per row.
 const SMALL_ROW_BYTES: usize = 1024;
 
 /// The order of a shuffle queue.
@@ -27,7 +27,7 @@ pub struct ShuffleOrder {
     seed2: i64,
 }
 
-/// The order of a queue: that of a shuffle queue, or the name of its class.
+/// The order of a queue: a shuffle order, or the name of the queue's class.
 #[derive(FromPyObject)]
 enum OrderArgument<'py> {
     Shuffle(Bound<'py, ShuffleOrder>),
@@ -73,8 +73,8 @@ impl Queue {
         Ok(Self(queue::Queue::new(spec).into_python(py)?))
     }
 
-    /// Adds an element, if its components have exactly the queue's types and shapes. Returns
-    /// whether they have.
+    /// Adds an element if its components have exactly the queue's dtypes and shapes. Returns
+    /// whether they do.
     #[pyo3(signature = (element, timeout=None))]
     fn enqueue(&self, element: &Bound<'_, PyAny>, timeout: Option<Seconds>) -> PyResult<bool> {
         let (py, spec, parts) = (element.py(), self.0.spec(), parts(element));
@@ -91,7 +91,7 @@ impl Queue {
         call.make(py, |parker| self.0.enqueue_element(element, parker), |_| Ok(true))
     }
 
-    /// As `enqueue`, for the rows of a batch.
+    /// Like `enqueue`, for the rows of a batch.
     #[pyo3(signature = (batch, timeout=None))]
     fn enqueue_many(&self, batch: &Bound<'_, PyAny>, timeout: Option<Seconds>) -> PyResult<bool> {
         let (py, spec, parts) = (batch.py(), self.0.spec(), parts(batch));
@@ -119,7 +119,7 @@ impl Queue {
         call.make(py, |parker| self.0.enqueue_elements(elements, parker), |_| Ok(true))
     }
 
-    /// Dequeues an element: a list of its components, or the component if there is only one.
+    /// Dequeues an element: a list of its components, or the component itself if there is only one.
     #[pyo3(signature = (timeout=None))]
     fn dequeue<'py>(&self, py: Python<'py>, timeout: Option<Seconds>) -> PyResult<Bound<'py, PyAny>> {
         let call = Call { queue: &self.0, verb: "dequeue", count: 1, timeout };
@@ -128,8 +128,8 @@ impl Queue {
         to_element(py, element)
     }
 
-    /// Takes `count` elements as a batch; if the queue is closed and `is_up_to`, the remaining
-    /// ones.
+    /// Takes `count` elements as a batch. If the queue is closed and `is_up_to`, takes the
+    /// remaining ones.
     #[pyo3(signature = (count, is_up_to, timeout=None))]
     fn dequeue_many<'py>(
         &self,
@@ -166,7 +166,7 @@ impl Queue {
         self.0.is_closed()
     }
 
-    /// The statistics by name, as `QueueStatistics` has them.
+    /// The statistics by name, as in `QueueStatistics`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = self.0.stats();
         let dict = PyDict::new(py);
@@ -183,7 +183,7 @@ impl Queue {
     }
 }
 
-/// Components for Python: a single component, or a list of several.
+/// Converts components for Python: a single component, or a list of several.
 fn to_element(py: Python<'_>, components: impl IntoIterator<Item = Tensor>) -> PyResult<Bound<'_, PyAny>> {
     let mut values = components.into_iter().map(|component| to_python(py, component));
     match (values.next(), values.next()) {

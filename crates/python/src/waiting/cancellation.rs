@@ -1,4 +1,4 @@
-//! Cancelling runs.
+//! ! Cancels runs.
 
 use crate::waiting::watch::PythonWatch;
 use headrace_engine::sync::cancellation;
@@ -13,8 +13,8 @@ pub struct Cancellation(pub cancellation::Cancellation);
 
 #[pymethods]
 impl Cancellation {
-    /// Calls `watch` with the names of the operations that a run waits in, once the wait has lasted
-    /// for `patience_secs`, for twice that time, and so on.
+    /// Calls `watch` with the names of the operations in which a run is waiting, once the wait has
+    /// lasted for `patience_secs`, then twice that time, and so on.
     #[new]
     fn new(watch: Py<PyAny>, patience_secs: f64) -> PyResult<Self> {
         let patience =
@@ -22,7 +22,7 @@ impl Cancellation {
         Ok(Self(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience }))))
     }
 
-    /// A child: it is cancelled with this one, or on its own.
+    /// Creates a child, which is cancelled together with this one or on its own.
     fn child(&self) -> Self {
         Self(self.0.child())
     }

@@ -1,5 +1,5 @@
-//! The only place that releases the GIL: runs engine code detached, or detached only while it
-//! waits, checks for Ctrl-C, and converts errors.
+//! ! The only place that releases the GIL. It runs engine code without the GIL, or releases it only
+//! during waits, checks for Ctrl-C, and converts errors.
 
 use crate::error::{IntoPython, from_python};
 use crate::waiting::exit;
@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// The thread to which Python delivers signals; `None` if this module was imported from another
-/// one.
+/// The thread to which Python delivers signals, or `None` if this module was imported from another
+/// thread.
 static MAIN_THREAD: OnceLock<Option<ThreadId>> = OnceLock::new();
 
 /// Remembers this thread if it is the main thread. Called once, at import.
@@ -24,12 +24,12 @@ pub fn remember_main_thread(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// True if signals may arrive in this thread.
+/// Returns true if signals may arrive in this thread.
 fn is_interruptible() -> bool {
     MAIN_THREAD.get().is_some_and(|main| main.is_none_or(|main| main == thread::current().id()))
 }
 
-/// Checks for signals while a run waits.
+/// Checks for signals while a run is waiting.
 struct Signals;
 
 impl Interrupt for Signals {
@@ -46,12 +46,12 @@ impl Interrupt for Signals {
     }
 }
 
-/// The time in `seconds` from now; `None` (never) if it is beyond the range of the clock.
+/// The time in `seconds` from now, or `None` (never) if it is beyond the range of the clock.
 pub fn deadline(seconds: f64) -> Option<Instant> {
     Duration::try_from_secs_f64(seconds).ok().and_then(|rest| Instant::now().checked_add(rest))
 }
 
-/// Calls `work` without the GIL, with a run that `cancellation`, `deadline` and Ctrl-C can end.
+/// Calls `work` without the GIL. Its run can be ended by `cancellation`, `deadline` and Ctrl-C.
 pub fn detached<T: Send>(
     py: Python<'_>,
     cancellation: &Cancellation,
@@ -61,13 +61,13 @@ pub fn detached<T: Send>(
     py.detach(|| with_run(None, cancellation, deadline, work)).into_python(py)
 }
 
-/// Like [`detached`], for input and output, whose waits use the current run.
+/// Like [`detached`], for I/O, whose waits use the current run.
 pub fn waiting<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     detached(py, &Cancellation::new(), None, |run| run.while_current(work))
 }
 
-/// As [`detached`], for runs of a session, which end with the interpreter. `parker` is needed only
-/// for a run that is resumed later.
+/// Like [`detached`], for runs of a session, which end together with the interpreter. `parker` is
+/// only needed for a run that is resumed later.
 pub fn detached_run<T: Send>(
     py: Python<'_>,
     parker: Option<&Arc<Parker>>,
@@ -115,7 +115,7 @@ fn signals() -> Option<&'static dyn Interrupt> {
     if is_interruptible() { Some(&Signals) } else { None }
 }
 
-/// Sleeps without the GIL.
+/// Releases the GIL while sleeping.
 struct Detached<'py>(Python<'py>);
 
 impl Blocking for Detached<'_> {

@@ -1,4 +1,4 @@
-//! The waits of all threads, for `headrace.testing.dump_waits`.
+//! ! The waits of all threads, for `headrace.testing.dump_waits`.
 
 use crate::waiting::watch::PythonWatch;
 use headrace_engine::waits::{Awaited, Wait, registered};
@@ -10,15 +10,15 @@ use std::any::Any;
 pub struct EngineWait {
     /// The system's number of the thread.
     thread: u64,
-    /// Its duration so far.
+    /// How long it has lasted so far.
     seconds: f64,
-    /// The events that would end it.
+    /// The events, any of which ends the wait.
     awaited: Vec<AwaitedEvent>,
-    /// The function that is called if it lasts long.
+    /// The function to call if the wait is long.
     watch: Option<Py<PyAny>>,
 }
 
-/// An event that would end a wait. The operation that waits or the description may be missing.
+/// An event that ends a wait. The waiting operation or the description may be missing.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 #[derive(Clone)]
 pub struct AwaitedEvent {
@@ -26,7 +26,7 @@ pub struct AwaitedEvent {
     text: Option<String>,
 }
 
-/// All waits that have lasted for a moment.
+/// Returns all waits that have lasted for a moment.
 #[pyfunction]
 pub fn waits(py: Python<'_>) -> Vec<EngineWait> {
     // Describing them acquires locks of queues, which no thread holds while it waits for the GIL.
@@ -46,7 +46,7 @@ pub fn waits(py: Python<'_>) -> Vec<EngineWait> {
     registered().iter().map(wait).collect()
 }
 
-/// The requests to storages in progress, each with its duration so far in seconds.
+/// Returns the storage requests in progress, each with its duration so far in seconds.
 #[pyfunction]
 pub fn storage_requests() -> Vec<(String, f64)> {
     let seconds = |(what, since): (std::sync::Arc<str>, std::time::Instant)| {

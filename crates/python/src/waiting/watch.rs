@@ -1,4 +1,4 @@
-//! A Python function that is called for long waits.
+//! ! A Python function that is called during long waits.
 
 use crate::error::from_python;
 use crate::waiting::exit;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Calls `watch` with the names of the operations that wait.
+/// Calls `watch` with the names of the operations that are waiting.
 #[derive(Debug)]
 pub struct PythonWatch {
     pub watch: Py<PyAny>,
@@ -24,7 +24,7 @@ impl Watch for PythonWatch {
     fn look(&self, names: &[Arc<str>]) -> Result<()> {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let gone = || Err(Error::cancelled("the interpreter is shutting down"));
-        // The exit waits for this call: there are Rust frames below it, so Python must not end the
+        // The exit waits for this call. There are Rust frames below it, so Python must not end the
         // thread here.
         let _in_python = exit::InPython::new();
         if exit::is_to_linger() {

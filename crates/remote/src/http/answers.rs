@@ -1,4 +1,4 @@
-//! Limits on responses: reads at most the requested bytes, and only the beginning of an error's
+//! ! Limits responses: reads at most the requested bytes, and only the beginning of an error's
 //! body.
 
 use super::fault::{Fault, told};
@@ -14,35 +14,35 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// The size of a file whose length the server does not tell.
+/// The size of a file whose length the server does not report.
 pub const UNKNOWN_SIZE: u64 = u64::MAX;
-/// Number of bytes read of an error's body.
+/// How many bytes of an error's body to read.
 const ERROR_BYTES: usize = 4 << 10;
 const ERROR_TIME: Duration = Duration::from_secs(5);
-/// Limit on an answer that is not the bytes of a file. A page of a listing has at most 5,000 names
-/// of 1,024 letters.
+/// The maximum size of a response that isn't the content of a file. A page of a listing has at most
+/// 5,000 names with 1,024 letters each.
 const ANSWER_BYTES: u64 = 64 << 20;
 
-/// Marks the request for a whole file: its response may have any length, because it is read piece
-/// by piece.
+/// Marks a request for a whole file. Its response may have any length, because it is read piece by
+/// piece.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeFile;
 
-/// The subject of a request.
+/// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The status of a file.
     Status,
-    /// A range of a file, of this many bytes.
+    /// A range of a file with this many bytes.
     Range(u64),
     /// All bytes of a file.
     File,
-    /// Anything else, such as a listing or a token, which is read into memory as a whole.
+    /// Anything else, such as a listing or a token. The response is read into memory as a whole.
     Answer,
 }
 
 impl Subject {
-    /// The subject of this request.
+    /// Determines what a request is for.
     pub fn by(request: &HttpRequest) -> Self {
         if request.method() == Method::HEAD {
             return Self::Status;
@@ -62,7 +62,7 @@ fn range(headers: &HeaderMap) -> Option<u64> {
     last.checked_sub(first)?.checked_add(1)
 }
 
-/// The answer, limited for the storage.
+/// Returns the response with limits for the storage.
 pub async fn bounded(response: Response, subject: Subject) -> Result<HttpResponse, HttpError> {
     let response: http::Response<reqwest::Body> = response.into();
     let (mut parts, body) = response.into_parts();
@@ -80,7 +80,7 @@ pub async fn bounded(response: Response, subject: Subject) -> Result<HttpRespons
                 return Err(oversent(length, requested).into());
             }
             complete(&mut parts.headers, requested);
-            // One more byte shows the reader that there are too many.
+            // One more byte lets the reader notice that there are too many.
             (requested.saturating_add(1), true)
         }
         // The storage requests the whole file.
@@ -96,7 +96,7 @@ pub async fn bounded(response: Response, subject: Subject) -> Result<HttpRespons
     Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body)))
 }
 
-/// The fault of a server that sends more than a range.
+/// The fault of a server that sends more than the requested range.
 pub fn oversent(length: u64, requested: u64) -> Fault {
     Fault(format!("the server sent at least {length} bytes for a range of {requested}"))
 }
@@ -123,12 +123,12 @@ fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Adds the length of the body where the server does not report it it.
+/// Adds the length of the body if the server does not report it.
 fn complete(headers: &mut HeaderMap, length: u64) {
     headers.entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
 }
 
-/// The first bytes of a body as text, as many as arrive within a short time.
+/// Reads the first bytes of a body as text, as many as arrive within a short time.
 async fn beginning(mut body: reqwest::Body) -> String {
     let mut bytes = Vec::new();
     let read = async {
@@ -139,7 +139,7 @@ async fn beginning(mut body: reqwest::Body) -> String {
             bytes.extend_from_slice(&data[..data.len().min(ERROR_BYTES - bytes.len())]);
         }
     };
-    // The bytes so far are enough.
+    // The bytes received so far are enough.
     let _ = tokio::time::timeout(ERROR_TIME, read).await;
     let text = String::from_utf8_lossy(&bytes);
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
@@ -149,7 +149,7 @@ async fn beginning(mut body: reqwest::Body) -> String {
 struct Limited<B> {
     body: Pin<Box<B>>,
     left: u64,
-    /// True to end at the limit; otherwise it is an error.
+    /// True if the body ends at the limit; otherwise exceeding it is an error.
     is_cut: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Failures of requests: misbehaviour of servers, and connections that break.
+//! ! Failed requests: misbehaving servers and broken connections.
 
 use object_store::client::{HttpError, HttpErrorKind};
 use std::error::Error as Cause;
@@ -22,8 +22,8 @@ impl From<Fault> for HttpError {
     }
 }
 
-/// Tells whether a failed request may be repeated. The URL is removed: the caller that reports the
-/// error adds it, unless it holds a secret.
+/// Determines whether a failed request may be repeated. The URL is removed. The caller that reports
+/// the error adds it, unless it contains a secret.
 pub fn told(error: reqwest::Error) -> HttpError {
     let kind = match &error {
         error if error.is_timeout() => HttpErrorKind::Timeout,

@@ -1,5 +1,5 @@
-//! The status of a file from servers that reject HEAD: for a URL that is signed for GET, or because
-//! they have no such method. The first byte of the file is requested from them.
+//! ! Gets the status of a file from servers that reject HEAD, because the URL is signed for GET or
+//! because they lack the method. Requests the first byte of the file instead.
 
 use super::redirects::execute;
 use http::HeaderValue;
@@ -7,7 +7,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, LAST_MODIFIED, RANGE};
 use object_store::client::{HttpError, HttpRequest, HttpRequestBody};
 use reqwest::{Body, Client, Method, Response, StatusCode};
 
-/// Requests the status of a file, and its first byte if the server rejects that.
+/// Requests the status of a file, or its first byte if the server rejects that.
 pub async fn status(client: &Client, request: HttpRequest) -> Result<Response, HttpError> {
     let mut get = http::Request::new(HttpRequestBody::empty());
     *get.method_mut() = Method::GET;
@@ -29,7 +29,7 @@ fn rejects_method(status: StatusCode) -> bool {
     )
 }
 
-/// The answer to HEAD that follows from an answer to a request for the first byte.
+/// Converts the response to a request for the first byte to a response to HEAD.
 fn as_status(first: &Response) -> Option<Response> {
     let headers = first.headers();
     let total = || headers.get(CONTENT_RANGE)?.to_str().ok()?.rsplit_once('/')?.1.parse::<u64>().ok();

@@ -1,7 +1,8 @@
-//! The HTTP client: HTTP/1.1 over `reqwest`.
+//! ! The HTTP client: HTTP/1.1 over `reqwest`.
 //!
-//! The connector of `object_store` also links HTTP/2: a tenth of a megabyte in each wheel that
-//! storages do not need, since parts of a file are requested over several connections.
+//! The connector of `object_store` would also link HTTP/2. It takes a tenth of a megabyte in each
+//! wheel, and storages don't need it because parts of a file are requested over several
+//! connections.
 
 pub mod answers;
 pub mod fault;
@@ -27,7 +28,7 @@ use std::time::Duration;
 
 const USER_AGENT: &str = concat!("headrace/", env!("CARGO_PKG_VERSION"));
 
-/// Makes the clients of all storages. It follows the options that this crate sets: whether
+/// Creates the clients of all storages. It uses the options that this crate sets: whether
 /// unencrypted connections are allowed, and the two timeouts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Connector {
@@ -41,7 +42,7 @@ impl HttpConnector for Connector {
     }
 }
 
-/// A client that follows no redirects.
+/// Creates a client that does not follow redirects.
 pub fn client(options: &ClientOptions) -> Result<Client> {
     let mut builder = Client::builder()
         .user_agent(USER_AGENT)
@@ -59,7 +60,7 @@ pub fn client(options: &ClientOptions) -> Result<Client> {
     builder.build().map_err(|error| failed(Box::new(error)))
 }
 
-/// Returns an option that is a time, such as "30s".
+/// Returns an option that is a duration, such as "30s".
 fn duration(options: &ClientOptions, key: &ClientConfigKey) -> Result<Option<Duration>> {
     let text = options.get_config_value(key);
     text.map(|text| humantime::parse_duration(&text)).transpose().map_err(|error| failed(Box::new(error)))
@@ -101,8 +102,8 @@ impl HttpService for Service {
     }
 }
 
-/// Returns a host's addresses, starting with another one each time: a storage has many machines
-/// with one name, and the system sorts them the same way for each connection.
+/// Resolves a host's addresses and starts with a different one each time. A storage has many
+/// machines with the same name, and the system would sort them the same way for every connection.
 #[derive(Default)]
 struct InTurn {
     num_lookups: AtomicUsize,
@@ -113,7 +114,8 @@ impl Resolve for InTurn {
         let turn = self.num_lookups.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             let mut addresses: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            // The addresses of the other family come last if this machine cannot reach them.
+            // The addresses of the other family come last, because this machine may not be able to
+            // reach them.
             let family = addresses.chunk_by(|a, b| a.is_ipv4() == b.is_ipv4()).next().map_or(0, <[_]>::len);
             addresses[..family].rotate_left(turn % family.max(1));
             Ok(Box::new(addresses.into_iter()) as Addrs)

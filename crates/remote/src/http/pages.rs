@@ -1,5 +1,5 @@
-//! Pages of one listing: distinguishes a server that always has another page from one that has many
-//! files.
+//! ! Tracks the pages of a listing, to distinguish a server that never stops sending pages from one
+//! that has many files.
 
 use super::fault::Fault;
 use http::Uri;
@@ -8,23 +8,23 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A listing may have this many pages of any size. Further ones must have [`LEAST_BYTES`] on
+/// A listing may have this many pages of any size. Additional ones must have [`LEAST_BYTES`] on
 /// average.
 const FREE_PAGES: u64 = 1000;
-/// A page of S3 with 1,000 names has 200 KiB or more.
+/// A page of S3 with 1,000 names has at least 200 KiB.
 const LEAST_BYTES: u64 = 4 << 10;
-/// The largest size of all pages together, some seven million names.
+/// The maximum size of all pages together, which is about seven million names.
 const MOST_BYTES: u64 = 2 << 30;
-/// A page may be returned this many times: requests for credentials may be repeated, and requests
+/// How often a page may be returned. Requests for credentials may be repeated, and so may requests
 /// whose response broke off.
 const MOST_REPEATS: u32 = 10;
 
 tokio::task_local! {
-    /// The answers to the requests of a listing. Written and read only by its task.
+    /// The responses to the requests of a listing. Only its own task writes and reads them.
     static LISTING: Pages;
 }
 
-/// The answers so far.
+/// The responses so far.
 #[derive(Default)]
 struct Pages {
     count: Cell<u64>,
@@ -33,23 +33,23 @@ struct Pages {
     by_url: RefCell<HashMap<u64, u32>>,
 }
 
-/// Counts the answers to requests that `listing` makes.
+/// Counts the responses to requests made by `listing`.
 pub async fn counted<T>(listing: impl Future<Output = T>) -> T {
     LISTING.scope(Pages::default(), listing).await
 }
 
-/// Records that a page is requested. Fails if the server seems to have no last one.
+/// Records that a page is requested. Fails if there seem to be endless pages.
 pub fn begin() -> Result<(), Fault> {
     within(|pages| pages.count.set(pages.count.get() + 1))
 }
 
-/// Records that this many bytes of a page have arrived. Fails if they are too many.
+/// Records that this many bytes of a page have arrived. Fails if there are too many.
 pub fn add(num_bytes: usize) -> Result<(), Fault> {
     within(|pages| pages.bytes.set(pages.bytes.get().saturating_add(num_bytes as u64)))
 }
 
-/// Notes that the page of a URL has arrived. Fails if it has arrived too often: then the server
-/// repeats a token.
+/// Records that the page of a URL has arrived. Fails if it has arrived too often, because the
+/// server is repeating a token.
 pub fn note(url: &Uri) -> Result<(), Fault> {
     let noted = LISTING.try_with(|pages| {
         let mut by_url = pages.by_url.borrow_mut();
@@ -72,7 +72,7 @@ fn within(add: impl FnOnce(&Pages)) -> Result<(), Fault> {
         add(pages);
         check(pages.count.get(), pages.bytes.get())
     });
-    // Other requests are no pages.
+    // Other requests are not pages.
     noted.unwrap_or(Ok(()))
 }
 

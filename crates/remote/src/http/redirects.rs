@@ -1,5 +1,5 @@
-//! Requests and their redirects. Secrets are never sent to another host, neither in a header nor in
-//! the referring URL.
+//! ! Sends requests and follows redirects. Secrets are never sent to another host, neither in a
+//! header nor in the referring URL.
 
 use super::fault::{Fault, told};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION, RANGE};
@@ -7,24 +7,24 @@ use http::{HeaderMap, HeaderValue};
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest};
 use reqwest::{Body, Client, Method, Response, StatusCode, Url};
 
-/// The largest number of redirects of a request.
+/// The maximum number of redirects per request.
 const MOST_REDIRECTS: usize = 10;
 
-/// Makes a request, and follows its redirects. A user and a password in a URL become a header.
+/// Sends a request and follows its redirects. A user and password in a URL are moved to a header.
 ///
-/// The client must not follow redirects itself: it would send headers of its storages, such as
-/// `x-amz-security-token`, to any host.
+/// The client must not follow redirects itself, because it would send headers of its storages, such
+/// as `x-amz-security-token`, to any host.
 pub async fn execute(client: &Client, request: HttpRequest) -> Result<Response, HttpError> {
     follow(client, request, None).await
 }
 
-/// Like [`execute`]; with `linked`, trusts a server's description of a file on another host.
+/// Like [`execute`]. If `linked`, trusts a server's description of a file on another host.
 pub async fn follow(client: &Client, request: HttpRequest, mut linked: Option<Linked>) -> Result<Response, HttpError> {
     let (parts, body) = request.into_parts();
     let mut url = parsed(&parts.uri.to_string())?;
     let mut headers = parts.headers;
     for _ in 0..=MOST_REDIRECTS {
-        // This takes the user and the password out of the URL.
+        // This takes the user and password out of the URL.
         let request = client.request(parts.method.clone(), url).headers(headers);
         let mut request = request.build().map_err(told)?;
         headers = request.headers().clone();
@@ -57,7 +57,7 @@ pub async fn follow(client: &Client, request: HttpRequest, mut linked: Option<Li
     Err(Fault(format!("the server redirected the request more than {MOST_REDIRECTS} times")).into())
 }
 
-/// A server's word for a file that another host has: its size and its ETag.
+/// What a server reports about a file on another host: its size and its ETag.
 #[derive(Default)]
 pub struct Linked {
     size: Option<HeaderValue>,
@@ -70,14 +70,14 @@ impl Linked {
         self.tag = self.tag.take().or_else(|| headers.get("x-linked-etag").cloned());
     }
 
-    /// The answer to a request for the status of the file, if it is known.
+    /// Returns the response to a request for the status of the file, if it is known.
     fn status(&self) -> Option<Response> {
         let size = self.size.clone()?;
         let answer = http::Response::builder().header(CONTENT_LENGTH, size).body(Body::default()).ok()?;
         Some(self.named(answer.into()))
     }
 
-    /// A response with this ETag.
+    /// Sets the ETag of a response.
     fn named(&self, mut response: Response) -> Response {
         if let Some(tag) = &self.tag {
             response.headers_mut().insert(ETAG, tag.clone());
@@ -86,8 +86,8 @@ impl Linked {
     }
 }
 
-/// The URL to which a response redirects the request. `None` for statuses that would turn another
-/// method into GET.
+/// Returns the URL to which a response redirects the request. Returns `None` for statuses that
+/// would turn another method into GET.
 fn target(response: &Response, method: &Method, url: &Url) -> Option<Result<Url, HttpError>> {
     let is_redirect = match response.status() {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
@@ -102,7 +102,7 @@ fn target(response: &Response, method: &Method, url: &Url) -> Option<Result<Url,
     Some(next.ok_or_else(|| Fault("the server redirected the request to a URL that is not HTTP".to_owned()).into()))
 }
 
-/// The headers that another host may see: without credentials.
+/// Returns the headers that another host may see, without credentials.
 fn sent_on(headers: &HeaderMap) -> HeaderMap {
     let forwarded = [ACCEPT, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, RANGE];
     forwarded.into_iter().filter_map(|name| headers.get(&name).cloned().map(|value| (name, value))).collect()

@@ -1,4 +1,4 @@
-//! The client of the hub: its token, its limits on requests, and files that are elsewhere.
+//! ! The hub's client: its token, the rate limits, and files stored elsewhere.
 
 use super::refusal::Refusal;
 use crate::http::answers::{Subject, bounded};
@@ -17,10 +17,10 @@ use std::time::Duration;
 /// The longest wait that the hub may request.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 const MESSAGE: &str = "x-error-message";
-/// The number of letters of a message that are shown.
+/// How many letters of a message to show.
 const MESSAGE_LETTERS: usize = 300;
 
-/// Makes clients that show the hub a token.
+/// Creates clients that send a token to the hub.
 #[derive(Debug)]
 pub struct HubConnector {
     /// The header with the token.
@@ -28,7 +28,7 @@ pub struct HubConnector {
 }
 
 impl HubConnector {
-    /// With the token of the environment.
+    /// Uses the token from the environment.
     pub fn new() -> Self {
         let authorization = super::token().and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
         let hidden = authorization.map(|mut value| {
@@ -59,7 +59,7 @@ impl Service {
             pages::begin()?;
         }
         let (mut parts, body) = request.into_parts();
-        // The hosts of the data have ETags of their own; answers are compared by the hub's.
+        // The hosts that store the data have their own ETags, so compare responses by the hub's.
         parts.headers.remove(IF_MATCH);
         if let Some(authorization) = &self.authorization {
             parts.headers.insert(AUTHORIZATION, authorization.clone());
@@ -104,7 +104,7 @@ impl HttpService for Service {
     }
 }
 
-/// The time to wait before the next request.
+/// How long to wait before the next request.
 fn pause(headers: &HeaderMap, failures: usize) -> Duration {
     let told = headers.get(RETRY_AFTER).and_then(|text| text.to_str().ok()?.trim().parse().ok());
     told.map_or_else(|| backoff(failures), Duration::from_secs).min(LONGEST_WAIT)

@@ -1,6 +1,6 @@
-//! The Hugging Face hub: files of data sets and buckets, through its HTTP interface.
+//! ! The Hugging Face hub: files of datasets and buckets, through its HTTP interface.
 //!
-//! Source: the Hub API, and the URLs that the library `huggingface_hub` asks for.
+//! Source: the Hub API, and the URLs that the `huggingface_hub` library requests.
 
 mod client;
 mod refusal;
@@ -19,31 +19,31 @@ use url::Url;
 const ENDPOINT: &str = "https://huggingface.co";
 const ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";
 const TOKEN_VARIABLE: &str = "HF_TOKEN";
-/// The default revision of a data set.
+/// The default revision of a dataset.
 const MAIN: &str = "main";
-/// Revisions whose names have slashes begin with one of these.
+/// Revisions with slashes in their names begin with one of these.
 const LONG_REVISIONS: [&str; 2] = ["refs/convert/", "refs/pr/"];
 
-/// A repository of the hub, and a path in it.
+/// A repository on the hub, and a path inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// `datasets` or `buckets`.
     kind: String,
-    /// The owner and the name: `owner/name`.
+    /// The owner and the name, as in `owner/name`.
     name: String,
-    /// The branch, tag or commit; `None` for a bucket, which has none.
+    /// The branch, tag or commit. `None` for buckets, which have none.
     revision: Option<String>,
-    /// The path, without a slash at the beginning or the end.
+    /// The path, without a leading or trailing slash.
     pub path: String,
 }
 
-/// True if the URL is one of the hub.
+/// Returns true for URLs of the hub.
 pub fn is_hub(text: &str) -> bool {
     text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("hf://"))
 }
 
 impl Location {
-    /// The location in a URL, such as `hf://datasets/owner/name@revision/path`.
+    /// Parses the location in a URL such as `hf://datasets/owner/name@revision/path`.
     pub fn of(text: &str) -> Result<Self> {
         // Some characters take three bytes each.
         check_length(Url::parse(text).as_ref().map_or(text, Url::as_str))?;
@@ -75,19 +75,19 @@ impl Location {
         Ok(Self { kind: kind.to_owned(), name, revision, path: path.to_owned() })
     }
 
-    /// The URL of a path in the same repository, written as `text` writes that.
+    /// The URL of a path in the same repository, in the same style as `text`.
     fn url_of(&self, text: &str, path: &str) -> String {
         let root = text.trim_end_matches('/');
         let root = root.strip_suffix(&self.path).unwrap_or(root).trim_end_matches('/');
         format!("{root}/{path}")
     }
 
-    /// The URL below which the hub serves the files of the repository.
+    /// The URL under which the hub serves the files of the repository.
     pub fn files(&self) -> Result<Url> {
         self.request_url(&[&self.kind], "resolve", "")
     }
 
-    /// The URL below which the hub lists the files in the path.
+    /// The URL under which the hub lists the files in the path.
     fn tree(&self) -> Result<Url> {
         self.request_url(&["api", &self.kind], "tree", &self.path)
     }
@@ -97,7 +97,7 @@ impl Location {
         {
             let mut segments = url.path_segments_mut().map_err(|()| invalid_endpoint())?;
             segments.pop_if_empty().extend(before).extend(self.name.split('/')).push(verb);
-            // A slash in a revision is a part of its name.
+            // A slash in a revision is part of its name.
             segments.extend(&self.revision).extend(path.split('/').filter(|part| !part.is_empty()));
         }
         Ok(url)
@@ -114,7 +114,7 @@ pub fn endpoint() -> Result<Url> {
     }
 }
 
-/// The token of the environment, which no other host may see.
+/// The token from the environment. No other host may see it.
 fn token() -> Option<String> {
     env::var(TOKEN_VARIABLE).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }

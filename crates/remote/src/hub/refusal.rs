@@ -1,4 +1,4 @@
-//! The error for a request that the hub rejected.
+//! ! The error for a request that the hub rejected.
 
 use headrace_engine::error::{Code, Error};
 use object_store::client::{HttpError, HttpErrorKind};
@@ -14,7 +14,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The error, with a remedy.
+    /// Returns the error, with a remedy.
     pub fn error(&self) -> Error {
         let code = match self.status {
             StatusCode::UNAUTHORIZED => Code::Unauthenticated,

@@ -1,4 +1,4 @@
-//! The files of a repository, and the commit of a revision, as the hub lists them.
+//! ! Gets the files of a repository, and the commit of a revision, from the hub.
 
 use super::{HubConnector, Location, Refusal, endpoint};
 use crate::entry::Entry;
@@ -15,7 +15,7 @@ use std::error::Error as Cause;
 use std::mem::take;
 use url::Url;
 
-/// The entries of a directory, in the order of the names; with `is_deep`, all files below it and no
+/// Lists a directory in the order of names. If `is_deep`, lists all files below it and no
 /// directories.
 pub async fn list(text: &str, is_deep: bool) -> Result<Vec<Entry>> {
     let location = Location::of(text)?;
@@ -33,14 +33,14 @@ pub async fn list(text: &str, is_deep: bool) -> Result<Vec<Entry>> {
     Ok(positions.into_iter().map(|location| take(&mut entries[location])).collect())
 }
 
-/// True if there is any file below the path.
+/// Returns true if there are any files below the path.
 pub async fn is_directory(text: &str) -> Result<bool> {
     let location = Location::of(text)?;
     let page = get(&first_page(&location, false)?).await?;
     Ok(page.is_some_and(|(page, _)| page.as_array().is_some_and(|items| !items.is_empty())))
 }
 
-/// The commit that a revision means now; `None` for a bucket, which has no revisions.
+/// The commit to which a revision currently points. `None` for buckets, which have no revisions.
 pub async fn revision(text: &str) -> Result<Option<String>> {
     let location = Location::of(text)?;
     if location.revision.is_none() {
@@ -75,7 +75,8 @@ fn entry(location: &Location, text: &str, item: &Value, is_deep: bool) -> Result
     })
 }
 
-/// The answer to a request, and the URL of the page after it; `None` if there is no such path.
+/// Sends a request. Returns the response and the URL of the next page, or `None` if the path does
+/// not exist.
 async fn get(url: &Url) -> Result<Option<(Value, Option<String>)>> {
     let client = HubConnector::new().connect(&options(url.scheme() == "http")).map_err(|error| failed(&error))?;
     let mut failures = 0;
@@ -102,7 +103,8 @@ async fn get(url: &Url) -> Result<Option<(Value, Option<String>)>> {
     }
 }
 
-/// The status, the body, and the next page, or for a path that is missing the hub's word for why.
+/// Returns the status, the body and the next page. If a path is missing, returns the hub's reason
+/// for that.
 async fn ask(client: &HttpClient, url: &Url) -> std::result::Result<(StatusCode, Vec<u8>, Option<String>), HttpError> {
     let mut request = HttpRequest::new(HttpRequestBody::empty());
     *request.method_mut() = Method::GET;
@@ -117,7 +119,7 @@ async fn ask(client: &HttpClient, url: &Url) -> std::result::Result<(StatusCode,
     Ok((status, response.into_body().bytes().await?.to_vec(), behind))
 }
 
-/// The URL of the next page in a header `Link`.
+/// Parses the URL of the next page in a `Link` header.
 fn next_of(text: &str) -> Option<String> {
     text.split(',').find_map(|link| {
         let (url, kind) = link.trim().strip_prefix('<')?.split_once('>')?;
@@ -125,7 +127,7 @@ fn next_of(text: &str) -> Option<String> {
     })
 }
 
-/// The next page, which must be one of the hub: requests for it have the token.
+/// Checks that the next page is on the hub, because requests for it include the token.
 fn checked(url: &Url, link: &str) -> Result<Url> {
     let next = url.join(link).ok().filter(|next| endpoint().is_ok_and(|hub| hub.origin() == next.origin()));
     next.ok_or_else(|| at_fault(&Fault("the hub's list of files continues on another host".to_owned())))

@@ -1,4 +1,4 @@
-//! The kernels of operations on resources, in one module for each family of operations.
+//! ! Kernels of operations on resources, in one module per family of operations.
 
 pub mod lookup;
 pub mod queues;

@@ -1,6 +1,6 @@
-//! Tables that map keys to values, filled once and then only read.
+//! ! Tables from keys to values, which are filled once and then only read.
 //!
-//! Source: `tf.lookup.StaticHashTable` and its initializers of TensorFlow 1.15.
+//! Source: `tf.lookup.StaticHashTable` and its initializers in TensorFlow 1.15.
 
 pub mod mutable;
 pub mod text_file;
@@ -17,7 +17,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-/// A table. Any thread may use it; nothing is locked while keys are looked up.
+/// A table. Any thread may use it, and no lock is held while keys are looked up.
 #[derive(Debug)]
 pub struct Table {
     key: DType,
@@ -28,7 +28,7 @@ pub struct Table {
 /// The entries of a table.
 #[derive(Debug)]
 struct Entries {
-    /// The keys and the values, vectors of equal length.
+    /// The keys and the values, two vectors of equal length.
     keys: Tensor,
     values: Tensor,
     indices: ValueIndices,
@@ -42,7 +42,7 @@ enum ValueIndices {
 }
 
 impl Table {
-    /// A table without entries, to be filled. Keys are strings, int32 or int64.
+    /// Creates a table that has to be filled. Keys are strings, int32 or int64.
     pub fn new(key: DType, value: DType) -> Result<Self> {
         if matches!(key, DType::String | DType::Int32 | DType::Int64) {
             return Ok(Self { key, value, entries: Mutex::new(None) });
@@ -51,18 +51,18 @@ impl Table {
         Err(Error::invalid_argument(text))
     }
 
-    /// The types of keys and values.
+    /// The dtypes of keys and values.
     pub fn dtypes(&self) -> (DType, DType) {
         (self.key, self.value)
     }
 
-    /// The number of entries; 0 before it is filled.
+    /// The number of entries, or 0 before the table is filled.
     pub fn size(&self) -> usize {
         self.entries.lock().as_ref().map_or(0, |entries| entries.indices.len())
     }
 
-    /// Fills the table. If it is filled already the entries stay, and it is an error if their
-    /// number differs.
+    /// Fills the table. If it is already filled, the entries stay, and a different number of
+    /// entries is an error.
     pub fn fill(&self, keys: Tensor, values: Tensor) -> Result<()> {
         let num_given = keys.num_elements();
         if keys.dtype() != self.key || values.dtype() != self.value || values.num_elements() != num_given {
@@ -86,7 +86,8 @@ impl Table {
         Ok(())
     }
 
-    /// The value of each key, in the shape of the keys; `default`, a scalar, for missing keys.
+    /// Looks up each key. The result has the shape of the keys. Missing keys get `default`, a
+    /// scalar.
     pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         let entries = self.filled()?;
         if keys.dtype() != self.key || default.dtype() != self.value || default.num_elements() != 1 {
@@ -106,7 +107,7 @@ impl Table {
         self.entries.lock().clone().ok_or_else(|| Error::failed_precondition("Table not initialized."))
     }
 
-    /// The keys and the values: two vectors in insertion order.
+    /// Returns the keys and the values as two vectors in insertion order.
     pub fn export(&self) -> Result<[Tensor; 2]> {
         let entries = self.filled()?;
         Ok([entries.keys.clone(), entries.values.clone()])
@@ -122,7 +123,7 @@ impl Table {
         Ok(saved::one(content))
     }
 
-    /// Replaces the entries by the saved ones.
+    /// Replaces the entries with saved ones.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
@@ -174,7 +175,7 @@ impl Entries {
         }
     }
 
-    /// The values at these positions, in the shape of the keys.
+    /// Returns the values at these positions, in the shape of the keys.
     fn pick(&self, keys: &Tensor, positions: impl Iterator<Item = Option<usize>>, default: &Tensor) -> Result<Tensor> {
         let shape = keys.shape().clone();
         let dtype = self.values.dtype();
@@ -233,7 +234,7 @@ fn shown(key: &Bytes) -> String {
     String::from_utf8_lossy(key).into_owned()
 }
 
-/// One value of a table, for comparison and errors.
+/// A value of a table, for comparisons and errors.
 struct Value<'t>(&'t Tensor, usize);
 
 impl Value<'_> {

@@ -1,7 +1,7 @@
-//! Tables that programs change while they run.
+//! ! Tables that programs change while they run.
 //!
-//! Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15, whose order of export differs
-//! from run to run; here it is the order of the keys.
+//! Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15. Its export order differs from
+//! run to run; here it is the order of the keys.
 
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};
@@ -15,7 +15,7 @@ use headrace_engine::tensor::shape::Shape;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A mutable table. Any thread may use it; calls are atomic.
+/// A mutable table. Any thread may use it, and calls are atomic.
 pub struct MutableTable {
     key: DType,
     value: DType,
@@ -24,7 +24,7 @@ pub struct MutableTable {
     entries: Mutex<Entries>,
 }
 
-/// The approximate overhead of an entry in bytes, besides its key and value.
+/// The approximate memory of an entry in bytes, not counting its key and value.
 const ENTRY_BYTES: usize = 256;
 
 fn no_room(num_entries: usize) -> Error {
@@ -42,7 +42,7 @@ enum Key {
 }
 
 impl MutableTable {
-    /// An empty table. Keys are strings, int32 or int64; values have the shape `row`.
+    /// Creates an empty table. Keys are strings, int32 or int64, and values have the shape `row`.
     pub fn new(key: DType, value: DType, row: Shape) -> Result<Self> {
         if matches!(key, DType::String | DType::Int32 | DType::Int64) {
             return Ok(Self { key, value, row, entries: Mutex::default() });
@@ -51,7 +51,7 @@ impl MutableTable {
         Err(Error::invalid_argument(text))
     }
 
-    /// The types of keys and values.
+    /// The dtypes of keys and values.
     pub fn dtypes(&self) -> (DType, DType) {
         (self.key, self.value)
     }
@@ -61,7 +61,7 @@ impl MutableTable {
         self.entries.lock().len()
     }
 
-    /// Sets the values of keys. If a key occurs more than once, its last value counts.
+    /// Sets the values of keys. If a key occurs more than once, its last value is used.
     pub fn insert(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         let new = self.entries_of(keys, values)?;
         let mut entries = self.entries.lock();
@@ -70,7 +70,7 @@ impl MutableTable {
         Ok(())
     }
 
-    /// Replaces all entries by these.
+    /// Replaces all entries.
     pub fn fill(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         let new = self.entries_of(keys, values)?.into_iter().collect();
         // The old entries are dropped after the lock is released.
@@ -78,7 +78,7 @@ impl MutableTable {
         Ok(())
     }
 
-    /// Removes the entries of some keys; missing keys are ignored.
+    /// Removes the entries with these keys. Missing keys are ignored.
     pub fn remove(&self, keys: &Tensor) -> Result<()> {
         let keys = self.keys_of(keys)?;
         let mut entries = self.entries.lock();
@@ -86,8 +86,8 @@ impl MutableTable {
         Ok(())
     }
 
-    /// The value of each key; `default` for missing keys. The shape is the shape of the keys
-    /// followed by the shape of a value.
+    /// Looks up each key; missing keys get `default`. The shape of the result is that of the keys
+    /// followed by that of a value.
     pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         if default.dtype() != self.value || *default.shape() != self.row {
             return Err(Error::invalid_argument(format!(
@@ -105,7 +105,7 @@ impl MutableTable {
         Tensor::stack_padded(self.value, &self.row, rows, None)?.reshaped(shape)
     }
 
-    /// The keys, in ascending order, and their values.
+    /// Returns the keys in ascending order, and their values.
     pub fn export(&self) -> Result<[Tensor; 2]> {
         let entries = self.entries.lock();
         let unsorted: Vec<(&Key, &Tensor)> = entries.iter().collect();
@@ -188,7 +188,7 @@ impl MutableTable {
         Ok(saved::one(content))
     }
 
-    /// Replaces the entries by the saved ones.
+    /// Replaces the entries with saved ones.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);

@@ -1,4 +1,4 @@
-//! Keys and values in the lines of a text file: whole lines, their numbers, or columns.
+//! ! Reads keys and values from the lines of a text file: whole lines, line numbers, or columns.
 
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
@@ -10,19 +10,20 @@ use headrace_engine::tensor::dtype::{DType, Numeric};
 use headrace_engine::tensor::shape::Shape;
 use std::str::FromStr;
 
-/// The part of a line that is a key or a value.
+/// Which part of a line is a key or a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part {
     /// The whole line.
     WholeLine,
-    /// Its number; the first line is 0.
+    /// Its number, counting from 0.
     LineNumber,
-    /// A column; the first one is 0.
+    /// A column, counting from 0.
     Column(usize),
 }
 
 impl Part {
-    /// The part for a program's number: -2 for the line, -1 for its number, others for a column.
+    /// Converts a program's number: -2 stands for the line, -1 for its number, and others for a
+    /// column.
     pub fn from_index(index: i64) -> Result<Self> {
         match index {
             -2 => Ok(Self::WholeLine),
@@ -36,21 +37,21 @@ impl Part {
     }
 }
 
-/// The layout of keys and values in a file.
+/// How keys and values are stored in a file.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// The part that is the key, and its type.
+    /// Which part is the key, and its dtype.
     pub key: (Part, DType),
-    /// The part that is the value, and its type.
+    /// Which part is the value, and its dtype.
     pub value: (Part, DType),
     /// The separator of columns.
     pub delimiter: u8,
-    /// The number of lines to read; `None` for all.
+    /// The number of lines to read, or `None` for all.
     pub num_lines: Option<usize>,
 }
 
 impl Layout {
-    /// The keys and values of a file, in the order of its lines.
+    /// Reads the keys and values of a file, in the order of its lines.
     pub fn read(&self, name: &FileName) -> Result<[Tensor; 2]> {
         let content = read_whole_file(name)?;
         let lines = self.lines(&content, name)?;
@@ -92,7 +93,7 @@ impl Layout {
         }
     }
 
-    /// One part of each line, as a vector.
+    /// Returns one part of each line as a vector.
     fn column(&self, content: &Bytes, lines: &[Bytes], name: &FileName, part: Part, dtype: DType) -> Result<Tensor> {
         let shape = Shape::new(&[lines.len()]);
         if part == Part::LineNumber {

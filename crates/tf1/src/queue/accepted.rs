@@ -1,9 +1,9 @@
-//! Enqueues that end before there is room for their elements.
+//! ! Enqueues that end before there is room for their elements.
 //!
-//! While a session's runners are paused, an enqueue does not wait for room: the queue accepts its
+//! While a session's runners are paused, an enqueue does not wait for room. The queue accepts its
 //! elements immediately, so that the runner completes its step and holds nothing. These elements
-//! enter before all others as room appears. So the queue never has more elements than its capacity,
-//! and the random draws do not change.
+//! enter the queue before all others once there is room. So the queue never has more elements than
+//! its capacity, and the random draws don't change.
 
 use super::packing::Packing;
 use super::request::{Close, Request};
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Default)]
 pub(super) struct Accepted {
     pub(super) elements: VecDeque<Element>,
-    /// The queue is to be closed after the last element.
+    /// True if the queue has to be closed after the last element.
     pub(super) is_close_due: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Batches: what a dequeue of several elements returns.
+//! ! Batches, which a dequeue of several elements returns.
 
 use super::{Elements, Queue, QueueSpec};
 use headrace_engine::error::{Error, Result};
@@ -7,11 +7,11 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::shape::{PartialShape, Shape};
 
-/// Elements of a higher rank are not padded, as in TensorFlow.
+/// As in TensorFlow, elements of a higher rank are not padded.
 const MAX_PADDED_RANK: usize = 4;
 
 impl QueueSpec {
-    /// Fails if elements of this kind cannot be put into a batch.
+    /// Fails if elements of this kind cannot be batched.
     pub fn check_batch(&self) -> Result<()> {
         let shapes = self.known_shapes()?.iter();
         match shapes.filter(|shape| shape.to_shape().is_none()).map(|shape| shape.dims().len()).max() {
@@ -24,8 +24,8 @@ impl QueueSpec {
 }
 
 impl Queue {
-    /// Puts elements of this queue into one batch for each component. Numbers are copied, large
-    /// strings are moved. Fails if the shapes are not known.
+    /// Puts elements of this queue into one batch per component. Numbers are copied and large
+    /// strings are moved. Fails if the shapes are unknown.
     pub fn batch(&self, mut elements: Elements) -> Result<Outputs> {
         if !elements.is_empty() {
             self.spec.check_batch()?;
@@ -48,7 +48,7 @@ impl Queue {
     }
 }
 
-/// The smallest shape that all `tensors` fit into; without any, unknown dimensions are 0.
+/// The smallest shape into which all `tensors` fit. If there are none, unknown dimensions are 0.
 fn largest<'a>(shape: &PartialShape, tensors: impl Iterator<Item = &'a Tensor>) -> Shape {
     let smallest = shape.dims().iter().map(|dim| dim.unwrap_or(0)).collect();
     tensors.fold(smallest, |largest: Shape, tensor| {

@@ -1,4 +1,4 @@
-//! One component of a batch under construction.
+//! ! One component of a batch under construction.
 
 use bytes::Bytes;
 use headrace_engine::error::Result;
@@ -9,22 +9,22 @@ use headrace_engine::tensor::shape::Shape;
 
 pub(super) enum Column {
     Floats(Vec<f32>),
-    /// Numbers of any other type.
+    /// Numbers of any other dtype.
     Numbers(Vec<u8>),
     Strings(Strings),
 }
 
 /// Strings, some of which share a buffer.
 pub(super) struct Strings {
-    /// The strings; an empty one instead of each string in the buffer.
+    /// The strings. Strings in the buffer are represented by an empty one.
     values: Vec<Bytes>,
     buffer: Vec<u8>,
-    /// For each string in the buffer: its index in `values` and its end in the buffer.
+    /// For each string in the buffer, its index in `values` and its end in the buffer.
     buffered: Vec<(usize, usize)>,
 }
 
 impl Column {
-    /// Room for the elements of a batch of this shape.
+    /// Reserves memory for the elements of a batch with this shape.
     pub(super) fn new(dtype: DType, shape: &Shape) -> Result<Self> {
         let elements = allocate::elements(dtype, shape);
         Ok(match dtype {
@@ -36,7 +36,7 @@ impl Column {
         })
     }
 
-    /// Adds the bytes of numbers, or one string.
+    /// Adds the bytes of numbers, or a single string.
     pub(super) fn push_bytes(&mut self, bytes: &[u8]) {
         match self {
             Self::Floats(floats) => floats.extend(bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes))),
@@ -45,14 +45,14 @@ impl Column {
         }
     }
 
-    /// Lets `compute` add floats.
+    /// Lets `compute` append floats.
     pub(super) fn push_floats(&mut self, compute: impl FnOnce(&mut Vec<f32>)) {
         if let Self::Floats(floats) = self {
             compute(floats);
         }
     }
 
-    /// Adds the elements of a tensor, and moves strings out of it.
+    /// Adds the elements of a tensor. Strings are moved out of it.
     pub(super) fn push(&mut self, component: &mut Tensor) -> Result<()> {
         match self {
             Self::Floats(floats) => component.extend_floats(floats)?,

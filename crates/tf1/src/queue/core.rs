@@ -1,4 +1,4 @@
-//! The state machine of a queue: sequential code, run under the queue's lock.
+//! ! The state machine of a queue: sequential code that runs under the queue's lock.
 
 use super::accepted::Accepted;
 use super::packing::Packing;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The result of one attempt to serve a request.
 enum Attempt {
     Complete(Result<Elements>),
-    /// Something moved, but the request still waits.
+    /// Something was moved, but the request is still waiting.
     Partial,
     Stuck,
 }
@@ -26,11 +26,11 @@ pub(super) struct Core {
     pub(super) packing: Arc<Packing>,
     pub(super) store: Store,
     pub(super) is_closed: bool,
-    /// A cancelling close has ended something.
+    /// True if a cancelling close has ended a request.
     pub(super) was_cancelled: bool,
     pub(super) accepted: Accepted,
     pub(super) is_accepting: bool,
-    /// Dequeues of up to this many elements do not wait for more.
+    /// Dequeues of up to this many elements don't wait for more.
     is_draining: bool,
     pub(super) enqueues: VecDeque<(Request, Arc<Waiter>)>,
     pub(super) dequeues: VecDeque<(Request, Arc<Waiter>)>,
@@ -79,13 +79,13 @@ impl Core {
         }
     }
 
-    /// The waiters to wake once the lock is released.
+    /// Takes the waiters to wake once the lock is released.
     pub(super) fn take_woken(&mut self) -> Woken {
         std::mem::take(&mut self.woken)
     }
 
-    /// Serves `request` now if it can be served and no other request waits before it; otherwise it
-    /// becomes a waiter.
+    /// Serves `request` now if it can be served and no other request is waiting before it.
+    /// Otherwise it becomes a waiter.
     pub(super) fn request(
         &mut self,
         wait_queue: WaitQueue,
@@ -116,9 +116,9 @@ impl Core {
         waiter.take().ok_or(waiter)
     }
 
-    /// Closes now. Every waiting enqueue and plain close fails.
+    /// Closes the queue now. All waiting enqueues and plain closes fail.
     ///
-    /// Elements that were accepted without room are kept: their enqueues have ended.
+    /// Elements that were accepted without room are kept, because their enqueues have ended.
     pub(super) fn close_and_cancel(&mut self) {
         self.was_cancelled |= !self.is_closed || !self.enqueues.is_empty();
         self.is_closed = true;
@@ -131,8 +131,8 @@ impl Core {
         self.flush();
     }
 
-    /// Removes a request from its wait queue, if it still waits. Returns the number of elements it
-    /// had moved. Elements that a dequeue had removed are put back if `is_lossless`.
+    /// Removes a request from its wait queue, if it is still waiting. Returns the number of
+    /// elements it had moved. Elements that a dequeue had removed are put back if `is_lossless`.
     pub(super) fn withdraw(&mut self, wait_queue: WaitQueue, waiter: &Arc<Waiter>, is_lossless: bool) -> usize {
         let position = self.waiters(wait_queue).iter().position(|(_, waiting)| Arc::ptr_eq(waiting, waiter));
         let Some((request, _)) = position.and_then(|index| self.waiters(wait_queue).remove(index)) else { return 0 };
@@ -175,7 +175,7 @@ impl Core {
         while self.serve(WaitQueue::Enqueue) | self.serve(WaitQueue::Dequeue) {}
     }
 
-    /// Serves one wait queue as far as possible. Returns whether anything moved.
+    /// Serves one wait queue as far as possible. Returns whether anything was moved.
     fn serve(&mut self, wait_queue: WaitQueue) -> bool {
         let mut has_moved = false;
         if wait_queue == WaitQueue::Enqueue && !self.accepted.is_empty() {
@@ -280,8 +280,9 @@ impl Core {
         attempt
     }
 
-    /// Ends the waiting dequeues that need more elements than there are and `num_more`. From now
-    /// on, dequeues of up to this many elements take what there is, or fail.
+    /// Ends the waiting dequeues that need more elements than are available, even with `num_more`
+    /// additional ones. From now on, dequeues of up to this many elements return what is available,
+    /// or fail.
     pub(super) fn drain(&mut self, num_more: usize) {
         self.is_draining = true;
         let most = self.store.len().saturating_add(num_more);
@@ -298,7 +299,7 @@ impl Core {
         self.flush();
     }
 
-    /// Sets whether enqueues are accepted without room. If so, ends the enqueues that wait.
+    /// Sets whether enqueues are accepted without room. If so, waiting enqueues end.
     pub(super) fn accept(&mut self, is_accepting: bool) {
         self.is_accepting = is_accepting;
         if !is_accepting {
@@ -311,7 +312,8 @@ impl Core {
         self.flush();
     }
 
-    /// Moves accepted elements into the queue as room allows. Returns whether anything moved.
+    /// Moves accepted elements into the queue as far as there is room. Returns whether anything was
+    /// moved.
     pub(super) fn serve_accepted(&mut self) -> bool {
         let mut has_moved = false;
         while self.has_room()

@@ -1,4 +1,4 @@
-//! Descriptions of waiting calls: the reason why a call on a queue waits, in words.
+//! ! Describes in words why a call on a queue is waiting.
 
 use super::core::Core;
 use super::request::Request;
@@ -7,7 +7,7 @@ use super::{Order, Queue};
 use std::sync::Arc;
 
 impl Queue {
-    /// The current reason why a call about `count` elements waits.
+    /// Describes why a call with `count` elements is currently waiting.
     pub(super) fn describe_wait(&self, wait_queue: WaitQueue, waiter: &Arc<Waiter>, count: usize) -> String {
         let name = &self.spec.name;
         let core = self.core.lock();

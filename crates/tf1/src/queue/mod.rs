@@ -1,13 +1,13 @@
-//! Queues: bounded buffers of elements between threads, with the rules of TensorFlow 1.
+//! ! Queues: bounded buffers of elements between threads, with TensorFlow 1's rules.
 //!
-//! One type serves all orders. A call that cannot be served at once joins the wait queue of
-//! enqueues (a close waits there too) or the wait queue of dequeues. Each is served strictly in
-//! order of arrival, by the thread that changes the queue. The lock is held while elements move (a
-//! row may have to be cut out of a large batch), but not while their bytes are copied into a batch,
-//! and never while a thread sleeps.
+//! One type implements all orders. A call that cannot be served immediately joins the wait queue of
+//! enqueues (which also has closes) or that of dequeues. Each is served strictly in order of
+//! arrival, by the thread that changes the queue. The lock is held while elements are moved (a row
+//! may have to be cut out of a large batch), but not while their bytes are copied into a batch, and
+//! never while a thread sleeps.
 //!
-//! Source of the rules: `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and
-//! `random_shuffle_queue_op.cc` of TensorFlow 1.15, as documented for `tf.QueueBase`.
+//! The rules are those of `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and
+//! `random_shuffle_queue_op.cc` in TensorFlow 1.15, as documented for `tf.QueueBase`.
 
 mod accepted;
 mod batch;
@@ -77,20 +77,20 @@ use waiter::WaitQueue;
 pub struct Queue {
     spec: QueueSpec,
     packing: Arc<Packing>,
-    /// The state. Every caller locks it for a few moves at a time.
+    /// The state. Each caller locks it for a few moves at a time.
     core: Mutex<Core>,
 }
 
-/// The state of a call on a queue: finished or waiting.
+/// The state of a call on a queue.
 pub enum Progress {
-    /// It is finished, with the elements it took.
+    /// The call has finished, with the elements it took.
     Done(Elements),
     /// It waits.
     Waiting(Waiting),
 }
 
 impl Queue {
-    /// An open, empty queue. Fails if `spec` contradicts itself.
+    /// Creates an open, empty queue. Fails if `spec` contradicts itself.
     pub fn new(spec: QueueSpec) -> Result<Arc<Self>> {
         spec.check_order()?;
         let packing = Arc::new(Packing::new(&spec));
@@ -103,15 +103,15 @@ impl Queue {
         &self.spec
     }
 
-    /// Tells the queue that its elements will be put into batches.
+    /// Informs the queue that its elements will be batched.
     pub fn expect_batches(&self) {
         self.packing.expect_batches();
     }
 
     /// Adds an element. Waits while the queue is full.
     ///
-    /// Fails with `InvalidArgument` if types or shapes do not fit and with `Cancelled` if the queue
-    /// is closed.
+    /// Fails with `InvalidArgument` if dtypes or shapes don't match, and with `Cancelled` if the
+    /// queue is closed.
     pub fn enqueue(self: &Arc<Self>, mut components: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
         self.enqueue_element(self.element(&mut components)?, parker)
     }
@@ -121,8 +121,9 @@ impl Queue {
         self.enqueue_rows(Rows::one(element), parker)
     }
 
-    /// Like [`Queue::enqueue`], for the rows of `batch`, whose components have the same size in the
-    /// first dimension. They are added in order, as space appears, uninterrupted by other enqueues.
+    /// Like [`Queue::enqueue`], for the rows of `batch`, whose components have the same first
+    /// dimension. The rows are added in order as space becomes available, without other enqueues in
+    /// between.
     pub fn enqueue_many(self: &Arc<Self>, batch: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
         self.spec.check(&batch, true)?;
         self.enqueue_rows(Rows::many(batch, &self.packing, self.spec.capacity)?, parker)
@@ -141,22 +142,22 @@ impl Queue {
         self.request(WaitQueue::Enqueue, Request::Enqueue(rows), parker)
     }
 
-    /// Makes an element of components, which it may move out. Fails with `InvalidArgument` if types
-    /// or shapes do not fit.
+    /// Creates an element from components, which may be moved. Fails with `InvalidArgument` if
+    /// dtypes or shapes don't match.
     pub fn element(&self, components: &mut Tensors) -> Result<Element> {
         self.spec.check(components, false)?;
         self.packing.pack(components)
     }
 
-    /// The components of the element that a dequeue of one returned.
+    /// Returns the components of the only element of a dequeue.
     pub fn one(&self, elements: Elements) -> Result<Outputs> {
         elements.into_iter().next().map_or_else(|| Ok(Outputs::new()), |element| self.packing.unpack(element))
     }
 
-    /// Takes `count` elements, as they arrive. Waits until it has them all.
+    /// Takes `count` elements as they arrive. Waits until it has all of them.
     ///
-    /// If the queue is closed and has fewer, it takes these if `is_up_to` and there are any.
-    /// Otherwise it puts back the elements taken and fails with `OutOfRange`.
+    /// If the queue is closed and has fewer elements, returns those if `is_up_to` and there are
+    /// any. Otherwise puts back the elements taken and fails with `OutOfRange`.
     pub fn dequeue(self: &Arc<Self>, count: usize, is_up_to: bool, parker: &Arc<Parker>) -> Result<Progress> {
         if count == 0 {
             return Ok(Progress::Done(Elements::new()));
@@ -164,10 +165,10 @@ impl Queue {
         self.request(WaitQueue::Dequeue, Request::dequeue(count, is_up_to), parker)
     }
 
-    /// Closes the queue once all enqueues that wait now are finished; if `cancel_pending`, closes
-    /// at once and cancels them.
+    /// Closes the queue once all waiting enqueues have finished. If `cancel_pending`, closes
+    /// immediately and cancels them.
     ///
-    /// A second close fails with `Cancelled`; a second cancelling close does nothing.
+    /// A second close fails with `Cancelled`. A second cancelling close does nothing.
     pub fn close(self: &Arc<Self>, cancel_pending: bool, parker: &Arc<Parker>) -> Result<Progress> {
         if !cancel_pending {
             return self.request(WaitQueue::Enqueue, Request::Close(Close), parker);
@@ -176,29 +177,29 @@ impl Queue {
         Ok(Progress::Done(Elements::new()))
     }
 
-    /// Prepares the end of a queue that gets at most `num_more` more elements. Ends the waiting
-    /// dequeues that can't get all their elements: with the available ones if they accept fewer
-    /// elements, otherwise with `OutOfRange`.
+    /// Prepares for the end of a queue that will get at most `num_more` more elements. Ends the
+    /// waiting dequeues that cannot get all their elements: they return the available elements if
+    /// they accept fewer, and otherwise fail with `OutOfRange`.
     pub(crate) fn drain(&self, num_more: usize) {
         self.change(|core| core.drain(num_more));
     }
 
-    /// Puts back the elements of a dequeue, as if they had never been taken: a FIFO queue puts them
+    /// Puts back the elements of a dequeue as if they had never been taken. A FIFO queue puts them
     /// in front, in order.
     ///
-    /// It does so even if the queue is full or closed.
+    /// This works even if the queue is full or closed.
     pub fn give_back(&self, elements: Elements) {
         self.change(|core| core.give_back(elements));
     }
 
-    /// Starts or stops accepting elements without room: an enqueue without room then ends
-    /// immediately, and its elements enter before all others as room appears. Starting ends the
-    /// enqueues and plain closes that wait now.
+    /// Starts or stops accepting elements without room. While this is on, an enqueue ends
+    /// immediately even if there is no room, and its elements enter before all others once there
+    /// is. Starting it ends the enqueues and plain closes that are waiting.
     pub fn accept(&self, is_accepting: bool) {
         self.change(|core| core.accept(is_accepting));
     }
 
-    /// Waits until all elements accepted without room have entered the queue.
+    /// Waits until all elements that were accepted without room have entered the queue.
     pub fn settle(self: &Arc<Self>, parker: &Arc<Parker>) -> Result<Progress> {
         if self.core.lock().accepted.is_empty() {
             return Ok(Progress::Done(Elements::new()));
@@ -206,17 +207,17 @@ impl Queue {
         self.request(WaitQueue::Enqueue, Request::Enqueue(Rows::of_elements(VecDeque::new())), parker)
     }
 
-    /// The number of elements in the queue, without those that a waiting dequeue has taken.
+    /// The number of elements in the queue, not counting those that a waiting dequeue has taken.
     pub fn size(&self) -> usize {
         self.core.lock().size()
     }
 
-    /// True once the queue is closed.
+    /// Returns true once the queue is closed.
     pub fn is_closed(&self) -> bool {
         self.core.lock().is_closed()
     }
 
-    /// The queue's statistics now.
+    /// The queue's current statistics.
     pub fn stats(&self) -> QueueStats {
         self.core.lock().stats()
     }
@@ -229,8 +230,8 @@ impl Queue {
         }
     }
 
-    /// Works on the core under the lock. Once the lock is released, wakes the waiters that were
-    /// served.
+    /// Applies `work` to the core under the lock. After the lock is released, wakes the waiters
+    /// that were served.
     fn change<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
         let mut core = self.core.lock();
         let result = work(&mut core);

@@ -1,11 +1,11 @@
-//! The requests of callers to a queue, and their progress.
+//! ! The requests of a queue's callers, and their progress.
 
 use super::Elements;
 use super::rows::Rows;
 use super::waiter::WaitQueue;
 use headrace_engine::error::Error;
 
-/// The maximum number of elements that a dequeue reserves memory for at first.
+/// The maximum number of elements for which a dequeue reserves memory at first.
 const MAX_RESERVED: usize = 4096;
 
 /// A close that does not cancel. It waits for the enqueues before it.
@@ -24,7 +24,7 @@ impl Request {
         Self::Dequeue { missing: count, is_up_to, collected: Elements::with_capacity(count.min(MAX_RESERVED)) }
     }
 
-    /// The number of elements still to move.
+    /// The number of elements that still have to be moved.
     pub(super) fn count(&self) -> usize {
         match self {
             Self::Enqueue(rows) => rows.len(),
@@ -33,7 +33,7 @@ impl Request {
         }
     }
 
-    /// The error of an enqueue or plain close when a cancelling close ends it.
+    /// The error of an enqueue or plain close that was ended by a cancelling close.
     pub(super) fn cancelled(&self) -> Error {
         let error = WaitQueue::Enqueue.cancelled();
         match self {

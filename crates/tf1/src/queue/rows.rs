@@ -1,4 +1,4 @@
-//! The elements of one call: one, or the rows of a batch.
+//! ! The elements of a call: a single element, or the rows of a batch.
 
 use super::Element;
 use super::packing::Packing;
@@ -8,10 +8,11 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate;
 use std::collections::VecDeque;
 
-/// Number of rows packed before the queue is locked. Longer batches pack the rest as space appears.
+/// The number of rows to pack before the queue is locked. For longer batches, the rest is packed as
+/// space becomes available.
 const PREPARED_ROWS: usize = 256;
 
-/// The elements of one enqueue, in order.
+/// The elements of an enqueue, in order.
 pub struct Rows(Source);
 
 enum Source {
@@ -22,7 +23,7 @@ enum Source {
 struct Many {
     /// The next elements.
     ready: VecDeque<Element>,
-    /// The batch whose rows are the other elements.
+    /// The batch whose rows are the remaining elements.
     batch: Tensors,
     /// The layout in which the rows are packed.
     layout: Option<u8>,
@@ -35,8 +36,8 @@ impl Rows {
         Self(Source::One(Some(element)))
     }
 
-    /// The rows of `batch`, whose components fit a queue of this capacity. Fails if there is no
-    /// memory for as many of them as the queue may hold.
+    /// Creates elements from the rows of `batch`, whose components must match a queue of this
+    /// capacity. Fails if there is not enough memory for as many of them as the queue may hold.
     pub(super) fn many(batch: Tensors, packing: &Packing, capacity: Option<usize>) -> Result<Self> {
         let end = batch.first().and_then(|component| component.shape().first().copied()).unwrap_or(0);
         let num_held = end.min(capacity.unwrap_or(usize::MAX));
@@ -56,7 +57,7 @@ impl Rows {
         Self(Source::Many(Box::new(Many { ready: elements, batch: Tensors::new(), layout: None, next: end, end })))
     }
 
-    /// Number of elements left.
+    /// The number of elements left.
     pub fn len(&self) -> usize {
         match &self.0 {
             Source::One(element) => usize::from(element.is_some()),
@@ -68,7 +69,7 @@ impl Rows {
         self.len() == 0
     }
 
-    /// Number of elements taken so far.
+    /// The number of elements taken so far.
     pub(super) fn num_popped(&self) -> usize {
         match &self.0 {
             Source::One(element) => usize::from(element.is_none()),
@@ -76,7 +77,7 @@ impl Rows {
         }
     }
 
-    /// Copies the next rows out of the batch, outside the queue's lock.
+    /// Copies the next rows out of the batch, without holding the queue's lock.
     pub(super) fn prepare(&mut self, packing: &Packing) -> Result<()> {
         if let Source::Many(many) = &mut self.0 {
             let num_missing = PREPARED_ROWS.min(many.end - many.next).saturating_sub(many.ready.len());

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A chunk ends after the element with which it reaches this length.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// The content of a queue without its statistics.
+/// The content of a queue, without its statistics.
 struct Holding {
     store: Store,
     accepted: Accepted,
@@ -23,7 +23,7 @@ struct Holding {
 }
 
 impl Core {
-    /// True if a waiting call holds elements.
+    /// Returns true if a waiting call holds elements.
     fn is_busy(&self) -> bool {
         let holds = |(request, _): &(Request, _)| !matches!(request, Request::Dequeue { collected, .. } if collected.is_empty());
         !self.enqueues.is_empty() || self.dequeues.iter().any(holds)
@@ -38,10 +38,10 @@ impl Core {
 }
 
 impl Queue {
-    /// The state and the elements, in their order. The first chunk describes the state.
+    /// Saves the state and the elements, in order. The first chunk describes the state.
     ///
-    /// Fails if an enqueue waits, or if a close has cancelled one: its elements are not in the
-    /// queue.
+    /// Fails if an enqueue is waiting, or if a close has cancelled one, because its elements are
+    /// not in the queue.
     pub fn save(&self) -> Result<Chunks> {
         let (head, elements) = {
             let core = self.core.lock();
@@ -75,7 +75,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Replaces the elements with the saved ones. Fails if they do not fit the queue.
+    /// Replaces the elements with saved ones. Fails if they don't match the queue.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let head = chunks.next().ok_or_else(damaged)??;
         let mut reading = Reading::new(&head);

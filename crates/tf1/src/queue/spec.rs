@@ -1,4 +1,5 @@
-//! The fixed properties of a queue: order, capacity, and the types and shapes of its components.
+//! ! The fixed properties of a queue: its order, its capacity, and the dtypes and shapes of its
+//! components.
 
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
@@ -10,38 +11,38 @@ use headrace_engine::tensor::shape::{PartialShape, Shape};
 pub enum Order {
     /// As they came in.
     Fifo,
-    /// As they came in; batches are padded to their largest element.
+    /// In order of arrival. Batches are padded to their largest element.
     Padding,
-    /// Smallest priority first; the priority is component 0, a scalar int64.
+    /// Smallest priority first. The priority is component 0, a scalar int64.
     Priority,
     /// Drawn at random.
     Shuffle {
-        /// The number of elements that a dequeue leaves in the queue until it is closed.
+        /// The number of elements that dequeues leave in the queue until it is closed.
         min_after_dequeue: usize,
-        /// The seed of the graph, 0 if it has none.
+        /// The seed of the graph, or 0 if it has none.
         seed: i64,
         /// The seed of the operation. If both are 0, the order differs each time.
         seed2: i64,
     },
 }
 
-/// The unchanging properties of a queue.
+/// The fixed properties of a queue.
 #[derive(Clone, Debug)]
 pub struct QueueSpec {
     /// The name in messages.
     pub name: String,
     /// The order in which elements are dequeued.
     pub order: Order,
-    /// `None`: unbounded.
+    /// `None` if the queue is unbounded.
     pub capacity: Option<usize>,
-    /// The element type of each component.
+    /// The dtype of each component.
     pub dtypes: Vec<DType>,
-    /// `None`: components of any shape.
+    /// `None` if components may have any shape.
     pub shapes: Option<Vec<PartialShape>>,
 }
 
 impl QueueSpec {
-    /// The name of the class in messages.
+    /// The name of the class for messages.
     pub fn class(&self) -> &'static str {
         match self.order {
             Order::Fifo => "FIFOQueue",
@@ -76,7 +77,7 @@ impl QueueSpec {
         ))
     }
 
-    /// The component shapes, which a dequeue of several elements needs.
+    /// The component shapes, which a dequeue of several elements requires.
     pub fn known_shapes(&self) -> Result<&[PartialShape]> {
         self.shapes.as_deref().ok_or_else(|| {
             let class = self.class();
@@ -86,13 +87,13 @@ impl QueueSpec {
         })
     }
 
-    /// True if component `index` of an element may have the shape `dims`.
+    /// Returns true if component `index` of an element may have the shape `dims`.
     pub fn accepts(&self, index: usize, dims: &[usize]) -> bool {
         self.shapes.as_ref().is_none_or(|shapes| shapes[index].is_compatible_with(dims))
     }
 
-    /// Checks that the components of an element, or of the rows of a batch, have the types and
-    /// shapes of this queue.
+    /// Checks that the components of an element, or of the rows of a batch, have this queue's
+    /// dtypes and shapes.
     pub(super) fn check(&self, components: &[Tensor], is_batch: bool) -> Result<()> {
         let got = components.iter().map(Tensor::dtype);
         if !got.clone().eq(self.dtypes.iter().copied()) {

@@ -1,27 +1,27 @@
 //! The statistics of a queue.
 
-/// The state of a queue at one moment. Totals since the queue was created.
+/// The state of a queue at one moment. Totals count from the creation of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Elements in the queue now. Near `capacity`: producers wait; near 0: consumers do. More than
-    /// `capacity` after elements were put back.
+    /// The number of elements in the queue. Near `capacity`, producers are waiting; near 0,
+    /// consumers are. It may exceed `capacity` after elements were put back.
     pub size: usize,
-    /// `None`: unbounded.
+    /// `None` if the queue is unbounded.
     pub capacity: Option<usize>,
     /// True once the queue is closed.
     pub is_closed: bool,
-    /// Enqueued elements.
+    /// The number of enqueued elements.
     pub num_enqueued: u64,
-    /// Elements removed by a dequeue, finished or not.
+    /// The number of elements removed by dequeues, whether or not these have finished.
     pub num_dequeued: u64,
-    /// Enqueues that wait now, and closes that do not cancel.
+    /// The number of waiting enqueues, including closes that do not cancel.
     pub num_waiting_enqueues: usize,
-    /// Dequeues that wait now.
+    /// The number of waiting dequeues.
     pub num_waiting_dequeues: usize,
-    /// Time that enqueues have waited until now, summed over threads. Grows when consumers are the
-    /// bottleneck.
+    /// The time that enqueues have waited so far, summed over threads. It grows if consumers are
+    /// the bottleneck.
     pub enqueue_blocked_ns: u64,
-    /// Time that dequeues have waited until now, summed over threads. Grows when producers are the
-    /// bottleneck.
+    /// The time that dequeues have waited so far, summed over threads. It grows if producers are
+    /// the bottleneck.
     pub dequeue_blocked_ns: u64,
 }

@@ -1,4 +1,4 @@
-//! A waiter: receives the outcome of a waiting call.
+//! ! Receives the outcome of a waiting call.
 
 use super::Elements;
 use headrace_engine::error::{Error, Result};
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// One of the two wait queues of a queue.
+/// One of a queue's two wait queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitQueue {
     Enqueue,
@@ -25,7 +25,7 @@ impl WaitQueue {
 }
 
 pub(super) struct Waiter {
-    /// Set once by the thread that serves the wait queue, read once by the owner.
+    /// Set once by the thread that serves the wait queue, and read once by the owner.
     outcome: Mutex<Option<Result<Elements>>>,
     parker: Arc<Parker>,
     since: Instant,
@@ -40,7 +40,7 @@ impl Waiter {
         self.outcome.lock().take()
     }
 
-    /// The time that its owner has waited.
+    /// How long its owner has waited.
     pub(super) fn blocked_ns(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
@@ -51,7 +51,7 @@ impl Waiter {
     }
 }
 
-/// The waiters that were served while the queue was locked, to be woken afterwards.
+/// The waiters that were served while the queue was locked. They are woken afterwards.
 #[derive(Default)]
 pub(super) struct Woken(VecDeque<Arc<Parker>>);
 

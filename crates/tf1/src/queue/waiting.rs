@@ -1,4 +1,4 @@
-//! Waiting calls: polling them, cancelling them, and blocking until they are served.
+//! ! Waiting calls: how they are polled, cancelled, and waited for.
 
 use super::waiter::{WaitQueue, Waiter};
 use super::{Elements, Queue};
@@ -7,12 +7,11 @@ use headrace_engine::run::Run;
 use headrace_engine::waits::{Awaited, Description};
 use std::sync::Arc;
 
-/// A call that waits in one of a queue's wait queues. Dropping it cancels it, as
-/// [`Waiting::cancel`] does.
+/// A call in one of a queue's wait queues. Dropping it cancels it, like [`Waiting::cancel`] does.
 pub struct Waiting {
     queue: Arc<Queue>,
     wait_queue: WaitQueue,
-    /// The number of elements that the call requests or adds.
+    /// The number of elements that the call takes or adds.
     count: usize,
     waiter: Arc<Waiter>,
     is_over: bool,
@@ -22,16 +21,17 @@ pub struct Waiting {
 pub enum Left {
     /// The call had already been served.
     Served(Result<Elements>),
-    /// It had not. The elements that it had removed are back in the queue, and the ones that it had
-    /// added stay; the number counts them.
+    /// The call had not been served. The elements that it had removed are back in the queue, and
+    /// those that it had added stay. The number counts both.
     Unserved(usize),
 }
 
-/// A blocking call that was ended before it was served.
+/// A blocking call that ended before it was served.
 pub struct Unfinished {
-    /// The reason: it was ended, or the queue refused it.
+    /// The reason: it was ended, or the queue rejected it.
     pub error: Error,
-    /// The number of elements it had added, which stay, or had taken, which are back in the queue.
+    /// The number of elements that it had added, which stay, or had taken, which are back in the
+    /// queue.
     pub num_moved: usize,
 }
 
@@ -40,28 +40,28 @@ impl Waiting {
         Self { queue, wait_queue, count, waiter, is_over: false }
     }
 
-    /// The outcome, once there is one. The parker of the request is unparked then.
+    /// Returns the outcome once there is one. The parker of the request is unparked at that time.
     pub fn poll(&mut self) -> Option<Result<Elements>> {
         let outcome = self.waiter.take();
         self.is_over |= outcome.is_some();
         outcome
     }
 
-    /// Cancels the call by TensorFlow's rule: elements that a dequeue had taken are lost, elements
-    /// that an enqueue had added stay.
+    /// Cancels the call by TensorFlow's rules: elements that a dequeue had taken are lost, and
+    /// elements that an enqueue had added stay.
     pub fn cancel(&mut self) -> Error {
         self.withdraw(false);
         self.wait_queue.cancelled()
     }
 
-    /// Cancels the call without losing an element.
+    /// Cancels the call without losing any element.
     pub fn leave(&mut self) -> Left {
         let num_moved = self.withdraw(true);
         // If it was served before the queue was locked here, its outcome is set by now.
         self.waiter.take().map_or(Left::Unserved(num_moved), Left::Served)
     }
 
-    /// Blocks until the call is served. If `run` ends before that, no element is lost.
+    /// Blocks until the call is served. If `run` ends first, no element is lost.
     ///
     /// The parker of the request must be the parker of `run`.
     pub fn wait(mut self, run: &Run) -> std::result::Result<Elements, Unfinished> {
@@ -75,14 +75,14 @@ impl Waiting {
         }
     }
 
-    /// Describes the wait.
+    /// Describes what the call is waiting for.
     pub fn description(&self) -> Description {
         let (queue, waiter) = (Arc::clone(&self.queue), Arc::clone(&self.waiter));
         let (wait_queue, count) = (self.wait_queue, self.count);
         Arc::new(move || queue.describe_wait(wait_queue, &waiter, count))
     }
 
-    /// Ends the call with `error`, without losing an element.
+    /// Ends the call with `error`, without losing any element.
     pub fn end(mut self, error: Error) -> std::result::Result<Elements, Unfinished> {
         let num_moved = match (self.leave(), self.wait_queue) {
             // It was served just in time.

@@ -1,6 +1,6 @@
-//! Reads a file in large blocks, from which the formats extract their records.
+//! ! Reads a file in large blocks, from which the formats extract records.
 //!
-//! A record is copied out of its block, so that a record that waits in a queue keeps only its own
+//! Records are copied out of their block, so that a record waiting in a queue only keeps its own
 //! memory alive.
 
 use bytes::Bytes;
@@ -13,40 +13,40 @@ use headrace_engine::numbering::Numbering;
 use headrace_engine::tensor::allocate::{self, Refusal, Unread};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
-/// Size of a block; a larger record is read on its own.
+/// The size of a block. A larger record is read on its own.
 const BLOCK_BYTES: usize = 256 * 1024;
 /// The block of a small file is as large as the file, but at least this large.
 const SMALL_BLOCK_BYTES: u64 = 512;
 
-/// A file, compressed or not, and the block of it that was read last.
+/// A file, which may be compressed, and the block that was last read from it.
 pub struct BlockFile {
     name: FileName,
     source: Source,
-    /// The bytes that were read but not consumed yet are `block[start..end]`.
+    /// `block[start..end]` has been read but not consumed yet.
     block: Vec<u8>,
     start: usize,
     end: usize,
-    /// The size of the block, if any.
+    /// The size of a block, if it is limited.
     block_bytes: usize,
-    /// Offset of `start` in the (uncompressed) file.
+    /// The offset of `start` in the uncompressed file.
     offset_bytes: u64,
-    /// Number of the record being read and how it is counted, for errors.
+    /// The number of the record being read and how records are counted, for error messages.
     record: u64,
     numbering: Numbering,
-    /// Offset of that record.
+    /// The offset of that record.
     record_bytes: u64,
     may_wait: bool,
 }
 
 enum Source {
-    /// A file of known size that can be read from any offset.
+    /// A file of known size that can be read at any offset.
     Regular(Input),
     /// A pipe or a device.
     Stream(Stream),
     Compressed(Box<Inflate<Stream>>),
 }
 
-/// An input that is read from beginning to end.
+/// An input that is read from start to end.
 pub type Stream = Box<dyn Read + Send>;
 
 impl Read for Source {
@@ -70,7 +70,7 @@ impl BlockFile {
         Ok(Self { may_wait, ..opened })
     }
 
-    /// A stream: its size is not known and it cannot seek.
+    /// Wraps a stream, which has no known size and cannot seek.
     pub fn of_stream(name: &FileName, stream: Stream, compression: Compression, numbering: Numbering) -> Self {
         let source = match compression {
             Compression::None => Source::Stream(stream),
@@ -90,12 +90,12 @@ impl BlockFile {
         &self.name
     }
 
-    /// Offset of the next byte in the (uncompressed) file.
+    /// The offset of the next byte in the uncompressed file.
     pub fn offset_bytes(&self) -> u64 {
         self.offset_bytes
     }
 
-    /// The size of the file now, if it can be known.
+    /// The current size of the file, if it can be determined.
     pub fn length_bytes(&self) -> Result<Option<u64>> {
         match &self.source {
             Source::Regular(file) => file.length_bytes().map(Some).map_err(|e| self.failed(&e)),
@@ -103,30 +103,30 @@ impl BlockFile {
         }
     }
 
-    /// Notes which record is read next, for errors.
+    /// Records which record is read next, for error messages.
     pub fn begin(&mut self, record: u64) {
         self.record = record;
         self.record_bytes = self.offset_bytes;
     }
 
-    /// True if reading may have to wait.
+    /// Returns true if reading may have to wait.
     pub fn may_wait(&self) -> bool {
         self.may_wait
     }
 
-    /// The next bytes in the block: at least `count`, unless the file ends before that.
+    /// Returns the next bytes in the block: at least `count`, unless the file ends first.
     pub fn fill(&mut self, count: usize) -> Result<&[u8]> {
         while self.end - self.start < count && self.read_block(count)? {}
         Ok(&self.block[self.start..self.end])
     }
 
-    /// Skips bytes that [`BlockFile::fill`] has returned.
+    /// Skips bytes that [`BlockFile::fill`] returned.
     pub fn consume(&mut self, count: usize) {
         self.start += count;
         self.offset_bytes += count as u64;
     }
 
-    /// The next `count` bytes, if a block can hold them and the file does not end before that.
+    /// Returns the next `count` bytes, if they fit into a block and the file does not end first.
     pub fn whole(&mut self, count: u64) -> Result<Option<&[u8]>> {
         match usize::try_from(count) {
             Ok(count @ ..=BLOCK_BYTES) => Ok(self.fill(count)?.get(..count)),
@@ -134,7 +134,7 @@ impl BlockFile {
         }
     }
 
-    /// A copy of the next `count` bytes, or `None` if the file ends before that.
+    /// Copies the next `count` bytes. Returns `None` if the file ends first.
     pub fn take(&mut self, count: u64) -> Result<Option<Bytes>> {
         if count > BLOCK_BYTES as u64 {
             return self.take_large(count);
@@ -145,7 +145,7 @@ impl BlockFile {
         Ok(taken)
     }
 
-    /// Skips `count` bytes. Returns whether the file had that many.
+    /// Skips `count` bytes. Returns whether the file has that many.
     pub fn skip(&mut self, count: u64) -> Result<bool> {
         let mut rest = count;
         loop {
@@ -170,7 +170,7 @@ impl BlockFile {
         }
     }
 
-    /// Moves to the offset of a saved state. Fails if the file is shorter now.
+    /// Moves to the offset of a saved state. Fails if the file is too short for that now.
     pub fn seek(&mut self, offset_bytes: u64) -> Result<()> {
         let rest = offset_bytes.checked_sub(self.offset_bytes);
         if rest.map_or(Ok(false), |rest| self.skip(rest))? {
@@ -184,7 +184,7 @@ impl BlockFile {
         )))
     }
 
-    /// Makes room for `count` bytes and reads. Returns whether any bytes came.
+    /// Reserves memory for `count` bytes and reads. Returns whether any bytes arrived.
     fn read_block(&mut self, count: usize) -> Result<bool> {
         if self.start + count > self.block.len() {
             self.block.copy_within(self.start..self.end, 0);
@@ -192,7 +192,7 @@ impl BlockFile {
             self.start = 0;
         }
         if self.end == self.block.len() {
-            // A claimed size is not allocated before that many bytes have been read.
+            // Don't allocate a claimed size before that many bytes have been read.
             let length = self.block_bytes.max(count.min(2 * self.end));
             allocate::reserve(&mut self.block, length - self.end)
                 .map_err(|refusal| self.too_large(count as u64, refusal))?;
@@ -205,7 +205,7 @@ impl BlockFile {
         Ok(read > 0)
     }
 
-    /// Reads a record that is larger than a block straight into its own memory.
+    /// Reads a record larger than a block directly into its own memory.
     fn take_large(&mut self, count: u64) -> Result<Option<Bytes>> {
         let left = self.length_bytes()?.map(|length| length.saturating_sub(self.offset_bytes));
         if left.is_some_and(|left| left < count) {
@@ -230,13 +230,13 @@ impl BlockFile {
         Ok(Some(bytes.into()))
     }
 
-    /// The error for a record of `count` bytes that memory cannot hold.
+    /// The error for a record of `count` bytes that doesn't fit into memory.
     pub fn too_large(&self, count: u64, refusal: Refusal) -> Error {
         let position = format!("{}: {}: {count} bytes do not fit into memory", self.name.text(), self.position());
         refusal.at(position).with_remedy("Split the record")
     }
 
-    /// The error of reading, with file, record and byte.
+    /// The error for a failed read, with the file, the record and the byte.
     fn failed(&self, error: &io::Error) -> Error {
         if let Some(error) = error_of_wait(error) {
             let is_begun = self.offset_bytes > self.record_bytes;

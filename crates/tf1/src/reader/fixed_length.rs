@@ -1,4 +1,4 @@
-//! Records of one fixed length. A key is `PATH:NUMBER`, counted from 0.
+//! ! Fixed-length records. A key is `PATH:NUMBER`, counting from 0.
 //!
 //! Source: `tf.FixedLengthRecordReader` of TensorFlow 1.15.
 
@@ -9,20 +9,19 @@ use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::tensor::allocate;
 
-/// Files of a header, records of equal length and a footer.
+/// Files with a header, records of equal length and a footer.
 #[derive(Clone, Copy)]
 pub struct FixedLengthFormat {
     record_bytes: usize,
     header_bytes: u64,
     footer_bytes: usize,
-    /// Distance from the start of one record to the start of the next.
+    /// The distance between the starts of consecutive records.
     hop_bytes: u64,
     compression: Compression,
 }
 
 impl FixedLengthFormat {
-    /// Fails if a size is invalid. A `hop_bytes` of 0 means that records follow each other
-    /// directly.
+    /// Fails if a size is invalid. If `hop_bytes` is 0, records directly follow each other.
     pub fn new(
         record_bytes: i64,
         header_bytes: i64,
@@ -86,7 +85,8 @@ impl FixedLengthFormat {
 struct FixedLengthFile {
     format: FixedLengthFormat,
     block: BlockFile,
-    /// Distance from the current position, the start of the last record, to the next record.
+    /// The distance from the current position, which is the start of the last record, to the next
+    /// record.
     to_skip: u64,
 }
 
@@ -99,7 +99,7 @@ impl RecordFile for FixedLengthFile {
         }
         let offset_bytes = self.block.offset_bytes();
         let needed = record_bytes.saturating_add(footer_bytes);
-        // A record that would end past the end of the file is not read.
+        // A record that would extend past the end of the file is not read.
         if needed > LARGE_BYTES
             && self.block.length_bytes()?.is_some_and(|length| length.saturating_sub(offset_bytes) < needed as u64)
         {
@@ -127,5 +127,5 @@ impl RecordFile for FixedLengthFile {
     }
 }
 
-/// For larger records the size of the file is checked first.
+/// For larger records, the size of the file is checked first.
 const LARGE_BYTES: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! The file names themselves as records; no file is opened.
+//! ! Uses the file names themselves as records, without opening any file.
 //!
 //! Source: `tf.IdentityReader` of TensorFlow 1.15.
 
@@ -6,7 +6,7 @@ use super::format::{Format, Position, Record, RecordFile};
 use headrace_engine::error::Result;
 use headrace_engine::files::name::FileName;
 
-/// Key and value are the name.
+/// Both the key and the value are the name.
 pub struct IdentityFormat;
 
 impl Format for IdentityFormat {

@@ -1,5 +1,5 @@
-//! Tests: every format and compression, read from inputs that are interrupted and return a few
-//! bytes at a time.
+//! ! Tests every format and compression with inputs that are interrupted and return a few bytes at
+//! a time.
 
 use super::block::{BlockFile, Stream};
 use super::format::{Format, RecordFile};
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Returns bytes in pieces according to the plan, and is interrupted at each 0. After the plan it
+/// Returns bytes in pieces according to the plan, and is interrupted at each 0. After the plan,
 /// returns the rest.
 struct Interrupted {
     plan: VecDeque<u8>,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use headrace_engine::files::name::FileName;
 
-/// Makes the keys of a file's records: `PATH:NUMBER`.
+/// Builds the keys of a file's records: `PATH:NUMBER`.
 pub struct Keys {
     prefix: Vec<u8>,
 }

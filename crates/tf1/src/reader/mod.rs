@@ -1,6 +1,6 @@
-//! Readers: from a queue of file names to records, one file at a time.
+//! ! Readers: from a queue of file names to records, one file at a time.
 //!
-//! Source of the rules: `tensorflow/core/framework/reader_base.cc` of TensorFlow 1.15, as
+//! The rules are those of `tensorflow/core/framework/reader_base.cc` in TensorFlow 1.15, as
 //! documented for `tf.ReaderBase`.
 
 mod block;
@@ -78,42 +78,42 @@ pub struct Reader {
     name: String,
     format: Box<dyn Format>,
     lock: FairLock,
-    /// Locked by the owner of `lock`.
+    /// Protected by `lock`.
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     file: Option<OpenFile>,
-    /// The last file name dequeued.
+    /// The most recently dequeued file name.
     work: Bytes,
     num_started: i64,
     num_finished: i64,
     num_records: i64,
 }
 
-/// The records of one read.
+/// The records returned by a read.
 #[derive(Default)]
 pub struct Records {
     /// The bytes of each record.
     pub values: SmallVec<[Bytes; 1]>,
-    /// One key for each record, or empty if keys are not read.
+    /// One key per record, or empty if keys are not requested.
     pub keys: SmallVec<[Bytes; 1]>,
     offsets_bytes: SmallVec<[u64; 1]>,
 }
 
 /// A request to a reader.
 pub enum Request {
-    /// Up to `limit` records of one file.
+    /// Up to `limit` records from one file.
     Read {
         /// The queue of file names.
         queue: Arc<Queue>,
-        /// The largest number of records.
+        /// The maximum number of records.
         limit: usize,
-        /// True if the keys are read.
+        /// True if keys are requested.
         wants_keys: bool,
     },
-    /// The number of records read since the reader was reset.
+    /// The number of records read since the reader was last reset.
     NumRecordsProduced,
     /// The number of files read to their end.
     NumWorkUnitsCompleted,
@@ -121,19 +121,19 @@ pub enum Request {
     SerializeState,
     /// Continues at the position of the reader that saved this state.
     RestoreState(Bytes),
-    /// Forgets everything and starts with the next file name.
+    /// Discards everything and starts with the next file name.
     Reset,
 }
 
 /// The answer to a request.
 pub enum Answer {
-    /// The records of a read; none if the limit was 0.
+    /// The records of a read. There are none if the limit was 0.
     Records(Records),
     /// A number.
     Count(i64),
     /// The state as bytes.
     State(Bytes),
-    /// Done; there is nothing to return.
+    /// The request is done and has no result.
     Nothing,
 }
 
@@ -144,21 +144,22 @@ impl HasFairLock for Reader {
 }
 
 impl Reader {
-    /// A reader that has read nothing yet.
+    /// Creates a reader that has not read anything.
     pub fn new(name: impl Into<String>, format: Box<dyn Format>) -> Arc<Self> {
         Arc::new(Self { name: name.into(), format, lock: FairLock::default(), state: Mutex::default() })
     }
 
-    /// Starts a call; poll it for its answer.
+    /// Starts a call. Poll it for its answer.
     pub fn call(self: &Arc<Self>, request: Request, run: &Run) -> Call {
         let acquisition = FairLock::acquire(Arc::clone(self), run.parker());
         Call { reader: Arc::clone(self), request, acquisition, waiting: None }
     }
 
-    /// The next record and its key, if it can be read without waiting. Then no [`Call`] is needed.
+    /// Returns the next record and its key, if it can be read without waiting. No [`Call`] is
+    /// needed then.
     ///
-    /// The key is empty unless `wants_key`. Returns `None` if another call holds the reader, or the
-    /// current file has no further record.
+    /// The key is empty unless `wants_key`. Returns `None` if another call holds the reader or the
+    /// current file has no more records.
     pub fn read_at_once(self: &Arc<Self>, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
         let Some(_acquisition) = FairLock::try_acquire(self) else { return Ok(None) };
         self.state.lock().read_one(wants_key, run)
@@ -179,12 +180,12 @@ impl Reader {
     }
 }
 
-/// A call of a reader in progress. Dropping it cancels it.
+/// A reader's call in progress. Dropping it cancels it.
 pub struct Call {
     reader: Arc<Reader>,
     request: Request,
     acquisition: Acquisition<Arc<Reader>>,
-    /// The dequeue of a file name, while it waits.
+    /// The dequeue of a file name, while it is waiting.
     waiting: Option<Waiting>,
 }
 
@@ -231,7 +232,7 @@ impl Call {
         }))
     }
 
-    /// Describes the wait: for a file name, or for other calls of the reader.
+    /// Describes what the call is waiting for: a file name, or other calls of the reader.
     pub fn description(&self) -> Description {
         match &self.waiting {
             Some(waiting) => {
@@ -245,7 +246,7 @@ impl Call {
         }
     }
 
-    /// Cancels the call. The error is the error of the dequeue that a read waits for.
+    /// Cancels the call. If it was waiting for a dequeue, returns the dequeue's error.
     pub fn cancel(&mut self) -> Error {
         match &mut self.waiting {
             Some(waiting) => waiting.cancel(),
@@ -253,7 +254,7 @@ impl Call {
         }
     }
 
-    /// The next file name of the queue, or `None` while there is none.
+    /// Returns the next file name from the queue, or `None` while there is none.
     fn next_work(&mut self, queue: &Arc<Queue>, run: &Run) -> Result<Option<Bytes>> {
         let elements = match self.waiting.as_mut() {
             Some(waiting) => waiting.poll().transpose()?,
@@ -272,7 +273,7 @@ impl Call {
 }
 
 impl State {
-    /// Reads from the current file; returns no records if there is none or it has ended.
+    /// Reads from the current file. Returns no records if there is none or it has ended.
     fn read(&mut self, limit: usize, wants_keys: bool, run: &Run) -> Result<Records> {
         let mut records = Records::default();
         let Some(file) = self.file.as_mut() else { return Ok(records) };
@@ -294,8 +295,8 @@ impl State {
         Ok(records)
     }
 
-    /// The key and the value of the next record of the current file; `None` if there is no file or
-    /// it has ended.
+    /// Returns the key and the value of the current file's next record, or `None` if there is no
+    /// file or it has ended.
     fn read_one(&mut self, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
         let Some(file) = self.file.as_mut() else { return Ok(None) };
         let record = if file.may_wait() { run.while_current(|| file.read_one())? } else { file.read_one()? };

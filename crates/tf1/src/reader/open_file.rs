@@ -1,4 +1,4 @@
-//! The file that a reader is reading, its position, and the error that ended reading.
+//! ! The file that a reader is currently reading, its position, and the error that ended reading.
 
 use super::Records;
 use super::format::{Format, Position, Record, RecordFile};
@@ -8,8 +8,8 @@ use headrace_engine::error::{Error, Result, Wait};
 use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;
 
-/// An open file, read record by record. Once a read has failed, all later reads fail in the same
-/// way.
+/// An open file, which is read record by record. Once a read has failed, all later reads fail in
+/// the same way.
 pub struct OpenFile {
     name: FileName,
     keys: Keys,
@@ -30,8 +30,8 @@ impl OpenFile {
         Ok(Self { name, keys, numbering, records, position: at.unwrap_or_default(), failure: None, may_wait })
     }
 
-    /// Adds up to `limit` records to `records`. Returns whether the file is known to have ended.
-    /// Records before a damaged one are valid; the next read fails.
+    /// Appends up to `limit` records to `records`. Returns whether the file is known to have ended.
+    /// Records before a damaged one are valid, and the next read fails.
     pub fn read(&mut self, limit: usize, wants_keys: bool, records: &mut Records) -> Result<bool> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -53,7 +53,7 @@ impl OpenFile {
         })
     }
 
-    /// The next record, or `None` at the end.
+    /// Returns the next record, or `None` at the end.
     pub fn read_one(&mut self) -> Result<Option<Record>> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -79,18 +79,18 @@ impl OpenFile {
         error
     }
 
-    /// True if reading may have to wait for the writer of a pipe.
+    /// Returns true if reading may have to wait for the writer of a pipe.
     pub fn may_wait(&self) -> bool {
         self.may_wait
     }
 
-    /// The key of a record of this file.
+    /// The key of a record in this file.
     pub fn key(&self, record: &Record) -> Bytes {
         record.number.map_or_else(|| self.name.bytes().clone(), |number| self.keys.key(number))
     }
 
-    /// True if the file is known to end with the record that [`OpenFile::read_one`] has just
-    /// returned.
+    /// Returns true if the file is known to end with the record that [`OpenFile::read_one`] has
+    /// just returned.
     pub fn is_over(&self) -> bool {
         self.records.is_over()
     }
@@ -100,7 +100,7 @@ impl OpenFile {
         &self.name
     }
 
-    /// The names and numbers of records in errors.
+    /// How error messages name and count records.
     pub fn numbering(&self) -> Numbering {
         self.numbering
     }

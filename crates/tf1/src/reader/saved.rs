@@ -9,8 +9,8 @@ use headrace_engine::saved::{self, Chunks, Content, Reading, Restore, SavedChunk
 use std::sync::Arc;
 
 impl Reader {
-    /// The state, and the length of the file that is being read; see [`headrace_engine::saved`]. Fails if
-    /// that is a pipe, which cannot be read again.
+    /// Saves the state and the length of the current file; see [`headrace_engine::saved`]. Fails if
+    /// the file is a pipe, which cannot be read again.
     pub fn save(&self) -> Result<Chunks> {
         let state = self.state.lock();
         let mut content = Content::default();
@@ -21,7 +21,7 @@ impl Reader {
         Ok(saved::one(content))
     }
 
-    /// Continues at the position of this state. Fails if its file has another length now.
+    /// Continues at the position of this state. Fails if the file now has another length.
     pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);

@@ -1,22 +1,22 @@
-//! The saved state of a reader: TensorFlow's message, and the reader's position in its file.
+//! ! The saved state of a reader: TensorFlow's message, plus the reader's position in its file.
 //!
-//! Fields 1 to 4 are the fields of `ReaderBaseState` in TensorFlow 1.15. While a file is being read
-//! there are two more, which TensorFlow skips: the number of the next record (100) and its offset
+//! Fields 1 to 4 are those of `ReaderBaseState` in TensorFlow 1.15. While a file is being read,
+//! there are two more, which TensorFlow ignores: the number of the next record (100) and its offset
 //! (101).
 
 use super::format::Position;
 use bytes::Bytes;
 use headrace_engine::wire::{Message, Value, for_each_field};
 
-/// The parts of a reader in its saved state.
+/// The contents of a reader's saved state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SavedState {
     pub num_started: i64,
     pub num_finished: i64,
     pub num_records: i64,
-    /// The current file name, or the last one.
+    /// The current or most recent file name.
     pub work: Bytes,
-    /// The position in the file that is being read.
+    /// The position in the current file.
     pub position: Option<Position>,
 }
 
@@ -61,18 +61,18 @@ impl SavedState {
         Some(state)
     }
 
-    /// The contradiction in the state, if any, in the words of TensorFlow.
+    /// Describes the contradiction in the state, if there is one, in TensorFlow's words.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         if self.num_started.min(self.num_finished).min(self.num_records) < 0 {
             return Some("Unexpected negative value when restoring in");
         }
-        // Only our own states can be restored in the middle of a file.
+        // Only headrace's own states can be restored in the middle of a file.
         let is_in_file = i64::from(self.position.is_some());
         let is_consistent = self.num_started <= self.num_finished || self.num_started - self.num_finished == is_in_file;
         (!is_consistent).then_some("Inconsistent work started vs. finished when restoring in")
     }
 
-    /// The message as text, as TensorFlow shows it in errors.
+    /// Formats the message as text, as TensorFlow does in errors.
     pub(super) fn describe(&self) -> String {
         let counts = [
             ("work_started", self.num_started),
@@ -88,7 +88,7 @@ impl SavedState {
     }
 }
 
-/// Bytes escaped as in a string of C.
+/// Escapes bytes as in a C string.
 pub(super) fn escape(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {

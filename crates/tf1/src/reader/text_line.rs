@@ -1,5 +1,5 @@
-//! Lines of text files. A key is `PATH:LINE`; lines are counted from 1 and include the skipped
-//! ones.
+//! ! Lines of text files. A key is `PATH:LINE`, where lines are counted from 1 and skipped lines
+//! are included.
 //!
 //! Source: `tf.TextLineReader` of TensorFlow 1.15.
 
@@ -13,13 +13,14 @@ use headrace_engine::numbering::Numbering;
 use headrace_engine::tensor::allocate;
 use memchr::{memchr, memchr_iter};
 
-/// Text files: bytes between line feeds, in any encoding.
+/// Text files, which consist of bytes between line feeds, in any encoding.
 pub struct TextLineFormat {
     num_header_lines: u64,
 }
 
 impl TextLineFormat {
-    /// Lines after the first `skip_header_lines` of each file. Fails if that is negative.
+    /// Returns the lines after the first `skip_header_lines` of each file. Fails if that is
+    /// negative.
     pub fn new(skip_header_lines: i64) -> Result<Self> {
         let refused = |_| Error::invalid_argument(format!("skip_header_lines must be >= 0 not {skip_header_lines}"));
         Ok(Self { num_header_lines: u64::try_from(skip_header_lines).map_err(refused)? })
@@ -99,8 +100,8 @@ impl RecordFile for TextLineFile {
     }
 }
 
-/// The next line, which may end in a later block or with the file. `None` if nothing is left, or
-/// only a carriage return.
+/// Returns the next line, which may end in a later block or with the file. Returns `None` if
+/// nothing is left, or only a carriage return.
 fn line(block: &mut BlockFile, number: u64) -> Result<Option<Bytes>> {
     let buffered = block.fill(1)?;
     if let Some(end) = memchr(b'\n', buffered) {
@@ -129,12 +130,12 @@ fn line(block: &mut BlockFile, number: u64) -> Result<Option<Bytes>> {
     Ok(Some(Bytes::from(line)).filter(|line| has_end || !line.is_empty()))
 }
 
-/// A line without the carriage return at its end.
+/// Removes the carriage return at the end of a line.
 fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Skips lines; all of them if the file has fewer.
+/// Skips `count` lines, or all if the file has fewer.
 fn skip_lines(block: &mut BlockFile, count: u64) -> Result<()> {
     let mut rest = count;
     while rest > 0 {

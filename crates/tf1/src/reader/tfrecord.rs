@@ -1,5 +1,5 @@
-//! TFRecord files; every checksum is checked. A key is `PATH:OFFSET`, the record's offset in the
-//! uncompressed file.
+//! ! TFRecord files. All checksums are verified. A key is `PATH:OFFSET`, with the record's offset
+//! in the uncompressed file.
 //!
 //! Source: `tensorflow/core/lib/io/record_reader.cc` of TensorFlow 1.15.
 
@@ -12,7 +12,7 @@ use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::tfrecord::{FOOTER_BYTES, HEADER_BYTES};
 
-/// TFRecord files, compressed as a whole or uncompressed.
+/// TFRecord files, either uncompressed or compressed as a whole.
 pub struct TfRecordFormat {
     /// The compression of the files.
     pub compression: Compression,
@@ -47,7 +47,7 @@ impl RecordFile for TfRecordFile {
     fn next(&mut self, number: u64) -> Result<Option<Record>> {
         self.block.begin(number);
         let start = self.block.offset_bytes();
-        // A tail too short for a header ends the file silently, as in TensorFlow.
+        // As in TensorFlow, a tail that is too short for a header ends the file silently.
         let Some(header) = self.block.fill(HEADER_BYTES)?.first_chunk::<HEADER_BYTES>().copied() else {
             return Ok(None);
         };
@@ -98,7 +98,7 @@ impl TfRecordFile {
         self.damage("truncated", start, number, &format!("{text}; copy it again."))
     }
 
-    /// `what` is the part of the record that has a checksum: its length or its data.
+    /// `what` is the part of the record whose checksum is wrong: its length or its data.
     fn corrupted(&self, offset: u64, number: u64, what: &str, header: &[u8]) -> Error {
         let is_compressed = Compression::guess(header) != Compression::None;
         let remedy = match (number, self.compression) {

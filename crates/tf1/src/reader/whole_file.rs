@@ -1,4 +1,4 @@
-//! Whole files as records. A key is the path.
+//! ! Whole files as records. The key is the path.
 //!
 //! Source: `tf.WholeFileReader` of TensorFlow 1.15.
 
@@ -8,7 +8,7 @@ use headrace_engine::files::input::Input;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::whole::read_rest;
 
-/// Files that are one record each.
+/// Files that consist of a single record.
 pub struct WholeFileFormat;
 
 impl Format for WholeFileFormat {

@@ -19,19 +19,19 @@ struct TableKernel {
 }
 
 enum Action {
-    /// `(keys, values)`: fills the table.
+    /// Fills the table from `(keys, values)`.
     Import,
-    /// `(filename)`: fills the table from the lines of a file.
+    /// Fills the table from the lines of the file `(filename)`.
     ImportFile(Layout),
-    /// `(keys, default)` to values.
+    /// Maps `(keys, default)` to values.
     Find,
-    /// The number of entries.
+    /// Returns the number of entries.
     Size,
     /// Keys and values.
     Export,
 }
 
-/// The kernel for operations on a lookup table, or `None` if `op_type` is not one.
+/// Creates the kernel for operations on a lookup table. Returns `None` if `op_type` is not one.
 pub fn build(op_type: &str, attrs: &Attrs, table: &Arc<Table>) -> Result<Option<Arc<dyn Kernel>>> {
     let action = match op_type {
         "LookupTableImportV2" => Action::Import,
@@ -84,21 +84,21 @@ struct MutableTableKernel {
 }
 
 enum Change {
-    /// `(keys, values)`: adds these entries.
+    /// Adds the entries `(keys, values)`.
     Insert,
-    /// `(keys, values)`: replaces all entries.
+    /// Replaces all entries with `(keys, values)`.
     Import,
     /// `(keys)`
     Remove,
-    /// `(keys, default)` to values.
+    /// Maps `(keys, default)` to values.
     Find,
-    /// The number of entries.
+    /// Returns the number of entries.
     Size,
     /// Keys and values.
     Export,
 }
 
-/// The kernel for operations on a mutable table, or `None` if `op_type` is not one.
+/// Creates the kernel for operations on a mutable table. Returns `None` if `op_type` is not one.
 pub fn build_mutable(op_type: &str, table: &Arc<MutableTable>) -> Option<Arc<dyn Kernel>> {
     let action = match op_type {
         "LookupTableInsertV2" => Change::Insert,

@@ -25,7 +25,7 @@ enum Action {
     IncompleteSize,
 }
 
-/// The kernel for operations on a barrier, or `None` if `op_type` is not one.
+/// Creates the kernel for operations on a barrier. Returns `None` if `op_type` is not one.
 pub fn build(op_type: &str, attrs: &Attrs, barrier: &Arc<Barrier>) -> Result<Option<Arc<dyn Kernel>>> {
     let action = match op_type {
         "BarrierInsertMany" => Action::Insert { component: component(attrs.int("component_index")?)? },

@@ -10,7 +10,8 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::waits::Description;
 use std::sync::Arc;
 
-/// The attribute of an enqueue that is repeated forever, and would never end without rows.
+/// The attribute of enqueues that are repeated forever, and would never end if they enqueued no
+/// rows.
 const REFUSES_EMPTY: &str = "_refuses_empty";
 
 struct QueueKernel {
@@ -29,7 +30,7 @@ enum Action {
     IsClosed,
 }
 
-/// The kernel for operations on a queue, or `None` if `op_type` is not one.
+/// Creates the kernel for operations on a queue. Returns `None` if `op_type` is not one.
 pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<Arc<dyn Kernel>>> {
     let action = match op_type {
         "QueueEnqueueV2" => Action::Enqueue,
@@ -82,7 +83,7 @@ impl Kernel for QueueKernel {
 }
 
 impl Rewritable for QueueKernel {
-    /// A single element moves, or at most a kilobyte of it is copied.
+    /// Only a single element is moved, or at most a kilobyte of it is copied.
     fn is_brief(&self) -> bool {
         !matches!(self.action, Action::EnqueueMany { .. } | Action::DequeueMany { .. })
     }
@@ -108,7 +109,7 @@ impl QueueKernel {
         self.queue.spec().known_shapes().map(|_| count)
     }
 
-    /// The outputs of the operation: nothing, one element, or a batch.
+    /// Returns the outputs of the operation: nothing, one element, or a batch.
     fn outputs(&self, elements: Elements) -> Result<Outputs> {
         match self.action {
             Action::Dequeue => self.queue.one(elements),

@@ -1,15 +1,16 @@
-//! An operation that picks one of several resources in each run.
+//! ! An operation that picks one of several resources in each run.
 
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::{Kernel, Step, Tensors};
 use headrace_engine::run::Run;
 use std::sync::Arc;
 
-/// The same operation, once for each resource. The first input is the index of the one to use.
+/// The same operation for each of several resources. The first input is the index of the one to
+/// use.
 pub struct Select(Vec<Arc<dyn Kernel>>);
 
 impl Select {
-    /// One kernel for each resource.
+    /// Creates it from one kernel per resource.
     pub fn new(kernels: Vec<Arc<dyn Kernel>>) -> Self {
         Self(kernels)
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 struct StageKernel {
     area: Arc<StagingArea>,
     action: Action,
-    /// The types of the tensors of an element taken from the area.
+    /// The dtypes of the tensors in an element that is taken.
     dtypes: Arc<[DType]>,
 }
 
@@ -26,7 +26,7 @@ enum Action {
     Clear,
 }
 
-/// The kernel for operations on a staging area, or `None` if `op_type` is not one.
+/// Creates the kernel for operations on a staging area. Returns `None` if `op_type` is not one.
 pub fn build(op_type: &str, attrs: &Attrs, area: &Arc<StagingArea>) -> Result<Option<Arc<dyn Kernel>>> {
     let action = match op_type {
         "Stage" => Action::Put,
@@ -68,7 +68,7 @@ impl Kernel for StageKernel {
 }
 
 impl StageKernel {
-    /// The outputs of the operation: nothing, or the element taken.
+    /// Returns the outputs of the operation: nothing, or the element taken.
     fn outputs(&self, element: Tensors) -> Result<Outputs> {
         if matches!(self.action, Action::Put) {
             return Ok(element);

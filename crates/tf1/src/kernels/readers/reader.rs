@@ -18,13 +18,14 @@ use headrace_engine::waits::Description;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The file format of a reader of type `op_type`. Fails if the attributes contradict each other.
+/// Creates the file format for a reader of type `op_type`. Fails if the attributes contradict each
+/// other.
 pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
     Ok(match op_type {
         "FixedLengthRecordReaderV2" => {
             let sizes = ["record_bytes", "header_bytes", "footer_bytes", "hop_bytes"];
             let [record, header, footer, hop] = sizes.map(|name| attrs.int(name));
-            // An unknown encoding means none, as in TensorFlow.
+            // As in TensorFlow, an unknown encoding means none.
             let compression = Compression::from_name(attrs.string("encoding")?).unwrap_or_default();
             Box::new(FixedLengthFormat::new(record?, header?, footer?, hop?, compression)?)
         }
@@ -59,8 +60,8 @@ enum Action {
     Reset,
 }
 
-/// The kernel for operations on a reader (reads also need the queue of file names), or `None` if
-/// `op_type` is not one.
+/// Creates the kernel for operations on a reader. Returns `None` if `op_type` is not one. Reads
+/// also need the queue of file names.
 pub fn build(op_type: &str, reader: &Arc<Reader>, queue: Option<&Arc<Queue>>) -> Result<Option<Arc<dyn Kernel>>> {
     let names = || queue.cloned().ok_or_else(|| Error::internal("a read without a queue of file names"));
     let action = match op_type {
@@ -112,7 +113,8 @@ impl Fill for ReaderKernel {
 }
 
 impl ReaderKernel {
-    /// The request of this operation, and true if its answer is one record rather than a batch.
+    /// Returns the request of this operation, and whether its answer is a single record rather than
+    /// a batch.
     fn request(&self, inputs: &Tensors, wants_keys: bool) -> Result<(Request, bool)> {
         Ok(match &self.action {
             Action::Read(queue) => {
@@ -168,7 +170,7 @@ impl Pending for PendingCall {
     }
 }
 
-/// Keys and values: scalars for one record, vectors for a batch.
+/// Returns keys and values, which are scalars for a single record and vectors for a batch.
 fn outputs(records: Records, is_single: bool) -> Result<Outputs> {
     let tensor = |mut values: SmallVec<[Bytes; 1]>| match is_single {
         true => Ok(Tensor::string(values.pop().unwrap_or_default())),

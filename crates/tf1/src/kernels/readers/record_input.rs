@@ -10,7 +10,7 @@ use headrace_engine::run::Run;
 use headrace_engine::waits::Description;
 use std::sync::Arc;
 
-/// The properties of a record input, from the attributes of its operation.
+/// Reads the properties of a record input from the attributes of its operation.
 pub fn spec(name: String, files: Vec<Bytes>, attrs: &Attrs) -> Result<RecordInputSpec> {
     let size = |attr: &str| {
         let number = attrs.int(attr)?;
@@ -34,7 +34,7 @@ pub fn spec(name: String, files: Vec<Bytes>, attrs: &Attrs) -> Result<RecordInpu
 
 struct RecordInputKernel(Arc<RecordInput>);
 
-/// The kernel that takes batches of a record input.
+/// Creates the kernel that takes batches from a record input.
 pub fn build(input: &Arc<RecordInput>) -> Arc<dyn Kernel> {
     Arc::new(RecordInputKernel(Arc::clone(input)))
 }

@@ -20,14 +20,15 @@ enum Action {
     Assign {
         same_shape: bool,
     },
-    /// Adds or subtracts with this kernel.
+    /// Adds or subtracts using this kernel.
     Update(Arc<dyn Kernel>),
     CountUpTo {
         limit: i64,
     },
 }
 
-/// The kernel for operations that change or inspect a variable, or `None` for other operations.
+/// Creates the kernel for operations that change or inspect a variable. Returns `None` for other
+/// operations.
 pub fn build(op_type: &str, attrs: &Attrs, variable: &Arc<Variable>) -> Result<Option<Arc<dyn Kernel>>> {
     let action = match op_type {
         "InitializedValue" => Action::ReadOr,
@@ -82,7 +83,7 @@ fn combine(kernel: &dyn Kernel, run: &Run, current: &Tensor, operand: Tensor) ->
     .ok_or_else(|| Error::internal("arithmetic returned no value"))
 }
 
-/// The new value, which is one more, and the old value, which is the output.
+/// Returns the incremented value, and the old value, which is the output.
 fn count_up(current: &Tensor, limit: i64) -> Result<(Tensor, Tensor)> {
     let count = current.integer_scalar("CountUpTo's variable")?;
     if count >= limit {

@@ -1,9 +1,9 @@
-//! `ScatterUpdate`, `ScatterAdd`, `ScatterNdUpdate` and similar operations: changes rows of a
+//! ! `ScatterUpdate`, `ScatterAdd`, `ScatterNdUpdate` and similar operations: change rows of a
 //! variable.
 //!
-//! Source of the rules: `tf.scatter_update` and `tf.scatter_nd_update` of TensorFlow 1.15. If an
-//! index is out of range, the rows before it have changed there when the run fails; here nothing
-//! has.
+//! The rules are those of `tf.scatter_update` and `tf.scatter_nd_update` in TensorFlow 1.15, with
+//! one difference. If an index is out of range, TensorFlow has already changed the rows before it
+//! when the run fails. Here, nothing changes.
 
 use crate::variable::Variable;
 use half::f16;
@@ -21,11 +21,11 @@ use std::sync::Arc;
 struct ScatterKernel {
     variable: Arc<Variable>,
     change: Change,
-    /// True if indices are tuples along their last axis and select slices rather than rows.
+    /// True if indices are tuples along their last axis, which select slices rather than rows.
     is_nd: bool,
 }
 
-/// The function of an element and its update.
+/// How an element is combined with its update.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     Update,
@@ -37,7 +37,8 @@ enum Change {
     Max,
 }
 
-/// The kernel for operations that change rows of a variable, or `None` for other operations.
+/// Creates the kernel for operations that change rows of a variable. Returns `None` for other
+/// operations.
 pub fn build(op_type: &str, variable: &Arc<Variable>) -> Option<Arc<dyn Kernel>> {
     let (change, is_nd) = match op_type {
         "ScatterUpdate" => (Change::Update, false),
@@ -67,17 +68,17 @@ impl Kernel for ScatterKernel {
     }
 }
 
-/// The slices of a tensor that are changed.
+/// The slices of a tensor to change.
 struct Slices {
-    /// Number of the tensor's axes that a slice has.
+    /// The number of axes in a slice.
     rank: usize,
-    /// Number of axes of the indices that number the slices.
+    /// The number of leading axes of the indices, which enumerate the slices.
     num_index_axes: usize,
     /// The number of each slice, in the order of the indices.
     numbers: Vec<usize>,
 }
 
-/// The rows selected by integers.
+/// Selects rows with integers.
 fn rows(current: &Tensor, indices: &Tensor) -> Result<Slices> {
     let Some(num_rows) = current.shape().first() else {
         let shape = current.shape();
@@ -94,7 +95,7 @@ fn rows(current: &Tensor, indices: &Tensor) -> Result<Slices> {
     Ok(Slices { rank: current.shape().len() - 1, num_index_axes: 0, numbers })
 }
 
-/// The slices selected by tuples of integers along the last axis.
+/// Selects slices with tuples of integers along the last axis.
 fn slices(current: &Tensor, indices: &Tensor, updates: &Tensor) -> Result<Slices> {
     let Some((depth, leading)) = indices.shape().split_last() else {
         return Err(Error::invalid_argument("Indices shape must have rank at least one. Found:[]"));
@@ -127,7 +128,8 @@ fn refused(refusal: allocate::Refusal) -> Error {
     refusal.at("places of a variable")
 }
 
-/// The error for updates that do not have the slices' shape after indices of `depth` numbers.
+/// The error for updates that don't have the shape of the slices after indices with `depth`
+/// numbers.
 fn wrong_slices(current: &Tensor, depth: usize, updates: &Tensor) -> Error {
     let (params, update_shape) = (current.shape(), updates.shape());
     let (rank, given_rank) = (params.len(), update_shape.len());
@@ -137,7 +139,7 @@ fn wrong_slices(current: &Tensor, depth: usize, updates: &Tensor) -> Error {
     ))
 }
 
-/// The coordinates of an element as `[1,2]`, from its number.
+/// Formats the coordinates of an element, given its number, as in `[1,2]`.
 fn coordinates(shape: &[usize], mut position: usize) -> String {
     let mut numbers: Vec<String> = shape
         .iter()
@@ -229,8 +231,8 @@ impl Slices {
         Tensor::from_bytes(current.dtype(), current.shape().clone(), bytes.into())
     }
 
-    /// Changes the elements of the slices, `length` elements each, in order. `updates` has as many
-    /// elements, or one for all.
+    /// Changes the elements of the slices, `length` per slice, in order. `updates` has the same
+    /// number of elements, or one for all.
     fn each<T>(&self, length: usize, values: &mut [T], updates: &[T], change: impl Fn(&T, &T) -> T) {
         for (position, number) in self.numbers.iter().enumerate() {
             let slices = match updates {
@@ -243,12 +245,12 @@ impl Slices {
     }
 }
 
-/// Division as in C++.
+/// Division with the semantics of C++.
 trait Quotient: Sized {
-    /// The quotient; integers are rounded towards 0.
+    /// The quotient. Integers are rounded towards 0.
     fn quotient(self, divisor: Self) -> Self;
 
-    /// True for an integer 0.
+    /// Returns true for an integer 0.
     fn divides_nothing(&self) -> bool;
 }
 

@@ -6,7 +6,7 @@ use headrace_engine::kernel::{Kernel, Step, Tensors};
 use headrace_engine::run::Run;
 use std::sync::Arc;
 
-/// The value of a variable. Fails if it has none yet.
+/// Returns the value of a variable. Fails if it has none yet.
 struct Read(Arc<Variable>);
 
 impl Kernel for Read {
@@ -15,7 +15,7 @@ impl Kernel for Read {
     }
 }
 
-/// The kernel that reads a variable, or `None` for other operations.
+/// Creates the kernel that reads a variable. Returns `None` for other operations.
 pub fn build(op_type: &str, variable: &Arc<Variable>) -> Option<Arc<dyn Kernel>> {
     match op_type {
         "VariableV2" => Some(Arc::new(Read(Arc::clone(variable)))),

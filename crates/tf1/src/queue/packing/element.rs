@@ -1,18 +1,18 @@
-//! One element of a queue, packed or as tensors.
+//! ! An element of a queue, either packed or as tensors.
 
 use headrace_engine::tensor::Tensor;
 use smallvec::SmallVec;
 
-/// The elements that one dequeue took.
+/// The elements that one dequeue has taken.
 pub type Elements = SmallVec<[Element; 1]>;
 
-/// One element in a queue. Only `packing` uses its representation.
+/// An element of a queue. Only `packing` uses its representation.
 #[derive(Clone, Debug)]
 pub struct Element(pub(super) Packed);
 
 #[derive(Clone, Debug)]
 pub(super) enum Packed {
-    /// A few bytes, in place.
+    /// A few bytes, stored inline.
     Short {
         layout: u8,
         length: u8,
@@ -26,12 +26,12 @@ pub(super) enum Packed {
     Tensors(Box<[Tensor]>),
 }
 
-/// An element with this many bytes has a size of 48.
+/// With this many bytes, an element has a size of 48 bytes.
 pub(super) const MAX_SHORT_BYTES: usize = 45;
 
 impl Element {
-    /// The bytes of its numbers and strings; for deferred floats, the bytes that they are computed
-    /// from.
+    /// The size of its numbers and strings in bytes. Deferred floats count as the bytes they are
+    /// computed from.
     pub fn num_bytes(&self) -> usize {
         match &self.0 {
             Packed::Short { length, .. } => usize::from(*length),
@@ -40,8 +40,8 @@ impl Element {
         }
     }
 
-    /// The priority: component 0, a scalar int64. Its type is checked before the element enters the
-    /// queue.
+    /// The priority, which is component 0, a scalar int64. Its dtype is checked before the element
+    /// enters the queue.
     pub fn priority(&self) -> i64 {
         let packed = |bytes: &[u8]| bytes.first_chunk().copied().map(i64::from_ne_bytes);
         match &self.0 {
@@ -55,19 +55,19 @@ impl Element {
 
 #[cfg(test)]
 impl Element {
-    /// A packed element of an int64 scalar.
+    /// Creates a packed element from an int64 scalar.
     pub fn of_number(number: i64) -> Self {
         let mut bytes = [0; MAX_SHORT_BYTES];
         bytes[..8].copy_from_slice(&number.to_ne_bytes());
         Self(Packed::Short { layout: 0, length: 8, bytes })
     }
 
-    /// An element of tensors.
+    /// Creates an element from tensors.
     pub fn of_tensors(components: impl Into<Box<[Tensor]>>) -> Self {
         Self(Packed::Tensors(components.into()))
     }
 
-    /// The components of an element of tensors.
+    /// Returns the components of an element that consists of tensors.
     pub fn into_tensors(self) -> Box<[Tensor]> {
         match self.0 {
             Packed::Tensors(components) => components,

@@ -1,4 +1,4 @@
-//! The layout of a packed element's components, and writing and reading them.
+//! ! The layout of the components in a packed element, and how to write and read them.
 
 use super::element::{MAX_SHORT_BYTES, Packed};
 use super::{Column, Element};
@@ -12,13 +12,13 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::memory::Memory;
 use headrace_engine::tensor::shape::Shape;
 
-/// The layout of packed elements: their components one after the other.
+/// The layout of packed elements, whose components follow one another.
 #[derive(Clone)]
 pub(super) struct Layout {
     pub(super) parts: Box<[Part]>,
 }
 
-/// One component of a packed element.
+/// A component of a packed element.
 #[derive(Clone)]
 pub(super) struct Part {
     pub(super) dtype: DType,
@@ -26,18 +26,18 @@ pub(super) struct Part {
     pub(super) content: Content,
 }
 
-/// The form in which a component is packed.
+/// How a component is packed.
 #[derive(Clone)]
 pub(super) enum Content {
     Numbers {
         num_bytes: usize,
     },
-    /// The source that float32 numbers are computed from.
+    /// The source from which float32 numbers are computed.
     Deferred {
         num_bytes: usize,
         recipe: Recipe,
     },
-    /// Strings, each after its length.
+    /// Strings, each preceded by its length.
     Strings {
         count: usize,
     },
@@ -46,7 +46,7 @@ pub(super) enum Content {
 }
 
 impl Part {
-    /// `None` for a shape that no tensor has: it would have too many elements.
+    /// Returns `None` for a shape that no tensor can have because it has too many elements.
     pub(super) fn new(dtype: DType, shape: Shape) -> Option<Self> {
         let count = shape.checked_num_elements().ok()?;
         let content = match dtype {
@@ -56,7 +56,7 @@ impl Part {
         Some(Self { dtype, shape, content })
     }
 
-    /// The strings of row `row` of a component.
+    /// Returns the strings of row `row` of a component.
     fn strings<'a>(&self, component: &'a Tensor, row: usize) -> &'a [Bytes] {
         let count = self.shape.num_elements();
         &component.string_values()[row * count..(row + 1) * count]
@@ -91,7 +91,7 @@ impl Part {
 }
 
 impl Layout {
-    /// This layout, with the same components deferred as in `components`.
+    /// Returns this layout with the same components deferred as in `components`.
     pub(super) fn deferred_as(&self, components: &[Tensor]) -> Self {
         let mut layout = self.clone();
         for (part, component) in layout.parts.iter_mut().zip(components) {
@@ -136,7 +136,7 @@ impl Layout {
         Ok(Element(Packed::Long { layout: number, bytes: bytes.into_boxed_slice() }))
     }
 
-    /// As [`Layout::unpack`], but a single component keeps the memory of the element.
+    /// Like [`Layout::unpack`], but a single component keeps the memory of the element.
     pub(super) fn unpack_owned(&self, bytes: Box<[u8]>) -> Result<Outputs> {
         let [part] = &self.parts[..] else { return self.unpack(&bytes) };
         let shape = part.shape.clone();

@@ -1,10 +1,11 @@
-//! The form of elements in a queue: small ones are stored as bytes, without tensors around them.
+//! ! The form of elements in a queue. Small elements are stored as bytes, without tensors around
+//! them.
 //!
-//! A tensor needs some ninety bytes besides its elements, and most queued elements are small. If
-//! all shapes are known, the components of an element are packed one after the other: numbers as
-//! they are, strings after their lengths. Deferred floats (see
-//! [`headrace_engine::tensor::deferred`]) are packed as their source if the elements are dequeued
-//! in batches. Otherwise the thread that enqueues them computes them, not the consumer.
+//! A tensor needs some ninety bytes in addition to its elements, and most queued elements are
+//! small. If all shapes are known, the components of an element are packed one after another:
+//! numbers as they are, and strings after their lengths. Deferred floats (see
+//! [`headrace_engine::tensor::deferred`]) are packed as their source if elements are dequeued in
+//! batches. Otherwise they are computed by the thread that enqueues them, not by the consumer.
 
 mod element;
 mod layout;
@@ -24,30 +25,31 @@ use layout::{Content, Layout, Part};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Larger elements are not packed: their tensors are moved. The strings of packed elements share
-/// one buffer once they form a batch.
+/// Larger elements are not packed; their tensors are moved. The strings of packed elements share a
+/// buffer once they form a batch.
 const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 
-/// Layouts besides the first: the number of different deferred computations that one queue can
-/// pack.
+/// The number of layouts besides the first, which is the number of different deferred computations
+/// that a queue can pack.
 const NUM_OTHER_LAYOUTS: usize = 3;
 
-/// The approximate overhead in bytes of a tensor besides its elements, and of an allocation.
+/// The approximate memory in bytes of a tensor without its elements, including the overhead of an
+/// allocation.
 const TENSOR_BYTES: usize = 192;
 const ALLOCATION_BYTES: usize = 32;
 
-/// Number of elements of a batch fetched from memory at a time.
+/// The number of a batch's elements to fetch from memory at a time.
 const GROUP_LENGTH: usize = 16;
 const CACHE_LINE_BYTES: usize = 64;
 
-/// The packing of the elements of one queue.
+/// How the elements of a queue are packed.
 pub(super) struct Packing {
-    /// The layout of elements without deferred components; `None` if shapes are not known.
+    /// The layout of elements without deferred components, or `None` if the shapes are unknown.
     first: Option<Layout>,
     others: [OnceLock<Layout>; NUM_OTHER_LAYOUTS],
-    /// True if the elements are put into batches, which computes deferred floats. Set while
-    /// programs are built, read by every enqueue; nothing else depends on its order, so loom need
-    /// not see it.
+    /// True if the elements are batched, in which case the batch computes deferred floats. It is
+    /// set while programs are built and read by every enqueue. Nothing else depends on its order,
+    /// so loom need not see it.
     is_batched: AtomicBool,
 }
 
@@ -67,12 +69,12 @@ impl Packing {
         }
     }
 
-    /// Announces that elements will be put into batches.
+    /// Announces that elements will be batched.
     pub(super) fn expect_batches(&self) {
         self.is_batched.store(true, Ordering::Relaxed);
     }
 
-    /// The number of the layout for components like these, which fit the queue.
+    /// Returns the number of the layout for components like these, which must match the queue.
     pub(super) fn layout_for(&self, components: &[Tensor]) -> Result<Option<u8>> {
         let mut is_deferred = components.iter().any(Tensor::is_deferred);
         if is_deferred && !self.is_batched.load(Ordering::Relaxed) {
@@ -94,7 +96,7 @@ impl Packing {
         layout.ok_or_else(|| Error::internal(format!("a queue has no layout {number}")))
     }
 
-    /// Packs one element; it may move the tensors out.
+    /// Packs an element, whose tensors may be moved.
     pub(super) fn pack(&self, components: &mut Tensors) -> Result<Element> {
         if let Some(number) = self.layout_for(components)? {
             let layout = self.layout(number)?;
@@ -106,7 +108,7 @@ impl Packing {
         Ok(Element(Packed::Tensors(std::mem::take(components).into_boxed_slice())))
     }
 
-    /// Packs row `row` of a batch whose layout is `number`.
+    /// Packs row `row` of a batch with layout number `number`.
     pub(super) fn pack_row(&self, number: Option<u8>, batch: &mut [Tensor], row: usize) -> Result<Element> {
         if let Some(number) = number {
             let layout = self.layout(number)?;
@@ -122,13 +124,13 @@ impl Packing {
             .map(|components| Element(Packed::Tensors(components)))
     }
 
-    /// The approximate overhead in bytes of an element, besides its components.
+    /// The approximate memory of an element in bytes, not counting its components.
     pub(super) fn overhead_bytes(&self, num_components: usize) -> usize {
         let of_each = if self.first.is_some() { 0 } else { TENSOR_BYTES * num_components };
         size_of::<Element>() + ALLOCATION_BYTES + of_each
     }
 
-    /// The components of an element.
+    /// Returns the components of an element.
     pub(super) fn unpack(&self, element: Element) -> Result<Outputs> {
         match element.0 {
             Packed::Tensors(components) => Ok(components.into_iter().collect()),
@@ -137,7 +139,7 @@ impl Packing {
         }
     }
 
-    /// One batch for each component, if the shapes are known.
+    /// Returns one batch per component, if the shapes are known.
     pub(super) fn batch(&self, elements: &mut Elements) -> Option<Result<Outputs>> {
         self.first.as_ref().map(|first| self.assemble(first, elements))
     }
@@ -167,10 +169,10 @@ impl Packing {
     }
 }
 
-/// Reads one byte of each cache line of some elements.
+/// Reads one byte from each cache line of some elements.
 ///
-/// Elements that waited long in a large queue are in no cache. The processor can wait for many
-/// cache lines at once, if all are requested before the first is needed.
+/// Elements that have waited in a large queue for a long time are in no cache. The CPU can wait for
+/// many cache lines at once if all are requested before the first one is needed.
 fn fetch(elements: &[Element]) {
     let long = elements.iter().filter_map(|element| match &element.0 {
         Packed::Long { bytes, .. } => Some(bytes),
@@ -297,7 +299,7 @@ mod tests {
             elements.push(packing.pack(&mut Tensors::from_iter([pixels(shift)])).unwrap());
         }
         let sizes: Vec<_> = elements.iter().map(Element::num_bytes).collect();
-        // A queue packs only that many different computations.
+        // A queue only packs that many different computations.
         assert_eq!(sizes[..NUM_OTHER_LAYOUTS], [MIN_ELEMENTS; NUM_OTHER_LAYOUTS]);
         assert_eq!(sizes[NUM_OTHER_LAYOUTS..], [4 * MIN_ELEMENTS; 3]);
         let batch = packing.batch(&mut elements).unwrap().unwrap();

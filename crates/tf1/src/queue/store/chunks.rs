@@ -1,18 +1,19 @@
-//! A double-ended list of elements in chunks of memory.
+//! ! A double-ended list of elements in chunks of memory.
 //!
-//! A growing queue does not copy its elements under its lock, and a shrinking one frees its memory.
+//! A growing queue doesn't copy its elements while it holds its lock, and a shrinking queue frees
+//! memory.
 
 use crate::queue::Element;
 use headrace_engine::tensor::allocate::{self, Refusal};
 use std::collections::VecDeque;
 
-/// Elements in a chunk: 24 KiB.
+/// The number of elements in a chunk, which takes 24 KiB.
 const CHUNK: usize = 512;
 
-/// A list whose elements can be removed from both ends, or from anywhere.
+/// A list from which elements can be removed at both ends and anywhere in between.
 #[derive(Default)]
 pub(in crate::queue) struct Chunks {
-    /// All chunks but the first and the last are full. None is empty, unless it is the only one.
+    /// All chunks except the first and the last are full. None is empty, unless it is the only one.
     chunks: VecDeque<VecDeque<Element>>,
     len: usize,
 }
@@ -26,7 +27,7 @@ impl Chunks {
         self.chunks.iter().flatten()
     }
 
-    /// Makes room for one more element at the end.
+    /// Reserves memory for one more element at the end.
     pub(super) fn make_room(&mut self) -> std::result::Result<(), Refusal> {
         match self.chunks.back_mut() {
             Some(last) if last.len() < CHUNK => allocate::grow_back(last, CHUNK),
@@ -68,14 +69,14 @@ impl Chunks {
         let first = self.chunks.front_mut()?;
         let element = first.pop_front()?;
         self.len -= 1;
-        // The only chunk stays: a queue that often runs empty does not allocate.
+        // The only chunk stays, so that a queue that often runs empty doesn't have to allocate.
         if first.is_empty() && self.chunks.len() > 1 {
             self.chunks.pop_front();
         }
         Some(element)
     }
 
-    /// Removes the element at `index` and moves the last one there.
+    /// Removes the element at `index` and moves the last element there.
     pub(super) fn swap_remove(&mut self, index: usize) -> Option<Element> {
         let last = self.chunks.back_mut()?;
         let element = last.pop_back()?;

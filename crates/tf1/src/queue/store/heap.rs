@@ -1,14 +1,14 @@
-//! The elements of a priority queue: a binary heap that breaks ties as the C++ standard library
-//! does.
+//! ! The elements of a priority queue: a binary heap that breaks ties like the C++ standard
+//! library.
 //!
-//! Equal priorities come out neither in order of arrival nor at random, but programs have come to
-//! rely on the order. Source: `std::push_heap` and `std::pop_heap` of libstdc++, which TensorFlow's
+//! Elements of equal priority come out neither in order of arrival nor at random, but programs rely
+//! on the order. Source: `std::push_heap` and `std::pop_heap` of libstdc++, which TensorFlow's
 //! `priority_queue.cc` uses.
 
 use crate::queue::Element;
 use headrace_engine::tensor::allocate::{self, Refusal};
 
-/// A heap of elements whose component 0 is their priority; the smallest is on top.
+/// A heap of elements whose component 0 is their priority. The smallest one is on top.
 #[derive(Default)]
 pub(in crate::queue) struct Heap(Vec<(i64, Element)>);
 
@@ -17,12 +17,12 @@ impl Heap {
         self.0.len()
     }
 
-    /// The elements in the order of the heap. Pushing them in this order leads to the same heap.
+    /// Iterates over the elements in heap order. Pushing them in this order produces the same heap.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Element> {
         self.0.iter().map(|(_, element)| element)
     }
 
-    /// Makes room for one more element.
+    /// Reserves memory for one more element.
     pub(super) fn make_room(&mut self) -> std::result::Result<(), Refusal> {
         allocate::grow(&mut self.0, 1)
     }
@@ -36,7 +36,7 @@ impl Heap {
         let last = self.0.len().checked_sub(1)?;
         self.0.swap(0, last);
         let (_, top) = self.0.pop()?;
-        // The hole moves down to a leaf, always to the better child; the last element then moves up
+        // The hole moves down to a leaf, always to the better child. The last element then moves up
         // from there.
         let mut hole = 0;
         while 2 * hole + 1 < self.0.len() {
@@ -52,7 +52,7 @@ impl Heap {
         Some(top)
     }
 
-    /// Moves an element up while its parent is strictly worse.
+    /// Moves an element up as long as its parent is strictly worse.
     fn sift_up(&mut self, mut index: usize) {
         while index > 0 && self.0[(index - 1) / 2].0 > self.0[index].0 {
             self.0.swap(index, (index - 1) / 2);

@@ -1,4 +1,4 @@
-//! The elements of a queue: one variant for each order, all with the same methods.
+//! ! The elements of a queue, with one variant per order. All variants have the same methods.
 
 mod chunks;
 mod heap;
@@ -46,8 +46,8 @@ impl Store {
         }
     }
 
-    /// How many of the `missing` elements may be dequeued now. A priority queue returns all of them
-    /// at once or none, so that they are the smallest.
+    /// Returns how many of the `missing` elements may be dequeued now. A priority queue returns
+    /// either all of them or none, so that they are the smallest.
     pub(super) fn available(&self, is_closed: bool, missing: usize) -> usize {
         match self {
             Self::Fifo(elements) => elements.len(),
@@ -86,7 +86,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes room for an element, which is to be added next.
+    /// Reserves memory for an element that will be added next.
     pub(super) fn make_room(&mut self) -> std::result::Result<(), Refusal> {
         match self {
             Self::Fifo(elements) => elements.make_room(),
@@ -104,8 +104,8 @@ impl Store {
         }
     }
 
-    /// Takes the next element. A shuffle queue draws one and moves its last element there, as
-    /// TensorFlow does.
+    /// Takes the next element. As in TensorFlow, a shuffle queue draws one and moves its last
+    /// element there.
     pub(super) fn pop(&mut self) -> Option<Element> {
         match self {
             Self::Fifo(elements) => elements.pop_front(),
@@ -118,8 +118,8 @@ impl Store {
         }
     }
 
-    /// Puts back the elements of a dequeue: a FIFO queue in front, in order; a shuffle queue at the
-    /// back, last one first, as TensorFlow does.
+    /// Puts back the elements of a dequeue. A FIFO queue puts them in front, in order. As in
+    /// TensorFlow, a shuffle queue puts them at the back, last one first.
     pub(super) fn give_back(&mut self, elements: Elements) {
         for element in elements.into_iter().rev() {
             match self {
