@@ -11,7 +11,16 @@ import pytest
 import headrace as hr
 
 # These read data that is not made in two lines, or need another library.
-WITHOUT_EXAMPLE = {"arrow", "audio_folder", "classes", "to_jax", "to_ray_dataset", "to_torch"}
+WITHOUT_EXAMPLE = {
+    "arrow",
+    "audio_folder",
+    "classes",
+    "to_grain",
+    "to_jax",
+    "to_mlx",
+    "to_ray_dataset",
+    "to_torch",
+}
 
 
 def public_objects() -> Iterator[tuple[str, Any]]:

@@ -7,14 +7,17 @@ __all__ = [
     "missing_absl",
     "missing_arrow",
     "missing_cli",
+    "missing_grain",
     "missing_jax",
     "missing_keras",
+    "missing_mlx",
     "missing_otlp",
     "missing_parquet",
     "missing_prometheus",
     "missing_protobuf",
     "missing_ray",
     "missing_torch",
+    "missing_torchtitan",
     "missing_transformers",
 ]
 
@@ -68,6 +71,16 @@ def missing_keras() -> str | None:
     return _missing(("keras",), "which trains models")
 
 
+def missing_grain() -> str | None:
+    """Returns what to install for Grain; None if nothing is missing."""
+    return _missing(("grain",), "which has the dataset's class")
+
+
+def missing_torchtitan() -> str | None:
+    """Returns what to install for torchtitan; None if nothing is missing."""
+    return _missing(("torchtitan",), "which has the loader's class")
+
+
 def missing_otlp() -> str | None:
     """Returns what to install for metrics over OpenTelemetry; None if nothing is missing."""
     return _missing(_OTLP, "which send metrics")
@@ -91,6 +104,11 @@ def missing_transformers() -> str | None:
 def missing_jax() -> str | None:
     """Returns what to install for JAX; None if nothing is missing."""
     return None if find_spec("jax") else f"jax {_NOT_INSTALLED}"
+
+
+def missing_mlx() -> str | None:
+    """Returns what to install for MLX; None if nothing is missing."""
+    return None if find_spec("mlx") else f"mlx {_NOT_INSTALLED}"
 
 
 def _missing(names: tuple[str, ...], what_for: str) -> str | None:

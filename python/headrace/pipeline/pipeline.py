@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from headrace.core.errors import OutOfRangeError
 from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.outputs.arrow import check_arrow, record_batches
+from headrace.pipeline.outputs.grain import grain_dataset
 from headrace.pipeline.outputs.jax import JaxBatches, check_jax
+from headrace.pipeline.outputs.mlx import MlxBatches, check_mlx
 from headrace.pipeline.outputs.ray_data import ray_dataset
 from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
 from headrace.pipeline.paths.index_files import index_files
@@ -363,6 +365,39 @@ class Pipeline(
         """
         check_jax()
         return JaxBatches(self.resume(state), sharding)
+
+    def to_mlx(self, state: Mapping[str, Any] | None = None) -> MlxBatches:
+        """Starts an iteration that yields MLX arrays, one batch ahead of your loop.
+
+        MLX rounds `float64` to `float32`. A value that is out of range raises a ValueError that
+        names the component. Strings stay NumPy arrays.
+
+        Args:
+            state: The state to resume from, as in `resume`. None starts from the beginning.
+
+        Raises:
+            ModuleNotFoundError: If MLX is not installed.
+            ValueError: If the state does not belong to this pipeline.
+        """
+        check_mlx()
+        return MlxBatches(self.resume(state))
+
+    def to_grain(self) -> Any:
+        """Returns a `grain.IterDataset` of the batches, or of the examples if there is no `batch`.
+
+        Its iterators can save their position at any element: `get_state` returns a dict that `json`
+        can serialise, and `set_state` continues with exactly the next element, in any process. The
+        elements are dicts of NumPy arrays.
+
+        An iteration runs through the pipeline once. `RepeatIterDataset` would read the same epoch
+        again, so add `epochs(n)` to the pipeline instead. With `mp_prefetch`, each worker process
+        reads everything and keeps its share of the elements. Use it only if a function that you
+        pass to Grain's `map` is slow, and set the seed of each shuffle.
+
+        Raises:
+            ModuleNotFoundError: If Grain is not installed.
+        """
+        return grain_dataset(self)
 
     def to_arrow(self) -> Any:
         """Starts an iteration as a `pyarrow.RecordBatchReader`.

@@ -1,11 +1,11 @@
 """The next epoch of a loader, as counted by the loader and by the training loop."""
 
-import json
 import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
 from headrace.pipeline.outputs.callers import is_lightning
+from headrace.pipeline.run.state import state_from_text, state_text
 
 __all__ = ["LoaderPosition"]
 
@@ -102,7 +102,7 @@ class LoaderPosition:
 
     def state_at(self, epoch: int | None, state: Mapping[str, Any] | None) -> dict[str, Any]:
         """Returns the state of a loader within an epoch, at its beginning if `state` is None."""
-        batches = None if state is None else json.dumps(state, separators=(",", ":"))
+        batches = None if state is None else state_text(state)
         count = (self._told, self.offset)
         if self._told is None and self.is_waiting:
             count = self._count_of_state
@@ -112,7 +112,7 @@ class LoaderPosition:
         """Resumes from a result of `state` or `state_at`."""
         batches = state["batches"]
         self.epoch = int(state["epoch"])
-        self.resumed = json.loads(batches) if isinstance(batches, str) else batches
+        self.resumed = state_from_text(batches) if isinstance(batches, str) else batches
         self._count_of_state = (state.get("set_epoch"), state.get("offset", 0))
         self._loaded, self.is_waiting, self.offset = self.epoch, True, 0
         if self._told is not None and (self._told == self._count_of_state[0] or is_lightning()):

@@ -40,7 +40,9 @@ __all__ = [
     "num_described",
     "order_of",
     "resumed",
+    "state_from_text",
     "state_of",
+    "state_text",
 ]
 
 # The version of the state format. Raise it if the meaning of a position changes.
@@ -372,6 +374,20 @@ def check_state(state: Mapping[str, Any]) -> None:
         is_whole = False
     if not is_whole:
         raise damaged()
+
+
+def state_text(state: Mapping[str, Any]) -> str:
+    """Returns a state as text, for checkpoints that cannot store nested data."""
+    return json.dumps(state, separators=(",", ":"))
+
+
+def state_from_text(text: str) -> dict[str, Any]:
+    """Returns the state of a result of `state_text`; raises ValueError if it is damaged."""
+    try:
+        state: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise damaged() from error
+    return state
 
 
 def keys_of(value: object) -> str:
