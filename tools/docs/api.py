@@ -114,6 +114,7 @@ def api_pages() -> dict[str, str]:
         "index.md": _contents(),
         "ray.md": _ray(),
         "torch.md": _torch(),
+        "torchtitan.md": _torchtitan(),
         "protos.md": _protos(headrace.protos),
         "tf1/protos.md": _protos(headrace.tf1.protos),
         **operation_pages(),
@@ -137,6 +138,19 @@ def _torch() -> str:
             "# PyTorch",
             "A drop-in for PyTorch's own loader: `from headrace.torch import DataLoader`.",
             f"::: headrace.torch.data_loader.DataLoader\n{options}",
+        ]
+    )
+
+
+def _torchtitan() -> str:
+    options = (
+        "    options:\n      heading: headrace.torchtitan.DataLoader\n      toc_label: DataLoader"
+    )
+    return "\n\n".join(
+        [
+            "# torchtitan",
+            "Pipelines in torchtitan: `import headrace.torchtitan`.",
+            f"::: headrace.torchtitan.DataLoader\n{options}",
         ]
     )
 
@@ -225,6 +239,7 @@ def _contents() -> str:
     lines = ["# Reference", "", "Public names, from their docstrings: `import headrace as hr`.", ""]
     lines += ["## [Operations](ops/index.md)", "", "`hr.ops`, for native functions.", ""]
     lines += ["## [PyTorch](torch.md)", "", "`headrace.torch`: a drop-in `DataLoader`.", ""]
+    lines += ["## [torchtitan](torchtitan.md)", "", "`headrace.torchtitan`: its `DataLoader`.", ""]
     lines += ["## [Ray](ray.md)", "", "`headrace.ray`: readers on other machines.", ""]
     lines += ["## [Protocol buffers](protos.md)", "", "`headrace.protos`: messages of files.", ""]
     lines += ["## [TensorFlow 1](tf1/tf.md)", "", "`headrace.tf1`, but for operations.", ""]
