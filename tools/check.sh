@@ -43,6 +43,7 @@ check "stubtest" $python -m mypy.stubtest headrace._native
 check "lists of files in rooms" $python -m tools.rooms --check
 check "pages of operations" $python tools/ops_pages.py --check
 check "page of TensorFlow 1's names" $python -m tools.docs.supported --check
+check "zizmor" .venv/bin/zizmor --offline --quiet .github/workflows
 check "cargo fmt" cargo fmt --all --check
 check "cargo deny" deny
 # With the settings of a release, C libraries need not be built again.
