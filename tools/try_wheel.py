@@ -12,7 +12,7 @@ from importlib.metadata import files
 from pathlib import Path
 
 import numpy as np
-from headrace.pipeline.plan.functions.python_functions import has_gil
+from headrace.pipeline.functions.python_functions import has_gil
 
 import headrace as hr
 import headrace.tf1 as tf
