@@ -22,8 +22,8 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
         argv: The command line, starting with the program's name. Defaults to `sys.argv`.
 
     Raises:
-        SystemExit: Always, unless `main` raises another error. The exit code is the result of
-            `main`.
+        SystemExit: Always, unless `main` raises a different exception. The exit code is the result
+            of `main`.
     """
     rest = flags.FLAGS(sys.argv if argv is None else argv, known_only=True)
     function = sys.modules["__main__"].main if main is None else main

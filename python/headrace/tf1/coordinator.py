@@ -30,8 +30,8 @@ _NO_EXCEPTION: Final = (
     "ex must be a tuple or sys.exc_info must return the current exception: got {!r}. "
     "Call request_stop with an exception, or with sys.exc_info() inside an except block."
 )
-# Nothing announces the end of a thread, so `join` polls for it: soon at first, then at this
-# interval.
+# Nothing announces the end of a thread, so `join` polls for it: at short intervals at first, then
+# at this one.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
 # The suffix of the names of the threads in which queue runners close their queues after a stop.
@@ -47,7 +47,8 @@ class Coordinator:
 
     Args:
         clean_stop_exception_types: Exception types that mean the end of the input and not an error.
-            A stop requested with one of them is a plain stop. Defaults to `(OutOfRangeError,)`.
+            A stop requested with one of them counts as a plain stop. Defaults to
+            `(OutOfRangeError,)`.
 
     Raises:
         TypeError: If `clean_stop_exception_types` is not a collection of exception types.
@@ -119,7 +120,8 @@ class Coordinator:
             try:
                 callback()
             except Exception:
-                # The caller of the stop is not to blame, and the other callbacks must run.
+                # The caller of the stop did not cause the error, and the other callbacks must still
+                # run.
                 _log.exception("Exception in a stop callback of a Coordinator: %r", callback)
 
     def _is_clean(self, ex: BaseException | tuple[Any, ...] | None) -> bool:
@@ -146,7 +148,7 @@ class Coordinator:
     def stop_on_exception(self) -> Iterator[None]:
         """Requests a stop if the body raises an exception of any kind, and swallows it.
 
-        If there is no exception, it does nothing.
+        It does nothing if the body raises no exception.
         """
         try:
             yield
@@ -202,7 +204,7 @@ class Coordinator:
         """Blocks until the threads have ended, then re-raises the exception that stopped them.
 
         It waits without a time limit until a stop is requested, and then at most for the grace
-        period. It returns early if all threads have ended. A thread that was never started counts
+        period. It returns as soon as all threads have ended. A thread that was never started counts
         as ended. Ctrl-C ends the wait.
 
         Args:
@@ -232,7 +234,7 @@ class Coordinator:
             _log.info("%s", message)
 
     def raise_requested_exception(self) -> None:
-        """Raises the exception of the stop request, if there is one."""
+        """Raises the exception with which the stop was requested, if any."""
         with self._changed:
             exception = self._exception
         if exception:
@@ -244,7 +246,7 @@ class Coordinator:
         return [thread for thread in threads if thread.is_alive()]
 
     def _what_join_awaits(self, joined: frozenset[threading.Thread]) -> str:
-        # Not under the lock, because the function that describes the wait may need the lock.
+        # The lock is not held here, because the function that describes the wait may need it.
         threads = joined | set(self._registered_threads)
         names = sorted(repr(thread.name) for thread in threads if thread.is_alive())
         stop = "a stop was requested" if self._stop_requested else "no stop was requested"
@@ -279,7 +281,7 @@ class Coordinator:
 
 
 def exception_of(coord: object) -> BaseException | None:
-    """Returns the exception with which a stop was requested. None if it is unknown."""
+    """Returns the exception with which a stop was requested, or None if it is unknown."""
     reported = getattr(coord, "_exception", None)
     return reported[0] if isinstance(reported, tuple) else None
 
@@ -322,7 +324,7 @@ class LooperThread(threading.Thread):
         kwargs: The keyword arguments.
 
     Raises:
-        ValueError: If `coord` is not a `Coordinator`, or there are arguments but no target.
+        ValueError: If `coord` is not a `Coordinator`, or arguments are given without a target.
 
     Source: `tf.train.LooperThread` of TensorFlow 1.15.
     """

@@ -38,8 +38,9 @@ _FILE_VERSION: Final = "brain.Event:2"
 class FileWriter:
     """Writes summaries and graphs to a new event file. You can use it from many threads.
 
-    Other programs can read events once they are flushed. This happens in `flush` and `close`, when
-    another event is added at least `flush_secs` after the last flush, and when the program ends.
+    Other programs can read events once they are flushed. The writer flushes them in `flush` and
+    `close`, when an event is added at least `flush_secs` after the last flush, and when the program
+    ends.
 
     After a failed write (for example, because the disk is full), all later writes fail in the same
     way until you close and reopen the writer.
@@ -48,7 +49,7 @@ class FileWriter:
         logdir: The directory of the file. It is created if it does not exist.
         graph: A graph to write.
         max_queue: Accepted for compatibility: events do not wait.
-        flush_secs: The maximum time before events are flushed, while others are added.
+        flush_secs: The maximum time before events are flushed, if events are added continually.
         graph_def: A graph to write, as a `GraphDef`.
         filename_suffix: The suffix of the file name.
         session: Accepted for compatibility, but not used.
@@ -189,8 +190,8 @@ class FileWriter:
         """Completes the file. A second call does nothing.
 
         Raises:
-            ResourceExhaustedError: If the disk is full, now or at an earlier event. `reopen` then
-                starts another file.
+            ResourceExhaustedError: If the disk is full, or was full when an earlier event was
+                written. `reopen` then starts a new file.
         """
         with self._lock:
             file, self._file = self._file, None
@@ -198,7 +199,7 @@ class FileWriter:
                 file.close()
 
     def reopen(self) -> None:
-        """Starts another file in the same directory, if the writer is closed."""
+        """Starts a new file in the same directory, if the writer is closed."""
         with self._lock:
             if self._file is None:
                 self._file = _EventFile(self._logdir, self._suffix, self._flush_secs)
@@ -260,7 +261,7 @@ class _EventFile:
     def __init__(self, logdir: str, suffix: str, flush_secs: float) -> None:
         gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
-        # Also writes the rest if the program ends or drops the file without closing it.
+        # Writes the remaining bytes even if the program ends or drops the file without closing it.
         self._finalizer = weakref.finalize(self, _close_at_end, self._writer, os.getpid())
         self._flush_secs = flush_secs
         self._next_flush = 0.0
@@ -300,7 +301,7 @@ def _as_step(global_step: SupportsInt) -> int:
 
 
 def _close_at_end(writer: engine.RecordWriter, process: int) -> None:
-    # A forked child process also gets here at its end, but the file belongs to its parent.
+    # A forked child process also gets here when it ends, but the file belongs to its parent.
     if process == os.getpid():
         _close(writer)
 

@@ -1,6 +1,7 @@
 """The flags of the absl package, with the interface of `tf.flags` from TensorFlow 1.15.
 
-Programs from before TensorFlow 1.5 also work: they use other argument names, and `FLAGS.__flags`.
+Programs from before TensorFlow 1.5 also work, although they use different argument names, and
+`FLAGS.__flags`.
 """
 
 import sys

@@ -62,7 +62,8 @@ class GFile:
     Args:
         name: The name.
         mode: "r", "w" or "a", with or without "+" and "b". With "b", reads return bytes; without
-            it, UTF-8 text. You can write both. "r+" and "w" truncate the file at the first write.
+            it, UTF-8 text. In either case, you can write both. "r+" and "w" truncate the file at
+            the first write.
 
     Raises:
         InvalidArgumentError: If the mode does not exist.
@@ -206,7 +207,7 @@ class GFile:
 
     @contextmanager
     def _complete(self) -> Iterator[None]:
-        """Runs the `with` block unless an earlier write has failed: data would follow a gap."""
+        """Runs the `with` block unless an earlier write failed, as its data would follow a gap."""
         if self._failure is not None:
             raise self._failure
         try:

@@ -78,7 +78,7 @@ def start_runners(
 
 
 def _upstream(values: _Values) -> list[Operation]:
-    """Returns all operations that the values depend on, also through queues, nearest first."""
+    """Returns all operations that the values depend on, even through queues, nearest first."""
     operations = dict.fromkeys(_operations(values))
     for op in (waiting := list(operations)):  # The list grows while the loop reads it.
         before = [*(tensor.op for tensor in op.inputs), *op.control_inputs, *_fillers(op)]

@@ -87,7 +87,7 @@ def get_verbosity() -> int:
 def set_verbosity(v: int | str) -> None:
     """Sets the minimum level that is logged.
 
-    If the program has not set up Python's logging, messages then go to standard error.
+    If the program has not set up Python's logging, messages go to standard error afterwards.
 
     Args:
         v: A level of this module, or its name.

@@ -89,8 +89,8 @@ def remedy_for(name: str) -> str | None:
         name: The name as a program writes it after `tf.`, such as "train.AdamOptimizer".
 
     Returns:
-        A sentence. None if TensorFlow does not have the name either. Names inside `contrib` always
-        have one, since the list contains only the common names of its packages.
+        A sentence, or None if TensorFlow does not have the name either. Names inside `contrib`
+        always get a sentence, since the list contains only the common names of its packages.
     """
     is_listed = name in _missing_names() or name in _WITHOUT_PUBLIC_PATH
     if not is_listed and not name.startswith("contrib."):

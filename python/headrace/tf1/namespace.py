@@ -1,4 +1,4 @@
-"""Makes modules with TensorFlow's names: what `dir` lists, and the error for a wrong name."""
+"""Gives modules TensorFlow's names: those that `dir` lists, and an error for any other name."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence

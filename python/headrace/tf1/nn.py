@@ -1,4 +1,4 @@
-"""`tf.nn`: activations and losses of a network's last layer, without other layers."""
+"""`tf.nn`: the activations and losses of a network's last layer, but no other layers."""
 
 from typing import TYPE_CHECKING
 

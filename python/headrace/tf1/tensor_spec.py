@@ -38,7 +38,7 @@ class TensorSpec:
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """Returns a copy of a spec, optionally with another name."""
+        """Returns a copy of a spec, optionally with a new name."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     @classmethod
@@ -69,7 +69,7 @@ class TensorSpec:
 
     @property
     def value_type(self) -> type[Tensor]:
-        """The class of the values that it describes."""
+        """The class of the values that the spec describes."""
         return Tensor
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:

@@ -205,7 +205,8 @@ __all__ = [
     "write_graph",
 ]
 
-# Names that need protocol buffers are loaded on first use: that takes longer than everything else.
+# Names that need protocol buffers are loaded on first use, because that takes longer than
+# everything else.
 _LATE = {
     "SaverDef": "headrace.tf1.protos",
     "import_meta_graph": "headrace.tf1.graph_import",

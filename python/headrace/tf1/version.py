@@ -21,7 +21,7 @@ __all__ = [
 VERSION: Final = "1.15.0"
 """The version of TensorFlow."""
 
-# As in a TensorFlow that was not built from a git repository.
+# This is the value in a TensorFlow that was not built from a git repository.
 GIT_VERSION: Final = "unknown"
 COMPILER_VERSION: Final = "unknown"
 

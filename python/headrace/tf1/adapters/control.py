@@ -140,7 +140,7 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Calls `ops.py_func`, whose arguments have other names."""
+    """Calls `ops.py_func`, whose arguments have different names."""
     return ops.py_func(func, inp, Tout, stateful, name)
 
 
@@ -157,5 +157,5 @@ def numpy_function(
 def assert_type(
     tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
 ) -> Operation:
-    """Calls `ops.assert_type`, whose `dtype` has another name."""
+    """Calls `ops.assert_type`, where `tf_type` is called `dtype`."""
     return ops.assert_type(tensor, tf_type, message, name)

@@ -188,5 +188,5 @@ def extract_patches(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.extract_image_patches`, whose `ksizes` has another name."""
+    """Calls `ops.extract_image_patches`, where `sizes` is called `ksizes`."""
     return ops.extract_image_patches(images, sizes, strides, rates, padding, name)

@@ -295,7 +295,7 @@ def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the largest integer not above x / y. Unlike `floordiv`, it opens no name scope."""
+    """Returns x / y, rounded down to an integer. Unlike `floordiv`, it opens no name scope."""
     return binary("FloorDiv", x, y, name, allowed=REALS)
 
 

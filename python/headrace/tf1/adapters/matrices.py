@@ -60,7 +60,7 @@ def matrix_set_diag(
     """Calls `ops.matrix_set_diag`.
 
     Raises:
-        ValueError: If a matrix does not have the diagonal, or the elements do not match it.
+        ValueError: If a matrix does not have that diagonal, or the new elements do not fit it.
     """
     return ops.matrix_set_diag(input, diagonal, k, name)
 
@@ -126,9 +126,8 @@ def reverse_sequence(
 ) -> Tensor:
     """Calls `ops.reverse_sequence`; `seq_dim` and `batch_dim` are the old names of the axes.
 
-    Raises:
-        TypeError: If there is no `seq_axis`.
-        ValueError: If both names are given, the axis does not exist, or the shapes do not match.
+    Raises: TypeError: If `seq_axis` is missing.
+    ValueError: If both names are given, the axis does not exist, or the shapes do not match.
     """
     axis = only_one("seq_axis", seq_axis, "seq_dim", seq_dim)
     rows = only_one("batch_axis", batch_axis, "batch_dim", batch_dim)

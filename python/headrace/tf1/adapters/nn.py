@@ -59,7 +59,7 @@ def softmax_cross_entropy_with_logits_v2(
     """Calls `ops.softmax_cross_entropy_with_logits`. Also accepts `dim`, the old name of `axis`.
 
     Raises:
-        ValueError: If both names are given, another argument is None, or shapes do not match.
+        ValueError: If both names are given, `labels` or `logits` is None, or shapes do not match.
     """
     chosen = only_one("axis", axis, "dim", dim)
     truth, numbers = _named("softmax_cross_entropy_with_logits", None, labels, logits)

@@ -46,7 +46,7 @@ def print_v2(
 
     Raises:
         TypeError: If `end` is not a string.
-        ValueError: If the stream does not exist, or there are other keyword arguments.
+        ValueError: If the stream does not exist, or a keyword argument is unknown.
     """
     if unknown:
         raise ValueError(f"Unrecognized keyword arguments for tf.print: {unknown}")
@@ -76,7 +76,7 @@ def _stream(stream: Any) -> str:
 
 
 def _formatted(inputs: tuple[Any, ...], summarize: int, sep: str, name: str | None) -> Tensor:
-    """Returns the text of several values as `pprint` writes it, with the text of the tensors."""
+    """Formats several values as `pprint` does, with the given text in place of each tensor."""
     mark = "{}"
     while mark in "".join(pformat(each) for each in inputs):
         mark += "@"

@@ -138,8 +138,8 @@ def string_to_hash_bucket(
     """Calls `ops.string_to_hash_bucket`; `input` is another name of `string_tensor`.
 
     Raises:
-        TypeError: If there is no number of buckets.
-        ValueError: If the strings are given twice or not at all, or there is no bucket.
+        TypeError: If `num_buckets` is missing.
+        ValueError: If both or neither of the names are given, or `num_buckets` is less than 1.
     """
     strings = only_one("input", input, "string_tensor", string_tensor)
     if num_buckets is None:

@@ -26,7 +26,7 @@ def make_tensor_proto(
     verify_shape: bool = False,
     allow_broadcast: bool = False,
 ) -> TensorProto:
-    """Makes a message of a value.
+    """Converts a value to a message.
 
     Args:
         values: A number, bool, string, nested lists of them, or an array. A message is returned as
@@ -38,7 +38,8 @@ def make_tensor_proto(
         allow_broadcast: Whether a single element is broadcast. Other values must then have `shape`.
 
     Raises:
-        TypeError: If an element cannot have the type, or `verify_shape` finds another shape.
+        TypeError: If an element cannot be converted to the type, or `verify_shape` is True and the
+            shapes differ.
         ValueError: If the value is None or ragged, has more elements than `shape`, or both
             `verify_shape` and `allow_broadcast` are given.
     """
@@ -68,7 +69,7 @@ def make_ndarray(tensor: TensorProto) -> npt.NDArray[Any]:
 
     Raises:
         TypeError: If the argument is not a tensor message, or its type does not exist.
-        ValueError: If there are more elements than the shape has.
+        ValueError: If the message has more elements than its shape.
     """
     if not isinstance(tensor, TensorProto):
         raise TypeError(f"make_ndarray: got {tensor!r}, expected a TensorProto.")

@@ -59,8 +59,7 @@ class Variable(ops.Variable, metaclass=ABCMeta):
 
     Raises:
         TypeError: See `ops.Variable`.
-        ValueError: If there is no initial value, or there is a `variable_def`. See also
-            `ops.Variable`.
+        ValueError: If `initial_value` is None, or `variable_def` is given. See also `ops.Variable`.
     """
 
     def __init__(
@@ -100,7 +99,8 @@ class Variable(ops.Variable, metaclass=ABCMeta):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> bool:
-        # The core also makes variables, of its own class. A subclass has only its own instances.
+        # The core also creates variables, which are instances of its own class. A subclass of this
+        # class counts only its own instances.
         return issubclass(subclass, ops.Variable) if cls is Variable else NotImplemented
 
 
@@ -197,7 +197,7 @@ def variable_scope(
 
     Raises:
         TypeError: See `ops.variable_scope`.
-        ValueError: If there is a `partitioner` or `custom_getter`. See also `ops.variable_scope`.
+        ValueError: If `partitioner` or `custom_getter` is given. See also `ops.variable_scope`.
     """
     _check_supported("tf.variable_scope", partitioner=partitioner, custom_getter=custom_getter)
     with ops.variable_scope(

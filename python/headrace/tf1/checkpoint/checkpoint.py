@@ -38,7 +38,8 @@ def save(session: Session, path: _Path) -> None:
         FailedPreconditionError: If a stop request cancelled a queue, a thread is waiting on a
             queue, a runner cannot be paused, or a reader is reading from a pipe. The message names
             it. The old file is kept.
-        NotFoundError: If the directory does not exist, or a reader is in a file that was deleted.
+        NotFoundError: If the directory does not exist, or a reader is reading a file that was
+            deleted.
         RuntimeError: If the session is closed.
         TypeError: If `session` is not a session.
     """
@@ -64,9 +65,9 @@ def restore(session: Session, path: _Path) -> None:
     Raises:
         DataLossError: If the file is damaged. After any error the session is unchanged.
         FailedPreconditionError: If a queue runner of the session is running. The message names it.
-        InvalidArgumentError: If the checkpoint belongs to another graph or was written by a newer
-            version of headrace, or the size of a reader's file has changed. The message names the
-            difference.
+        InvalidArgumentError: If the checkpoint was saved from a different graph or written by a
+            newer version of headrace, or the size of a reader's file has changed. The message names
+            the difference.
         NotFoundError: If the file does not exist.
         RuntimeError: If the session is closed.
         TypeError: If `session` is not a session.
@@ -135,7 +136,7 @@ def _prepare_one(
 
 @contextmanager
 def _errors_of(what: str, op: Operation) -> Iterator[None]:
-    """Adds to engine errors inside the `with` block what failed, and for which operation."""
+    """Adds what failed, and for which operation, to engine errors in the `with` block."""
     try:
         yield
     except engine.EngineError as error:

@@ -14,7 +14,7 @@ Description: TypeAlias = dict[str, dict[str, Any]]
 
 
 def resource_ops(graph: Graph) -> dict[str, Operation]:
-    """Returns the operations of a graph that have a resource in each session, by name."""
+    """Returns, by name, the operations of a graph that have a resource in each session."""
     return {
         op.name: op
         for op in graph.get_operations()

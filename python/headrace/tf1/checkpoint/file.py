@@ -61,7 +61,7 @@ class CheckpointReader:
 
     Raises:
         DataLossError: If the file is damaged, or not a checkpoint.
-        InvalidArgumentError: If a newer version of headrace has written it.
+        InvalidArgumentError: If it was written by a newer version of headrace.
         NotFoundError: If the file does not exist.
     """
 
@@ -85,7 +85,7 @@ class CheckpointReader:
 
 
 def damaged(path: str) -> errors.DataLossError:
-    """Returns the error for a truncated or edited file."""
+    """Returns the error to raise for a truncated or edited file."""
     text = "the checkpoint is damaged: it was truncated or edited. Restore another one."
     return errors.DataLossError(None, None, f"{path}: {text}")
 

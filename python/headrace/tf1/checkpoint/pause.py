@@ -15,10 +15,11 @@ from headrace.tf1.session import Pausing, Session, needed_by
 
 __all__ = ["paused"]
 
-# A waiting loop does not notify anyone, so it is polled: soon at first, then at this interval.
+# A loop that starts to wait does not notify anyone, so it is polled: at short intervals at first,
+# then at this one.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
-# After this many seconds, the runner that is waited for is logged.
+# The pause logs which runner it is waiting for after this many seconds.
 _PATIENCE_SECS: Final = 3.0
 
 _log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ def paused(session: Session) -> Iterator[None]:
     """Pauses all runners of a session between two steps for the duration of a `with` block.
 
     A runner pauses before the runners that feed it, so that no step waits for an element that never
-    arrives. A step also ends if its queue is full: the queue accepts the element and adds it when
+    arrives. A step also ends when its queue is full: the queue accepts the element and adds it when
     there is room.
 
     Raises:
@@ -83,7 +84,7 @@ def _check(runners: Collection[Runner]) -> None:
 
 
 def _next_group(waiting: list[Runner]) -> list[Runner]:
-    """Returns the runners that feed no other runner. If all feed each other, returns all."""
+    """Returns the runners that feed no other runner, or all runners if they all feed each other."""
     last = [one for one in waiting if not any(other.is_fed_by([one]) for other in waiting)]
     return last or waiting
 
@@ -125,7 +126,7 @@ def _wait(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
 
 
 def _is_at_entry(runner: Runner, busy: list[Runner], feeding: list[Runner]) -> bool:
-    """Returns whether a runner waits at the start of a step and nothing feeds it."""
+    """Returns whether a runner is waiting at the start of a step while nothing feeds it."""
     if runner.entry is None or runner.is_fed_by(feeding):
         return False
     sharing = [other for other in busy if runner.entry in other.drained]

@@ -55,18 +55,18 @@ class Runner:
         return self._producer.can_pause_in(self._session)
 
     def busy_threads(self) -> list[threading.Thread]:
-        """Returns its threads that have neither ended nor paused."""
+        """Returns the runner's threads that have neither ended nor paused."""
         pausing = self._session.runners.pausing
         threads = self._producer.filling_threads(self._session)
         return [thread for thread in threads if not pausing.is_resting(thread)]
 
     def is_fed_by(self, others: Collection["Runner"]) -> bool:
-        """Returns whether other runners fill a queue that it drains."""
+        """Returns whether another runner fills a queue that this one drains."""
         return any(other.filled & self.drained for other in others if other is not self)
 
     @cached_property
     def entry(self) -> engine.Queue | None:
-        """The queue in which it waits at the start of a step, before it holds an element.
+        """The queue for which the runner waits at the start of a step, before it holds an element.
 
         None if a step may draw random numbers, take elements or change state before it waits.
         """

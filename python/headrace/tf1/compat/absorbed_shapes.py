@@ -50,7 +50,7 @@ def infer_shape(path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Te
 
 
 def static_shape(value: object) -> TensorShape:
-    """Returns the shape of a tensor, array or nested list. Unknown for other values."""
+    """Returns the shape of a tensor, array or nested list. Any other value has an unknown shape."""
     shape = getattr(value, "shape", None)
     if isinstance(shape, TensorShape):
         return shape
@@ -202,7 +202,7 @@ def _nn_product(x: Any, weights: Any, *_: object, **__: object) -> _Sizes:
 def _slide(
     x: Any, channels: Any, kernel: Any, strides: Any, padding: Any, options: Mapping[str, Any]
 ) -> _Sizes:
-    """Returns the sizes after a window has slid over images. None for unknown arguments."""
+    """Returns the sizes after a window has slid over images, or None if an argument is unknown."""
     sizes = _sizes(x)
     is_first = options.get("data_format") in _CHANNELS_FIRST
     inner = sizes[2:] if is_first else sizes[1:-1]
@@ -222,14 +222,14 @@ def _slid(size: int | None, kernel: int | None, stride: int | None, is_same: boo
 
 
 def _each(value: Any, count: int) -> _Sizes:
-    """Expands one size to all image dimensions, or returns one size for each."""
+    """Returns one size for each image dimension. A single size applies to all of them."""
     if isinstance(value, (list, tuple)):
         return [size if isinstance(size, int) else None for size in value]
     return [value if isinstance(value, int) else None] * count
 
 
 def _inner(value: Any, options: Mapping[str, Any]) -> Any:
-    """Returns the sizes of the image dimensions from those of all batch dimensions."""
+    """Selects the sizes of the image dimensions from the sizes of all dimensions of a batch."""
     if not isinstance(value, (list, tuple)) or len(value) < _SMALLEST_RANK:
         return value
     return value[2:] if options.get("data_format") in _CHANNELS_FIRST else value[1:-1]

@@ -3,7 +3,8 @@
 A call of a layer, a loss or an optimizer returns an `Absorbed` object. It can take the place of a
 tensor, a layer, an optimizer or any other part of a model: you can call it, enter it, unpack it and
 calculate with it. As a tensor it is the output of an operation of type "Absorbed", which no session
-runs. A run that needs such an operation ends with a report, so no invented number ever comes out.
+runs. A run that needs such an operation ends with a report, so a program never receives an invented
+number.
 """
 
 import dis
@@ -41,7 +42,7 @@ from headrace.tf1.saver import Saver
 
 __all__ = ["REPLACEMENTS", "Absorbed", "stand_in"]
 
-# Names that prepare input or act outside the graph are also refused here.
+# Names that prepare input or act outside the graph are refused in this mode, too.
 _REFUSED: Final = re.compile(
     r"(compat|config|data|debugging|experimental|gfile|graph_util|image|io|lite|logging|lookup"
     r"|profiler|python_io|queue|ragged|saved_model|sets|strings|sysconfig|test|user_ops|xla"
@@ -83,7 +84,7 @@ class _Absorbing(StandIn):
 
     @cached_property
     def base(self) -> type[Any]:
-        """The class of the objects that calls return. The program's subclasses derive from it."""
+        """The class of the objects that calls return, and the base of the program's subclasses."""
         full_name, path = self.full_name, self._path
 
         def new(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -321,7 +322,7 @@ def _graph_of(value: Any) -> Any:
 
 
 def _tensor_of(value: Any) -> Tensor | None:
-    """Returns an input of an absorbed operation. None for an object without value, like a queue."""
+    """Returns an input of an absorbed operation, or None for one without a value, like a queue."""
     if isinstance(value, _Call):
         return value.tensor()
     if isinstance(value, Operation):
@@ -330,7 +331,7 @@ def _tensor_of(value: Any) -> Tensor | None:
 
 
 def _num_targets(frame: FrameType) -> int:
-    """Returns the number of targets if a frame is unpacking a value. 1 otherwise."""
+    """Returns the number of targets if a frame is unpacking a value, otherwise 1."""
     code, place = frame.f_code.co_code, frame.f_lasti
     is_unpacking = dis.opname[code[place]] in ("UNPACK_SEQUENCE", "UNPACK_EX")
     return code[place + 1] if is_unpacking else 1
@@ -406,7 +407,7 @@ def _gradient(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], variable
 def _ctc_decoder(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[ops.SparseTensor], Absorbed]:
-    """Absorbs a decoder of `tf.nn.ctc_*`. Returns sparse sequences, one for each path."""
+    """Absorbs a decoder from `tf.nn.ctc_*`. Returns one sparse sequence for each path."""
     call = _Call(name, args, kwargs)
     parts: dict[str, list[int | None]] = {
         "indices": [None, 2],
@@ -459,9 +460,9 @@ def _get_variable(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 _INITIALIZER: Final = 2
-# Arguments with which variables are partitioned or made by other functions.
+# Arguments that cause variables to be partitioned or created by custom functions.
 _CHANGES: Final = ("partitioner", "custom_getter")
-# For each graph, the scopes that were opened with one of these arguments.
+# The scopes of each graph that were opened with one of these arguments.
 _changing_scopes: Final[WeakKeyDictionary[Graph, set[str]]] = WeakKeyDictionary()
 
 
@@ -482,7 +483,7 @@ def _is_in_changing_scope() -> bool:
 
 
 class _Meta(ABCMeta):
-    """The metaclass of a class that has absorbed objects among its instances."""
+    """The metaclass of a class whose instances include absorbed objects."""
 
     real: type[Any]
 
@@ -491,7 +492,7 @@ class _Meta(ABCMeta):
 
 
 def _sometimes(real: type[Any], name: str, is_absorbed: Callable[..., bool]) -> type[Any]:
-    """Returns a class with the same instances as another class, except that some are absorbed."""
+    """Returns a class whose instances are those of another class and some absorbed objects."""
 
     def new(cls: type, *args: Any, **kwargs: Any) -> Any:
         if is_absorbed(*args, **kwargs):
@@ -539,7 +540,7 @@ def _convert(
 
 
 def _refuse_value(kind: str) -> None:
-    """Makes conversion to a Python value an error."""
+    """Makes absorbed results raise an error when they are converted to a Python value."""
 
     def convert(self: Absorbed) -> NoReturn:
         self._has_no_value(kind)
@@ -548,7 +549,7 @@ def _refuse_value(kind: str) -> None:
 
 
 def _forward_operator(method: str) -> None:
-    """Gives absorbed results an operator. With a tensor, the result has the tensor's dtype."""
+    """Gives absorbed results an operator. If the other operand is a tensor, its dtype is kept."""
 
     def operator(self: Absorbed, *others: Any) -> Any:
         kind = next((other.dtype for other in others if isinstance(other, Tensor)), None)

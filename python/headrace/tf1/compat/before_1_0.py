@@ -105,7 +105,7 @@ def batch_matmul(
 def scalar_summary(
     tags: Any, values: TensorLike, collections: Sequence[str] | None = None, name: object = None
 ) -> Tensor:
-    """Adds a scalar summary. The old name of `summary.scalar`. A list of tags needs a vector."""
+    """Adds a scalar summary. The old name of `summary.scalar`. Several tags require a vector."""
     if isinstance(tags, (str, bytes)):
         return scalar(_text(tags), values, collections)
     numbers = ops.unstack(values, len(tags))
@@ -156,7 +156,7 @@ def merge_all_summaries(key: str = GraphKeys.SUMMARIES) -> Tensor | None:
 
 
 def resize_images(images_: TensorLike, *args: Any, **kwargs: Any) -> Tensor:
-    """Calls `image.resize_images`. The new height and width may be two arguments."""
+    """Calls `image.resize_images`. The new height and width may be passed as two arguments."""
     if len(args) > 1 and all(isinstance(arg, (int, np.integer)) for arg in args[:2]):
         args = (list(args[:2]), *args[2:])
     elif "new_height" in kwargs:

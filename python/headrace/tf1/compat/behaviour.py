@@ -1,4 +1,4 @@
-"""The calls with which programs for TensorFlow 1 start on TensorFlow 2. They have no effect.
+"""The calls that TensorFlow 1 programs make first to run on TensorFlow 2. They have no effect.
 
 Source: `tensorflow.compat.v1` of TensorFlow 2.
 """

@@ -37,7 +37,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
         warn_once: Whether only the first call logs a warning.
 
     Raises:
-        ValueError: If the date has another format, or there are no instructions.
+        ValueError: If the date has a different format, or `instructions` is empty.
     """
     _check(date, instructions)
 
@@ -70,8 +70,8 @@ def deprecated_args(
         warn_once: Whether each argument causes only one warning.
 
     Raises:
-        ValueError: See `deprecated`. Or if there are no names. The decorator raises it if the
-            function has no such argument.
+        ValueError: See `deprecated`. It is also raised if no names are given, and by the decorator
+            if the function has no such argument.
     """
     _check(date, instructions)
     if not deprecated_arg_names_or_tuples:
@@ -152,7 +152,7 @@ def silence() -> Iterator[None]:
 
 
 class _Warning:
-    """Logs that a part of a function is deprecated. On request, only once for each caller."""
+    """Logs that a part of a function is deprecated, only once for each caller on request."""
 
     def __init__(
         self,
@@ -220,6 +220,6 @@ def _check(date: str | None, instructions: str) -> None:
 
 
 def _are_equal(value: Any, other: Any) -> bool:
-    """Returns whether two values are equal. Arrays and tensors equal only themselves."""
+    """Returns whether two values are equal. An array or tensor is equal only to itself."""
     is_plain = isinstance(value, (bool, int, float, str, bytes, type(None)))
     return value is other or (is_plain and type(value) is type(other) and value == other)

@@ -39,7 +39,7 @@ def has_kwargs(fn: Callable[..., Any]) -> bool:
 
 
 def get_func_name(func: Callable[..., Any]) -> str:
-    """Returns the name of a function, `Class.method` for a method, or the class of another object.
+    """Returns the name of a function, `Class.method` for a method, or the object's class name.
 
     Raises:
         ValueError: If `func` is not callable.
@@ -54,7 +54,7 @@ def get_func_name(func: Callable[..., Any]) -> str:
 
 
 def get_func_code(func: Callable[..., Any]) -> Any:
-    """Returns the code object of a function. None if it is not written in Python.
+    """Returns the code object of a function, or None if it is not written in Python.
 
     Raises:
         ValueError: If `func` is not callable.

@@ -26,7 +26,7 @@ _REMEDY: Final = (
     "TensorFlow 1.15 does not have it either. Import the name from its place in 1.15, or "
     "remove the import if only a model uses it."
 )
-# Each module in the table, and each package above one.
+# The modules in the table, and the packages that contain them.
 _PACKAGES: Final = frozenset(
     ".".join(path.split(".")[:size]) for path in PATHS for size in range(1, path.count(".") + 1)
 )
@@ -52,11 +52,11 @@ def install(
         name: The module name to install, for example "tensorflow".
         before_1_0: Whether names and argument orders from before TensorFlow 1.0 take precedence
             over 1.15: `tf.pack`, `tf.mul`, `tf.concat(0, values)`, `tf.image_summary`.
-        training: How layers, losses, optimizers and other parts of a model behave, which headrace
-            does not have. "refuse": a call raises NotImplementedError. "absorb": a call returns a
-            placeholder, so that a whole script can build its graph. A run that depends on a
-            placeholder raises UnimplementedError, which lists the calls to replace and their lines.
-            Runs that fetch only the input work.
+        training: How the parts of a model that headrace does not have behave, such as layers,
+            losses and optimizers. "refuse": a call raises NotImplementedError. "absorb": a call
+            returns a placeholder, so that a whole script can build its graph. A run that depends on
+            a placeholder raises UnimplementedError, which lists the calls to replace and their
+            lines. Runs that fetch only the input succeed.
 
     Returns:
         The module.
@@ -122,7 +122,7 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns the spec of a module below the root. None for other modules.
+        """Returns the spec of a module below the root, or None for any other module.
 
         Raises:
             ModuleNotFoundError: If neither headrace nor TensorFlow has the module.
@@ -132,26 +132,26 @@ class _Finder(MetaPathFinder, Loader):
             return None
         inside = _short(inside)
         if self.spaces(inside) is None and not is_module(inside):
-            # Without `name=`: `from PARENT import NAME` swallows an error with the name that it
-            # looks for.
+            # Without `name=`: `from PARENT import NAME` swallows an error whose name is the one
+            # that it looks for.
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_remedy(fullname)}")
         return ModuleSpec(fullname, self, origin=_PACKAGE, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Makes a module."""
+        """Creates a module."""
         inside = _short(spec.name.partition(".")[2])
         return _Stand(spec.name, inside, self, self._overlays.get(inside, {}))
 
     def exec_module(self, module: ModuleType) -> None:
-        """Does nothing: a module looks up its names when they are used."""
+        """Does nothing, because a module looks up its names when they are used."""
 
     def spaces(self, inside: str) -> list[str] | None:
-        """Returns the full names of the modules behind a path. None if the path does not exist."""
+        """Returns the full names of the modules behind a path, or None if it does not exist."""
         if inside in PATHS:
             return [_full_name(space) for space in PATHS[inside]]
         module: Any = import_module(_PACKAGE)
         if inside and inside.partition(".")[0] not in dir(module):
-            # A module of the package that does not exist in TensorFlow.
+            # The module exists in headrace, but not in TensorFlow.
             return [] if inside in _PACKAGES else None
         try:
             for part in inside.split(".") if inside else ():
@@ -163,7 +163,7 @@ class _Finder(MetaPathFinder, Loader):
         return [] if inside in _PACKAGES else None
 
     def public_spaces(self, inside: str) -> list[str]:
-        """Returns the public module with the parts of an internal path, if headrace has it.
+        """Returns the public module that matches an internal path, if headrace has it.
 
         For example, the names in `contrib.slim.python.slim.model_analyzer` belong to
         `contrib.slim`.
@@ -248,7 +248,7 @@ def _full_name(space: str) -> str:
 
 
 def _short(inside: str) -> str:
-    """Returns a path without `compat.v1.`, which repeats all names."""
+    """Removes `compat.v1.` from a path, because that module repeats all names."""
     while inside.startswith("compat.v1."):
         inside = inside.removeprefix("compat.v1.")
     return "" if inside == "compat.v1" else inside

@@ -13,7 +13,7 @@ from typing import Final
 
 __all__ = ["has_name", "is_listed_module", "is_module", "public_names"]
 
-# The modules below these have too many names, which moved with every release.
+# The modules below these have too many names, and the names moved with every release.
 _OPEN: Final = ("contrib.", "core.", "examples.", "python.", "compat.v2", "raw_ops")
 # The modules below these have moved, too.
 _OPEN_PACKAGES: Final = ("contrib.", "compat.v2")
@@ -50,7 +50,7 @@ def has_name(module: str, name: str) -> bool:
 
 
 def public_names(module: str) -> frozenset[str]:
-    """Returns the public names of a module by its path after `tensorflow.`. Empty if unlisted."""
+    """Returns the public names of the module at a path after `tensorflow.`. Empty if unlisted."""
     return _sections().get(module or "tf", frozenset())
 
 

@@ -1,7 +1,7 @@
 """Stand-ins for TensorFlow names that headrace lacks: they can be imported, but not used.
 
 Programs often import the modules of their model at the top of the file that also builds the input.
-With a stand-in for each such name the input runs, and the error occurs where the model starts.
+With a stand-in for each such name, the input runs, and the error occurs where the model starts.
 """
 
 import functools
@@ -17,7 +17,7 @@ from headrace.tf1.missing import remedy_for_path
 
 __all__ = ["BINARY_OPERATORS", "StandIn"]
 
-# Decorators that do not affect the results of a function. `RegisterGradient` and similar ones
+# Decorators that do not change the results of a function. `RegisterGradient` and similar ones
 # register functions that only training would use.
 _PASS_THROUGH: Final = frozenset(
     [
@@ -32,12 +32,12 @@ _PASS_THROUGH: Final = frozenset(
 # A function with one of these decorators behaves differently: it can be defined, but not called.
 _REPLACING: Final = frozenset(["Defun", "custom_gradient", "defun", "function", "recompute_grad"])
 
-# Attributes that code asks for in arrays, tensors, sessions or fetches. A stand-in is none of
+# Attributes by which code recognizes arrays, tensors, sessions and fetches. A stand-in is none of
 # these.
 _PROTOCOLS: Final = frozenset(["_as_control_input", "_as_graph_element", "_asdict", "_fields"])
 
 # A comparison with one of these reads a value, so it counts as a use. A comparison with a class, a
-# dtype or a function does not: no name that headrace has equals a name that it lacks.
+# dtype or a function does not, because no name that headrace has is equal to one that it lacks.
 _VALUES: Final = (str, bytes, numbers.Number, np.generic, np.ndarray, Tensor, list, tuple, dict)
 
 
@@ -100,7 +100,7 @@ class StandIn:
 
     @functools.cached_property
     def base(self) -> type[Any]:
-        """The base class for the program's classes that derive from this name."""
+        """The base class of the program's classes that derive from this name."""
         stand_in = self
 
         def new(cls: type, *args: object, **kwargs: object) -> NoReturn:
@@ -144,7 +144,7 @@ class StandIn:
 
 
 class _Base:
-    """The base of a program's classes whose own base headrace lacks."""
+    """The base class of a program's classes whose original base class headrace lacks."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         """Accepts any arguments."""

@@ -3,7 +3,8 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-# Python imports the package before this module, and binds the name to this entry of `sys.modules`.
+# Python imports the package before this module, and then binds the name to this entry in
+# `sys.modules`.
 sys.modules[__name__] = sys.modules["headrace.tf1"]
 
 if TYPE_CHECKING:

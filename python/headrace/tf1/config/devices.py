@@ -51,7 +51,7 @@ _is_soft: Final = [False]
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Returns the devices of this machine of one kind: the processor, or an empty list.
+    """Returns this machine's devices of one kind: the processor, or an empty list.
 
     Args:
         device_type: The kind, such as "GPU". Defaults to all kinds.
@@ -60,7 +60,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """Returns the devices with the names that operations use.
+    """Returns the devices under the names that operations use.
 
     Args:
         device_type: The kind, such as "GPU". Defaults to all kinds.

@@ -28,7 +28,7 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Returns the options that were set, and two that always exist."""
+    """Returns the options that were set, plus two that always exist."""
     return dict(_options)
 
 

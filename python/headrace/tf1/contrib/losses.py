@@ -1,4 +1,4 @@
-"""`tf.contrib.losses`: losses with the predictions first; `tf.contrib.slim.losses` too.
+"""`tf.contrib.losses` and `tf.contrib.slim.losses`: losses with the predictions first.
 
 Source: `tf.contrib.losses` of TensorFlow 1.15.
 """
@@ -46,7 +46,7 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
 def compute_weighted_loss(
     losses: TensorLike, weights: TensorLike = 1.0, scope: str | None = None
 ) -> Tensor:
-    """Multiplies losses by weights and returns their mean over the weights that are not zero.
+    """Multiplies losses by weights, and returns the mean over the losses with nonzero weights.
 
     Args:
         losses: The losses, (batch, …).

@@ -126,7 +126,7 @@ def streaming_recall_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Returns the fraction of labels among the k largest predictions. Ties count.
+    """Returns the fraction of labels that are among the k largest predictions. Ties count.
 
     Args:
         predictions: float32, (batch, classes): one number per class.
@@ -200,7 +200,7 @@ def aggregate_metrics(*value_update_tuples: Metric) -> tuple[list[Tensor], list[
 def aggregate_metric_map(
     names_to_tuples: Mapping[str, Metric],
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Returns the values and the updates of the given metrics, each by name.
+    """Returns two dicts with the values and the updates of the given metrics by name.
 
     Raises:
         ValueError: If there are no metrics.

@@ -40,7 +40,7 @@ def numpy_input_fn(
     """Returns a function that creates batches from the rows of arrays.
 
     Args:
-        x: The features: an array or a dict of arrays. The first axis is the rows.
+        x: The features: an array or a dict of arrays. The rows are along the first axis.
         y: The labels, in the same form and with the same number of rows (optional).
         batch_size: The number of rows in a batch. The last batch can be smaller.
         num_epochs: The number of epochs. If None, there is no limit.
@@ -190,7 +190,8 @@ def filled(
         queue: The queue.
         take: Returns the next rows of each component. Raises OutOfRangeError at the end.
         batch_size: The number of rows in a batch.
-        num_epochs: The number of epochs. If None, there is no end, and no batch is smaller.
+        num_epochs: The number of epochs. If None, the rows repeat forever, and all batches are
+            full.
         capacity: The number of rows that the queue can hold.
         num_threads: The number of threads that fill the queue.
     """
@@ -206,7 +207,7 @@ def filled(
 
 
 def dtype_of(column: _Array) -> Any:
-    """Returns the dtype of an array's elements. String for objects."""
+    """Returns the dtype of an array's elements. Objects become strings."""
     return string if column.dtype.kind in "OSU" else as_dtype(column.dtype)
 
 

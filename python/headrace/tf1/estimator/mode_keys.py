@@ -1,6 +1,6 @@
-"""The names for what an input is used for: `tf.estimator.ModeKeys` and `tf.contrib.learn.ModeKeys`.
+"""The names of the uses of an input: `tf.estimator.ModeKeys` and `tf.contrib.learn.ModeKeys`.
 
-The input functions of programs get one of these names as an argument.
+A program's input functions get one of these names as an argument.
 
 Source: TensorFlow 1.15.
 """

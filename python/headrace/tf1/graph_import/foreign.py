@@ -1,4 +1,4 @@
-"""Imports TensorFlow nodes whose operations have other inputs or attributes in headrace.
+"""Imports TensorFlow nodes whose operations have different inputs or attributes in headrace.
 
 Source: the definitions of `ParseExample`, `ParseExampleV2`, `ParseSingleExample`, `SparseMatMul`,
 and `ResizeArea` and similar operations in TensorFlow 1.15 and 2.

@@ -48,8 +48,8 @@ def import_graph_def(
         graph_def: The message, from `Graph.as_graph_def`, a file or TensorFlow.
         input_map: Tensors that replace tensors of the message, by their names in the message
             ("op:0", "op").
-        return_elements: Names in the message of the operations ("op") and tensors ("op:0") to
-            return.
+        return_elements: The operations ("op") and tensors ("op:0") to return, by their names in the
+            message.
         name: The scope of the new operations. Defaults to "import". If it is "", there is no scope,
             and a number is added to names that are already used.
         op_dict: Accepted for compatibility, but not used.
@@ -66,8 +66,8 @@ def import_graph_def(
         PermissionDeniedError: If an operation reads or writes arbitrary files and `allow_files` is
             False.
         TypeError: If `graph_def` is not a `GraphDef`, or names are not strings.
-        UnimplementedError: If there is a loop, a tensor array, or a condition written by
-            TensorFlow.
+        UnimplementedError: If the message contains a loop, a tensor array, or a condition written
+            by TensorFlow.
         ValueError: If a node reads a missing node, a name in `input_map` or `return_elements` is
             not in the message, or attributes and inputs do not match. In the last case, some
             operations may already have been added.
@@ -145,7 +145,7 @@ class _Import:
         self._made: dict[str, Operation] = {}
 
     def check(self, elements: Sequence[str], allow_files: bool) -> None:
-        """Raises the errors that can be detected before anything is added."""
+        """Checks everything that can be checked before an operation is added."""
         for position, node in enumerate(self._messages):
             if self._positions[node.name] != position:
                 raise ValueError(f"Node '{node.name}' is not unique")
@@ -331,10 +331,10 @@ def _node_name(text: str) -> str:
 
 
 def _listed(message: NodeDef, key: str) -> list[Any]:
-    """Returns a list attribute. Empty if it is missing."""
+    """Returns a list attribute, or an empty list if it is missing."""
     return list(python_value(message.attr[key])) if key in message.attr else []
 
 
 def _branches(message: NodeDef) -> list[str]:
-    """Returns the branches in which a node is, outer ones first. See `headrace.graph.node_defs`."""
+    """Returns the branches that contain a node, outermost first; see `headrace.graph.node_defs`."""
     return _listed(message, "_branch")

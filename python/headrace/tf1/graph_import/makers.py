@@ -1,4 +1,4 @@
-"""The makers that make operations from messages, by operation type."""
+"""The makers, which create operations from messages, by operation type."""
 
 from functools import partial
 from typing import Any, Final
@@ -30,7 +30,7 @@ _VECTOR = TensorShape([None])
 
 
 def maker_of(op_type: str, is_declared: bool) -> Maker | None:
-    """Returns the maker for a type of operation. None if headrace does not have the type.
+    """Returns the maker for an operation type, or None if headrace does not have the type.
 
     Args:
         op_type: The type of the operation.

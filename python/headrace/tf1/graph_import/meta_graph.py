@@ -46,14 +46,14 @@ def import_meta_graph(
 
     Args:
         meta_graph_or_file: The result of `export_meta_graph`, or its file. The `.meta` file of a
-            `Saver` works if no constant has more than 64 KiB.
+            `Saver` also works, unless a constant is larger than 64 KiB.
         clear_devices: Whether to remove the devices of operations.
         import_scope: A scope to add before all names (optional).
         input_map: See `import_graph_def`.
         allow_files: See `import_graph_def`.
 
     Returns:
-        A saver for the graph's global variables, by their names in the message. None if there are
+        A saver for the graph's global variables, by their names in the message, or None if it has
         no variables.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A node of a message, and the ways to make an operation from it."""
+"""A node of a message, and the ways to create an operation from it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Outputs: TypeAlias = Sequence[tuple[DType, TensorShape]]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The data for an operation to make.
+    """The data for creating an operation.
 
     Attributes:
         graph: The graph of the operation.
@@ -48,7 +48,7 @@ class Node:
 
 
 class Maker(Protocol):
-    """Makes the operation for a node."""
+    """Creates the operation for a node."""
 
     def __call__(self, node: Node, /) -> object:
         """Adds the operation to the node's graph."""
@@ -70,7 +70,7 @@ def by(function: Any, /, **attributes: str) -> Maker:
 
 
 def by_list(function: Any, first: int = 0, /, **attributes: str) -> Maker:
-    """Like `by`, except that the inputs from number `first` on are passed as a list."""
+    """Like `by`, but passes the inputs from number `first` on as a list."""
 
     def make(node: Node) -> None:
         head, tail = node.inputs[:first], node.inputs[first:]
@@ -89,7 +89,7 @@ def native(infer: Callable[[Node], Outputs]) -> Maker:
 
 
 def declared(node: Node) -> None:
-    """Makes an operation of the engine, with the outputs described in the message."""
+    """Creates an operation of the engine, with the outputs described in the message."""
     assert node.outputs is not None
     node.add(node.outputs)
 

@@ -77,7 +77,7 @@ class Shuffled:
     """A queue in random order: a `RandomShuffleQueue`.
 
     Raises:
-        ValueError: If `capacity` is not more than `min_after_dequeue`.
+        ValueError: If `capacity` does not exceed `min_after_dequeue`.
     """
 
     capacity: int
@@ -104,7 +104,7 @@ class Shuffled:
         )
 
     def summarize(self, queue: QueueBase) -> None:
-        """Adds a summary of the share of the queue that may be taken."""
+        """Adds a summary of the fraction of the queue that may be taken."""
         room = self.capacity - self.min_after_dequeue
         free = maximum(0, queue.size() - self.min_after_dequeue)
         fraction = cast(free, dtypes.float32) * (1.0 / room)
@@ -117,7 +117,7 @@ _MOST_THREADS: Final = 2**22
 
 @dataclass(frozen=True)
 class Batcher:
-    """Makes batches of examples. See the functions in `batching` for the arguments."""
+    """Creates batches of examples. See the functions in `batching` for the arguments."""
 
     waiting: _Waiting
     batch_size: TensorLike
@@ -210,7 +210,7 @@ def _check_num_threads(num_threads: int) -> int:
 
 
 def check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | None:
-    """Returns the condition as a tensor. None if all examples are kept."""
+    """Returns the condition as a tensor, or None if all examples are kept."""
     keep = convert_to_tensor(keep_input)
     if keep.shape.rank is None:
         raise ValueError("`keep_input` dimensions must be known at graph construction.")
@@ -225,7 +225,7 @@ def check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | Non
 def restore_sparse(
     batch: Sequence[Tensor], components: Sequence[Component], table: SparseTable
 ) -> list[Tensor | SparseTensor]:
-    """Replaces handles by batches of the sparse tensors that they represent.
+    """Replaces handles with batches of the sparse tensors that they represent.
 
     When one component of a batch is computed, the others are computed too, so that nothing remains
     in the table.

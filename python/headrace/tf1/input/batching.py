@@ -33,7 +33,7 @@ def batch(
         num_threads: The number of threads that compute examples. With more than one, the order is
             not kept.
         capacity: The number of examples that the queue holds.
-        enqueue_many: Whether each tensor has several examples, one per row. There can be none.
+        enqueue_many: Whether each tensor has several examples (or none), one per row.
         shapes: The shapes of the tensors of one example, if they are unknown.
         dynamic_pad: Whether tensors of unknown size are padded with 0 or "" to the longest in the
             batch.
@@ -49,7 +49,7 @@ def batch(
     Raises:
         OutOfRangeError: When run, if the input has ended or failed. `Coordinator.join` raises the
             error.
-        ValueError: If there are no tensors, or their shapes are unknown.
+        ValueError: If `tensors` is empty, or the shapes of the tensors are unknown.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)
@@ -96,10 +96,10 @@ def shuffle_batch(
     random operations) and one thread, each draw depends on the elements that are in the queue at
     that moment, as in TensorFlow. The batches are the same in every run if one of these is true:
 
-    - the input has `min_after_dequeue` examples at most: all are drawn after its end;
+    - the input has at most `min_after_dequeue` examples, which are all drawn after its end;
     - `capacity` is `min_after_dequeue` + 1;
-    - the queue is full, or the input over, when the first batch is taken, and examples come faster
-      than batches are taken from then on.
+    - the queue is full, or the input has ended, when the first batch is taken, and from then on
+      examples arrive faster than batches are taken.
 
     Otherwise, or with several threads, the order can differ between runs. Each example still occurs
     once per epoch.
@@ -108,8 +108,8 @@ def shuffle_batch(
         tensors: See `batch`.
         batch_size: See `batch`.
         capacity: The number of examples that the queue holds. It must exceed `min_after_dequeue`.
-        min_after_dequeue: The minimum number of examples that stay in the queue. More examples are
-            shuffled better.
+        min_after_dequeue: The minimum number of examples that stay in the queue. The more examples
+            stay, the better they are shuffled.
         num_threads: See `batch`.
         seed: Makes the draws repeatable, within the limits above.
         enqueue_many: See `batch`.
@@ -119,7 +119,8 @@ def shuffle_batch(
         name: Name of the operations.
 
     Raises:
-        ValueError: See `batch`. Or if `capacity` does not exceed `min_after_dequeue`.
+        ValueError: See `batch`. It is also raised if `capacity` does not exceed
+            `min_after_dequeue`.
     """
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)

@@ -37,7 +37,7 @@ class Component:
 
     Attributes:
         dtype: The dtype of its elements.
-        sparse_shape: The shape if it is a sparse tensor. None otherwise.
+        sparse_shape: The shape of a sparse tensor, or None for other tensors.
     """
 
     dtype: DType
@@ -57,7 +57,7 @@ def as_rows(tensors_list: Iterable[ExampleLike]) -> tuple[list[Any] | None, list
 
     Raises:
         TypeError: If an example is a bare tensor.
-        ValueError: If there are no examples, the first one has no tensors, or their keys differ.
+        ValueError: If `tensors_list` is empty, the first example has no tensors, or keys differ.
     """
     if not tensors_list:
         raise ValueError("Expected at least one set of tensors")
@@ -116,7 +116,7 @@ def queue_shapes(
     Args:
         examples: The examples.
         components: Their components.
-        argument: One shape for each component. None to use the shapes of the first example.
+        argument: One shape for each component, or None to use the shapes of the first example.
         enqueue_many: Whether the first dimension of the tensors runs over several examples.
 
     Raises:
@@ -148,7 +148,7 @@ _HANDLE = TensorShape([])
 
 
 def _sparse_shape(value: Tensor | SparseTensor, enqueue_many: bool) -> TensorShape | None:
-    """Returns the shape of a sparse tensor in one example, with only the rank. None for others."""
+    """Returns the rank of a sparse tensor in one example as a shape, or None for other tensors."""
     if isinstance(value, Tensor):
         return None
     rank = value.dense_shape.shape[0].value

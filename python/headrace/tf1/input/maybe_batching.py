@@ -47,7 +47,8 @@ def maybe_batch(
 
     Raises:
         OutOfRangeError: See `batch`.
-        ValueError: See `batch`. Or if `keep_input` has more dimensions, or an unknown rank.
+        ValueError: See `batch`. It is also raised if `keep_input` has too many dimensions, or an
+            unknown rank.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(

@@ -125,8 +125,8 @@ def input_producer(
         A `FIFOQueue`. Its runner is in `GraphKeys.QUEUE_RUNNERS`.
 
     Raises:
-        InvalidArgumentError: When run, through the runner, if there are no rows and no
-            `num_epochs`.
+        InvalidArgumentError: When run, through the runner, if the tensor has no rows and
+            `num_epochs` is None.
         ValueError: If the shape of a row is not fully known, or contradicts `element_shape`.
     """
     with name_scope(name, "input_producer", [input_tensor]):
@@ -182,8 +182,8 @@ def string_input_producer(
         A `FIFOQueue` of scalar strings. Its runner is in `GraphKeys.QUEUE_RUNNERS`.
 
     Raises:
-        InvalidArgumentError: When run, through the runner, if there are no strings.
-        ValueError: If there are known to be no strings, or they are not a vector.
+        InvalidArgumentError: When run, through the runner, if the tensor is empty.
+        ValueError: If the tensor is known to be empty, or is not a vector.
     """
     text = "string_input_producer requires a non-null input tensor"
     if not isinstance(string_tensor, Tensor) and not string_tensor:

@@ -38,7 +38,7 @@ def absolute_difference(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Returns the absolute differences of labels and predictions; see `mean_squared_error`."""
+    """Returns the absolute differences between labels and predictions; see `mean_squared_error`."""
     _check_given(labels=labels, predictions=predictions)
     with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as inner:
         guesses, truth = _floats(predictions, labels)
@@ -54,7 +54,7 @@ def mean_squared_error(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Returns the squared differences of labels and predictions.
+    """Returns the squared differences between labels and predictions.
 
     Args:
         labels: The labels.
@@ -144,7 +144,7 @@ def cosine_distance(
         dim: The old name of `axis`.
 
     Raises:
-        ValueError: If shapes do not match, an argument is None, or there is no `axis`.
+        ValueError: If shapes do not match, an argument is None, or `axis` is missing.
     """
     chosen = only_one("axis", axis, "dim", dim)
     if chosen is None:
@@ -207,7 +207,7 @@ def huber_loss(
         labels: The labels.
         predictions: The predictions, of the same shape.
         weights: See `compute_weighted_loss`.
-        delta: The difference beyond which the loss is linear.
+        delta: The absolute difference above which the loss is linear.
         scope: Name of the scope.
         loss_collection: The collection that the loss is added to. If None, it is not added to any.
         reduction: One of `Reduction`.

@@ -146,14 +146,14 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """Returns the losses of the regularizers of variables; see `get_losses`."""
+    """Returns the losses that variable regularizers have added; see `get_losses`."""
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> Tensor:
-    """Returns the sum of `get_regularization_losses`, 0 if there are none.
+    """Returns the sum of `get_regularization_losses`, or 0 if it is empty.
 
     Args:
         scope: See `get_regularization_losses`.
@@ -174,7 +174,7 @@ def get_total_loss(
         scope: A regular expression for the start of the names. Defaults to all losses.
 
     Raises:
-        ValueError: If there are no losses.
+        ValueError: If the collection has no losses.
     """
     losses = get_losses(scope)
     if add_regularization_losses:

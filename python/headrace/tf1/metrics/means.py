@@ -148,7 +148,7 @@ def mean_absolute_error(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The mean absolute difference of labels and predictions; see `mean_squared_error`."""
+    """The mean absolute difference between labels and predictions; see `mean_squared_error`."""
     guesses, truth, each = aligned(predictions, labels, weights)
     errors = ops.abs(ops.subtract(guesses, truth))
     default = name or "mean_absolute_error"
@@ -163,7 +163,7 @@ def mean_squared_error(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The mean squared difference of labels and predictions.
+    """The mean squared difference between labels and predictions.
 
     Args:
         labels: The labels of a batch.

@@ -29,7 +29,7 @@ __all__ = [
 # Avoids division by 0, and keeps the outermost thresholds outside the range of predictions.
 _EPSILON = 1e-7
 
-# By name: whether the label and the prediction are true.
+# Whether the label and the prediction are true, by the name of the count.
 _KINDS = {
     "true_positives": (True, True),
     "false_negatives": (True, False),

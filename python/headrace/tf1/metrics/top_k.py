@@ -263,7 +263,7 @@ def _dense_labels(labels: Labels, predicted: Tensor) -> Tensor:
 
 
 def _labels_of_classes(labels: Tensor, num_classes: Tensor) -> Tensor:
-    """Replaces labels that are not a class by `NO_LABEL`."""
+    """Replaces labels that are not a class with `NO_LABEL`."""
     is_class = ops.logical_and(
         ops.greater_equal(labels, ops.zeros([], dtypes.int64)),
         ops.less(labels, ops.cast(num_classes, dtypes.int64)),

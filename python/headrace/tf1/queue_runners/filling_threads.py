@@ -14,9 +14,10 @@ _ThreadRef: TypeAlias = weakref.ref[threading.Thread]
 
 
 class Census:
-    """The threads with which a runner fills its queue, by session. Keeps neither alive.
+    """The threads with which a runner fills its queue, by session. It keeps neither alive.
 
-    Written under the runner's lock and read without it: the tuples are replaced, never changed.
+    It is written under the runner's lock and read without it, because the tuples are replaced and
+    never changed.
     """
 
     def __init__(self) -> None:
@@ -45,8 +46,8 @@ class Census:
 
         Args:
             sess: The session.
-            num_running: The number of threads that have not ended, by their own count. None before
-                the first.
+            num_running: The number of threads that have not ended, by their own count, or None
+                before the first call.
         """
         if num_running is None:
             return Progress.NOT_STARTED
@@ -54,7 +55,7 @@ class Census:
             return Progress.ENDED
         filling = self._filling.get(sess)
         threads = [thread for ref in filling or () if (thread := ref()) is not None]
-        # A subclass may make its own threads and count them as TensorFlow does.
+        # A subclass may create its own threads and count them as TensorFlow does.
         if filling is None or any(map(threading.Thread.is_alive, threads)):
             return Progress.RUNNING
         has_ended = any(thread.ident is not None for thread in threads)

@@ -1,6 +1,6 @@
 """What the threads of a queue runner do: run an operation in a loop, or wait for a stop.
 
-While it blocks, no headrace session is kept alive.
+A thread that blocks does not keep a headrace session alive.
 """
 
 import logging
@@ -34,14 +34,14 @@ _log = logging.getLogger(__name__)
 
 
 class SupportsRun(Protocol):
-    """The part of a session that a runner needs. headrace's sessions have it, and others may."""
+    """The methods of a session that a runner needs. Other sessions may have them, too."""
 
     def run(self, fetches: Any, /) -> object:
         """Runs an operation."""
 
 
 class CoordinatorLike(Protocol):
-    """The part of a coordinator that a runner needs. `Coordinator` has it, and others may."""
+    """The methods of a coordinator that a runner needs. Other coordinators may have them, too."""
 
     def should_stop(self) -> bool:
         """Returns whether a stop was requested."""

@@ -57,8 +57,8 @@ class QueueRunner:
     A thread ends when its operation raises one of the queue-closed types. The last thread to end
     like this closes the queue. Any other exception, including `SystemExit`, is reported to the
     coordinator. If there is no coordinator, the exception is kept in `exceptions_raised` and raised
-    in the thread, and the last thread to end closes the queue. In both cases, it is the cause of
-    the `OutOfRangeError` in the consumer.
+    in the thread, and the last thread to end closes the queue. In both cases, the exception is the
+    cause of the `OutOfRangeError` in the consumer.
 
     Threads do not keep a session alive. If it is garbage-collected, or `tf.reset_default_graph`
     drops its graph, they end without an error.
@@ -107,15 +107,15 @@ class QueueRunner:
                 queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types
             )
         self._lock = threading.Lock()
-        # The number of threads in each session that have not ended. Set by `create_threads` and
-        # decreased by each `_run` at its end. Guarded by the lock, like everything below.
+        # The number of threads in each session that have not ended. It is set by `create_threads`,
+        # and decreased by each `_run` at its end. The lock guards it and everything below.
         self._runs_per_session: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions_raised: list[BaseException] = []
         self._has_warned = False
         self._census = Census()
         # The sessions in which the closing operation has run.
         self._closed_in: weakref.WeakSet[Any] = weakref.WeakSet()
-        # The sessions in which the loops of its threads can pause.
+        # The sessions in which the loops of the runner's threads can pause.
         self._pausable_in: weakref.WeakSet[Any] = weakref.WeakSet()
         register_producer(self)
 
@@ -134,7 +134,7 @@ class QueueRunner:
         if isinstance(queue, QueueBase):
             queue.add_runner(self)
         self._enqueue_ops: list[_Named] = list(enqueue_ops)
-        # If both are given, the queue may be an operation, which cannot be closed.
+        # If both operations are given, the queue may be an operation, which has no `close`.
         closable: Any = queue
         self._close_op: _Named = closable.close() if close_op is None else close_op
         self._cancel_op: _Named = (
@@ -276,7 +276,8 @@ class QueueRunner:
 
     def progress_in(self, session: object) -> Progress:
         """Returns the progress of the runner in a session, for messages. Only in headrace."""
-        # Without the lock: a subclass may hold it while it closes the queue and waits for room.
+        # The lock is not taken here, because a subclass may hold it while it closes the queue and
+        # waits for room.
         return self._census.progress(session, self._runs_per_session.get(session))
 
     def can_pause_in(self, session: object) -> bool:
@@ -341,7 +342,7 @@ class QueueRunner:
             self._close_on_stop(find_session(), self._cancel_op, coord)
 
     def _run(self, sess: Any, enqueue_op: Any, coord: Any = None) -> None:
-        """Repeats an operation until the input ends, something fails or a stop is requested.
+        """Repeats an operation until the input ends, a step fails or a stop is requested.
 
         Neither this call nor the traceback of an error keeps the session alive.
         """
@@ -389,7 +390,8 @@ class QueueRunner:
         sess = find_session()
         is_our_session = isinstance(sess, Session)
         if is_our_session and sess.runners.is_failure(end.__cause__):
-            # The input did not end: it failed upstream. The consumer of this queue gets that error.
+            # The input did not end, but failed upstream. The consumer of this queue gets that
+            # error.
             sess.runners.fail(self, end.__cause__)
         if self._count_end(find_session) == 0:
             self._close(find_session, self._close_op)
@@ -424,7 +426,7 @@ class QueueRunner:
         with self._lock:
             is_last = self._census.leave(sess, threads)
             if is_last:
-                # Needed if a subclass does not count.
+                # This is needed if a subclass does not count its threads.
                 self._runs_per_session[sess] = 0
         if is_last and self._exceptions_raised:
             self._close(find_session, self._close_op)

@@ -45,7 +45,7 @@ def start_queue_runners(
         The threads of all runners, except runners that are already running.
 
     Raises:
-        ValueError: If there is neither a session nor a default session.
+        ValueError: If `sess` is None and there is no default session.
         TypeError: If `sess` is not a session.
 
     Source: `tf.train.start_queue_runners` of TensorFlow 1.15.

@@ -57,7 +57,7 @@ class RandomShuffleQueue(Queue):
     Args:
         capacity: See `FIFOQueue`.
         min_after_dequeue: The number of elements that stay in the queue while it is open, from 0 to
-            `capacity` - 1. A larger number shuffles better.
+            `capacity` - 1. The larger this number, the better the elements are shuffled.
         dtypes: See `FIFOQueue`.
         shapes: See `FIFOQueue`.
         names: See `FIFOQueue`.

@@ -57,12 +57,12 @@ class Queue:
 
     @property
     def capacity(self) -> int | None:
-        """The maximum number of elements. None for no limit."""
+        """The maximum number of elements, or None for no limit."""
         return self._capacity
 
     @property
     def is_closed(self) -> bool:
-        """True if the queue was closed, so that nothing more can be enqueued."""
+        """Whether the queue was closed, so that nothing more can be enqueued."""
         return self._native.is_closed()
 
     @property
@@ -71,7 +71,7 @@ class Queue:
         return QueueStatistics(**self._native.stats())
 
     def size(self) -> int:
-        """Returns the number of elements in the queue, without those held by a waiting dequeue."""
+        """Returns the number of elements in the queue, not counting those that a dequeue holds."""
         return self._native.size()
 
     def enqueue(self, element: ElementLike, timeout: float | None = None) -> None:
@@ -98,15 +98,16 @@ class Queue:
         """Adds the rows of a batch one after the other, as room becomes available.
 
         Args:
-            batch: As for `enqueue`, but each component has an additional first dimension over
-                elements. The batch may have more elements than the queue has room for.
-            timeout: The time in seconds to wait until all elements are added. As for `enqueue`.
+            batch: Like `element` in `enqueue`, but each component has an additional first dimension
+                over elements. The batch may have more elements than the queue has room for.
+            timeout: The time in seconds to wait until all elements are added; see `enqueue`.
 
         Raises:
             CancelledError: See `enqueue`. Elements added before stay in the queue.
             DeadlineExceededError: If not all elements could be added in time. Elements added before
                 stay in the queue.
-            InvalidArgumentError: See `enqueue`. Or if the lengths of the components differ.
+            InvalidArgumentError: See `enqueue`. It is also raised if the lengths of the components
+                differ.
             ValueError: If `timeout` is negative.
         """
         try:
@@ -116,7 +117,7 @@ class Queue:
             self._raise(error)
 
     def dequeue(self, timeout: float | None = None) -> Any:
-        """Takes an element. Blocks until there is one.
+        """Takes an element. Blocks while the queue is empty.
 
         Args:
             timeout: The time in seconds to wait. 0 does not wait, None waits forever.
@@ -284,7 +285,7 @@ class Queue:
 
 
 def as_integer(value: SupportsIndex, queue: str, what: str) -> int:
-    """Returns an integer of any type as an `int`. More than 64 bits are a ValueError."""
+    """Converts an integer of any type to an `int`. Raises ValueError if it exceeds 64 bits."""
     try:
         number = index(value)
     except TypeError:

@@ -32,8 +32,8 @@ class Signature:
     Attributes:
         queue: The name of the queue, for messages.
         dtypes: The dtype of each component.
-        shapes: The shape of each component, with None for unknown dimensions. None if components
-            may have any shape.
+        shapes: The shape of each component, with None for unknown dimensions. It is None if
+            components may have any shape.
         names: The name of each component, or None.
     """
 

@@ -84,7 +84,7 @@ def _node(op: Operation, most_constant_bytes: int | None) -> NodeDef:
 
 
 def _collection(items: Iterable[Any]) -> CollectionDef | None:
-    """Returns a collection as a message. None if a message cannot represent its items."""
+    """Converts a collection to a message. Returns None if no message can represent its items."""
     items = list(items)
     if _are(items, Tensor, Operation):
         names = [item.name for item in items]

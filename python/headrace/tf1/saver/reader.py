@@ -91,7 +91,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
 
     Raises:
         NotFoundError: If the checkpoint does not exist.
-        ValueError: If there is no checkpoint in the directory.
+        ValueError: If the directory contains no checkpoint.
     """
     path = os.fspath(ckpt_dir_or_file)
     if is_directory(path):

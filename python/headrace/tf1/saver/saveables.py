@@ -32,8 +32,8 @@ class CheckedReader:
     Args:
         reader: The reader of the checkpoint.
         prefix: The prefix of the checkpoint, for error messages.
-        reshapes: Whether a variable may have another shape than its value, with the same number of
-            elements.
+        reshapes: Whether the shape of a variable may differ from that of its value, if they have
+            the same number of elements.
     """
 
     def __init__(self, reader: BundleReader, prefix: str, reshapes: bool) -> None:
@@ -102,7 +102,7 @@ class CheckedReader:
 
 
 def fetches(saveables: Mapping[str, Saveable]) -> dict[str, Variable | Tensor]:
-    """Returns the fetches for a checkpoint by their names in it."""
+    """Returns the fetches for a checkpoint, by their names in the checkpoint."""
     fetched: dict[str, Variable | Tensor] = {}
     for name, saveable in saveables.items():
         if isinstance(saveable, Variable):
@@ -121,11 +121,11 @@ def by_name(var_list: Collection[Saveable] | Mapping[str, Saveable] | None) -> d
     """Returns the variables and tables to save by their names in a checkpoint.
 
     Args:
-        var_list: The variables and tables, or a dict of them by name. None for everything that can
-            be saved.
+        var_list: The variables and tables, or a dict of them by name. None means everything that
+            can be saved.
 
     Raises:
-        TypeError: If it contains something else.
+        TypeError: If `var_list` contains something else.
         ValueError: If two variables or tables have the same name, or one has two names.
     """
     if var_list is None:

@@ -33,7 +33,7 @@ from headrace.tf1.tensor_bundle import BundleReader, write_bundle
 
 __all__ = ["Saver"]
 
-# The values of larger constants are left out of `.meta`, because every checkpoint would contain
+# The values of larger constants are omitted from `.meta`, because every checkpoint would contain
 # them again.
 _MOST_CONSTANT_BYTES = 1 << 16
 _SECONDS_PER_HOUR: Final = 3600
@@ -49,7 +49,8 @@ class Saver:
         var_list: The variables and `MutableHashTable`s: a list, tuple or set, or a dict by name in
             the checkpoint. Defaults to all global variables that exist now and all tables, except
             tables created with `checkpoint=False`.
-        reshape: Whether `restore` accepts values of another shape with the same number of elements.
+        reshape: Whether `restore` accepts values of a different shape with the same number of
+            elements.
         sharded: Accepted for compatibility: a checkpoint has one data file.
         max_to_keep: The number of newest checkpoints to keep. None or 0 keeps all, and does not
             list them.
@@ -71,8 +72,8 @@ class Saver:
         filename: Accepted for compatibility, but not used.
 
     Raises:
-        TypeError: If `var_list` contains another type, or `saver_def` is not a `SaverDef`.
-        ValueError: If there are no variables, or two with the same name.
+        TypeError: If `var_list` contains something else, or `saver_def` is not a `SaverDef`.
+        ValueError: If there is nothing to save, or two variables have the same name.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Saver:
         self._is_allowed_empty = allow_empty
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
-        # Each with the time at which it was written, oldest first.
+        # The checkpoints, oldest first, each with the time at which it was written.
         self._last_checkpoints: list[tuple[str, float]] = []
         # Held from the write of a checkpoint until it is listed and old ones are deleted.
         self._saving = threading.Lock()
@@ -221,7 +222,7 @@ class Saver:
         prefix = path + self._suffix(sess, global_step)
         with self._saving:
             if saveables:
-                # Otherwise older checkpoints, which have reached the disk, are kept.
+                # Otherwise, older checkpoints are kept, because they have already reached the disk.
                 is_only_one = write_state and self._max_to_keep == 1
                 write_bundle(prefix, sess.run(fetches(saveables)), survives_power_loss=is_only_one)
                 if write_state:
@@ -245,7 +246,7 @@ class Saver:
 
         Raises:
             DataLossError: If a file is damaged.
-            InvalidArgumentError: If a value has another shape or type than its variable.
+            InvalidArgumentError: If the shape or type of a value differs from its variable's.
             NotFoundError: If the checkpoint does not have a variable.
             RuntimeError: If the build was deferred and `build` was not called.
             TypeError: If `sess` is not a session.
@@ -287,7 +288,7 @@ class Saver:
             import_scope: Must be None or "".
 
         Raises:
-            ValueError: If there is a scope, because a saver has no operations in a scope.
+            ValueError: If `import_scope` is given, because a saver has no operations in a scope.
         """
         if import_scope:
             raise ValueError(
@@ -303,8 +304,7 @@ class Saver:
         Args:
             export_scope: The scope to export. A saver is not in any scope.
 
-        Returns:
-            The description, or None if there is a scope.
+        Returns: The description, or None if a scope is given.
         """
         return None if export_scope else self.as_saver_def()
 

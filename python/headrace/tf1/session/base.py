@@ -1,8 +1,8 @@
-"""The base class of sessions: their state, and the programs that they make and run.
+"""The base class of sessions: their state, and the programs that they create and run.
 
 A run lowers its fetches to a native program. Programs are cached by their fetches and feeds. Each
 run of a program is one native call, which releases the GIL. A run that only moves an element
-releases it only if it waits.
+releases the GIL only if it waits.
 """
 
 import os
@@ -41,7 +41,7 @@ _NUM_CACHED: Final = 512
 
 
 def _end_in_process(process: int, end: Callable[[], None]) -> None:
-    """Ends threads of runners, unless this process was forked and they belong to its parent."""
+    """Ends the threads of runners, unless they belong to the parent of a forked process."""
     if process == os.getpid():
         end()
 
@@ -70,7 +70,7 @@ class BaseSession:
         if config is not None and not isinstance(config, ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = get_default_graph() if graph is None else graph
-        # The options of the session come first, then those of its target.
+        # The options of the session take precedence over those of its target.
         configs = [options for options in (config, of_target) if options is not None]
         timeouts = [options.operation_timeout_in_ms for options in configs]
         self._timeout_ms = next(filter(None, timeouts), None)
@@ -94,7 +94,7 @@ class BaseSession:
         self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
         # The plans of single fetches.
         self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
-        # The threads of the runners do not keep a session alive, but end with it.
+        # The runners' threads do not keep a session alive, but end with it.
         self._process = os.getpid()
         end = self._runners.life.end_with_session
         weakref.finalize(self, _end_in_process, self._process, end).atexit = False
@@ -131,7 +131,7 @@ class BaseSession:
 
         The function does not keep the session alive. It returns between two runs when `stop_flag`
         is set. A blocked run must be woken. It raises an OpError as soon as a run fails. It starts
-        when all elements that a pause accepted beyond the capacity have entered its queues.
+        after all elements that a pause accepted beyond the capacity have entered the queues.
 
         Raises:
             RuntimeError: If the session is closed.

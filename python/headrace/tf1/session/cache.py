@@ -1,8 +1,8 @@
 """A cache of the most recently used entries. A hit costs no more than a lookup in a dict.
 
-The cache has two generations. An entry that is used moves to the younger one. When the younger one
-is full, it replaces the older one, whose entries are dropped. So the cache always holds at least
-the `generation_size` most recently used entries, and at most twice as many.
+The cache has two generations. An entry that is used moves to the younger generation. When the
+younger generation is full, it replaces the older one, whose entries are dropped. So the cache
+always holds at least the `generation_size` most recently used entries, and at most twice as many.
 """
 
 import threading
@@ -28,12 +28,12 @@ class RecentlyUsed(Generic[K, V]):
     def __init__(self, generation_size: int) -> None:
         self._generation_size = generation_size
         self._lock = threading.Lock()
-        # Written under the lock and read without it.
+        # This is written under the lock and read without it.
         self.young: dict[K, V] = {}
         self._old: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
-        """Returns the value of a key. None if the key does not exist."""
+        """Returns the value of a key, or None if the key does not exist."""
         value = self.young.get(key)
         if value is None and key in self._old:
             with self._lock:
@@ -43,7 +43,7 @@ class RecentlyUsed(Generic[K, V]):
         return value
 
     def add(self, key: K, value: V) -> V:
-        """Adds a value and returns it. If another thread has added one, returns that one."""
+        """Adds a value and returns it, or the value that another thread has already added."""
         with self._lock:
             value = self.young.get(key, value)
             self._put(key, value)

@@ -21,7 +21,7 @@ Fetches: TypeAlias = (
     GraphElementLike | SparseTensor | list[Any] | tuple[Any, ...] | Mapping[Any, Any]
 )
 
-# Takes the value of each tensor and returns the value of one fetch.
+# A function from the value of each tensor to the value of one fetch.
 _Restore: TypeAlias = Callable[[dict[Tensor, Any]], Any]
 
 
@@ -57,7 +57,7 @@ class FetchPlan:
         return [*self.targets, *(tensor.op for tensor in self.tensors)]
 
     def restore(self, values: dict[Tensor, Any]) -> Any:
-        """Returns the values in the structure of the fetches. None for each operation."""
+        """Returns the values in the structure of the fetches, with None for each operation."""
         return self._restore(values)
 
     def _plan(
@@ -124,7 +124,7 @@ def _plan_mapping(make: Callable[[], Any], parts: dict[Any, _Restore]) -> _Resto
 
 
 def _empty_like(fetch: Mapping[Any, Any]) -> Callable[[], Any]:
-    """Returns a function that makes an empty mapping of the same type."""
+    """Returns a function that creates an empty mapping of the same type."""
     if isinstance(fetch, defaultdict):
         return partial(type(fetch), fetch.default_factory)
     return type(fetch)

@@ -13,7 +13,7 @@ __all__ = ["InteractiveSession"]
 
 
 class InteractiveSession(Session):
-    """A session that is, with its graph, the default of its thread until it is closed."""
+    """A session that is the default of its thread, with its graph, until it is closed."""
 
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
@@ -22,7 +22,7 @@ class InteractiveSession(Session):
         self._installed = ExitStack()
         if graph is not None:
             self._installed.enter_context(graph.as_default())
-        # Sessions in a notebook are closed in any order.
+        # The sessions in a notebook can be closed in any order.
         self._installed.enter_context(default_session(self, is_nesting_enforced=False))
 
     def close(self) -> None:

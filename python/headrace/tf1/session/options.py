@@ -19,7 +19,7 @@ __all__ = [
 
 
 class Options:
-    """Named values. A field that was never set is None."""
+    """Named values. Fields that were never set are None."""
 
     def __init__(self, **fields: object) -> None:
         for name, value in fields.items():
@@ -77,9 +77,9 @@ class GraphOptions(Options):
 
     Attributes:
         build_cost_model: If N, every N-th run with the same fetches and feeds writes
-            `RunMetadata.cost_graph`, the cost of each operation in microseconds. None, 0 or less
-            disables it.
-        build_cost_model_after: The number of runs before the first of the N runs.
+            `RunMetadata.cost_graph`, the cost of each operation in microseconds. None, 0 or a
+            negative number disables it.
+        build_cost_model_after: The number of runs before counting starts.
         infer_shapes: Whether a `GraphDef` of the graph has the attribute `_output_shapes`.
         optimizer_options: See `OptimizerOptions`.
     """
@@ -159,10 +159,10 @@ class RunOptions(_TimedOptions):
     """Options of one run.
 
     Attributes:
-        timeout_in_ms: The maximum time that the run can wait. None, 0 or less means the option of
-            the session.
-        trace_level: Anything but `NO_TRACE` writes step statistics to `run_metadata`. They are the
-            same for all levels.
+        timeout_in_ms: The maximum time that the run can wait. None, 0 or a negative number means
+            the session's limit.
+        trace_level: Every level except `NO_TRACE` writes the same step statistics to
+            `run_metadata`.
         output_partition_graphs: Whether to write the executed part of the graph to `run_metadata`.
     """
 

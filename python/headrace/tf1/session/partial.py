@@ -16,8 +16,8 @@ from headrace.tf1.session.fetching import FetchPlan
 
 __all__ = ["PartialRun"]
 
-# Computes tensors and runs operations, given the values of other tensors and the operations that
-# have already run.
+# A function that computes tensors and runs operations, given the values of other tensors and the
+# operations that have already run.
 _Compute: TypeAlias = Callable[
     [Sequence[Tensor], Sequence[Operation], Mapping[Tensor, Any], frozenset[Operation]], list[Any]
 ]
@@ -33,7 +33,7 @@ class PartialRun:
         feeds: The possible feeds of all parts together.
 
     Raises:
-        InvalidArgumentError: If there is nothing to fetch, a tensor is fed twice, or a tensor is
+        InvalidArgumentError: If nothing is to be fetched, a tensor is fed twice, or a tensor is
             both fed and fetched.
     """
 
@@ -48,7 +48,7 @@ class PartialRun:
         self._fetches = dict.fromkeys(plan.tensors, False)
         self._feeds = dict.fromkeys(feeds, False)
         self._targets = set(plan.targets)
-        # All operations, those that have run, and the values known so far.
+        # All operations, the operations that have run, and the values known so far.
         self._ops = set(Lowering.needed_ops(plan.tensors, plan.targets, feeds))
         self._done: frozenset[Operation] = frozenset()
         self._values: dict[Tensor, Any] = {}
@@ -107,7 +107,7 @@ class PartialRun:
         values: Mapping[Tensor, Any],
         missing: set[Tensor],
     ) -> set[Tensor]:
-        """Returns the missing tensors that are needed."""
+        """Returns the tensors that are needed, but have no value yet."""
         needed = self._needed(tensors, targets, values)
         return missing & {tensor for op in needed for tensor in (*op.inputs, *op.outputs)}
 
@@ -139,7 +139,7 @@ class PartialRun:
 
 
 def _runs(op: Operation) -> bool:
-    """Returns whether an operation does work and does not just represent a session's object."""
+    """Returns whether an operation does any work, rather than only represent a session's object."""
     role = op.definition.role
     return not (role.is_resource or role is Role.SELECTION)
 

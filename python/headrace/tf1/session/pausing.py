@@ -12,7 +12,7 @@ __all__ = ["Loop", "Pausing"]
 
 
 class Pausing:
-    """Knows which loops of a session run, and which should pause. Many threads can use it at once.
+    """Records which loops of a session run, and which should pause. Threads can share it.
 
     Attributes:
         turn: Held by the thread that pauses loops. Only one thread at a time can do so.
@@ -21,8 +21,8 @@ class Pausing:
 
     def __init__(self) -> None:
         self.turn = threading.RLock()
-        # Its lock is re-entrant: a signal handler may stop a loop in a thread that is inside this
-        # class.
+        # Its lock is re-entrant, because a signal handler may stop a loop in a thread that is
+        # inside this class.
         self.changed = threading.Condition()
         self._loops: set[Loop] = set()
         self._resting: set[threading.Thread] = set()
@@ -64,7 +64,7 @@ class Pausing:
             self.changed.notify_all()
 
     def rest(self, loop: "Loop", is_over: Callable[[], bool]) -> None:
-        """Blocks while the loop of this thread should pause and is not over."""
+        """Blocks while the loop of this thread should pause and has not been stopped."""
         thread = threading.current_thread()
         with self.changed:
             if loop.op in self._asked:
@@ -90,7 +90,7 @@ class _Life(Protocol):
 class Loop:
     """An operation that the thread of a runner repeats.
 
-    It runs as one native loop, and as a new one after each pause.
+    It runs in a native loop, and in a new one after each pause.
 
     Args:
         op: The operation.

@@ -43,16 +43,16 @@ class Producer(Protocol):
 
     @property
     def enqueue_ops(self) -> list[Any]:
-        """The operations that its threads repeat."""
+        """The operations that the runner's threads repeat."""
 
     def progress_in(self, session: object) -> Progress:
         """Returns the runner's progress in a session."""
 
     def can_pause_in(self, session: object) -> bool:
-        """Returns whether its threads in a session run loops that can pause."""
+        """Returns whether the runner's threads in a session run loops that can pause."""
 
     def filling_threads(self, session: object) -> tuple[threading.Thread, ...]:
-        """Returns its threads that fill the queue of a session and have not ended."""
+        """Returns the runner's threads that fill the queue of a session and have not ended."""
 
 
 class Term:
@@ -84,7 +84,8 @@ class Life:
 
     def __init__(self, session: engine.Cancellation) -> None:
         self._session = session
-        # Re-entrant: the garbage collector may end a session in a thread that is inside this class.
+        # The lock is re-entrant, because the garbage collector may end a session in a thread that
+        # is inside this class.
         self._lock = threading.RLock()
         # Guarded by the lock.
         self._callbacks: list[Callable[[], object]] = []
@@ -93,7 +94,7 @@ class Life:
 
     @property
     def term(self) -> Term:
-        """The term of the calling thread: the current one, unless `adopt` has recorded another."""
+        """The term of the calling thread: the current one, or one that `adopt` has recorded."""
         with self._lock:
             return self._terms.get(threading.current_thread(), self._current)
 
@@ -179,13 +180,13 @@ class Runners:
             return any(failure is error for failure in self._failures.values())
 
     def of_graph(self, graph: object) -> list[Producer]:
-        """Returns all runners of the queues of a graph, whether started here or not."""
+        """Returns all runners of a graph's queues, whether or not they were started here."""
         with self._lock:
             started = list(self._started)
         return started + [runner for runner in _runners_of(graph) if runner not in started]
 
     def of_queue(self, queue: Operation) -> list[Producer]:
-        """Returns all runners of a queue, whether started here or not."""
+        """Returns all runners of a queue, whether or not they were started here."""
         return [
             runner
             for runner in self.of_graph(queue.graph)

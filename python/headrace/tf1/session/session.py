@@ -37,9 +37,10 @@ _Key = TypeVar("_Key")
 # threads are computing.
 _EXIT_SECONDS: Final = 0.5
 
-# Their runs are cancelled at exit, when threads of runners are blocked in native calls.
+# The sessions whose runs are cancelled at exit, because runner threads may be blocked in native
+# calls.
 _open_sessions: "LiveObjects[Session]" = LiveObjects()
-# Numbers the runs that are done in parts.
+# Numbers the runs in several parts.
 _partial_runs: Final = itertools.count()
 
 
@@ -73,9 +74,10 @@ class Session(BaseSession):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         super().__init__(target, graph, config)
-        # The runs that are done in parts, by name.
+        # The runs in several parts, by name.
         self._partial_runs: dict[str, PartialRun] = {}
-        # The contexts that the `with` block has entered. None outside a block. Guarded by the lock.
+        # The contexts that the `with` block has entered, or None outside a block. Guarded by the
+        # lock.
         self._scope: ExitStack | None = None
         _open_sessions.add(self)
 
@@ -157,13 +159,13 @@ class Session(BaseSession):
         options: RunOptions | None = None,
         run_metadata: object = None,
     ) -> Any:
-        """Computes tensors and runs operations. Blocks until all are done.
+        """Computes tensors and runs operations, and blocks until all are done.
 
-        Every needed operation runs once. Independent operations run in any order. If one would
-        block, the others run first.
+        Every needed operation runs once. Independent operations run in any order. An operation that
+        would block runs after the others.
 
         Args:
-            fetches: A tensor, operation, variable, sparse tensor, or its name. Or lists, tuples,
+            fetches: A tensor, operation, variable or sparse tensor, or its name, or lists, tuples,
                 named tuples and dicts of fetches.
             feed_dict: Values to use for tensors instead of computing them.
             options: See `RunOptions`.
@@ -289,7 +291,7 @@ class Session(BaseSession):
             InvalidArgumentError: If the run has ended, or a tensor was already fed or fetched, was
                 not passed to `partial_run_setup`, or needs a tensor that was not fed yet.
             OpError: If an operation fails.
-            RuntimeError: If the session is closed, or there are operations among `fetches`.
+            RuntimeError: If the session is closed, or `fetches` contains an operation.
         """
         self._check_usable()
         plan = FetchPlan(self._graph, fetches)
@@ -359,7 +361,7 @@ class Session(BaseSession):
             self.close()
 
     def _end_runners(self) -> None:
-        """Ends the runners because the graph was reset, and records that as their error."""
+        """Ends the runners because the graph was reset, and records the reset as their error."""
         running = [
             runner
             for runner in self._runners.of_graph(self._graph)
@@ -413,7 +415,7 @@ class Session(BaseSession):
 def _begin_tracing(
     options: RunOptions | None, run_metadata: object, has_costs: bool
 ) -> "Tracing | None":
-    # Imported late: protocol buffers take longer to import than everything else.
+    # This is imported late, because protocol buffers take longer to import than everything else.
     from headrace.tf1.session.traces.tracing import begin_tracing  # noqa: PLC0415
 
     return begin_tracing(options, run_metadata, has_costs)

@@ -54,8 +54,8 @@ class _Wait:
 class Watch:
     """Receives the engine's reports of long waits in a session.
 
-    The engine holds this object, but the garbage collector cannot see that. So it must not hold
-    references itself.
+    The engine holds a reference to this object that the garbage collector cannot see. So the object
+    must not hold references itself.
 
     Args:
         waits: The object to call, which is not kept alive.
@@ -153,7 +153,7 @@ class Waits:
             error.__cause__ = error.__cause__ or self._failure(wait)
 
     def explain(self, name: str) -> str | None:
-        """Returns what an operation is waiting for and why nothing may arrive. None if unknown."""
+        """Returns what an operation waits for and why nothing may arrive, or None if unknown."""
         wait = self._wait(name)
         return None if wait is None else self._explained(wait)
 
@@ -167,7 +167,7 @@ class Waits:
         return text if failure is None else f"{text}. A queue runner failed: {_summary(failure)}"
 
     def _wait(self, name: str | None) -> _Wait | None:
-        """Returns what the named operation is waiting for. None if there is no such operation."""
+        """Returns what the named operation is waiting for, or None if it does not exist."""
         try:
             op = None if name is None else self._graph.get_operation_by_name(name)
         except (KeyError, ValueError):
@@ -195,7 +195,7 @@ class Waits:
         return next((failure for failure in failures if failure is not None), None)
 
     def _reason(self, wait: _Wait) -> str | None:
-        """Returns why the wait cannot end, and what to do about it. None if it may end."""
+        """Returns why the wait cannot end and what to do about it, or None if it may end."""
         session, producers = self._find_session(), self._producers(wait)
         if session is None or wait.queue is None or wait.is_enqueue:
             return None

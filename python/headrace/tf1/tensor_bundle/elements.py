@@ -24,7 +24,7 @@ def find_dtype(array: npt.NDArray[Any]) -> dtypes.DType:
     """Returns the dtype with which an array is stored.
 
     Raises:
-        TypeError: If no dtype fits.
+        TypeError: If a checkpoint has no such dtype.
     """
     return dtypes.as_dtype(array.dtype)
 
@@ -44,7 +44,7 @@ def encode(array: npt.NDArray[Any]) -> tuple[bytes, int]:
 def decode(
     data: bytes, dtype: dtypes.DType, shape: tuple[int, ...], checksum: int
 ) -> npt.NDArray[Any]:
-    """Decodes an array from bytes of a data file.
+    """Decodes an array from the bytes in a data file.
 
     Args:
         data: The bytes.
@@ -56,7 +56,7 @@ def decode(
         A new array. Strings are an object array of bytes.
 
     Raises:
-        ValueError: If the bytes do not fit the checksum, the dtype or the shape.
+        ValueError: If the bytes do not match the checksum, the dtype or the shape.
     """
     if dtype == dtypes.string:
         return _decode_strings(data, shape, checksum)
@@ -104,7 +104,7 @@ def _decode_strings(data: bytes, shape: tuple[int, ...], checksum: int) -> npt.N
 
 
 def _length_number(length: int) -> bytes:
-    """Returns the bytes of a length over which the checksum is computed."""
+    """Encodes a length as the bytes over which the checksum is computed."""
     return length.to_bytes(4 if length <= _UINT32_MAX else 8, "little")
 
 

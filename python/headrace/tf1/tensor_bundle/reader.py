@@ -96,7 +96,8 @@ class BundleReader:
             A new, writable array. Strings are an object array of bytes.
 
         Raises:
-            NotFoundError: If there is no tensor with this name, or its data file is missing.
+            NotFoundError: If the checkpoint has no tensor with this name, or its data file is
+                missing.
             DataLossError: If the data file is truncated or does not match its checksums.
             ResourceExhaustedError: If the tensor can never fit into memory.
             UnimplementedError: If NumPy has no such dtype, or the tensor is stored in slices.

@@ -1,9 +1,9 @@
-"""Publishes the files of a checkpoint, so that a complete one exists at any time.
+"""Publishes the files of a checkpoint, so that a complete checkpoint exists at any time.
 
 The index refers to its data file through the number of data files, which is 1. Two files cannot be
-renamed atomically. To replace a checkpoint, the new data file is therefore first named like the
-first of two files, and a new index refers to it. Then the data file gets its final name, too, and
-the final index refers to that. TensorFlow can read each of these indexes.
+renamed atomically. To replace a checkpoint, the new data file therefore first gets the name of the
+first of two files, and a new index refers to it. Then the data file also gets its final name, and
+the final index refers to that name. TensorFlow can read each of these indexes.
 """
 
 import os
@@ -19,7 +19,7 @@ from headrace.tf1.tensor_bundle.reader import BundleReader
 
 __all__ = ["Replacement", "data_path"]
 
-# Held while the files of a checkpoint are renamed: if two threads write the same prefix, the index
+# Held while the files of a checkpoint are renamed. If two threads write the same prefix, the index
 # of one must not be published with the data of the other.
 _publishing: Final = threading.Lock()
 
@@ -69,8 +69,8 @@ class Replacement:
         """Renames the files to their final names.
 
         Args:
-            survives_power_loss: Whether to wait first until the files are on the disk. This is
-                always done if they replace others.
+            survives_power_loss: Whether to wait first until the files are on the disk. It always
+                waits if they replace other files.
         """
         if survives_power_loss or self._replaced is not None:
             self.data.sync()
@@ -105,7 +105,7 @@ class Replacement:
 
 
 def _num_shards(prefix: str) -> int | None:
-    """Returns the number of data files of a checkpoint. None if its index cannot be read."""
+    """Returns the number of data files of a checkpoint, or None if its index cannot be read."""
     try:
         return BundleReader(prefix).num_shards
     except OpError:

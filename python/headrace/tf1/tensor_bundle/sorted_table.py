@@ -2,7 +2,7 @@
 
 A table consists of blocks, an index block with the position of each block, and a footer with the
 position of the index. In a block, a key is written without the prefix that it shares with the
-previous key. At regular restarts a key is written in full. Each block is followed by one byte for
+previous key. At regular intervals, a key is written in full. Each block is followed by one byte for
 its compression and a checksum.
 
 Source: `doc/table_format.md` of LevelDB.

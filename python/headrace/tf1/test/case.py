@@ -185,7 +185,7 @@ class TestCase(absltest.TestCase):
         args: Sequence[Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> _CheckedThread:
-        """Returns a thread whose `join` fails the test if the function has raised an error.
+        """Creates a thread whose `join` fails the test if the function has raised an error.
 
         Args:
             target: The function.
@@ -362,7 +362,7 @@ class TestCase(absltest.TestCase):
         """Fails unless a tensor has the shape of an array, without running it.
 
         Raises:
-            TypeError: If the arguments have other types.
+            TypeError: If an argument has the wrong type.
         """
         if not isinstance(np_array, (np.ndarray, np.generic)):
             raise TypeError("np_array must be a Numpy ndarray or Numpy scalar")
@@ -425,7 +425,7 @@ class TestCase(absltest.TestCase):
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
-        """Fails unless a string starts with another one."""
+        """Fails unless a string starts with a prefix."""
         if not actual.startswith(expected_start):
             self.fail(f"{actual!r} does not start with {expected_start!r}{_after(msg)}")
 
@@ -546,7 +546,7 @@ def _is_symbolic(value: object) -> bool:
 
 
 def _is_list_of_arrays(value: object) -> bool:
-    """Returns whether the items of a list differ in shape or are dicts, so it is no array."""
+    """Returns whether a list cannot be an array, because its items are dicts or differ in shape."""
     if not isinstance(value, (list, tuple)):
         return False
     try:

@@ -28,7 +28,7 @@ class ClusterSpec:
     """The addresses of the tasks of each job.
 
     Args:
-        cluster: The addresses of each job: a list, or a dict by task number. Or another
+        cluster: The addresses of each job (a list, or a dict by task number), or another
             `ClusterSpec`.
 
     Raises:
@@ -90,7 +90,7 @@ class ClusterSpec:
         """Returns the address of a task.
 
         Raises:
-            ValueError: If the job does not exist or task.
+            ValueError: If the job or the task does not exist.
         """
         tasks = self._job(job_name)
         if task_index not in tasks:

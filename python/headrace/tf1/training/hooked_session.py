@@ -45,7 +45,8 @@ class HookedSession:
         self._hooks = hooks
         self._stop_grace_period_secs = stop_grace_period_secs
         self._has_stopped = False
-        # The end of an input is not a clean stop: threads that wait for the data get the error.
+        # The end of an input is not a clean stop here, because threads that wait for the data must
+        # get the error.
         self.coord = Coordinator(clean_stop_exception_types=[])
         if session.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
             start_queue_runners(sess=session, coord=self.coord)
@@ -90,7 +91,7 @@ class HookedSession:
         except Exception:
             cause = exception_of(self.coord)
             if isinstance(cause, PREEMPTION_ERRORS):
-                # A thread was preempted, and its end made this run fail.
+                # A thread was preempted, which made this run fail.
                 raise cause from None
             raise
 
@@ -166,7 +167,7 @@ def _check_apart(first: Mapping[Any, Any], second: Mapping[Any, Any], message: s
 
 
 def _merge(options: RunOptions, hook_options: RunOptions) -> None:
-    """Merges a hook's options into those of a run: the fuller trace and the longer timeout."""
+    """Merges a hook's options into those of a run: the more detailed trace and longer timeout."""
     options.trace_level = max(options.trace_level or 0, hook_options.trace_level or 0)
     options.timeout_in_ms = max(options.timeout_in_ms or 0, hook_options.timeout_in_ms or 0)
     options.output_partition_graphs = bool(

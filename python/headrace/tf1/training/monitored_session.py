@@ -54,7 +54,7 @@ class StepContext:
         return self._run_with_hooks_fn(*args, **kwargs)
 
     def request_stop(self) -> NoReturn:
-        """Stops the training. It leaves the step function and the `with` block of the session."""
+        """Stops the training by leaving the step function and the `with` block of the session."""
         raise StopIteration("step_fn has requested the iterations to stop.")
 
 
@@ -97,7 +97,7 @@ class _MonitoredSession:
 
     @property
     def graph(self) -> Graph | None:
-        """The graph; None once the session is closed."""
+        """The graph, or None once the session is closed."""
         return None if self._sess is None else self._sess.session.graph
 
     def _tf_sess(self) -> Session | None:
@@ -132,14 +132,15 @@ class _MonitoredSession:
         """Calls a function that runs a step, which may be several runs.
 
         Args:
-            step_fn: Called with a `StepContext`; called again if the session had to be recreated.
+            step_fn: The function. It is called with a `StepContext`, and again if the session had
+                to be recreated.
 
         Returns:
             The result of the function.
 
         Raises:
-            StopIteration: If the function calls `request_stop`. The `with` block ends with it.
-            ValueError: If the function has other arguments.
+            StopIteration: If the function calls `request_stop`. It ends the `with` block.
+            ValueError: If the function has the wrong parameters.
         """
         arguments = tuple(inspect.signature(step_fn).parameters)
         if arguments not in (("step_context",), ("self", "step_context")):
@@ -173,11 +174,11 @@ class _MonitoredSession:
                 sess.close()
 
     def should_stop(self) -> bool:
-        """Returns whether the training is to end: a hook or the end of a thread has asked for it.
+        """Returns whether a hook or the end of a thread has requested the end of the training.
 
         Raises:
-            BaseException: The error that ended a thread, from a `SingularMonitoredSession` only;
-                the others raise it in `close`.
+            BaseException: The error that ended a thread. Only a `SingularMonitoredSession` raises
+                it here; the others raise it in `close`.
         """
         if self._is_closed or self._sess is None:
             return True
@@ -200,7 +201,7 @@ class _MonitoredSession:
 
         Raises:
             BaseException: The error that ended a thread.
-            RuntimeError: If the session is closed already.
+            RuntimeError: If the session is already closed.
         """
         self._close(is_failed=False)
 
@@ -267,7 +268,7 @@ class MonitoredSession(_MonitoredSession):
 
 
 class SingularMonitoredSession(_MonitoredSession):
-    """A monitored session that is not recreated, and whose `raw_session` returns its session.
+    """A monitored session that is never recreated, and whose `raw_session` returns its session.
 
     Args:
         hooks: The hooks, which are called in each run.

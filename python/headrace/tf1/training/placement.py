@@ -28,7 +28,7 @@ def replica_device_setter(
     ps_ops: Collection[str] | None = None,
     ps_strategy: Callable[[Operation], int] | None = None,
 ) -> Callable[[Operation], str] | None:
-    """Returns a function for `tf.device`: variables go to parameter servers, the rest to a worker.
+    """Returns a function for `tf.device` that places variables on parameter servers.
 
     Args:
         ps_tasks: The number of parameter servers. If it is 0, the result is None.

@@ -79,7 +79,7 @@ class Scaffold:
 
         self._init_op = given("init_op", init_op)
         self._init_feed_dict = given("init_feed_dict", init_feed_dict)
-        # A copied scaffold has its own function, which uses that scaffold.
+        # A copied scaffold has its own function, which uses the scaffold itself.
         self._user_init_fn: Callable[[Scaffold, Session], object] | None = init_fn
         self._init_fn: Callable[[Session], object] | None = given(
             "init_fn", self._call_init_fn if init_fn else None
@@ -163,7 +163,7 @@ class Scaffold:
 
     @property
     def saver(self) -> Any:
-        """Saves and restores checkpoints. None before `finalize` if no saver was passed."""
+        """Saves and restores checkpoints. It is None before `finalize` if no saver was passed."""
         return self._saver
 
     @property
@@ -175,7 +175,7 @@ class Scaffold:
     def get_or_default(
         arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
     ) -> Any:
-        """Returns the item of a collection. If there is none, creates and adds it.
+        """Returns the item of a collection, and creates and adds it if the collection is empty.
 
         Args:
             arg_name: The name of the item in error messages.

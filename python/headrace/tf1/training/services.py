@@ -27,7 +27,7 @@ class ServedTraining:
     Attributes:
         session: The session.
         coord: The coordinator that stops the threads.
-        step: The global step. None if there is none.
+        step: The global step, or None if the graph has none.
         writer: The event file, or None.
     """
 

@@ -1,4 +1,4 @@
-"""Makes sessions with initialized or restored variables.
+"""Creates sessions with initialized or restored variables.
 
 Source: `tf.train.SessionManager` of TensorFlow 1.15.
 """
@@ -28,8 +28,9 @@ class SessionManager:
     Args:
         local_init_op: Runs in each new session, even if it is restored.
         ready_op: Returns the names of the variables without a value, a string vector. It is empty
-            if the session is ready. Or an operation that fails if a variable has no value, such as
-            from `assert_variables_initialized`. None if a session is always ready.
+            if the session is ready. It can also be an operation that fails if a variable has no
+            value, such as from `assert_variables_initialized`. None means that a session is always
+            ready.
         ready_for_local_init_op: Like `ready_op`, but for the variables that `local_init_op` needs.
         graph: The graph of the sessions. Defaults to the default graph.
         recovery_wait_secs: The time between two checks for a checkpoint, or for variables that
@@ -38,7 +39,7 @@ class SessionManager:
         local_init_feed_dict: The feeds of `local_init_op`.
 
     Raises:
-        ValueError: If there is a `ready_for_local_init_op`, but no `local_init_op`.
+        ValueError: If `ready_for_local_init_op` is given, but `local_init_op` is not.
     """
 
     def __init__(
@@ -235,7 +236,7 @@ class SessionManager:
         max_wait_secs: float,
         config: ConfigProto | None,
     ) -> tuple[Session, bool]:
-        """Makes a session. Also returns whether its variables were restored."""
+        """Creates a session. Also returns whether its variables were restored."""
         sess = Session(master, graph=self._graph, config=config)
         if checkpoint_dir and checkpoint_filename:
             raise ValueError(
@@ -262,7 +263,7 @@ class SessionManager:
         return _why_not(self._ready_op, sess)
 
     def _why_not_local(self, sess: Session) -> str | None:
-        """Runs `local_init_op`. Returns the reason if it could not run, otherwise None."""
+        """Runs `local_init_op`. Returns the reason why it could not run, or None."""
         if self._local_init_op is None:
             return None
         reason = _why_not(self._ready_for_local_init_op, sess)

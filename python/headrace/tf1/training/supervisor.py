@@ -1,4 +1,4 @@
-"""A supervisor prepares a session, supports training with threads, and ends all of them.
+"""A supervisor prepares a session, supports training with threads, and stops them at the end.
 
 Source: `tf.train.Supervisor` and `tf.train.basic_train_loop` of TensorFlow 1.15.
 """
@@ -64,7 +64,7 @@ class Supervisor:
         global_step: The tensor that counts steps.
         save_summaries_secs: The time between summaries, in seconds. 0 disables them.
         save_model_secs: The time between checkpoints, in seconds. 0 disables them.
-        recovery_wait_secs: The time between two checks whether the model is ready, in seconds.
+        recovery_wait_secs: The time in seconds between two checks of whether the model is ready.
         stop_grace_secs: The time that threads have to end, in seconds.
         checkpoint_basename: The prefix of the names of checkpoints.
         session_manager: Creates the sessions.
@@ -76,7 +76,7 @@ class Supervisor:
         ValueError: If this is not the chief and a variable has no device.
     """
 
-    # An int, as in TensorFlow: programs pass 0.
+    # This is an int, as in TensorFlow, because programs pass 0.
     USE_DEFAULT: Final[Any] = 0
 
     def __init__(
@@ -193,7 +193,7 @@ class Supervisor:
 
     @property
     def session_manager(self) -> SessionManager:
-        """Makes the sessions."""
+        """Creates the sessions."""
         return self._session_manager
 
     @property
@@ -223,7 +223,7 @@ class Supervisor:
 
     @property
     def summary_writer(self) -> FileWriter | None:
-        """Writes the events. None if there is no writer."""
+        """Writes the events. It is None if there is no writer."""
         return self._summary_writer
 
     @property
@@ -233,7 +233,7 @@ class Supervisor:
 
     @property
     def save_summaries_secs(self) -> float | None:
-        """The time between summaries, in seconds. None if this is not the chief."""
+        """The time between summaries in seconds, or None if this is not the chief."""
         return self._save_summaries_secs
 
     @property
@@ -243,12 +243,12 @@ class Supervisor:
 
     @property
     def saver(self) -> Any:
-        """Saves and restores checkpoints. None if there is nothing to save."""
+        """Saves and restores checkpoints. It is None if there is nothing to save."""
         return self._saver
 
     @property
     def save_model_secs(self) -> float | None:
-        """The time between checkpoints, in seconds. None if this is not the chief."""
+        """The time between checkpoints in seconds, or None if this is not the chief."""
         return self._save_model_secs
 
     @property
@@ -309,7 +309,7 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Session:
-        """Makes a session whose variables have values, and starts the queue runners.
+        """Creates a session whose variables have values, and starts the queue runners.
 
         Args:
             master: The target of the session.
@@ -455,7 +455,7 @@ class Supervisor:
             global_step: The step of the summary. Defaults to the step of the session.
 
         Raises:
-            RuntimeError: If there is no summary writer.
+            RuntimeError: If the supervisor has no summary writer.
         """
         if self._summary_writer is None:
             raise RuntimeError("Writing a summary requires a summary writer.")
@@ -541,7 +541,8 @@ def basic_train_loop(
         master: The target of the session.
 
     Raises:
-        BaseException: The first other error of the function or of a thread.
+        BaseException: The first error, other than AbortedError, that the function or a thread
+            raises.
     """
     is_aborted = True
     while is_aborted:

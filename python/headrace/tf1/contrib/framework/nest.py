@@ -51,7 +51,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """Returns a structure of the same form with other leaves.
+    """Returns a structure of the same form with the given leaves.
 
     Args:
         structure: The form.
@@ -87,7 +87,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
 
     Raises:
         TypeError: If `func` is not a function, or types differ.
-        ValueError: If there is no structure, or the forms differ.
+        ValueError: If no structure is given, or the forms differ.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
@@ -148,7 +148,7 @@ def assert_same_structure(
 def assert_shallow_structure(
     shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Checks that a structure has at least the form of another one. It can be nested more deeply.
+    """Checks that a structure has the form of another one, or is nested more deeply.
 
     Args:
         shallow_tree: The form.
@@ -157,8 +157,8 @@ def assert_shallow_structure(
         expand_composites: Accepted for compatibility, but not used.
 
     Raises:
-        TypeError: If there is a leaf instead of a structure, or types differ.
-        ValueError: If numbers of items or keys differ.
+        TypeError: If `input_tree` has a leaf where `shallow_tree` has a structure, or types differ.
+        ValueError: If the numbers of items, or the keys, differ.
     """
     if not is_nested(shallow_tree):
         return
@@ -211,7 +211,7 @@ def map_structure_up_to(
         **kwargs: See `map_structure`.
 
     Raises:
-        ValueError: If there are no inputs, or forms differ.
+        ValueError: If no inputs are given, or forms differ.
     """
     if not inputs:
         raise ValueError("Cannot map over no sequences")

@@ -1,7 +1,7 @@
-"""Batches of the rows that generators yield.
+"""Batches the rows that generators yield.
 
-Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which fills the last batch of
-the last epoch with rows of another epoch. Here the last batch is smaller.
+Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which completes the last batch
+of the last epoch with rows of one more epoch. Here the last batch is smaller.
 """
 
 import threading
@@ -51,7 +51,7 @@ def generator_input_fn(
         a tensor.
 
     Raises:
-        KeyError: If the label does not exist.
+        KeyError: If the rows do not have the key `target_key`.
         NotImplementedError: If both `pad_value` and `shuffle` are used.
         TypeError: If `x` is not a generator function of dicts, or `target_key` has the wrong type.
     """

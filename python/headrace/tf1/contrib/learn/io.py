@@ -34,7 +34,7 @@ __all__ = [
     "read_keyed_batch_features_shared_queue",
 ]
 
-# The name for the keys among the tensors that `parse_fn` returns.
+# The name of the keys among the tensors that `parse_fn` returns.
 _KEY: Final = "__key__"
 
 
@@ -238,7 +238,7 @@ def read_keyed_batch_features(
     parse_fn: Callable[[Tensor], Any] | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
-    """Creates batches of features with the keys of the records, parsed ahead into a second queue.
+    """Creates batches of features with the records' keys, parsed in advance into a second queue.
 
     Args:
         file_pattern: See `read_batch_examples`.
@@ -358,7 +358,7 @@ def _parts_of(feature: Tensor | SparseTensor) -> list[Tensor]:
 def _read(
     reader: Any, names: Any, num_records: int, parse_fn: Callable[[Tensor], Any] | None
 ) -> Any:
-    """Returns the tensors of one or several examples, with the keys first or under `_KEY`."""
+    """Returns the tensors of one or more examples, with the keys first or under `_KEY`."""
     if num_records > 1 and parse_fn is None:
         return list(reader.read_up_to(names, num_records))
     key, record = reader.read(names)

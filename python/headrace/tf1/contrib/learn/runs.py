@@ -26,7 +26,7 @@ def run_n(
     restore_checkpoint_path: str | None = None,
     n: int = 1,
 ) -> list[dict[str, Any]]:
-    """Fetches values several times in a new session, which is initialized and runs queue runners.
+    """Fetches values several times in a new, initialized session with running queue runners.
 
     Args:
         output_dict: The fetches.
@@ -38,7 +38,7 @@ def run_n(
         The values of each run. The list is shorter if the input ends early.
 
     Raises:
-        ValueError: If there is nothing to fetch.
+        ValueError: If `output_dict` is empty.
     """
     if not output_dict:
         raise ValueError("run_n: output_dict is empty, expected a dictionary of tensors.")

@@ -24,10 +24,10 @@ class DataProvider:
         self._num_samples = num_samples
 
     def get(self, items: Sequence[str]) -> list[Any]:
-        """Returns the tensors of items, in their order.
+        """Returns the tensors of items, in the order of `items`.
 
         Raises:
-            ValueError: If `items` is not a list or tuple, or the item does not exist.
+            ValueError: If `items` is not a list or tuple, or an item does not exist.
         """
         if not isinstance(items, (list, tuple)):
             raise ValueError("items must be a list or tuple")
@@ -43,7 +43,7 @@ class DataProvider:
         return list(self._items_to_tensors)
 
     def num_samples(self) -> int | None:
-        """Returns the number of examples; None if unknown."""
+        """Returns the number of examples, or None if it is unknown."""
         return self._num_samples
 
 

@@ -18,7 +18,7 @@ def one_hot_encoding(
     outputs_collections: str | None = None,
     scope: str | None = None,
 ) -> Tensor:
-    """Returns one-hot rows of labels, float32.
+    """Converts labels to one-hot rows, float32.
 
     Args:
         labels: int32 or int64, (n,) or a scalar.

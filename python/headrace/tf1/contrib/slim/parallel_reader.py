@@ -45,7 +45,7 @@ class ParallelReader:
         self._common_queue = common_queue
 
     def read(self, queue: QueueBase, name: str | None = None) -> list[Tensor]:
-        """Adds a runner of the readers.
+        """Adds a queue runner that runs the readers.
 
         Args:
             queue: The names of the files.

@@ -20,7 +20,7 @@ _GRACE_SECONDS: Final = 120
 
 
 class NestedQueueRunnerError(Exception):
-    """A block of `QueueRunners` is inside another one."""
+    """The error for a `QueueRunners` block inside another one."""
 
 
 @contextmanager

@@ -82,7 +82,7 @@ class BoundingBox(ItemHandler):
         prefix: The text before each name.
 
     Raises:
-        ValueError: If there are not four keys.
+        ValueError: If the number of keys is not four.
     """
 
     def __init__(self, keys: Sequence[str] | None = None, prefix: str = "") -> None:
@@ -92,7 +92,7 @@ class BoundingBox(ItemHandler):
         super().__init__([f"{prefix}{side}" for side in sides])
 
     def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
-        """Returns float32 boxes, (n, 4), in the order of the sides."""
+        """Returns float32 boxes, (n, 4), with the sides in the order of the keys."""
         sides = [keys_to_tensors[key] for key in self._keys]
         values = [side.values if isinstance(side, _Sparse) else side for side in sides]
         return ops.transpose(ops.stack(values))
@@ -284,7 +284,7 @@ class Image(ItemHandler):
 
     def _decoded(self, content: Any) -> Any:
         if self._dtype == dtypes.uint8:
-            # This operation also decodes the other formats.
+            # This operation decodes all formats, not only JPEG.
             image = ops.decode_jpeg(content, self._channels, dct_method=self._dct_method)
         else:
             image = decode_image(content, self._channels, self._dtype)

@@ -1,6 +1,6 @@
-"""Batches whose examples belong to one bucket.
+"""Creates batches whose examples all belong to one bucket.
 
-Each bucket has a queue. One runner puts each example into the queue of its bucket. Another one
+Each bucket has a queue. One runner puts each example into the queue of its bucket. Another runner
 moves batches from those queues into a common queue, from which they are taken.
 
 Source: `tf.contrib.training.bucket` and `bucket_by_sequence_length` of TensorFlow 1.15.
@@ -49,8 +49,8 @@ def bucket(
 
     Args:
         tensors: One example: a list or dict of tensors and sparse tensors.
-        which_bucket: The bucket of the example, an int32 scalar from 0. Examples of other buckets
-            are dropped.
+        which_bucket: The bucket of the example, an int32 scalar from 0. Examples with any other
+            number are dropped.
         batch_size: The number of examples in a batch: an int, an int32 scalar, or a list with one
             per bucket.
         num_buckets: The number of buckets.
@@ -70,8 +70,8 @@ def bucket(
         dict.
 
     Raises:
-        ValueError: If there are no buckets or no tensors, a list does not have `num_buckets`
-            elements, or shapes are unknown.
+        ValueError: If `num_buckets` is less than 1, `tensors` is empty, a list does not have
+            `num_buckets` elements, or shapes are unknown.
     """
     keys, [row] = as_rows([tensors])
     is_one_size = not isinstance(batch_size, (list, tuple))

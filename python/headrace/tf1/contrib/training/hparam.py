@@ -23,7 +23,7 @@ _BOOLS: Final = {"true": True, "True": True, "false": False, "False": False}
 class HParams:
     """Hyperparameters, which are available as attributes.
 
-    The type of a value cannot change later, nor whether it is a list.
+    Later values must have the same type, and a list can only be replaced with a list.
 
     Args:
         hparam_def: Not supported.
@@ -31,7 +31,7 @@ class HParams:
         **kwargs: The hyperparameters.
 
     Raises:
-        ValueError: If a name is the name of a method, or a list is empty.
+        ValueError: If a hyperparameter has the name of a method, or a list is empty.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class HParams:
             del self._hparam_types[name]
 
     def parse(self, values: str) -> HParams:
-        """Replaces values with the values in a line such as `rate=0.1,layers=[3,4],name=a`.
+        """Replaces values with those in a line such as `rate=0.1,layers=[3,4],name=a`.
 
         Args:
             values: The line.
@@ -110,7 +110,7 @@ class HParams:
         return self.override_from_dict(parse_values(values, types))
 
     def override_from_dict(self, values_dict: Mapping[str, Any]) -> HParams:
-        """Replaces values with the values of a dict; see `set_hparam`.
+        """Replaces values with those in a dict; see `set_hparam`.
 
         Returns:
             This object.
@@ -144,7 +144,7 @@ class HParams:
         return json.dumps(plain, indent=indent, separators=separators, sort_keys=sort_keys)
 
     def parse_json(self, values_json: str) -> HParams:
-        """Replaces values with the values of a JSON object; see `set_hparam`.
+        """Replaces values with those in a JSON object; see `set_hparam`.
 
         Returns:
             This object.
@@ -238,7 +238,7 @@ def _parsed(name: str, kind: type, text: str, values: str) -> Any:
 
 
 def _cast(name: str, kind: type, value: Any) -> Any:
-    """Converts a value to a type that it fits."""
+    """Converts a value to a type if it fits."""
 
     def fail() -> NoReturn:
         raise ValueError(f"Could not cast hparam '{name}' of type '{kind}' from value {value!r}")

@@ -1,4 +1,4 @@
-"""Batches in which each example appears as often as its rate says, on average.
+"""Resamples batches so that each example appears, on average, as often as its rate says.
 
 Source: `tf.contrib.training.resample_at_rate` and `weighted_resample` of TensorFlow 1.15.
 """
@@ -40,8 +40,8 @@ def resample_at_rate(
     """
     with name_scope(scope, "resample_at_rate", list(inputs)):
         means = ops.convert_to_tensor(rates, name="rates")
-        # Events at random times, on average one per unit of time. The number of copies is the
-        # number of events before the mean.
+        # Events occur at random times, on average one per unit of time. The number of copies is the
+        # number of events before the time that equals the mean.
         waited = ops.zeros_like(means)
 
         def is_early(waited: Tensor, _: Tensor) -> Tensor:
@@ -78,7 +78,7 @@ def weighted_resample(
         overall_rate: The mean number of copies of all examples.
         scope: The name of the scope and of the variable scope.
         mean_decay: The weight of the old estimate in the new one, after the first batches.
-        warmup: The number of first batches, for which the plain mean is used.
+        warmup: The number of batches at the start for which the plain mean is used.
         seed: The seed of the operation. Together with the seed of the graph, it determines the
             random numbers.
 

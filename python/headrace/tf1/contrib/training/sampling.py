@@ -1,4 +1,4 @@
-"""Batches of resampled examples: each example is kept with a certain probability.
+"""Creates batches of resampled examples: each example is kept with a certain probability.
 
 Source: `tf.contrib.training.rejection_sample` and `stratified_sample` of TensorFlow 1.15.
 """
@@ -160,7 +160,7 @@ def _acceptance(
 
 
 def _estimate(label: Any, num_classes: int) -> Any:
-    """Adds a variable that counts classes. Returns their shares, including the given label."""
+    """Adds a variable that counts classes, and returns their shares, with the given label."""
     seen = ops.Variable(
         np.full(num_classes, _SMOOTHING, np.float32),
         trainable=False,

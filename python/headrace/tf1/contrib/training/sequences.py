@@ -1,4 +1,4 @@
-"""Batches of sequence segments, filled by a queue runner.
+"""Creates batches of sequence segments, which a queue runner fills.
 
 Source: `tf.contrib.training.batch_sequences_with_states` of TensorFlow 1.15.
 """
@@ -43,7 +43,7 @@ def batch_sequences_with_states(
     make_keys_unique_seed: int | None = None,
     name: str | None = None,
 ) -> NextQueuedSequenceBatch:
-    """Cuts sequences into batches of segments of one length. Adds a queue runner to the graph.
+    """Cuts sequences into equally long segments, and batches them with a queue runner.
 
     A batch has one segment from each of `batch_size` sequences. The next batch has the following
     segments, once `save_state` has run for each state.
@@ -58,7 +58,7 @@ def batch_sequences_with_states(
         input_length: The number of steps that are not padding, a scalar int32. It is required
             unless `pad` is True; by default, all steps count.
         initial_states: The states at the start of a sequence, by name. Their shapes must be known.
-        num_unroll: Steps of a segment.
+        num_unroll: The number of steps in a segment.
         batch_size: The number of segments in a batch, an integer or a scalar int32.
         num_threads: The number of threads that compute sequences.
         capacity: The number of sequences that are held at the same time.
@@ -77,7 +77,7 @@ def batch_sequences_with_states(
         InvalidArgumentError: When run, if a sequence has no steps, its length is not a multiple of
             `num_unroll` and `pad` is False, or its tensors have different lengths.
         TypeError: If an argument has the wrong type.
-        ValueError: If shapes are unknown, or there are no sequences or states.
+        ValueError: If shapes are unknown, or `input_sequences` or `initial_states` is empty.
     """
     values = [*input_sequences.values(), *input_context.values(), *initial_states.values()]
     with name_scope(name, "batch_sequences_with_states", values):
@@ -176,7 +176,7 @@ def _padded(
 def _serialized(
     sequences: dict[str, Tensor | SparseTensor],
 ) -> tuple[dict[str, Tensor], dict[str, DType]]:
-    """Returns sparse sequences as strings, which a barrier can hold, and their dtypes."""
+    """Converts sparse sequences to strings, which a barrier can hold. Also returns their dtypes."""
     sparse = {key: value for key, value in sequences.items() if isinstance(value, SparseTensor)}
     rows = {key: ops.serialize_many_sparse(value) for key, value in sparse.items()}
     return rows, {key: value.values.dtype.base_dtype for key, value in sparse.items()}

@@ -1,7 +1,7 @@
-"""Sequences in segments, with a state that passes from one segment to the next.
+"""Cuts sequences into segments, with a state that passes from each segment to the next.
 
 Source: `tf.contrib.training.SequenceQueueingStateSaver` of TensorFlow 1.15. TensorFlow checks more:
-shapes that are known while the graph is built are not compared again here when it runs.
+here, shapes that are known while the graph is built are not compared again when it runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headrace.tf1.ops.queues import Barrier, TakenFromBarrier
 
 __all__ = ["NextQueuedSequenceBatch", "SequenceQueueingStateSaver"]
 
-# The components of an element that precede the caller's.
+# The components of an element that come before the caller's.
 _LENGTH, _TOTAL_LENGTH, _NEXT_KEY, _SEQUENCE, _SEQUENCE_COUNT, _NUM_OWN = range(6)
 
 # The element for an example in the counting queue. Its value is not used.
@@ -88,7 +88,7 @@ class NextQueuedSequenceBatch:
 
     @property
     def next_key(self) -> Tensor:
-        """The key of the next segment of each sequence; "STOP:key" if there is none."""
+        """The key of the next segment of each sequence, or "STOP:key" if there is none."""
         return self._next_key
 
     @property
@@ -172,7 +172,7 @@ class SequenceQueueingStateSaver:
 
     Args:
         batch_size: The number of segments in a batch, an integer or a scalar int32.
-        num_unroll: Steps of a segment.
+        num_unroll: The number of steps in a segment.
         input_length: The number of steps in the sequence that are not padding, a scalar int32.
         input_key: The key of the sequence, a scalar string. Sequences that are held at the same
             time must have different keys.
@@ -187,8 +187,8 @@ class SequenceQueueingStateSaver:
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If a shape is unknown, a name has a colon, there are no sequences or states, or
-            `capacity` is less than `batch_size`.
+        ValueError: If a shape is unknown, a name contains a colon, `input_sequences` or
+            `initial_states` is empty, or `capacity` is less than `batch_size`.
     """
 
     def __init__(
@@ -208,8 +208,8 @@ class SequenceQueueingStateSaver:
             raise ValueError("capacity must be larger or equal to batch_size")
         self._batch_size, self._num_unroll = batch_size, num_unroll
         self._allow_small_batch = allow_small_batch
-        # The queue has one element for each sequence that is held, however many segments the
-        # sequence has.
+        # The queue has one element for each sequence that is held, regardless of its number of
+        # segments.
         self._examples = ops.FIFOQueue(capacity, [int32], shapes=[[]])
         with colocate_with(self._examples.queue_ref):
             if not isinstance(initial_states, Mapping):
@@ -309,7 +309,7 @@ class SequenceQueueingStateSaver:
         self._padded_length = self._check_lengths()
 
     def _check_lengths(self) -> Tensor:
-        """Returns the padded length of the sequence, which each run checks."""
+        """Returns the padded length of the sequence, after adding checks to each run."""
         lengths = {name: ops.shape(tensor)[0] for name, tensor in self._sequences.items()}
         first, padded = next(iter(lengths.items()))
         is_multiple = ops.logical_and(
@@ -400,8 +400,8 @@ class SequenceQueueingStateSaver:
                 insert(self._component_index("sequence", name), values, f"Sequences_{name}")
             )
         token = self._examples.enqueue([_TOKEN])
-        # All segments get the same number: their keys are inserted together, before everything
-        # else.
+        # All segments of a sequence get the same number, because their keys are inserted together,
+        # before everything else.
         with control_dependencies([first, token]):
             for name, tensor in self._states.items():
                 inserts.append(

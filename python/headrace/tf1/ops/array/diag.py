@@ -66,7 +66,7 @@ def diag_part(input: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        A tensor whose shape is the first half of this shape.
+        A tensor whose shape is the first half of the input's shape.
 
     Raises:
         ValueError: If the number of axes is odd, or the halves of the shape differ.
@@ -192,7 +192,7 @@ def matrix_diag_part(
     Args:
         input: The matrices, in the last two axes.
         k: The number of the diagonal, or the lowest and the highest number; see `matrix_diag`.
-        padding_value: The value that fills up diagonals shorter than the longest one.
+        padding_value: The value that pads diagonals to the length of the longest one.
         name: Name of the operation.
 
     Returns:
@@ -250,7 +250,7 @@ def matrix_set_diag(
         name: Name of the operation.
 
     Raises:
-        ValueError: If a matrix does not have the diagonal, or the elements do not match it.
+        ValueError: If a matrix does not have that diagonal, or the new elements do not fit it.
     """
 
     def infer(matrices: Tensor, values: Tensor, which: Tensor) -> Outputs:

@@ -44,7 +44,7 @@ def dynamic_partition(
 
     Raises:
         InvalidArgumentError: When run, if a number is not in [0, num_partitions).
-        ValueError: If there are no parts, or the shapes do not match.
+        ValueError: If `num_partitions` is less than 1, or the shapes do not match.
     """
     if num_partitions > _MOST_PARTS:
         raise ValueError(
@@ -94,7 +94,7 @@ def dynamic_stitch(
         name: Name of the operation.
 
     Returns:
-        A tensor as long as the largest index requires. If several slices have the same index, the
+        A tensor just long enough for the largest index. If several slices have the same index, the
         last one is used. Missing slices are zero.
 
     Raises:
@@ -188,7 +188,7 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _after_prefix(shape: TensorShape, prefix: TensorShape) -> TensorShape:
-    """Returns the rest of a shape after the axes that it must share with another shape."""
+    """Returns the axes of a shape that follow those that it must share with another shape."""
     if prefix.rank is None or shape.rank is None:
         return unknown_shape()
     if shape.rank < prefix.rank:

@@ -21,7 +21,7 @@ def reverse_sequence(
     batch_axis: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Reverses the first elements of each sequence, up to its length. The others do not move.
+    """Reverses the first elements of each sequence, up to its length. The rest do not move.
 
     Args:
         input: The sequences.

@@ -128,7 +128,7 @@ class TensorArray:
         return self._known[0]
 
     def with_flow(self, flow: Tensor) -> TensorArray:
-        """Returns another object for the same array, with another flow."""
+        """Returns a new object for the same array, with the given flow."""
         other = TensorArray.__new__(TensorArray)
         other.__dict__.update(self.__dict__)
         other._flow = flow
@@ -149,7 +149,7 @@ class TensorArray:
         )
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
-        """Returns an element. The run fails if it was not written, or was read and cleared."""
+        """Returns an element. The run fails if it was never written, or was cleared by a read."""
         inputs = [Input("index", index, dtype=dtypes.int32)]
         return self._act(
             "TensorArrayReadV3", inputs, [(self._dtype, self._known[0])], name
@@ -159,7 +159,7 @@ class TensorArray:
         """Writes an element and returns the array afterwards.
 
         Raises:
-            ValueError: If the shape of `value` differs from the shape of other elements.
+            ValueError: If the shape of `value` differs from the shape of the other elements.
         """
         with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
             tensor = self._converted(value)
@@ -184,7 +184,7 @@ class TensorArray:
         return self._act("TensorArrayGatherV3", inputs, outputs, name, attrs).outputs[0]
 
     def concat(self, name: str | None = None) -> Tensor:
-        """Returns all elements, joined along their first axis, in which their sizes may differ."""
+        """Returns all elements, joined along their first axis, whose size may vary."""
         rest = shape = unknown_shape()
         if self._known[0].rank is not None:
             length, *others = self._known[0].as_list()
@@ -216,7 +216,7 @@ class TensorArray:
             return self._written("TensorArrayScatterV3", inputs)
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
-        """Writes parts of a value as elements: `lengths`, int64, (n,), along its first axis."""
+        """Writes parts of a value as elements. `lengths`, int64, (n,), has their first sizes."""
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             tensor = self._converted(value)
             sizes = convert_to_tensor(lengths, dtype=dtypes.int64, name="lengths")
@@ -308,7 +308,8 @@ def _made(_size: Tensor) -> Outputs:
     return [(dtypes.int64, TensorShape([])), (dtypes.float32, TensorShape([]))]
 
 
-# Never computed before a run or by several threads, because they have side effects on the array.
+# These operations are never computed before a run or by several threads, because they have side
+# effects on the array.
 define("TensorArrayV3", is_stateful=True)
 define("TensorArrayReadV3", is_stateful=True)
 define("TensorArrayWriteV3", is_stateful=True)

@@ -61,7 +61,7 @@ class ListDiff(NamedTuple):
 
 
 def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> Unique:
-    """Returns the distinct elements of a vector; NaN is not equal to itself.
+    """Returns the distinct elements of a vector. NaN is not equal to itself.
 
     Args:
         x: The vector.
@@ -87,7 +87,7 @@ def unique_with_counts(
 def setdiff1d(
     x: TensorLike, y: TensorLike, index_dtype: DTypeLike = dtypes.int32, name: str | None = None
 ) -> ListDiff:
-    """Returns the elements of a vector that are not in another vector.
+    """Returns the elements of a vector that are not in a second vector.
 
     Args:
         x: The vector.

@@ -37,17 +37,19 @@ def case(
     Args:
         pred_fn_pairs: Pairs of a bool scalar and a function, tried in this order. The conditions of
             an unordered dict are tried in the order of their names.
-        default: The function to call if no condition is true. If None, this is an error in the run.
-        exclusive: If True, it is an error in the run if several conditions are true.
-        strict: If True, a list with one element is returned as a list. If False, as its element.
+        default: The function to call if no condition is true. If it is None, the run fails in that
+            case.
+        exclusive: Whether the run fails if several conditions are true.
+        strict: Whether a list with one element is returned as a list. If False, only the element is
+            returned.
         name: Name of the scope.
 
     Returns:
         The results of the function; see `cond`.
 
     Raises:
-        TypeError: If an argument is of the wrong type.
-        ValueError: If there are no conditions, or the results of the functions differ; see `cond`.
+        TypeError: If an argument has the wrong type.
+        ValueError: If `pred_fn_pairs` is empty, or the results of the functions differ; see `cond`.
     """
     pairs = _checked(pred_fn_pairs)
     if default is not None and not callable(default):
@@ -91,7 +93,7 @@ def _checked(value: Any) -> list[_Pair]:
 
 
 def _expected(predicate: Tensor, action: Callable[[], Any], predicates: list[Tensor]) -> Any:
-    """Calls the last function. Its condition must hold, because no other one does."""
+    """Calls the last function. Its condition must hold, because all others are false."""
     names = ", ".join(tensor.name for tensor in predicates)
     message = f"Input error: None of conditions evaluated as True: {names}"
     with control_dependencies([Assert(predicate, [message, stack(predicates)])]):

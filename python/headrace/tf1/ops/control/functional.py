@@ -40,7 +40,7 @@ def map_fn(
             rows.
         dtype: The types of the results of `fn`, in their structure. Defaults to the types of
             `elems`.
-        parallel_iterations: The maximum number of rows at the same time. Defaults to 10.
+        parallel_iterations: The maximum number of rows to compute at the same time. Defaults to 10.
         back_prop: Not used.
         swap_memory: Not used.
         infer_shape: Whether the results for all rows have the same static shape.
@@ -50,8 +50,8 @@ def map_fn(
         The results of `fn`, with one more leading axis.
 
     Raises:
-        TypeError: If `fn` is not a function, `elems` is sparse, or the results of `fn` have other
-            types than `dtype`.
+        TypeError: If `fn` is not a function, `elems` is sparse, or the results of `fn` do not have
+            the types in `dtype`.
         ValueError: If a tensor is a scalar, or structures or numbers of rows differ.
     """
     if not callable(fn):

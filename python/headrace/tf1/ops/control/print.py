@@ -33,8 +33,8 @@ def print_values(
         input: The tensor to return.
         data: A list of the tensors to print.
         message: The text to print before them.
-        first_n: The number of times to print, over all sessions. None or a negative number means
-            always.
+        first_n: The number of times to print, in all sessions together. None or a negative number
+            means no limit.
         summarize: The number of elements of each tensor to print. Defaults to 3. A negative number
             prints all.
         name: Name of the operation.

@@ -21,7 +21,8 @@ from headrace.ops.framework.kernel import Array, as_array, fail
 
 __all__ = ["py_func"]
 
-# Numbers the functions of this process. Errors show these numbers in the functions' names.
+# Numbers the functions of this process. The functions' names in error messages contain these
+# numbers.
 _numbers: Final = itertools.count()
 # The kernel of each function, by its token, as long as a graph refers to it.
 _kernels: Final[weakref.WeakValueDictionary[str, _PythonKernel]] = weakref.WeakValueDictionary()
@@ -102,7 +103,7 @@ def py_func(
 
 
 def kernel_of_token(token: str) -> Callable[..., Any] | None:
-    """Returns the kernel that calls the function of the operation with a token.
+    """Returns the kernel that calls an operation's function, by the token of the operation.
 
     Returns None if this process no longer has the function, because only graphs keep functions
     alive.

@@ -33,8 +33,8 @@ class Repetition:
     """A loop that is being built.
 
     Args:
-        scope: Name of the scope of the repeated operations, with "/" at its end. Defaults to a new
-            one.
+        scope: The name scope of the repeated operations, with a trailing "/". Defaults to a new
+            scope.
     """
 
     def __init__(self, scope: str | None = None) -> None:
@@ -52,7 +52,7 @@ class Repetition:
 
         Args:
             first: The value in the first iteration.
-            shape: The static shape in all of them.
+            shape: The static shape of the value in all iterations.
             name: Name of the tensor that represents it.
         """
         inside = self._variable(first, shape, name)
@@ -61,7 +61,7 @@ class Repetition:
         return inside
 
     def go_through(self, sequence: Tensor, name: str) -> Tensor:
-        """Adds a tensor of which each iteration gets a row. Returns the row in the loop."""
+        """Adds a tensor whose rows are passed to the iterations. Returns the row in the loop."""
         shape = sequence.shape
         row = unknown_shape() if shape.rank is None else TensorShape(shape.as_list()[1:])
         inside = self._variable(sequence, row, name)
@@ -119,11 +119,11 @@ class Repetition:
         return op.outputs
 
     def exits(self, outputs: Iterable[Tensor], first: int = 0) -> list[Tensor]:
-        """Returns the tensors for the loop's outputs outside of it, under the names of TensorFlow.
+        """Returns the tensors for the loop's outputs outside the loop, with TensorFlow's names.
 
         Args:
             outputs: The outputs.
-            first: The number of the first one among all values that TensorFlow's loop carries.
+            first: The position of the first output among all values that TensorFlow's loop carries.
         """
         names = (f"Exit_{number}" if number else "Exit" for number in count(first))
         with name_scope(self._scope):
@@ -131,7 +131,7 @@ class Repetition:
 
 
 def leave(tensor: Tensor, name: str) -> Tensor:
-    """Returns the tensor for a loop's output outside of it."""
+    """Returns the tensor that represents a loop's output outside the loop."""
     op = get_default_graph().create_op(
         "Exit",
         [tensor],
@@ -144,7 +144,7 @@ def leave(tensor: Tensor, name: str) -> Tensor:
 
 
 def as_results(values: Iterable[Any]) -> list[Tensor]:
-    """Returns the results of an iteration as tensors; variables are read in it."""
+    """Returns the results of an iteration as tensors. Variables are read in the iteration."""
     tensors = (convert_to_tensor(value) for value in values)
     return [
         identity(tensor) if tensor.op.definition.role.is_resource else tensor for tensor in tensors
@@ -152,7 +152,7 @@ def as_results(values: Iterable[Any]) -> list[Tensor]:
 
 
 def is_within(shape: TensorShape, bound: TensorShape) -> bool:
-    """Returns whether a shape has all known sizes of a bound."""
+    """Returns whether a shape has every size that is known in a bound."""
     if bound.rank is None:
         return True
     if shape.rank != bound.rank:
@@ -162,7 +162,7 @@ def is_within(shape: TensorShape, bound: TensorShape) -> bool:
 
 
 def check_result(first: Tensor, shape: TensorShape, result: Tensor) -> None:
-    """Checks that the result of an iteration has a type and shape for the next one."""
+    """Checks that the result of an iteration has the type and shape that the next one needs."""
     types = [tensor.dtype.base_dtype.name for tensor in (first, result)]
     if types[0] != types[1]:
         raise TypeError(
@@ -178,7 +178,7 @@ def check_result(first: Tensor, shape: TensorShape, result: Tensor) -> None:
 
 
 def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]]:
-    """Returns a loop's operations, the outer tensors they read, and operations they wait for."""
+    """Returns a loop's operations, the outer tensors that they read, and what they wait for."""
     inside: dict[Operation, None] = {}
     captured: dict[Tensor, None] = {}
     waited: dict[Operation, None] = {}
@@ -201,7 +201,7 @@ def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]
 def _with_controls(
     op: Operation, loop: Loop, inside: dict[Operation, None], waited: dict[Operation, None]
 ) -> list[Operation]:
-    """Returns an operation inside a loop and those it waits for there, except known ones."""
+    """Returns an operation in a loop and those that it waits for there, except known ones."""
     ops_in_loop, stack = [], [op]
     while stack:
         member = stack.pop()

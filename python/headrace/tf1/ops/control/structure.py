@@ -18,7 +18,7 @@ __all__ = ["check_same_structure", "flatten", "is_nested", "map_leaves", "pack"]
 
 
 def is_nested(value: object) -> bool:
-    """Returns whether a structure is more than one tensor; a sparse tensor is one."""
+    """Returns whether a structure is more than one tensor. A sparse tensor counts as one."""
     return isinstance(value, (list, tuple, dict)) and not isinstance(value, SparseTensor)
 
 
@@ -48,7 +48,7 @@ def _leaves(structure: Any, expands: bool) -> Iterator[Any]:
 
 
 def pack(structure: Any, leaves: Iterable[Any], expands: bool = True) -> Any:
-    """Returns a structure with other leaves, in the order of `flatten`."""
+    """Returns a structure with the given leaves, in the order of `flatten`."""
     return _packed(structure, iter(leaves), expands)
 
 
@@ -67,7 +67,7 @@ def _packed(structure: Any, leaves: Iterator[Any], expands: bool) -> Any:
 
 
 def map_leaves(function: Callable[[Any], Any], structure: Any) -> Any:
-    """Returns a structure whose leaves are a function's results for the leaves of another one."""
+    """Applies a function to the leaves of a structure, and returns the results in its form."""
     return pack(structure, map(function, flatten(structure, False)), False)
 
 

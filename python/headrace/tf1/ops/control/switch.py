@@ -57,7 +57,7 @@ def switch(
     Args:
         data: The value. It must not be sparse.
         pred: A bool scalar that selects the output.
-        dtype: The dtype of `data`, if it is not a tensor yet.
+        dtype: The dtype of `data`, if `data` is not a tensor yet.
         name: The name of the scope.
 
     Raises:
@@ -76,7 +76,7 @@ def switch(
 def _gated(value: Tensor, predicate: Tensor, is_taken_if: bool) -> Tensor:
     with get_default_graph().on_branch(predicate, is_taken_if):
         inside = identity(value)
-    # Outside the block, because operations in it cannot be fetched.
+    # These are outside the block, because operations in it cannot be fetched.
     return identity(inside)
 
 
@@ -93,7 +93,7 @@ def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
 
     Raises:
         TypeError: If the dtypes differ.
-        ValueError: If there are no inputs.
+        ValueError: If `inputs` is empty.
     """
     if not inputs:
         raise ValueError("merge: got no inputs, expected at least one tensor.")
@@ -111,13 +111,13 @@ def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
 
 
 def _num_shared(paths: Sequence[Sequence[Branch]]) -> int:
-    """Returns the number of branches that all paths start with. The result is on them, too."""
+    """Returns the number of branches that all paths share at the start, and so does the result."""
     steps = itertools.takewhile(lambda step: len({*step}) == 1, zip(*paths, strict=False))
     return sum(1 for _ in steps)
 
 
 def _chosen(path: Sequence[Branch], value: Tensor, otherwise: Tensor) -> Tensor:
-    """Returns a value if all branches of a path are taken, otherwise another value."""
+    """Returns one value if all branches of a path are taken, otherwise a second value."""
     if not path:
         return identity(value)
     inner = _chosen(path[1:], value, otherwise)

@@ -50,8 +50,8 @@ def while_loop(
         swap_memory: Not used.
         maximum_iterations: The maximum number of iterations, an integer scalar. Defaults to no
             limit.
-        return_same_structure: If True, a list with one element is returned as a list. If False, as
-            its element.
+        return_same_structure: Whether a list with one element is returned as a list. If False, only
+            the element is returned.
         name: Name of the scope.
 
     Returns:
@@ -61,8 +61,7 @@ def while_loop(
     Raises:
         TypeError: If `cond` or `body` is not a function, `parallel_iterations` is not a positive
             integer, or the type of a value changes in an iteration.
-        ValueError: If there are no variables, structures differ, or a shape changes in an
-            iteration.
+        ValueError: If `loop_vars` is empty, structures differ, or a shape changes in an iteration.
     """
     with name_scope(name, "while", loop_vars) as scope:
         if not loop_vars:
@@ -94,7 +93,7 @@ def while_loop(
 def _limited(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, last: Tensor
 ) -> tuple[Callable[..., Any], Callable[..., Any], Any]:
-    """Returns the same loop with a counter as its first variable, which ends the loop."""
+    """Returns the same loop with a counter as its first variable, which limits the iterations."""
     counter = constant(0, dtype=last.dtype, name="iteration_counter")
     if len(loop_vars) == 1:
         return (

@@ -1,1 +1,1 @@
-"""Image operations that only graphs have: patches, similarity, suppression of boxes."""
+"""Image operations that only graphs have: patches, similarity, and suppression of boxes."""

@@ -100,7 +100,7 @@ def ssim_multiscale(
         A float32 for each image, from 0 to 1.
 
     Raises:
-        InvalidArgumentError: When run, if an image becomes smaller than the window.
+        InvalidArgumentError: When run, if an image is smaller than the window at one of the scales.
         ValueError: If the shapes do not match, or have fewer than three axes.
     """
     window = _Filter(int(filter_size), float(filter_sigma), float(k1), float(k2))
@@ -137,7 +137,7 @@ def structural_similarity(
     power_factors: Sequence[float] = (),
     name: str | None = None,
 ) -> Tensor:
-    """Adds the operation of `ssim`, and of `ssim_multiscale` if there are powers."""
+    """Adds the operation of `ssim`, or of `ssim_multiscale` if powers are given."""
     window = _Filter(filter_size, filter_sigma, k1, k2)
 
     def infer(a: Tensor, b: Tensor, _: Tensor) -> Outputs:

@@ -1,4 +1,4 @@
-"""Non-maximum suppression: leaves out boxes that overlap better ones.
+"""Non-maximum suppression: omits boxes that overlap better ones.
 
 Source: `tf.image.non_max_suppression` and similar functions of TensorFlow 1.15.
 """
@@ -69,7 +69,7 @@ def non_max_suppression_padded(
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Selects boxes as `non_max_suppression` does, with a result of known length.
+    """Selects boxes as `non_max_suppression` does, but can return a fixed number of indices.
 
     Args:
         boxes: float16 or float32, (boxes, 4): two opposite corners of each box, as y1, x1, y2, x2.

@@ -70,7 +70,7 @@ class StrongHashSpec(HasherSpec):
 
 
 class IdTableWithHashBuckets:
-    """A table that maps keys to numbers. Unknown keys are hashed to the numbers after these.
+    """A table that maps keys to numbers. Unknown keys are hashed to the numbers that follow.
 
     Args:
         table: A table from keys to int64 numbers from 0. If None, there are only buckets.
@@ -81,7 +81,7 @@ class IdTableWithHashBuckets:
 
     Raises:
         TypeError: If the type of the keys or values is not supported.
-        ValueError: If there are neither a table nor buckets.
+        ValueError: If `table` is None and `num_oov_buckets` is 0.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class IdTableWithHashBuckets:
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:
-        """Adds operations that count the entries and buckets. The result is a scalar int64.
+        """Adds operations that count the entries and buckets, a scalar int64.
 
         Args:
             name: Name of the scope.
@@ -233,7 +233,7 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
 
     Raises:
         TypeError: If the type of the keys or values is not supported.
-        ValueError: If there are no buckets.
+        ValueError: If `num_oov_buckets` is less than 1.
     """
 
     def __init__(

@@ -51,7 +51,7 @@ class KeyValueTensorInitializer:
         name: Name of the scope.
 
     Raises:
-        TypeError: If keys or values cannot have their type.
+        TypeError: If keys or values cannot be converted to their type.
     """
 
     shared_name = ""
@@ -186,7 +186,7 @@ class TextFileInitializer:
         Raises:
             FailedPreconditionError: When run; see `KeyValueTensorInitializer`.
             InvalidArgumentError: When run, if a line is empty or lacks a column, a number is
-                invalid, or there are fewer lines than `vocab_size`.
+                invalid, or the file has fewer lines than `vocab_size`.
             NotFoundError: When run, if the file does not exist.
             TypeError: If the table has keys or values of other types.
         """
@@ -203,7 +203,7 @@ class TextFileInitializer:
 
 
 class TextFileStringTableInitializer(TextFileInitializer):
-    """Fills a table from numbers to strings: by default, from line numbers to lines.
+    """Fills a table that maps numbers to strings: by default, line numbers to lines.
 
     Args:
         filename: See `TextFileInitializer`.
@@ -236,7 +236,7 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
-    """Fills a table from strings to numbers: by default, from lines to line numbers.
+    """Fills a table that maps strings to numbers: by default, lines to line numbers.
 
     Args:
         filename: See `TextFileInitializer`.

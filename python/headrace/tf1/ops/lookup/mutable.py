@@ -102,7 +102,7 @@ class MutableHashTable:
         return self._ref.op.name
 
     def exported(self) -> tuple[Tensor, Tensor]:
-        """Returns the keys and values in the form for checkpoints."""
+        """Returns the keys and values as checkpoints store them."""
         if self._exported is None:
             self._exported = self.export()
         return self._exported

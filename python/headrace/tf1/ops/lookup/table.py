@@ -63,7 +63,7 @@ class LookupInterface(Protocol):
 
 
 class Initializer(Protocol):
-    """The interface of initializers of tables."""
+    """The interface of table initializers."""
 
     @property
     def key_dtype(self) -> DType:

@@ -61,7 +61,7 @@ def index_table_from_file(
 
     Raises:
         TypeError: If keys are neither strings nor integers.
-        ValueError: If there is no file name, or a number is too small.
+        ValueError: If the file name is missing, or a number is too small.
     """
     path = _checked_file(vocabulary_file)
     _check_buckets(num_oov_buckets)
@@ -109,7 +109,8 @@ def index_table_from_tensor(
 
     Raises:
         TypeError: If words are neither strings nor integers.
-        ValueError: If there are no words, their type is not supported, or a number is too small.
+        ValueError: If `vocabulary_list` is empty, the type of the words is not supported, or a
+            number is too small.
     """
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` must be specified.")
@@ -157,7 +158,7 @@ def index_to_string_table_from_file(
         delimiter: The separator of columns.
 
     Raises:
-        ValueError: If there is no file name, or `vocab_size` is less than 1.
+        ValueError: If the file name is missing, or `vocab_size` is less than 1.
     """
     path = _checked_file(vocabulary_file)
     if vocab_size is not None and vocab_size < 1:
@@ -184,8 +185,7 @@ def index_to_string_table_from_tensor(
         default_value: The string for other indices.
         name: Name of the scope.
 
-    Raises:
-        ValueError: If there are no words.
+    Raises: ValueError: If `vocabulary_list` is empty.
     """
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` argument must be specified.")

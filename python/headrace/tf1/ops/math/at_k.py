@@ -16,7 +16,7 @@ from headrace.ops.framework.kernel import Array, fail
 
 __all__ = ["NO_LABEL", "average_precision_of", "matches_at_k"]
 
-# The padding for rows of labels, which have different lengths.
+# Pads rows of labels, whose lengths differ.
 NO_LABEL: Final = -(2**63)
 
 
@@ -50,7 +50,7 @@ def average_precision_of(labels: Tensor, predictions: Tensor, name: str | None =
     """Returns the average precision of each example.
 
     Args:
-        labels: The labels of each example along the last axis, filled up with `NO_LABEL`.
+        labels: The labels of each example along the last axis, padded with `NO_LABEL`.
         predictions: The predicted classes of each example along the last axis, the likeliest first.
         name: Name of the operation.
     """

@@ -35,7 +35,7 @@ def invert(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Shifts integers to the left. The shift is clipped to 0 up to their number of bits - 1."""
+    """Shifts integers to the left. The shift is clipped to at least 0 and less than their bits."""
     return binary("LeftShift", x, y, name, allowed=INTEGERS)
 
 

@@ -197,10 +197,10 @@ def polynomial_decay(
     Args:
         learning_rate: See `exponential_decay`.
         global_step: See `exponential_decay`.
-        decay_steps: The step at which the rate reaches its end.
-        end_learning_rate: The rate after that.
+        decay_steps: The step at which the rate stops falling.
+        end_learning_rate: The rate from this step on.
         power: The power of the curve. 1 is a straight line.
-        cycle: Whether the end moves to the next multiple of `decay_steps` after it is passed.
+        cycle: Whether the end moves to the next multiple of `decay_steps` each time it is passed.
         name: See `exponential_decay`.
 
     Raises:
@@ -226,8 +226,8 @@ def cosine_decay(
     Args:
         learning_rate: See `exponential_decay`.
         global_step: See `exponential_decay`.
-        decay_steps: The step at which the rate reaches its end.
-        alpha: The rate after that, as a fraction of `learning_rate`.
+        decay_steps: The step at which the rate stops falling.
+        alpha: The rate from this step on, as a fraction of `learning_rate`.
         name: See `exponential_decay`.
 
     Raises:
@@ -293,7 +293,7 @@ def linear_cosine_decay(
     Args:
         learning_rate: See `exponential_decay`.
         global_step: See `exponential_decay`.
-        decay_steps: The step at which the rate reaches its end.
+        decay_steps: The step at which the rate stops falling.
         num_periods: The number of periods of the cosine until the end.
         alpha: A number that is added to the line, which falls from 1 to 0.
         beta: A number that is added to the product. The result is multiplied by `learning_rate`.
@@ -320,7 +320,7 @@ def noisy_linear_cosine_decay(
     beta: TensorLike = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the rate of `linear_cosine_decay` with noise on its line.
+    """Returns the rate of `linear_cosine_decay`, with noise added to its line.
 
     Args:
         learning_rate: See `linear_cosine_decay`.

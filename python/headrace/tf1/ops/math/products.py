@@ -38,7 +38,7 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Raises:
-        ValueError: If the shapes differ, or the last axis has another size.
+        ValueError: If the shapes differ, or the size of the last axis is not 3.
     """
 
     def infer(x: Tensor, y: Tensor) -> Outputs:
@@ -74,8 +74,8 @@ def tensordot(
     Args:
         a: The first tensor, of a known rank.
         b: The second tensor, of the same type and a known rank.
-        axes: The number of last axes of `a` and first axes of `b` to sum over. Or two axes, or two
-            lists of axes.
+        axes: The number of last axes of `a` and first axes of `b` to sum over, or a pair of axes,
+            or a pair of lists of axes.
         name: Name of the scope.
 
     Returns:
@@ -147,7 +147,7 @@ def _from_front(axes: Sequence[int], shape: TensorShape) -> list[int]:
 
 
 def _as_matrix(tensor: Tensor, summed: list[int], is_last: bool) -> tuple[Tensor, list[int | None]]:
-    """Returns a matrix whose last or first axis is summed over, and the other sizes."""
+    """Returns a matrix whose last or first axis is to be summed over, and the remaining sizes."""
     rank = tensor.shape.rank or 0
     free = [axis for axis in range(rank) if axis not in summed]
     order = free + summed if is_last else summed + free

@@ -1,4 +1,4 @@
-"""Segment reductions: sums, means and extremes of the rows with equal segment numbers.
+"""Segment reductions: sums, means and extremes of the rows with the same segment number.
 
 Source: `tf.segment_sum`, `tf.unsorted_segment_sum` and similar functions of TensorFlow 1.15.
 """
@@ -276,7 +276,7 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the sum of the slices with the same number over the square root of their count.
+    """Returns the sum of the slices with the same number, divided by the root of their count.
 
     Args:
         data: The slices, of a floating-point type.

@@ -26,7 +26,7 @@ __all__ = ["aligned", "aligned_weights", "broadcast_weights", "checked_weights"]
 def aligned(
     predictions: TensorLike, labels: TensorLike, weights: TensorLike | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Removes or adds a last axis of size 1 that only some of three tensors have.
+    """Removes or adds a last axis of size 1 where the three tensors differ in it.
 
     Args:
         predictions: The predictions.
@@ -46,7 +46,7 @@ def aligned(
 
 
 def aligned_weights(weights: TensorLike, values: Tensor) -> Tensor:
-    """Removes or adds a last axis of size 1 that only weights or only their values have."""
+    """Removes or adds a last axis of size 1 where weights and their values differ in it."""
     each = convert_to_tensor(weights)
     ranks = each.shape.rank, values.shape.rank
     if ranks[0] == 0:
@@ -118,7 +118,7 @@ def checked_weights(weights: TensorLike, values: Tensor) -> Tensor:
 
 
 def check_in_run(weights: Tensor, sizes: Tensor, name: str | None = None) -> Tensor:
-    """Returns weights, and checks in each run that they match a shape."""
+    """Returns weights that each run checks against a shape."""
 
     def infer(each: Tensor, _sizes: Tensor) -> Outputs:
         return like(each)

@@ -25,7 +25,7 @@ Shapes: TypeAlias = TensorShape | Sequence[ShapeLike]
 
 
 def as_integer(value: SupportsInt | None, argument: str, default: int) -> int:
-    """Returns a number as an integer; a float is truncated.
+    """Converts a number to an integer. A float is truncated.
 
     Args:
         value: The value, or None for `default`.
@@ -33,7 +33,7 @@ def as_integer(value: SupportsInt | None, argument: str, default: int) -> int:
         default: The meaning of None.
 
     Raises:
-        TypeError: If it is not a number.
+        TypeError: If the value is not a number.
     """
     if value is None:
         return default
@@ -46,10 +46,10 @@ def as_integer(value: SupportsInt | None, argument: str, default: int) -> int:
 
 
 def as_shared_name(value: str | bytes | None) -> str:
-    """Returns a shared name; "" for None.
+    """Returns a shared name, or "" for None.
 
     Raises:
-        TypeError: If it is not a string.
+        TypeError: If the name is not a string.
     """
     if isinstance(value, bytes):
         return value.decode()
@@ -62,9 +62,9 @@ def as_types(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[list[Any], list[D
     """Returns the component types as given, in a list, and as `DType`s.
 
     Raises:
-        AssertionError: If they are None.
-        TypeError: If one is not a type.
-        ValueError: If there is none.
+        AssertionError: If the types are None.
+        TypeError: If an item is not a type.
+        ValueError: If the list is empty.
     """
     assert dtypes is not None, "dtypes must be given"
     items = _as_list(dtypes)
@@ -91,20 +91,20 @@ def as_names(names: str | Sequence[str] | None, num_components: int) -> list[str
 
 
 def is_single_shape(shapes: Sequence[Any]) -> bool:
-    """Returns whether a list is one shape, of integers and None, and no list of shapes."""
+    """Returns whether a list is one shape, of integers and None, rather than a list of shapes."""
     return all(_is_size(item) for item in shapes)
 
 
 def as_shapes(shapes: Shapes | None, num_components: int) -> list[TensorShape] | None:
-    """Returns one fully defined shape a component, or None.
+    """Returns one fully defined shape for each component, or None.
 
     Args:
-        shapes: None; a shape; or a list of shapes. A list of integers is one shape.
+        shapes: None, a shape, or a list of shapes. A list of integers is one shape.
         num_components: The required number of components.
 
     Raises:
-        TypeError: If it is neither a shape nor a list.
-        ValueError: If a shape is not fully defined, or there is another number of them.
+        TypeError: If `shapes` is neither a shape nor a list.
+        ValueError: If a shape is not fully defined, or the number of shapes is wrong.
     """
     if shapes is None:
         return None
@@ -126,15 +126,16 @@ def as_shapes(shapes: Shapes | None, num_components: int) -> list[TensorShape] |
 
 
 def as_partial_shapes(shapes: Sequence[ShapeLike], num_components: int) -> list[TensorShape]:
-    """Returns one shape of known rank a component.
+    """Returns one shape of known rank for each component.
 
     Args:
-        shapes: A list of shapes; their unknown dimensions are None.
+        shapes: A list of shapes, in which unknown dimensions are None.
         num_components: The required number of components.
 
     Raises:
         TypeError: If it is a string.
-        ValueError: If it is not a list of shapes, a rank is not known, or there is another number.
+        ValueError: If `shapes` is not a list of shapes, a rank is unknown, or the number of shapes
+            is wrong.
     """
     if not isinstance(shapes, Sequence) or not shapes or any(_is_size(item) for item in shapes):
         raise ValueError("When providing partial shapes, a list of shapes must be provided.")

@@ -39,7 +39,7 @@ class Barrier:
     """A buffer of elements with keys, whose components are inserted one by one, in any order.
 
     You can take an element once all its components are inserted. Elements are taken in the order in
-    which their keys were inserted first.
+    which their keys were first inserted.
 
     Args:
         types: The type of each component.
@@ -141,7 +141,7 @@ class Barrier:
         timeout: bool | None = None,
         name: str | None = None,
     ) -> TakenFromBarrier:
-        """Adds an operation that takes complete elements. It waits until there are enough.
+        """Adds an operation that takes complete elements, and waits until there are enough.
 
         Args:
             num_elements: The number of elements, a scalar int32.

@@ -70,7 +70,7 @@ class RandomShuffleQueue(QueueBase):
     Args:
         capacity: See `FIFOQueue`.
         min_after_dequeue: The minimum number of elements that stay in the queue while it is open,
-            from 0 to `capacity` - 1. More elements are shuffled better.
+            from 0 to `capacity` - 1. The more elements stay, the better they are shuffled.
         dtypes: See `FIFOQueue`.
         shapes: See `FIFOQueue`.
         names: See `FIFOQueue`.
@@ -103,7 +103,7 @@ class RandomShuffleQueue(QueueBase):
         names = as_names(names, len(types))
         seed1, seed2 = get_seed(seed)
         if seed is None and seed1 is not None and shared_name is not None:
-            # All operations of one shared queue must use the same seed.
+            # All operations that share a queue must use the same seed.
             digest = md5(f"{seed1}{as_shared_name(shared_name)}".encode()).hexdigest()
             seed2 = int(digest[:8], 16) & 0x7FFFFFFF
         ref = _create(
@@ -169,7 +169,7 @@ class PriorityQueue(QueueBase):
         name: Name of the operation.
 
     Raises:
-        TypeError: See `FIFOQueue`. Or if `shapes` is None.
+        TypeError: See `FIFOQueue`. It is also raised if `shapes` is None.
         ValueError: See `FIFOQueue`.
     """
 

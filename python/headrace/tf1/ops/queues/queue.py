@@ -1,4 +1,4 @@
-"""The operations that all queues have, and the selection of one of several queues.
+"""The operations that all queues have, and selection of one of several queues.
 
 Source: `tf.QueueBase` of TensorFlow 1.15.
 """
@@ -178,7 +178,7 @@ class QueueBase:
             return self._add_enqueue("QueueEnqueueManyV2", scope, components)
 
     def dequeue(self, name: str | None = None) -> Any:
-        """Adds an operation that takes one element. It waits until there is one.
+        """Adds an operation that takes one element, and waits for it if necessary.
 
         Args:
             name: Name of the operation.
@@ -211,8 +211,8 @@ class QueueBase:
             The same as from `dequeue`, with a new first dimension of size `n`.
 
         Raises:
-            OutOfRangeError: When run, if the queue is closed and has fewer elements. They stay in
-                the queue.
+            OutOfRangeError: When run, if the queue is closed and has fewer than `n` elements, which
+                then stay in the queue.
             InvalidArgumentError: When run, if `n` is negative, or the queue was created without
                 shapes.
             ValueError: If `n` is known to be negative.
@@ -354,8 +354,8 @@ def _strings(value: FileNames, dtype: DType) -> TensorLike:
 def restored_queue(op: Operation) -> QueueBase:
     """Returns the queue that an operation represents.
 
-    Operations that were made of messages have none yet: it is made, without names, of the
-    attributes.
+    An operation imported from a message has no queue object yet, so one is created from the
+    attributes, without names.
 
     Raises:
         ValueError: If the operation is not a queue.

@@ -116,7 +116,7 @@ class StagingArea:
         Raises:
             ResourceExhaustedError: When run, if the element has more bytes than `memory_limit`.
             ValueError: If a tensor has the wrong type or shape, or if there are too many tensors.
-                Or if there is a dict but the area has no names, or vice versa.
+                It is also raised if `values` is a dict but the area has no names, or vice versa.
         """
         listed = values if isinstance(values, (list, tuple, Mapping)) else [values]
         scope_values = list(listed.values() if isinstance(listed, Mapping) else listed)
@@ -137,7 +137,7 @@ class StagingArea:
         return self._take("Unstage", [], name or f"{self._name}_get")
 
     def peek(self, index: TensorLike, name: str | None = None) -> Any:
-        """Adds an operation that copies an element. It waits until the position has an element.
+        """Adds an operation that copies an element, and waits until there is one at the position.
 
         Args:
             index: The position, an integer from 0.

@@ -81,7 +81,7 @@ def matching_files(pattern: FileNames, name: str | None = None) -> Tensor:
 
     Args:
         pattern: Patterns with `*`, `?`, `[a-z]` and `[!a-z]`, which match parts of a name without
-            `/`. A backslash escapes the next character. A scalar string or a vector, a
+            `/`. A backslash escapes the next character. It can be a scalar string, a vector, a
             `pathlib.Path` or a list of them.
         name: Name of the operation.
 
@@ -117,7 +117,7 @@ def _match(patterns: Array) -> Array:
     return matches
 
 
-# Their results and side effects depend on the file system.
+# The results and side effects of these operations depend on the file system.
 define("MatchingFiles", is_stateful=True)
 define("ReadFile", is_stateful=True)
 define("WriteFile", is_stateful=True)

@@ -83,8 +83,8 @@ class ReaderBase:
     def read(self, queue: QueueBase | Tensor, name: str | None = None) -> ReadResult:
         """Adds an operation that reads the next record.
 
-        At the end of a file, the next name is taken from the queue. If there is none, the operation
-        waits.
+        At the end of a file, the next name is taken from the queue. The operation waits while the
+        queue is empty.
 
         Args:
             queue: A queue of one string component, the file names.
@@ -150,10 +150,10 @@ class ReaderBase:
         return self._add_op("ReaderSerializeStateV2", [], outputs, name).outputs[0]
 
     def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
-        """Adds an operation that sets the reader to the state of another reader of the same kind.
+        """Adds an operation that restores the state of a reader of the same kind.
 
-        The other reader can be from another session or process. The file is opened again at the
-        next record.
+        That reader can belong to another session or process. The file is opened again at the next
+        record.
 
         Args:
             state: The result of `serialize_state`. A scalar string.

@@ -40,7 +40,7 @@ def decode_json_example(json_examples: TensorLike, name: str | None = None) -> T
         Strings of the same shape, for `parse_example`.
 
     Raises:
-        InvalidArgumentError: When run, if a string is not such JSON.
+        InvalidArgumentError: When run, if a string is not JSON in this format.
     """
     inputs = [Input("json_examples", json_examples, dtypes.string)]
     op = apply_op("DecodeJSONExample", inputs, like, name=name, kernel=_decode_all)
@@ -103,7 +103,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _member(value: object, name: str) -> Any:
-    """Returns the only member of an object, which must have this name."""
+    """Returns the only member of an object, which must have the given name."""
     members = _object(value)
     if members.keys() - {name}:
         raise ValueError(f"an object has the members {sorted(members)}, expected only {name!r}")

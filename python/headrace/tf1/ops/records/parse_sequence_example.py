@@ -88,7 +88,7 @@ def parse_sequence_example(
     Raises:
         InvalidArgumentError: When run; see `parse_single_sequence_example`.
         ValueError: If no features are requested, a feature is incomplete or not supported, or
-            `serialized` has more dimensions.
+            `serialized` has more than one dimension.
     """
     if not (context_features or sequence_features):
         raise ValueError(

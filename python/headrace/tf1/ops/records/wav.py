@@ -96,7 +96,7 @@ def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = No
         The file, a scalar string.
 
     Raises:
-        InvalidArgumentError: When run, if there are no channels, or more than 65,535.
+        InvalidArgumentError: When run, if the number of channels is 0 or more than 65,535.
         ValueError: If the shapes do not match.
     """
 

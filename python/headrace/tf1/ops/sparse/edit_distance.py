@@ -1,4 +1,4 @@
-"""The Levenshtein distance of sequences.
+"""The Levenshtein distance between sequences.
 
 Source: `tf.edit_distance` of TensorFlow 1.15.
 """
@@ -32,8 +32,8 @@ def edit_distance(
     Args:
         hypothesis: Sequences along the last axis.
         truth: The reference sequences. They must match `hypothesis` in number and type.
-        normalize: Whether to divide by the length of the true sequence. If it is empty, the result
-            is infinite, or 0 if both are empty.
+        normalize: Whether to divide by the length of the true sequence. If the true sequence is
+            empty, the result is infinite, or 0 if both are empty.
         name: Name of the operation.
 
     Returns:

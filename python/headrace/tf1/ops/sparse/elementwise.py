@@ -142,7 +142,7 @@ def sum_with_parts(
     dense: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """Adds a sparse tensor, of which the parts are given, to a dense one.
+    """Adds a sparse tensor, given by its parts, to a dense one.
 
     Args:
         indices: The positions of the elements, int32 or int64.

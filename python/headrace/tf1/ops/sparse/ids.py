@@ -1,4 +1,4 @@
-"""Sparse tensors whose values are indices of another sparse tensor.
+"""Sparse tensors whose values are indices into another sparse tensor.
 
 Source: `tf.sparse_merge` and `tf.sparse_to_indicator` of TensorFlow 1.15.
 """
@@ -33,10 +33,10 @@ def sparse_merge(
     """Returns a sparse tensor whose indices in the last dimension are the ids.
 
     Args:
-        sp_ids: The ids: integers, as many as values. Or a list of ids, for several last dimensions.
+        sp_ids: The ids: integers, as many as values. For several last dimensions, a list of ids.
         sp_values: The values.
-        vocab_size: The number of ids, which is the size of the last dimension. A list if `sp_ids`
-            is a list.
+        vocab_size: The number of ids, which is the size of the last dimension, or a list of numbers
+            if `sp_ids` is a list.
         already_sorted: Whether the result is already in order and does not need to be sorted.
         name: Name of the scope.
 

@@ -86,14 +86,14 @@ def sparse_concat(
 def _expanded(shapes: Sequence[Tensor], axis: int) -> list[Tensor]:
     """Returns the shapes with the largest size along each axis except one."""
     largest = reduce_max(stack(shapes), 0)
-    # Nothing follows the last axis, and -1 + 1 would be the beginning.
+    # Nothing follows the last axis, but the index -1 + 1 would mean the first axis.
     behind = [] if axis == -1 else [largest[axis + 1 :]]
     own = slice(axis, None if axis == -1 else axis + 1)
     return [concat([largest[:axis], each[own], *behind], 0) for each in shapes]
 
 
 def _joined_sizes(shapes: Sequence[Tensor], axis: int) -> list[int] | None:
-    """Returns the sizes of the result. None if they are unknown or do not match."""
+    """Returns the sizes of the result, or None if they are unknown or do not match."""
     static = [fold(shape) for shape in shapes]
     if any(sizes is None for sizes in static):
         return None

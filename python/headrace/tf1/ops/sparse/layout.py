@@ -1,4 +1,4 @@
-"""Sparse tensors with the same elements in another shape.
+"""Sparse tensors with the same elements in a different shape.
 
 Source: `tf.sparse_reset_shape`, `tf.sparse_transpose` and `tf.sparse.expand_dims` of TensorFlow
 1.15.
@@ -39,19 +39,19 @@ def sparse_reset_shape(
 
     Args:
         sp_input: The sparse tensor.
-        new_shape: Integers, (rank,), at least as large as before. By default, the smallest shape
-            that contains all elements, or zeros if there are no elements.
+        new_shape: Integers, (rank,), at least as large as before. Defaults to the smallest shape
+            that contains all elements, or to zeros if there are none.
 
     Raises:
         TypeError: If `sp_input` is not a sparse tensor.
-        ValueError: If the new shape is known to have another rank or a smaller size. Otherwise, the
-            run raises `InvalidArgumentError`.
+        ValueError: If the new shape is known to have a different rank or a smaller size. Otherwise,
+            the run raises `InvalidArgumentError`.
     """
     sp_input = as_sparse_tensor(sp_input)
     indices, values = identity(sp_input.indices), identity(sp_input.values)
     old = identity(sp_input.dense_shape)
     if new_shape is None:
-        # The maximum of no indices is the smallest integer.
+        # Without indices, the maximum is the smallest integer.
         return SparseTensor(indices, values, maximum(reduce_max(indices, axis=0) + 1, 0))
     new = convert_to_tensor(new_shape)
     new.shape.assert_has_rank(1)

@@ -47,7 +47,7 @@ def sparse_tensor_dense_matmul(
         ValueError: If a factor is known not to be a matrix, or the sizes are known not to match.
     """
     if isinstance(b, (SparseTensor, SparseTensorValue)):
-        # The adjoint of a b is the adjoint of b times the adjoint of a.
+        # The adjoint of a product a·b is the adjoint of b times the adjoint of a.
         dense = convert_to_tensor(sp_a)  # type: ignore[arg-type]
         product = sparse_tensor_dense_matmul(b, dense, not adjoint_b, not adjoint_a, name)
         return transpose(product, conjugate=product.dtype.is_complex)
@@ -67,15 +67,15 @@ def product_of_parts(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the product of a sparse matrix, of which the parts are given, and a dense one.
+    """Returns the product of a sparse matrix, given by its parts, and a dense one.
 
     Args:
         indices: The positions of the elements, int32 or int64.
         values: The elements.
         dense_shape: The shape, int64.
         dense: The dense matrix.
-        adjoint_a: Whether the sparse one is conjugated and transposed first.
-        adjoint_b: Whether the dense one is.
+        adjoint_a: Whether the sparse matrix is conjugated and transposed first.
+        adjoint_b: Whether the dense matrix is conjugated and transposed first.
         name: Name of the operation.
     """
 

@@ -215,11 +215,11 @@ class RaggedTensor:
             return where(self._mask())[:, 0]
 
     def with_values(self, new_values: _Values) -> RaggedTensor:
-        """Returns a ragged tensor with the same rows, but other values."""
+        """Returns a ragged tensor with the same rows, but the given values."""
         return RaggedTensor(new_values, self._row_splits)
 
     def with_flat_values(self, new_values: _Values) -> RaggedTensor:
-        """Returns a ragged tensor with the same innermost rows, but other elements."""
+        """Returns a ragged tensor with the same innermost rows, but the given elements."""
         inner = self._values
         if isinstance(inner, RaggedTensor):
             return self.with_values(inner.with_flat_values(new_values))
@@ -264,7 +264,8 @@ class RaggedTensor:
             session: The session to use. Defaults to the default session.
 
         Raises:
-            ValueError: If there is no session, or the session has another graph.
+            ValueError: If `session` is None and there is no default session, or the session has a
+                different graph.
         """
         value: RaggedTensorValue = session_for_tensor(self.graph, session).run(self, feed_dict)
         return value
@@ -277,7 +278,7 @@ class RaggedTensor:
         return range_of(reduce_max(concat([self.row_lengths(), np.zeros(1, np.int64)], 0)))
 
     def _mask(self) -> Tensor:
-        """Returns for each row which of the positions it has."""
+        """Returns, for each row, which of the positions it has."""
         return less(expand_dims(self._columns(), 0), expand_dims(self.row_lengths(), 1))
 
     def _padding(self, default_value: TensorLike | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Sparse tensors with the same elements in another shape, in row-major order.
+"""Sparse tensors with the same elements in a different shape, in row-major order.
 
 Source: `tf.sparse_reshape` of TensorFlow 1.15.
 """
@@ -24,11 +24,12 @@ __all__ = ["sparse_reshape"]
 def sparse_reshape(
     sp_input: SparseTensor | SparseTensorValue, shape: TensorLike, name: str | None = None
 ) -> SparseTensor:
-    """Returns a sparse tensor with its elements in another shape, in the same order.
+    """Returns a sparse tensor with the same elements, in the same order, in a new shape.
 
     Args:
         sp_input: The sparse tensor.
-        shape: Integers, (new rank,), with the same product. At most one of them can be -1.
+        shape: Integers, (new rank,), with the same product as the old shape. At most one of them
+            can be -1.
         name: Name of the scope.
 
     Raises:
@@ -63,10 +64,10 @@ def sparse_reshape(
 
 
 def _known_sizes(old: Tensor, new: Tensor) -> list[int] | None:
-    """Returns the new sizes. None if they are unknown before the run.
+    """Returns the new sizes, or None if they are unknown before the run.
 
     Raises:
-        ValueError: If they do not match the old ones.
+        ValueError: If the new sizes do not match the old ones.
     """
     before, new_sizes = fold(old), fold(new)
     if before is None or new_sizes is None:

@@ -33,7 +33,7 @@ def serialize_sparse(
         Strings, (3,): serialized `TensorProto`s.
 
     Raises:
-        TypeError: If `sp_input` is not a sparse tensor, or `out_type` is another type.
+        TypeError: If `sp_input` is not a sparse tensor, or `out_type` is not string.
     """
     return _serialize("SerializeSparse", sp_input, TensorShape([_NUM_PARTS]), out_type, name)
 
@@ -56,7 +56,7 @@ def serialize_many_sparse(
     Raises:
         InvalidArgumentError: When run, if the tensor has only one dimension, or an index is out of
             range.
-        TypeError: If `sp_input` is not a sparse tensor, or `out_type` is another type.
+        TypeError: If `sp_input` is not a sparse tensor, or `out_type` is not string.
     """
     shape = TensorShape([None, _NUM_PARTS])
     return _serialize("SerializeManySparse", sp_input, shape, out_type, name)
@@ -81,8 +81,8 @@ def deserialize_many_sparse(
         all tensors.
 
     Raises:
-        InvalidArgumentError: When run, if there are no tensors, a tensor is damaged, or types or
-            ranks differ.
+        InvalidArgumentError: When run, if `serialized_sparse` is empty, a tensor is damaged, or
+            types or ranks differ.
         ValueError: If `serialized_sparse` does not have three columns.
     """
     kind = as_dtype(dtype)

@@ -32,7 +32,8 @@ def sparse_slice(
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run, if a size is negative, or there is not one size per axis.
+        InvalidArgumentError: When run, if a size is negative, or the number of sizes is not the
+            rank.
         TypeError: If `sp_input` is not a sparse tensor, or `start` or `size` are not integers.
     """
     sparse = as_sparse_tensor(sp_input)
@@ -64,8 +65,8 @@ def sparse_split(
         name: Name of the operation.
 
     Raises:
-        InvalidArgumentError: When run, if the axis does not exist or is too small, or an index is
-            out of range.
+        InvalidArgumentError: When run, if the axis does not exist or is shorter than `num_split`,
+            or an index is out of range.
         TypeError: If `sp_input` is not a sparse tensor, or `num_split` or `axis` is not an integer.
         ValueError: If `num_split` is less than 1.
     """
@@ -94,7 +95,7 @@ def _inputs(sparse: SparseTensor) -> list[Input]:
 
 
 def _some_of(indices: Tensor, values: Tensor, shape: Tensor) -> Outputs:
-    """Returns dtypes and static shapes of a sparse tensor with some elements of another."""
+    """Returns the dtypes and static shapes of a sparse tensor with a subset of the elements."""
     if indices.shape.rank not in (None, 2):
         raise ShapeConflict(f"Shape must be rank 2 but is rank {indices.shape.rank}")
     width = indices.shape[1] if indices.shape.rank else None

@@ -4,8 +4,8 @@ A queue component has one fixed shape, but a sparse tensor consists of three ten
 shapes.
 
 Source: `AddSparseToTensorsMap`, `AddManySparseToTensorsMap` and `TakeManySparseFromTensorsMap` of
-TensorFlow 1.15. In TensorFlow, the table belongs to the operation that adds tensors. Here it is an
-operation of its own.
+TensorFlow 1.15. In TensorFlow, the table belongs to the operation that adds tensors. Here it is a
+separate operation.
 """
 
 from headrace.core.dtypes import DType, int64, resource
@@ -45,18 +45,18 @@ class SparseTable:
         return self._store("AddSparseToTensorsMap", sparse, [], TensorShape([]))
 
     def add_many(self, sparse: SparseTensor, keep: Tensor | None = None) -> Tensor:
-        """Adds an operation that stores each row of a sparse tensor by itself.
+        """Adds an operation that stores each row of a sparse tensor separately.
 
         Args:
             sparse: Rows along its first dimension.
-            keep: A bool for each row: the others are dropped. None keeps all.
+            keep: A bool for each row, which tells whether to keep it. None keeps all rows.
 
         Returns:
             The handles of the rows that are kept: a vector of int64.
 
         Raises:
             InvalidArgumentError: When run, if the parts of the tensor do not match each other, it
-                has no rows, or `keep` has another number of bools.
+                has no rows, or the number of bools in `keep` differs from the number of rows.
         """
         inputs = [] if keep is None else [keep]
         return self._store("AddManySparseToTensorsMap", sparse, inputs, TensorShape([None]))
@@ -67,13 +67,14 @@ class SparseTable:
         Args:
             handles: A vector of int64.
             dtype: The type of their elements.
-            rank: The number of dimensions of each, or None if unknown.
+            rank: The number of dimensions of each tensor, or None if unknown.
 
         Returns:
-            A sparse tensor with a new first dimension, as large as the largest in each other one.
+            A sparse tensor with a new first dimension. Every other dimension has the largest size
+            of all tensors.
 
         Raises:
-            InvalidArgumentError: When run, if there are no handles, or one is not in the table, or
+            InvalidArgumentError: When run, if `handles` is empty, a handle is not in the table, or
                 the ranks differ.
         """
         batch_rank = None if rank is None else rank + 1

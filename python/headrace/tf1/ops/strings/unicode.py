@@ -183,7 +183,8 @@ def unicode_encode(
     Args:
         input: int32 code points, (..., characters), or a `RaggedTensor`.
         output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-        errors: See `unicode_decode`; here for numbers that are not a code point of a character.
+        errors: See `unicode_decode`. Here it applies to numbers that are not the code point of a
+            character.
         replacement_char: A code point.
         name: Name of the scope.
 
@@ -292,7 +293,7 @@ class _Options:
         }
 
     def repaired(self, points: Array, offsets: Array) -> tuple[Array, Array]:
-        """Returns code points with invalid ones replaced or left out, and their offsets.
+        """Replaces or omits invalid code points, and returns the code points and their offsets.
 
         Args:
             points: The code points, with -1 for bytes that are not a character.
@@ -307,7 +308,7 @@ class _Options:
         return self.kept(points, is_wrong), offsets[~is_wrong] if is_left_out else offsets
 
     def kept(self, points: Array, is_wrong: Array) -> Array:
-        """Returns code points with invalid ones replaced or left out."""
+        """Replaces or omits invalid code points."""
         if self.errors == "ignore":
             return points[~is_wrong]
         return np.where(is_wrong, self.replacement, points)
@@ -416,7 +417,7 @@ def encode_rows(
     replacement_char: int = 0xFFFD,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the strings of rows of code points.
+    """Converts rows of code points to strings.
 
     Args:
         points: The code points, a vector.
@@ -481,7 +482,7 @@ def _written(points: Array, codec: str) -> bytes:
 
 
 def _decoder(encoding: str) -> Callable[[bytes], tuple[Array, Array]]:
-    """Returns a function that decodes bytes to code points, -1 if invalid, and their offsets.
+    """Returns a function that decodes bytes to code points (-1 if invalid) and their offsets.
 
     Raises:
         ValueError: If the encoding does not exist.
@@ -513,7 +514,7 @@ def _decoder(encoding: str) -> Callable[[bytes], tuple[Array, Array]]:
 
 
 def _parts_of(data: bytes, codec: str, start: int) -> Iterator[tuple[Array, Array]]:
-    """Yields code points and offsets of parts of a string: valid characters, or an invalid one."""
+    """Yields the code points and offsets of parts of a string, each valid or one invalid one."""
     begin = 0
     for wrong, end in [*_wrong_spans(data, codec), (len(data), len(data))]:
         if wrong > begin:

@@ -29,8 +29,8 @@ def image(
     """Creates a summary of images, as PNG files.
 
     uint8 images are not scaled. Float images are scaled separately. Without negative values, the
-    largest value becomes 255. With negative values, 0 becomes 128, and the value furthest from it 1
-    or 255. A pixel with a channel that is not finite is red.
+    largest value becomes 255. With negative values, 0 becomes 128, and the value furthest from 0
+    becomes 1 or 255. A pixel with a channel that is not finite is red.
 
     Args:
         name: See `scalar`. The tags of the images are `name/image/0`, `name/image/1` and so on, or

@@ -30,7 +30,7 @@ def merge(
     Raises:
         InvalidArgumentError: When run, if two summaries have the same tag, or an input is not a
             summary.
-        ValueError: If there are no inputs.
+        ValueError: If `inputs` is empty.
     """
     if not inputs:
         raise ValueError(
@@ -46,7 +46,7 @@ def merge(
 
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
-) -> Tensor | Any:  # Programs run it without checking whether it is None.
+) -> Tensor | Any:  # Programs run the result without checking whether it is None.
     """Merges all summaries of a collection into one.
 
     Args:
@@ -54,8 +54,7 @@ def merge_all(
         scope: A regular expression that the names must match.
         name: Name of the operation.
 
-    Returns:
-        See `merge`. None if there are no summaries.
+    Returns: See `merge`, or None if there are no summaries.
     """
     summaries = get_collection(key, scope=scope)
     return merge(summaries, name=name) if summaries else None

@@ -96,12 +96,12 @@ def count_up_to(ref: Tensor | SupportsTensor, limit: int, name: str | None = Non
 
     Args:
         ref: A scalar variable of int32 or int64.
-        limit: The value at which it stops.
+        limit: The value at which counting stops.
         name: Name of the operation.
 
     Raises:
-        OutOfRangeError: When run, if the value is already `limit`. It does not change.
-        TypeError: If `ref` is not such a variable, or `limit` is not an integer.
+        OutOfRangeError: When run, if the value is already `limit`. The value does not change.
+        TypeError: If `ref` is not an integer variable, or `limit` is not an integer.
     """
     try:
         attrs = {"limit": int(limit)}
@@ -162,8 +162,8 @@ def apply_to_variable(
         op_type: The type of the operation.
         ref: The variable.
         inputs: The inputs after the variable.
-        infer: Takes all input tensors and returns dtype and static shape of each output.
-        attrs: Attributes; those for type variables are added.
+        infer: Takes all input tensors, and returns the dtype and static shape of each output.
+        attrs: The attributes, to which those for type variables are added.
         name: Name of the operation.
         allowed: The types that the variable may have. Defaults to all types.
 

@@ -45,7 +45,8 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
     Returns:
         The only item of the collection `GraphKeys.GLOBAL_STEP`, or the tensor named "global_step:0"
-        if the collection is empty. None if neither exists, or the collection has several items.
+        if the collection is empty. None is returned if neither exists, or the collection has
+        several items.
 
     Raises:
         TypeError: If the result is not an integer scalar.
@@ -87,7 +88,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Returns the variable that counts the steps. It is created if it does not exist."""
+    """Returns the variable that counts the steps, and creates it if it does not exist."""
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
 

@@ -1,7 +1,7 @@
 """Initial values that depend on other variables.
 
-`tf.Variable(other * 2)` is initialized together with `other`, in any order. So its initial value is
-a copy of that computation. If the computation reads another variable, the copy reads that
+`tf.Variable(other * 2)` is initialized together with `other`, in any order. Its initial value is
+therefore a copy of that computation. If the computation reads another variable, the copy reads that
 variable's value if it has one, otherwise its initial value.
 
 Source: the treatment of initial values by `tf.Variable` of TensorFlow 1.15.
@@ -16,11 +16,11 @@ __all__ = ["guard_initial_value"]
 
 
 def guard_initial_value(value: Tensor, suffix: str) -> Tensor:
-    """Returns a tensor of the same value that does not need other variables to be initialized.
+    """Returns a tensor of the same value that can be computed before other variables have one.
 
     Args:
         value: An initial value.
-        suffix: Ends the names of the copied operations.
+        suffix: The suffix of the names of the copied operations.
 
     Returns:
         `value` itself if it needs no other variable.
@@ -72,7 +72,7 @@ def _needed(op: Operation) -> list[Operation]:
 
 
 def _find_variable(op: Operation) -> Any:
-    """Returns the variable that an operation represents. None if it is in no collection."""
+    """Returns the variable that an operation represents, or None if it is in no collection."""
     for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
         for variable in op.graph.get_collection(key):
             if variable.op is op:

@@ -1,4 +1,4 @@
-"""The variables of a graph, their initialization, and a report of those without a value.
+"""The variables of a graph, their initialization, and reports of variables without a value.
 
 Source: `tf.global_variables`, `tf.variables_initializer`, `tf.report_uninitialized_variables` and
 similar functions of TensorFlow 1.15.
@@ -122,7 +122,7 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
         var_list: The variables. Defaults to all global and local variables that exist now.
 
     Returns:
-        The ranks of the values, an int32 vector, or a scalar for one variable. None if there are no
+        The ranks of the values: an int32 vector, a scalar for one variable, or None without
         variables. If a variable has no value, the run ends with FailedPreconditionError.
     """
     variables = global_variables() + local_variables() if var_list is None else list(var_list)
@@ -133,7 +133,7 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
 
 
 def uninitialized_names(names: Sequence[str]) -> NumpyKernel:
-    """Returns what picks, from whether each variable has a value, the names of those without."""
+    """Returns a function that selects the names of the variables that have no value."""
     encoded = np.array([name.encode() for name in names], dtype=object)
     return NumpyKernel(lambda *is_ready: encoded[~np.array(is_ready)], [string])
 

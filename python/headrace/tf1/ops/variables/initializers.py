@@ -1,4 +1,4 @@
-"""Initializers: functions that make the initial values of variables for a given shape.
+"""Initializers: functions that create the initial values of variables for a given shape.
 
 Source: `tf.constant_initializer`, `tf.glorot_uniform_initializer` and similar functions of
 TensorFlow 1.15. Glorot and Bengio (2010) for the latter.
@@ -42,10 +42,10 @@ _DISTRIBUTIONS: Final = ("normal", "uniform", "truncated_normal", "untruncated_n
 
 
 class _Initializer(ABC):
-    """Makes initial values for any shape.
+    """Creates initial values for any shape.
 
     Args:
-        dtype: The dtype of the values, unless a call gives another one.
+        dtype: The dtype of the values, unless a call overrides it.
     """
 
     def __init__(self, dtype: DTypeLike) -> None:
@@ -124,7 +124,7 @@ class constant_initializer(_Initializer):
         partition_info: object = None,
         verify_shape: bool | None = None,
     ) -> Tensor:
-        """As for other initializers. `verify_shape` overrides the initializer's own."""
+        """Like other initializers, but `verify_shape` overrides the initializer's own setting."""
         kind = self.dtype if dtype is None else as_dtype(dtype)
         is_verified = self._verify_shape if verify_shape is None else verify_shape
         sizes = cast("Iterable[SupportsIndex]", shape)

@@ -163,7 +163,7 @@ class ExponentialMovingAverage:
                 variables.
 
         Raises:
-            TypeError: If one has the wrong type.
+            TypeError: If an item has the wrong type.
         """
         items = trainable_variables() if var_list is None else list(var_list)
         for item in items:
@@ -188,7 +188,7 @@ class ExponentialMovingAverage:
             return group(*updates, name=scope)
 
     def average(self, var: Variable | Tensor) -> Variable | None:
-        """Returns the variable of an average, or None if there is none."""
+        """Returns the variable that holds an average, or None if it does not exist."""
         return self._averages.get(var)
 
     def average_name(self, var: Variable | Tensor) -> str:
@@ -241,7 +241,7 @@ class ExponentialMovingAverage:
 
 
 def _assign_debiased(variable: Variable, value: Tensor, rate: Tensor, scope: str) -> Tensor:
-    """Assigns the average of the values so far, in which the initial 0 does not count.
+    """Assigns the average of the values so far, without the initial 0.
 
     Args:
         variable: The variable.
@@ -266,7 +266,7 @@ def _assign_debiased(variable: Variable, value: Tensor, rate: Tensor, scope: str
 
 
 def _read_now(value: TensorLike) -> TensorLike:
-    """Returns a variable's value after the control dependencies. Returns other values unchanged."""
+    """Reads a variable after the control dependencies. Returns other values unchanged."""
     return value.read_value() if isinstance(value, Variable) else value
 
 

@@ -19,12 +19,12 @@ __all__ = [
     "variable_axis_size_partitioner",
 ]
 
-# Takes the shape and dtype of a variable, and returns the number of parts along each axis.
+# A function from the shape and dtype of a variable to the number of parts along each axis.
 _Partitioner: TypeAlias = Callable[..., list[int]]
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> _Partitioner:
-    """Returns a function that splits a variable into a number of parts.
+    """Returns a function that splits a variable into a fixed number of parts.
 
     Args:
         num_shards: The number of parts. A shorter axis is split into single rows.

@@ -84,7 +84,7 @@ def scatter_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Adds to rows. It is like `scatter_update`, but an index that occurs twice adds twice."""
+    """Adds to rows, like `scatter_update`, except that a repeated index adds repeatedly."""
     return _scatter("ScatterAdd", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -252,7 +252,7 @@ def _scatter(
             for tensor in (indices, variable):
                 if tensor.shape.rank == 0:
                     raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
-            # TensorFlow detects indices with too many numbers only in a run.
+            # TensorFlow does not detect indices with too many numbers before a run.
             depth = indices.shape[-1].value if indices.shape.rank else None
             if depth is None or target.shape.rank is None or depth <= target.shape.rank:
                 check_shapes(target.shape, indices.shape, variable.shape)

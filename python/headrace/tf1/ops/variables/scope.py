@@ -38,10 +38,10 @@ class VariableScope:
             are allowed.
         name: The prefix of the names of variables.
         initializer: The default initializer. A call can override it.
-        regularizer: Creates losses of variables, unless a call passes another regularizer.
+        regularizer: Creates losses of variables, unless a call passes its own regularizer.
         name_scope: The name scope of the operations in the block that created this scope.
-        dtype: The type of variables, unless a call passes another one.
-        constraint: The constraint of variables, unless a call passes another one.
+        dtype: The type of variables, unless a call passes its own.
+        constraint: The constraint of variables, unless a call passes its own.
 
     Attributes:
         name: The prefix of the names of variables.
@@ -69,7 +69,7 @@ class VariableScope:
 
     @property
     def reuse(self) -> Reuse:
-        """Whether variables must exist (True), must not (False), or may exist (AUTO_REUSE)."""
+        """Whether variables must exist (True), may exist (AUTO_REUSE), or must not (False)."""
         return self._reuse
 
     @property
@@ -135,7 +135,7 @@ class VariableScope:
         dtype: DTypeLike | None,
         constraint: Callable[..., Any] | None,
     ) -> VariableScope:
-        """Returns a scope with this name. It inherits the settings that are None."""
+        """Returns a scope with the given name, which inherits the settings that are None."""
         return VariableScope(
             name=name,
             name_scope=name_scope,
@@ -166,7 +166,7 @@ class _ThreadState(threading.local):
 
     @contextmanager
     def inside(self, scope: VariableScope, is_again: bool) -> Iterator[VariableScope]:
-        """Makes a scope the current one. Scopes entered inside it are forgotten afterwards."""
+        """Makes a scope the current one for the block, then forgets scopes entered inside it."""
         outer = self.scope
         entered = self._entered | {scope.name}
         self.scope, self._entered = scope, entered
@@ -180,7 +180,7 @@ class _ThreadState(threading.local):
 
 
 _lock: Final = threading.Lock()
-# Not a string, so no collection of a user has this key.
+# The key is not a string, so it differs from every key of a user's collection.
 _KEY: Final = ("variable_scopes",)
 
 
@@ -213,11 +213,11 @@ def variable_scope(
 ) -> Iterator[VariableScope]:
     """Adds a prefix to the names of variables that `get_variable` returns or creates.
 
-    It also enters a name scope of the same name, which is made unique. Other settings are inherited
-    from the surrounding scope, or from the scope that is entered again.
+    It also enters a name scope of the same name, after making the name unique. Other settings are
+    inherited from the surrounding scope, or from the scope that is entered again.
 
     Args:
-        name_or_scope: A name, which is appended to the name of the surrounding scope. Or a scope to
+        name_or_scope: A name, which is appended to the name of the surrounding scope, or a scope to
             enter again, which keeps its name.
         default_name: The name if `name_or_scope` is None. It is made unique.
         values: The inputs of the operations inside the scope. Their graph becomes the default
@@ -234,8 +234,8 @@ def variable_scope(
         The scope.
 
     Raises:
-        TypeError: If `name_or_scope` is neither a string nor a scope, or there is no name.
-        ValueError: If a name or `reuse` is invalid, or there is `reuse` but no name or scope.
+        TypeError: If `name_or_scope` is neither a string nor a scope, or no name is given.
+        ValueError: If a name or `reuse` is invalid, or `reuse` is given without a name or scope.
     """
     _check_scope_arguments(name_or_scope, default_name, reuse, auxiliary_name_scope)
     graph = graph_of(() if values is None else values)
@@ -292,8 +292,8 @@ def get_variable(
         The variable: a new one, or the one that an earlier call with this name returned.
 
     Raises:
-        ValueError: If the variable exists but must not, or must exist but does not. If it has
-            another shape or type than requested, or its shape or initial value is unknown.
+        ValueError: If the variable exists but must not, must exist but does not, or does not have
+            the requested shape or type, or if its shape or initial value is unknown.
     """
     if not isinstance(name, str) or not name:
         raise ValueError(f"tf.get_variable: name is {name!r}, expected a non-empty string.")
@@ -355,11 +355,11 @@ def get_local_variable(
 
 
 def no_regularizer(_tensor: object) -> None:
-    """A regularizer without a loss, for a variable in a scope that has another regularizer."""
+    """A regularizer without a loss, for a variable that does not use its scope's regularizer."""
 
 
 def _name_scope(graph: Graph, name: str | None, is_entered: bool) -> AbstractContextManager[str]:
-    """Returns the name scope of a variable scope. Its name ends with "/"."""
+    """Returns the name scope of a variable scope, with a trailing "/"."""
     if is_entered:
         return graph.name_scope(name) if name else nullcontext("")
     current = graph.get_name_scope()

@@ -47,11 +47,11 @@ Reuse: TypeAlias = bool | _ReuseMode
 
 
 class VariableStore:
-    """Variables by their full names. May be used from many threads."""
+    """Variables by their full names. Many threads can use it at once."""
 
     def __init__(self) -> None:
-        # Held while a variable is made, so that two threads do not both make one. Its initializer
-        # may request another variable.
+        # Held while a variable is created, so that two threads do not both create it. It is
+        # re-entrant, because an initializer may request another variable.
         self._lock = threading.RLock()
         self._variables: dict[str, Variable] = {}
 
@@ -65,21 +65,23 @@ class VariableStore:
         regularizer: Regularizer | None,
         arguments: dict[str, Any],
     ) -> Variable:
-        """Returns the variable of a name. If it does not exist, it is made if that is allowed.
+        """Returns the variable with a name. Creates it if it does not exist and this is allowed.
 
         Args:
             name: The full name.
-            reuse: True: it must exist. False: it must not. `AUTO_REUSE`: either.
-            shape: The shape with which its shape must be compatible; fully known if a function
-                makes the initial value.
+            reuse: Whether the variable must exist (True), must not exist (False), or may exist
+                (`AUTO_REUSE`).
+            shape: The shape with which the variable's shape must be compatible. It must be fully
+                known if a function creates the initial value.
             dtype: The type, unless `initializer` is a value.
             initializer: The initial value, or a function that creates it. By default, it depends on
                 the type.
-            regularizer: Makes a loss of a new variable.
+            regularizer: Creates the loss of a new variable.
             arguments: More arguments for a new `Variable`.
 
         Raises:
-            ValueError: If `reuse` does not allow it, or its shape or type is another one.
+            ValueError: If `reuse` does not allow the call, or the variable has a different shape or
+                type.
         """
         with self._lock:
             existing = self._variables.get(name)
@@ -110,7 +112,7 @@ def store_of(graph: Graph) -> VariableStore:
 
 
 _lock: Final = threading.Lock()
-# Not a string, so no collection of a user has this key.
+# The key is not a string, so it differs from every key of a user's collection.
 _KEY: Final = ("variable_store",)
 
 
@@ -145,7 +147,7 @@ def _initial_value(
     function: Any = initializer() if inspect.isclass(initializer) else initializer
     parameters = inspect.signature(function).parameters
     if shape.is_fully_defined():
-        # Variables are not partitioned here, but functions of a program may have this parameter.
+        # Variables are not partitioned here, but a program's functions may have this parameter.
         part = {"partition_info": None} if "partition_info" in parameters else {}
         return lambda: function(shape.as_list(), dtype=dtype, **part), dtype
     if any(_is_required(parameter) for parameter in parameters.values()):

@@ -81,9 +81,10 @@ class Variable:
         name: The name, which is made unique.
 
     Raises:
-        TypeError: If the initial value cannot have the type.
+        TypeError: If the initial value cannot be converted to the type.
         ValueError: If the initial value is None, or its shape is unknown and `validate_shape` is
-            True. Or if `collections` is not a list, or `constraint` is not a function.
+            True. It is also raised if `collections` is not a list, or `constraint` is not a
+            function.
     """
 
     # Turns `ndarray + variable` into `variable.__radd__(ndarray)`.
@@ -238,7 +239,7 @@ class Variable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Assigns the variable's value plus `delta`; see `assign`."""
+        """Adds an operation that adds `delta` to the value; see `assign`."""
         tensor = assign_add(self, delta, use_locking, name)
         return tensor if read_value else tensor.op
 
@@ -249,7 +250,7 @@ class Variable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Assigns the variable's value minus `delta`; see `assign`."""
+        """Adds an operation that subtracts `delta` from the value; see `assign`."""
         tensor = assign_sub(self, delta, use_locking, name)
         return tensor if read_value else tensor.op
 
@@ -331,7 +332,8 @@ class Variable:
             session: The session. Defaults to the default session.
 
         Raises:
-            ValueError: If there is no session, or the value has the wrong shape.
+            ValueError: If `session` is None and there is no default session, or the value has the
+                wrong shape.
         """
         session = session or get_default_session()
         if session is None:
@@ -402,11 +404,11 @@ def restored_variable(
     """Wraps existing graph operations in a variable, without adding operations.
 
     Args:
-        ref: The tensor that represents it.
-        initializer: Gives it its first value.
-        snapshot: Reads it.
+        ref: The tensor that represents the variable.
+        initializer: The operation that assigns the first value.
+        snapshot: The tensor that reads the variable.
         initial_value: The initial value.
-        trainable: Whether it was made for training.
+        trainable: Whether the variable was created for training.
     """
     if isinstance(ref.op.owner, Variable):
         return ref.op.owner

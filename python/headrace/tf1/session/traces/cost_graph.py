@@ -13,12 +13,12 @@ from headrace.tf1.session.devices import CPU
 
 __all__ = ["make_cost_graph"]
 
-# The output does not share memory with an input.
+# The number that means that an output does not share memory with an input.
 _NO_ALIAS = -1
 
 
 def make_cost_graph(ops: Iterable[Operation], spans: Mapping[str, engine.Span]) -> CostGraphDef:
-    """Returns a node for each operation, in the order in which the operations were made.
+    """Returns a node for each operation, in the order in which the operations were created.
 
     Args:
         ops: The operations of the run.
@@ -50,7 +50,7 @@ def make_cost_graph(ops: Iterable[Operation], spans: Mapping[str, engine.Span]) 
 
 
 def _known_output(tensor: Tensor) -> engine.SpanOutput:
-    """Returns the dtype, static shape and size of an untraced output, with 0 bytes if unknown."""
+    """Returns the dtype, static shape and size of an untraced output. An unknown size is 0."""
     dtype, shape = tensor.dtype.base_dtype, tensor.shape
     dims = [] if shape.rank is None else [-1 if dim is None else dim for dim in shape.as_list()]
     num_bytes = (shape.num_elements() or 0) * dtype.size

@@ -21,12 +21,12 @@ __all__ = ["Tracing", "begin_tracing"]
 
 
 class Tracing:
-    """The trace of one run. Its program is made only for this run and is not optimised.
+    """The trace of one run. Its program is compiled only for this run and is not optimized.
 
     Args:
         options: The options that request the trace.
         run_metadata: The message that receives the trace.
-        has_costs: Whether it also receives the cost of each operation.
+        has_costs: Whether the message also receives the cost of each operation.
 
     Attributes:
         trace: The native trace, which collects start, end and outputs of native operations.
@@ -69,7 +69,7 @@ class Tracing:
             graph: The graph.
             ops: The operations that the run needed.
         """
-        # In the order in which they started.
+        # Operations are listed in the order in which they started.
         spans = sorted(self.trace.take() + self._functions, key=lambda span: span.begin)
         if self._has_costs:
             costs = {span.name: span for span in spans}
@@ -85,12 +85,12 @@ class Tracing:
 def begin_tracing(
     options: RunOptions | None, run_metadata: object, has_costs: bool
 ) -> Tracing | None:
-    """Clears the metadata of a run and returns its trace. None if no trace was requested.
+    """Clears the metadata of a run and returns its trace, or None if no trace was requested.
 
     Args:
         options: The options of the run.
         run_metadata: The argument that the program passed.
-        has_costs: Whether it receives the cost of each operation.
+        has_costs: Whether the metadata also receives the cost of each operation.
 
     Raises:
         TypeError: If `run_metadata` is not a `RunMetadata`.

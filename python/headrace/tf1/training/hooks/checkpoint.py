@@ -72,13 +72,13 @@ class CheckpointSaverHook(SessionRunHook):
         save_steps: The interval in steps.
         saver: Saves the checkpoints.
         checkpoint_basename: The prefix of the file names.
-        scaffold: The scaffold whose saver is used if there is no `saver`. If there is neither, the
-            saver in the collection `GraphKeys.SAVERS` is used.
+        scaffold: The scaffold whose saver is used if `saver` is None. If both are None, the saver
+            in the collection `GraphKeys.SAVERS` is used.
         listeners: `CheckpointSaverListener`s to call at each checkpoint.
         save_graph_def: Whether to write the graph as text, once, to `graph.pbtxt`.
 
     Raises:
-        ValueError: If there is not exactly one interval, or both `saver` and `scaffold` are given.
+        ValueError: If not exactly one interval is given, or both `saver` and `scaffold` are given.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class CheckpointSaverHook(SessionRunHook):
         """Finds the global step and opens an event file.
 
         Raises:
-            RuntimeError: If there is no global step.
+            RuntimeError: If the graph has no global step.
         """
         self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
         self._step = require_global_step("CheckpointSaverHook")

@@ -37,7 +37,7 @@ class ProfilerHook(SessionRunHook):
         show_memory: Accepted for compatibility, but not used.
 
     Raises:
-        ValueError: If there is not exactly one interval.
+        ValueError: If not exactly one interval is given.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ProfilerHook(SessionRunHook):
         return SessionRunArgs(self._global_step, options=options)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Writes the trace, if there is one."""
+        """Writes the trace, if one was requested."""
         step = int(run_values.results) + 1
         if self._next_step is None:
             self._timer.update_last_triggered_step(step - 1)

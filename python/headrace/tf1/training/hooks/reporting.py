@@ -41,7 +41,8 @@ class LoggingTensorHook(SessionRunHook):
         formatter: Converts a dict of values to a line.
 
     Raises:
-        ValueError: If both intervals or no option is given, or `every_n_iter` is not positive.
+        ValueError: If both intervals are given, no option is given, or `every_n_iter` is not
+            positive.
     """
 
     def __init__(
@@ -178,8 +179,8 @@ class SummarySaverHook(SessionRunHook):
         summary_op: A tensor with a summary, or a list of tensors, instead of `scaffold`.
 
     Raises:
-        ValueError: If there is not exactly one interval, or not exactly one of `scaffold` and
-            `summary_op`.
+        ValueError: If not exactly one interval, or not exactly one of `scaffold` and `summary_op`,
+            is given.
     """
 
     def __init__(
@@ -274,7 +275,7 @@ class FinalOpsHook(SessionRunHook):
         """Fetches the values.
 
         Raises:
-            OutOfRangeError: If they depend on an input that has ended.
+            OutOfRangeError: If the values depend on an input that has ended.
         """
         if self._final_ops is None:
             return

@@ -31,8 +31,8 @@ class SessionRunValues(NamedTuple):
     """The results of a run for a hook.
 
     Attributes:
-        results: The values of the fetches of the hook, in their structure. None if it fetched
-            nothing.
+        results: The values of the fetches of the hook, in their structure. They are None if it
+            fetched nothing.
         options: The options of the run.
         run_metadata: The session's metadata of the run.
     """
@@ -74,7 +74,7 @@ class SessionRunHook:
     """The base class of all hooks. Its methods do nothing. Subclasses override some of them."""
 
     def begin(self) -> None:
-        """Called once, before the session is created. The graph may be changed here only."""
+        """Called once, before the session is created. The graph can be changed only here."""
 
     def after_create_session(self, session: Session, coord: Coordinator) -> None:
         """Called after a session is created and its queue runners are started.

@@ -39,11 +39,11 @@ class StopAtStepHook(SessionRunHook):
 
     Args:
         num_steps: The number of steps after the first step of the session.
-        last_step: The global step at which to stop. If it is already reached, the training stops
-            after the next run.
+        last_step: The global step at which to stop. If this step has already been reached, the
+            training stops after the next run.
 
     Raises:
-        ValueError: If not exactly one of them is given.
+        ValueError: If not exactly one of these arguments is given.
     """
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:

@@ -43,7 +43,7 @@ _FILES: Final = (
     "t10k-images-idx3-ubyte.gz",
     "t10k-labels-idx1-ubyte.gz",
 )
-# The first bytes of a file: unsigned bytes, in arrays with three axes or one.
+# The first bytes of a file, which mean unsigned bytes in an array with three axes or one.
 _IMAGES_MAGIC: Final = 2051
 _LABELS_MAGIC: Final = 2049
 _GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -66,7 +66,7 @@ class DataSet:
             seed of the graph.
 
     Raises:
-        TypeError: If `dtype` is another type.
+        TypeError: If `dtype` is neither float32 nor uint8.
         ValueError: If the numbers of labels and images differ, or the images have several channels.
     """
 
@@ -134,7 +134,7 @@ class DataSet:
     ) -> tuple[Any, Any]:
         """Returns the next images and labels.
 
-        A batch at the end of an epoch is filled up with images of the next epoch.
+        A batch at the end of an epoch is completed with images of the next epoch.
 
         Args:
             batch_size: The number of images.
@@ -142,7 +142,7 @@ class DataSet:
             shuffle: Whether to shuffle an epoch that begins with or within this batch.
 
         Raises:
-            ValueError: If there are fewer images.
+            ValueError: If the data set has fewer than `batch_size` images.
         """
         if fake_data or self._is_fake:
             label: Any = [1] + [0] * (_NUM_CLASSES - 1) if self._one_hot else 0
@@ -174,11 +174,11 @@ class DataSet:
 
 
 class Datasets(NamedTuple):
-    """The parts of a data set.
+    """The three parts of a data set.
 
     Attributes:
         train: The examples to train with.
-        validation: The examples to select settings with.
+        validation: The examples to choose settings with.
         test: The examples to evaluate with.
     """
 
@@ -213,7 +213,7 @@ def read_data_sets(
     Raises:
         DataLossError: If a file is damaged.
         NotFoundError: If a file is missing.
-        TypeError: If `dtype` is another type.
+        TypeError: If `dtype` is neither float32 nor uint8.
         ValueError: If a file has invalid numbers, or `validation_size` is too large.
     """
     if fake_data:
@@ -309,7 +309,7 @@ def extract_labels(
 
 
 def dense_to_one_hot(labels_dense: npt.ArrayLike, num_classes: int) -> _Array:
-    """Returns one-hot rows of labels, float64.
+    """Converts labels to one-hot rows, float64.
 
     Raises:
         ValueError: If a label is not below `num_classes`.
