@@ -37,7 +37,7 @@ class ControlScope:
         self._members.add(op)
 
     def has_member(self, op: Operation) -> bool:
-        """Returns whether an operation was created inside the block, and so already waits."""
+        """Returns whether an operation was created inside the block and therefore already waits."""
         return op in self._members
 
     def __enter__(self) -> None:

@@ -61,7 +61,7 @@ def get_default_graph() -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Replaces the default graph of the process by an empty one.
+    """Replaces the default graph of the process with an empty one.
 
     Sessions of the old graph stay open, but their queue runners stop. So you can run a notebook
     cell again without leaving threads behind.
@@ -142,7 +142,7 @@ class name_scope:
 
     @property
     def name(self) -> str | None:
-        """The name as passed, without being made unique."""
+        """The name as passed, before it is made unique."""
         return self._name
 
     def __enter__(self) -> str:

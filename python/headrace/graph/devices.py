@@ -71,7 +71,7 @@ class DeviceSpec:
         return "".join(parts)
 
     def merged_with(self, other: "DeviceSpec") -> "DeviceSpec":
-        """Returns `other`, with this spec's values for the parts that `other` leaves open."""
+        """Returns `other`, with this spec's values for the parts that `other` does not specify."""
         pairs = {
             field.name: (getattr(self, field.name), getattr(other, field.name))
             for field in fields(self)
@@ -122,8 +122,8 @@ def device_of(op: Operation, scopes: list[DeviceScope]) -> str:
     """Returns the device of an operation that was created inside these blocks.
 
     Args:
-        op: The operation. Functions are called with it, and at that time its device is the result
-            of the outer blocks.
+        op: The operation. Functions are called with it when its device is the result of the outer
+            blocks.
         scopes: What the blocks specify, with the innermost last. Inner blocks override outer ones.
 
     Raises:

@@ -38,7 +38,7 @@ class GraphElements:
         Raises:
             TypeError: If `name` is not a string.
             ValueError: If it looks like the name of a tensor.
-            KeyError: If there is no such operation.
+            KeyError: If the graph has no such operation.
         """
         if not isinstance(name, (str, bytes)):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
@@ -50,7 +50,7 @@ class GraphElements:
         Raises:
             TypeError: If `name` is not a string.
             ValueError: If it does not look like the name of a tensor.
-            KeyError: If there is no such tensor.
+            KeyError: If the graph has no such tensor.
         """
         if not isinstance(name, (str, bytes)):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
@@ -93,9 +93,9 @@ class GraphElements:
             The `Tensor` or `Operation`.
 
         Raises:
-            TypeError: If it stands for neither.
-            ValueError: If it belongs to another graph, or the name refers to a tensor or operation
-                that is not allowed.
+            TypeError: If the object stands for neither.
+            ValueError: If the element belongs to another graph, or the name refers to a tensor or
+                operation that is not allowed.
             KeyError: If the graph contains nothing with this name.
         """
         if not (allow_tensor or allow_operation):
@@ -125,7 +125,7 @@ class GraphElements:
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds_text}.")
 
     def finalize(self) -> None:
-        """Makes the graph read-only. Adding to it raises an error from now on."""
+        """Makes the graph read-only. From now on, adding to it raises an error."""
         with self._lock:
             self._is_finalized = True
 
@@ -151,7 +151,7 @@ class GraphElements:
         return tensor not in self._unfeedable
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Makes it an error to feed a value for the tensor."""
+        """Forbids feeding a value for the tensor."""
         with self._lock:
             self._unfeedable.add(tensor)
 
@@ -160,7 +160,7 @@ class GraphElements:
         return tensor_or_op not in self._unfetchable
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Makes it an error to fetch the operation or its outputs."""
+        """Forbids fetching the operation or its outputs."""
         with self._lock:
             self._unfetchable.update([op, *op.outputs])
 

@@ -9,7 +9,7 @@ __all__ = ["session_for_operation", "session_for_tensor"]
 
 
 def session_for_tensor(graph: object, session: SessionLike | None) -> SessionLike:
-    """Returns the session that computes tensors of a graph.
+    """Returns the session that computes a graph's tensors.
 
     Args:
         graph: The graph of the tensors.
@@ -40,7 +40,7 @@ def session_for_tensor(graph: object, session: SessionLike | None) -> SessionLik
 
 
 def session_for_operation(graph: object, session: SessionLike | None) -> SessionLike:
-    """Returns the session that runs operations of a graph.
+    """Returns the session that runs a graph's operations.
 
     Args:
         graph: The graph of the operations.

@@ -105,7 +105,7 @@ class Graph(GraphElements):
             output_dtypes: One type per output.
             output_shapes: One shape per output; None if nothing is known.
             name: The name, which is made unique within the current name scope. A name that ends in
-                "/" is a scope that is already unique, and is used unchanged. None for `op_type`.
+                "/" is a scope that is already unique, and is used unchanged. Defaults to `op_type`.
             attrs: The attributes. The dict is stored without being copied.
             kernel: Computes the operation with NumPy; None if the engine has a kernel for
                 `op_type`.
@@ -294,7 +294,7 @@ class Graph(GraphElements):
 
     @property
     def current_loop(self) -> Loop | None:
-        """The loop in which this thread creates operations; None if it is in none."""
+        """The loop in which this thread creates operations, or None if it is not in one."""
         return self._thread.control.loop
 
     @contextmanager
@@ -338,7 +338,7 @@ class Graph(GraphElements):
     def colocate_with(
         self, op: HasOperation | Operation | None, ignore_existing: bool = False
     ) -> Iterator[None]:
-        """Places operations that are created in a `with` block on another operation's device.
+        """Places operations that are created in a `with` block on an operation's device.
 
         Args:
             op: The operation, or one of its tensors or variables. None for no operation.
@@ -363,7 +363,7 @@ class Graph(GraphElements):
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Sets the container in which a `with` block's queues, readers and variables share names.
+        """Sets the container in which queues, readers and variables of a `with` block share names.
 
         Args:
             container_name: The name of the container.

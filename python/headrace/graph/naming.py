@@ -21,7 +21,7 @@ def as_text(name: None) -> None: ...
 
 
 def as_text(name: str | bytes | None) -> str | None:
-    """Returns a name as a string; None for None."""
+    """Returns a name as a string, or None for None."""
     return name.decode() if isinstance(name, bytes) else name
 
 
@@ -35,7 +35,7 @@ class NameTable:
         self._uses: dict[str, int] = {}
 
     def make_unique(self, name: str, mark_as_used: bool = True) -> str:
-        """Returns the name if it is free, and otherwise `name_1`, `name_2` and so on.
+        """Returns the name if it is free, otherwise `name_1`, `name_2` and so on.
 
         Args:
             name: The full name, including scopes.
@@ -66,8 +66,8 @@ def check_scope_name(name: str, is_root: bool) -> None:
 
     Args:
         name: The name, without enclosing scopes.
-        is_root: Whether there is no enclosing scope. Names of operations start with the root scope,
-            so it must be a valid start for them.
+        is_root: Whether there is no enclosing scope. The names of operations start with the root
+            scope, so it must be a valid start of a name.
     """
     if not (_NODE_NAME if is_root else _INNER_SCOPE_NAME).match(name):
         raise ValueError(f"'{name}' is not a valid scope name")

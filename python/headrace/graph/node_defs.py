@@ -143,7 +143,7 @@ def _is_larger(value: object, most_bytes: int | None) -> bool:
 
 
 def attr_value(value: object) -> AttrValue | None:
-    """Converts an attribute to a message; returns None if messages cannot store it."""
+    """Converts an attribute to a message, or returns None if messages cannot store it."""
     if not isinstance(value, (list, tuple)):
         field = _field(value)
         return None if field is None else AttrValue(**dict([field]))
@@ -226,7 +226,7 @@ def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
     else:
         values = _elements(message, dtype)
     if 0 < len(values) < count and not message.tensor_content:
-        # If elements at the end are omitted, they equal the last element.
+        # Elements that are omitted at the end equal the last element.
         values = np.concatenate([values, np.repeat(values[-1:], count - len(values))])
     elif not len(values) and count and not message.tensor_content:
         values = np.zeros(count, dtype.as_numpy_dtype)

@@ -64,7 +64,7 @@ class Operation:
             array per output (a tuple if there are several). None if the engine has a kernel for the
             type.
         branch: The branch that the operation runs on; None if it always runs.
-        loop: The loop that the operation is inside of; None if it is in none.
+        loop: The loop that contains the operation; None if there is none.
         repeats: The loop that the operation runs; None for other operations.
         colocation: The names of the operations that it is colocated with, each prefixed with
             "loc:@".
@@ -154,18 +154,18 @@ class Operation:
         self._device = device
 
     def colocation_groups(self) -> list[bytes]:
-        """Returns the operations it is colocated with, or itself, as a new list of `loc:@NAME`."""
+        """Returns a new list of `loc:@NAME` of the operations colocated with it, or of itself."""
         return [group.encode() for group in self.colocation] or [f"loc:@{self.name}".encode()]
 
     @property
     def defined_at(self) -> str:
-        """Where in the user's program it was created, as `file:line`; empty if unknown."""
+        """Where in the user's program it was created, as `file:line`. Empty if unknown."""
         frame = describe_origin(self._origin)
         return "" if frame is None else f"{frame.filename}:{frame.lineno}"
 
     @property
     def traceback(self) -> list[FrameSummary]:
-        """The stack frame in the user's program where it was created; empty if unknown."""
+        """The stack frame in the user's program where it was created. Empty if unknown."""
         frame = describe_origin(self._origin)
         return [] if frame is None else [frame]
 
@@ -188,7 +188,7 @@ class Operation:
         buffer messages, and lists are new lists.
 
         Raises:
-            ValueError: If there is no such attribute.
+            ValueError: If the operation has no such attribute.
         """
         if name == "_class":
             return self.colocation_groups()
@@ -201,7 +201,7 @@ class Operation:
     def run(
         self, feed_dict: Mapping[Any, Any] | None = None, session: SessionLike | None = None
     ) -> None:
-        """Runs this operation. Blocks until it has finished.
+        """Runs this operation, and blocks until it has finished.
 
         Args:
             feed_dict: Values for tensors; see `Session.run`.
@@ -292,7 +292,7 @@ class Tensor:
     def eval(
         self, feed_dict: Mapping[Any, Any] | None = None, session: SessionLike | None = None
     ) -> Any:
-        """Computes this tensor. Blocks until it has finished.
+        """Computes this tensor, and blocks until its value is known.
 
         Args:
             feed_dict: Values for tensors; see `Session.run`.
@@ -422,11 +422,11 @@ class Branch:
 
     @property
     def path(self) -> "list[Branch]":
-        """The branches that must be taken for this one to be taken, ending with itself."""
+        """The branches that must be taken for this branch to be taken, ending with itself."""
         return [*(self.outer.path if self.outer else ()), self]
 
     def joined_to(self, other: "Branch | None") -> "Branch":
-        """Returns the branch that is taken if both this one and another one are taken."""
+        """Returns the branch that is taken if both this branch and a second one are taken."""
         if other is None:
             return self
         taken = {(branch.predicate, branch.is_taken_if) for branch in other.path}
@@ -465,7 +465,7 @@ class Loop:
         return [*([] if self.condition is None else [self.condition]), *self.results]
 
     def encloses(self, other: "Loop | None") -> bool:
-        """Returns whether another loop is this one or nested inside it."""
+        """Returns whether a loop is this one or is nested inside it."""
         while other is not None and other is not self:
             other = other.outer
         return other is self

@@ -39,7 +39,7 @@ class Role(enum.Enum):
 
     @property
     def is_resource(self) -> bool:
-        """True if it is an object that the session keeps between runs."""
+        """Whether it is an object that the session keeps between runs."""
         return self in _RESOURCES
 
 
@@ -63,7 +63,7 @@ class SessionResource(enum.Enum):
 
 
 class KernelKind(enum.Enum):
-    """Which kernel computes an operation in a run: NumPy's or the engine's."""
+    """The kernel that computes an operation in a run: NumPy's or the engine's."""
 
     BY_NUMPY = "the NumPy kernel that the operation carries"
     BY_ENGINE = "the native kernel of its type"

@@ -41,7 +41,7 @@ def describe_origin(origin: Origin | None) -> FrameSummary | None:
 
 
 def find_location() -> str:
-    """Returns `file:line` of the innermost frame outside this package; empty if there is none."""
+    """Returns `file:line` of the innermost frame outside this package, or "" if there is none."""
     frame = describe_origin(find_origin())
     return "" if frame is None else f"{frame.filename}:{frame.lineno}"
 

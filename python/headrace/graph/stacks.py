@@ -41,7 +41,7 @@ class DefaultStack(threading.local, Generic[T]):
         self.entries: list[T] = []
 
     def innermost(self) -> T | None:
-        """Returns the innermost default of this thread; None if there is none."""
+        """Returns the innermost default of this thread, or None if there is none."""
         return self.entries[-1] if self.entries else None
 
     def push(self, default: T) -> None:
@@ -52,7 +52,7 @@ class DefaultStack(threading.local, Generic[T]):
         """Removes the last occurrence of an object.
 
         Raises:
-            AssertionError: If nesting is enforced and the object was not the innermost.
+            AssertionError: If nesting is enforced and the object is not the innermost one.
         """
         was_innermost = self.innermost() is default
         for index in reversed(range(len(self.entries))):
@@ -106,7 +106,7 @@ def default_session(session: S, is_nesting_enforced: bool = True) -> AbstractCon
 
 
 def get_default_session() -> Any:
-    """Returns the innermost default session of this thread; None if there is none.
+    """Returns the innermost default session of this thread, or None if there is none.
 
     Its type is that of the argument of `default_session`, so it is not known here.
     """

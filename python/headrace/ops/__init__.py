@@ -1,10 +1,10 @@
 """Operations for native functions, the functions under `headrace.native`.
 
-They take the symbolic values that a native function gets, and return such values. The page
+They take the symbolic values that a native function gets, and return symbolic values. The page
 docs/reference/operations.md lists them by purpose.
 
-Names come from the modules that define them: all names of a module with `*`, single names where
-native functions take only some.
+Names come from the modules that define them: with `*` if native functions support all names of a
+module, otherwise one by one.
 """
 
 from typing import TYPE_CHECKING

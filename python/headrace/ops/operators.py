@@ -25,7 +25,7 @@ from headrace.ops.sparse.tensor import SparseTensor
 
 __all__: list[str] = []
 
-# Values that are never tensors: if one cannot be converted, the caller gets the error.
+# Values that are never tensors. If one cannot be converted, the caller gets the error.
 _PLAIN: Final = (numbers.Number, str, bytes, list, tuple, np.ndarray, np.generic)
 
 

@@ -59,7 +59,7 @@ def register_session_run_conversion_functions(
 
 
 def composite_for(value: object) -> Composite | None:
-    """Returns how to fetch and feed an object; None if it does not consist of several tensors."""
+    """Returns how to fetch and feed an object, or None if it does not consist of tensors."""
     if isinstance(value, (Tensor, str)):
         return None
     return next((composite for composite in _composites if isinstance(value, composite.kind)), None)
@@ -78,7 +78,7 @@ def _feed_sparse(sparse: SparseTensor, value: object) -> list[tuple[Any, Any]]:
     return list(zip(_sparse_parts(sparse), value, strict=True))
 
 
-# The newest one comes first. Entries are never removed.
+# The newest entry comes first. Entries are never removed.
 _composites: Final = [
     Composite(
         SparseTensor,

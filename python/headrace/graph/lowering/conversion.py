@@ -2,7 +2,7 @@
 
 NumPy (and TensorFlow) converts 300 to the uint8 44, and 1.5 to the int32 1. Here, an integer type
 can represent a number only exactly. A floating-point type can represent any number in its range,
-rounded. A bool can represent any number, because every number has a truth value.
+after rounding. A bool can represent any number, because every number has a truth value.
 """
 
 from functools import cache
@@ -101,7 +101,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _rounded(array: _Array, dtype: np.dtype[Any]) -> tuple[_Array, bool]:
-    """Rounds real numbers to a less precise type, and returns whether all are in its range."""
+    """Rounds real numbers to a less precise type. Also returns whether all are in its range."""
     try:
         with np.errstate(over="raise"):
             return array.astype(dtype), True
@@ -160,7 +160,7 @@ def _differ(source: _Array, array: _Array) -> _Array:
 
 
 def _refuse(array: _Array, misfits: npt.ArrayLike) -> NoReturn:
-    """Raises `LossyValue` for the first of these elements."""
+    """Raises `LossyValue` for the first of the given elements."""
     first = int(np.argmax(np.broadcast_to(np.reshape(misfits, -1), array.size)))
     index = tuple(int(position) for position in np.unravel_index(first, array.shape))
     item = array[index]

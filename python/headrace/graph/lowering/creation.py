@@ -41,7 +41,7 @@ def make(op: Operation, name: str) -> Resource:
         name: The name of the resource, for messages.
 
     Raises:
-        InvalidArgumentError: If it cannot be created.
+        InvalidArgumentError: If the resource cannot be created.
     """
     kept = op.definition.kept
     maker = _MAKERS[op.definition.role] if kept is None else _KEEPERS[kept]
@@ -112,12 +112,12 @@ _MAKERS: Final[dict[Role, Callable[[Operation, str], Resource]]] = {
 
 
 def seeds_of(attrs: dict[str, Any]) -> tuple[int, int]:
-    """Returns the graph's seed and the operation's seed; 0 if there is none."""
+    """Returns the graph's seed and the operation's seed, with 0 for a seed that is not set."""
     return attrs.get("seed", 0), attrs.get("seed2", 0)
 
 
 def capacity_of(op: Operation) -> int | None:
-    """Returns the maximum number of elements in a queue; None for no limit."""
+    """Returns the maximum number of elements in a queue, or None for no limit."""
     capacity: int = op.attrs["capacity"]
     return capacity if capacity >= 0 else None
 
@@ -129,6 +129,6 @@ def component_types(op: Operation) -> list[DType]:
 
 
 def component_shapes(op: Operation) -> list[TensorShape]:
-    """Returns one shape per component; empty if components may have any shape."""
+    """Returns one shape per component, or an empty list if components may have any shape."""
     shapes: list[TensorShape] = op.attrs["shapes"]
     return [TensorShape([]), *shapes] if op.definition.queue_class == "PriorityQueue" else shapes

@@ -90,7 +90,7 @@ def convert_feeds(
     """
     if feed_dict is None:
         return {}
-    # Checking for a dict is fast, and checking for other mappings is slower.
+    # Checking for a dict is faster than checking for any mapping.
     if not isinstance(feed_dict, (dict, Mapping)):
         raise TypeError(
             f"feed_dict must be a dictionary mapping tensors to values, got {type(feed_dict)}."
@@ -192,7 +192,7 @@ def _as_array_of(
 
 
 def _fits(value: int, dtype: DType) -> bool:
-    """Returns whether a type can represent a Python int. NumPy would wrap around for some."""
+    """Returns whether a type can represent a Python int, which NumPy might wrap around."""
     if dtype.is_integer:
         smallest, largest = _bounds(dtype)
         return smallest <= value <= largest
@@ -200,7 +200,7 @@ def _fits(value: int, dtype: DType) -> bool:
 
 
 def _is_ordinary(value: object, dtype: DType) -> bool:
-    """Returns whether a value is an int or float that certainly fits. Most values are."""
+    """Returns whether a value is an int or float that certainly fits, as most values are."""
     if type(value) is int:
         return dtype.is_integer or -_LARGEST_ORDINARY <= value <= _LARGEST_ORDINARY
     return type(value) is float and dtype.is_floating and abs(value) <= _LARGEST_ORDINARY

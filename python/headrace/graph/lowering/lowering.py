@@ -18,7 +18,7 @@ from headrace.ops.framework.folding import is_small
 
 __all__ = ["Lowering"]
 
-# An operation's object: a resource, or several from which each run selects one.
+# The object for an operation: a resource, or several from which each run selects one.
 _Operand: TypeAlias = Resource | list[Resource]
 
 # The nodes that a node waits for, and the bool scalars with the values that they must have for the
@@ -61,7 +61,7 @@ class Lowering:
         self._lock = threading.Lock()
         # Guarded by the lock.
         self._kernels: dict[Operation, engine.Kernel] = {}
-        # The key consists of the loop's operation, and of its body's inputs from outside the loop.
+        # The key consists of the loop's operation and its body's inputs from outside the loop.
         self._loops: dict[tuple[Operation, tuple[Tensor, ...]], engine.Kernel] = {}
 
     def lower(
@@ -101,7 +101,7 @@ class Lowering:
         return _topological_order([*ops_to_visit, *targets], fed, done)
 
     def resource(self, op: Operation) -> _Operand:
-        """Returns the session's resource for an operation; a list if it selects one of several."""
+        """Returns the session's resource for an operation, or a list for a selection."""
         if op.definition.role is Role.SELECTION:
             return [self._resources.get(tensor.op) for tensor in op.inputs[1:]]
         return self._resources.get(op)
@@ -117,7 +117,7 @@ class Lowering:
         return is_always or (computed is KernelKind.BY_EITHER and not self.rewrites)
 
     def label(self, op: Operation) -> str:
-        """Returns the name of an operation, for errors."""
+        """Returns the name of an operation for error messages."""
         return op.name
 
     def kernel(self, op: Operation, resources: list[_Operand]) -> engine.Kernel:
@@ -283,7 +283,8 @@ class _Assembly:
         """Returns the program that computes the values of `fetches`."""
         for tensor in fetches:
             if _is_variable(tensor) and tensor not in self.slots:
-                # Read after all changes in this run, except those on branches, which may not run.
+                # The variable is read after all changes in this run, except those on branches,
+                # which may not run.
                 done = [node for op, node in self._nodes.items() if op.branch is None]
                 gate: _Gate = done, []
                 self.slots[tensor] = self._read(tensor.op.name, tensor.op, gate)
@@ -306,11 +307,10 @@ class _Assembly:
                 engine.raise_op_error(error)
 
     def _fold(self, op: Operation) -> list[np.ndarray[Any, Any]] | None:
-        """Computes an operation on constants at once, so that a loop with it needs no Python.
+        """Computes an operation on constants now, so that a loop that contains it needs no Python.
 
-        Returns:
-            Its outputs. None if they differ between runs, are not known to be small, or cannot be
-            computed, in which case the run raises the error.
+        Returns: The outputs, or None if they differ between runs, are not known to be small, or
+            cannot be computed. In the last case, the run raises the error.
         """
         definition = op.definition
         if definition.role is Role.CONSTANT:
@@ -428,7 +428,7 @@ def _is_fed(op: Operation, fed: Container[Tensor]) -> bool:
 def _topological_order(
     ops: Iterable[Operation], fed: Container[Tensor], done: Iterable[Operation]
 ) -> Iterable[Operation]:
-    """Yields `ops` and all operations that they need, each after its inputs, except fed ones."""
+    """Yields `ops` and all operations that they need, each after its inputs. Omits fed ones."""
     is_done = dict.fromkeys(done, True)
     stack = list(ops)[::-1]
     while stack:

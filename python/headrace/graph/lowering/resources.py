@@ -30,7 +30,8 @@ class Resources:
         """Returns the resource that an operation represents. The first call creates it.
 
         Raises:
-            InvalidArgumentError: If it cannot be created, or another resource has the same name.
+            InvalidArgumentError: If the resource cannot be created, or another resource has the
+                same name.
         """
         with self._lock:
             resource = self._by_op.get(op)

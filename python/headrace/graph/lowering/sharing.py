@@ -23,7 +23,7 @@ def check_same(existing: Operation, op: Operation, name: str) -> None:
         name: The name that they share.
 
     Raises:
-        InvalidArgumentError: If they differ.
+        InvalidArgumentError: If the operations differ.
     """
     if op.definition.kept is not None:
         return  # As in TensorFlow, the first operation determines the size.

@@ -1,6 +1,6 @@
-"""Broadcasting: axes of size 1 are repeated to fit another shape.
+"""Broadcasting: repeats axes of size 1 to fit another shape.
 
-Source: `tf.broadcast_to` and its kin of TensorFlow 1.15.
+Source: `tf.broadcast_to` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to"]
 
 
 def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
-    """Returns the static shape of an elementwise operation over two tensors.
+    """Returns the static shape of an elementwise operation on two tensors.
 
     Args:
         shape_x: The static shape of one tensor.
@@ -42,7 +42,7 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
 
 
 def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
-    """Returns the shape of an elementwise operation over two tensors, as a tensor.
+    """Returns the shape of an elementwise operation on two tensors, as a tensor.
 
     Args:
         shape_x: The shape of one tensor, an integer vector.

@@ -1,6 +1,6 @@
 """Tensors filled with one value.
 
-Source: `tf.fill`, `tf.zeros`, `tf.ones` and their kin of TensorFlow 1.15.
+Source: `tf.fill`, `tf.zeros`, `tf.ones` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from headrace.ops.framework.kernel import Array, by_either, fail
 
 __all__ = ["fill", "ones", "ones_like", "zeros", "zeros_like"]
 
-# A tensor with fewer elements than this becomes a constant; larger ones are filled in each run.
+# A tensor with fewer elements than this becomes a constant. Larger ones are filled in each run.
 _SMALL = 1000
 
 
@@ -50,7 +50,7 @@ def fill(dims: TensorLike, value: TensorLike, name: str | None = None) -> Tensor
 
 
 def zeros(shape: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
-    """Returns a tensor of zeros, or of False or empty strings for these types.
+    """Returns a tensor of zeros. Bools are False, and strings are empty.
 
     Args:
         shape: The shape: a list of ints, a `TensorShape` or an integer vector.
@@ -65,7 +65,7 @@ def zeros(shape: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None
 
 
 def ones(shape: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
-    """Returns a tensor of ones, or of True for bool.
+    """Returns a tensor of ones. Bools are True.
 
     Args:
         shape: The shape: a list of ints, a `TensorShape` or an integer vector.

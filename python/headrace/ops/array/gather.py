@@ -70,7 +70,7 @@ def gather(
         return _gather(source, indices, int(where.item()), batch_dims)
 
     attrs = {"batch_dims": batch_dims}
-    # The engine picks rows itself: producers of slices do that for each example.
+    # The engine selects rows itself, because producers of slices do that for each example.
     static = constant_value(axis) if isinstance(axis, Tensor) else axis
     is_native = static is not None and static == batch_dims == 0
     op = apply_op(
@@ -160,7 +160,7 @@ def boolean_mask(
                 "Number of mask dimensions must be specified, even if some dimensions are None.  "
                 "E.g. shape=[None] is ok, but shape=None is not."
             )
-        # Its name is that of the last of the operations of which TensorFlow makes it.
+        # The operation has the name of the last of the operations that TensorFlow uses.
         return masked(tensor, mask, _first_axis(axis), name="GatherV2")
 
 
@@ -175,7 +175,7 @@ def masked(tensor: Tensor, mask: Tensor, axis: int, name: str | None = None) -> 
         return [(source.dtype.base_dtype, result)]
 
     def kernel(source: Array, mask: Array) -> Array:
-        # As in TensorFlow, only the number of elements of the masked axes counts in a run.
+        # As in TensorFlow, a run compares only the number of elements along the masked axes.
         before, after = source.shape[:axis], source.shape[axis + mask.ndim :]
         length = math.prod(source.shape[axis : axis + mask.ndim])
         flat = source.reshape(*before, length, *after)
@@ -253,7 +253,7 @@ def _gather_rows(source: Array, rows: Array, batch_dims: int) -> Any:
 
 
 def _masked_by(op: Operation) -> KernelKind:
-    """Returns either kernel for real numbers and axes counted from the front, else NumPy."""
+    """Returns either kernel for real numbers and axes counted from the front, otherwise NumPy."""
     is_simple = op.attrs["axis"] >= 0 and not op.inputs[1].dtype.is_complex
     return KernelKind.BY_EITHER if is_simple else KernelKind.BY_NUMPY
 
@@ -268,7 +268,7 @@ def _gather_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] 
         return None
     if params.is_batched:
         return along_axis(op, inputs)
-    # A table that all rows look into.
+    # All rows use the same table.
     is_table = known_integers(axis.row) == [0]
     return made_again(op, [params.block, indices.block, axis.block]) if is_table else None
 

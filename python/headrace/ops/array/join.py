@@ -1,6 +1,6 @@
 """Concatenating, stacking and splitting tensors.
 
-Source: `tf.concat`, `tf.stack`, `tf.split` and their kin of TensorFlow 1.15.
+Source: `tf.concat`, `tf.stack`, `tf.split` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
         try:
             return convert_to_tensor(values, name=name)
         except (TypeError, ValueError):
-            pass  # `apply_op` finds what is wrong
+            pass  # `apply_op` reports what is wrong.
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"Expected list for 'values' argument to 'Pack' Op, not {values!r}.")
     rank = convert_to_tensor(values[0], name=name).shape.rank
@@ -78,7 +78,7 @@ def unstack(
 
     Args:
         value: The tensor.
-        num: The size of the axis. Not needed if the static shape has it.
+        num: The size of the axis. It is not needed if the static shape is known.
         axis: The axis.
         name: Name of the operation.
 
@@ -168,8 +168,8 @@ def split(
 
     Args:
         value: The tensor.
-        num_or_size_splits: An int for this number of equal parts. An integer vector for the size of
-            each part; one of the sizes can be -1, which is then computed.
+        num_or_size_splits: The number of equal parts, an int, or the size of each part, an integer
+            vector. One of the sizes can be -1, and is then computed.
         axis: The axis.
         num: The number of parts, if the static shape of the sizes is unknown.
         name: Name of the operation.
@@ -342,7 +342,7 @@ def _split_axis(dim: Array, rank: int) -> int:
 
 
 def _complete_sizes(sizes: list[int], total: int) -> list[int]:
-    """Computes the one size that is -1 when the graph is built.
+    """Computes, while the graph is built, the one size that is -1.
 
     Raises:
         ShapeConflict: If the sizes do not fill the axis.
@@ -359,7 +359,7 @@ def _complete_sizes(sizes: list[int], total: int) -> list[int]:
 
 
 def _check_sizes(sizes: list[int], total: int) -> list[int]:
-    """Computes the one size that is -1 in a run."""
+    """Computes, in a run, the one size that is -1."""
     if sizes.count(-1) > 1:
         fail("There can only be one -1 in the input.")
     for index, size in enumerate(sizes):
@@ -415,7 +415,7 @@ def _moved(axis: BlockInput, tensor: BlockInput) -> Tensor | None:
 
 
 def _unpack_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    if inputs[0].row.shape.rank is None:  # Which axes there are is not known.
+    if inputs[0].row.shape.rank is None:  # It is not known which axes exist.
         return None
     return made_again(op, [inputs[0].block], {"axis": moved_axis(op.attrs["axis"])})
 

@@ -34,7 +34,7 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns one-hot vectors: one value at an index along a new axis, and another value elsewhere.
+    """Returns one-hot vectors: `on_value` at an index along a new axis, and `off_value` elsewhere.
 
     Args:
         indices: The positions of `on_value`. An index outside [0, depth) has no `on_value`.
@@ -119,7 +119,7 @@ def _infer_one_hot(shape: TensorShape, depth: Tensor, axis: int) -> TensorShape:
         )
     if shape.rank is None:
         return unknown_shape()
-    dim = axis % (shape.rank + 1)  # too large an axis is for the run to refuse
+    dim = axis % (shape.rank + 1)  # The run rejects too large an axis.
     return shape[:dim].concatenate([size]).concatenate(shape[dim:])
 
 

@@ -1,6 +1,6 @@
 """Placeholders, whose values a run feeds, and identities.
 
-Source: `tf.placeholder`, `tf.identity` and their kin of TensorFlow 1.15.
+Source: `tf.placeholder`, `tf.identity` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def placeholder_with_default(
         name: Name of the operation.
 
     Raises:
-        ValueError: If `input` cannot have this shape.
+        ValueError: If the shape of `input` contradicts `shape`.
     """
     static_shape = _as_shape_argument(shape)
 
@@ -126,7 +126,7 @@ define(
     read_sizes=lambda static, op: static.sizes(op.inputs[0]),
     batch_rule=elementwise,
 )
-# What an output of a loop is outside.
+# Represents an output of a loop outside the loop.
 define("Exit")
 define("IdentityN")
 define("Placeholder", is_placeholder=True)

@@ -1,4 +1,4 @@
-"""Elements that are repeated.
+"""Repetition of elements.
 
 Source: `tf.repeat` of TensorFlow 1.15.
 """

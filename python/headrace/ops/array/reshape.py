@@ -1,4 +1,4 @@
-"""Operations that keep the elements and change the shape.
+"""Operations that keep the elements but change the shape.
 
 Source: `tf.reshape`, `tf.expand_dims`, `tf.squeeze` and `tf.ensure_shape` of TensorFlow 1.15.
 """
@@ -37,7 +37,7 @@ __all__ = ["ensure_shape", "expand_dims", "reshape", "squeeze"]
 
 
 def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the same elements in another shape.
+    """Returns the same elements in a new shape.
 
     Args:
         tensor: The tensor.
@@ -242,7 +242,8 @@ def _reshape_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor]
     sizes = known_integers(shape.row)
     if sizes is None:
         return None
-    # With the number of rows in the shape, rows of another size are an error, as they are alone.
+    # The shape includes the number of rows, so that rows of a different size are an error, as they
+    # are one by one.
     dtype = shape.row.dtype
     parts = [num_rows(block.block, dtype), integers(sizes, dtype), integers(0, dtypes.int32)]
     block_shape = create("ConcatV2", parts, dtype, (len(sizes) + 1,), {"N": 2, "T": dtype})

@@ -1,6 +1,6 @@
-"""Shape, number of elements and rank of a tensor, as tensors.
+"""The shape, number of elements and rank of a tensor, as tensors.
 
-Where the static shape tells it, the result is a constant.
+If the static shape determines the result, it is a constant.
 
 Source: `tf.shape`, `tf.size` and `tf.rank` of TensorFlow 1.15.
 """

@@ -136,12 +136,12 @@ def get_item(tensor: Tensor, key: IndexLike) -> Tensor:
 
     Args:
         tensor: The tensor.
-        key: An int, a slice, `...`, `tf.newaxis`, an integer scalar tensor, or a tuple of these. Or
-            a bool mask; see `boolean_mask`.
+        key: An int, a slice, `...`, `tf.newaxis`, an integer scalar tensor, or a tuple of these. It
+            can also be a bool mask; see `boolean_mask`.
 
     Raises:
-        TypeError: If a part of the key is something else.
-        ValueError: If an index is out of bounds, or there are too many.
+        TypeError: If a part of the key has any other type.
+        ValueError: If an index is out of bounds, or there are too many indices.
     """
     if isinstance(key, bool) or _dtype_of(key) == dtypes.bool:
         return boolean_mask(tensor, cast("TensorLike", key))
@@ -222,7 +222,7 @@ Kind = Literal["keep", "new", "shrink", "slice"]
 
 
 def _plan(count: int, rank: int, masks: dict[str, int]) -> Iterator[tuple[Kind, int, int]]:
-    """Yields for each result axis its kind, the number of its index, and the input axis.
+    """Yields, for each axis of the result, its kind, the number of its index, and the input axis.
 
     Raises:
         ShapeConflict: If there are too many indices, or more than one ellipsis.

@@ -1,4 +1,4 @@
-"""Sorting, and searches in sorted rows.
+"""Sorting, and searching in sorted rows.
 
 Source: `tf.sort`, `tf.argsort` and `tf.searchsorted` of TensorFlow 1.15.
 """
@@ -148,7 +148,7 @@ def _turned(tensor: Tensor) -> Tensor:
     dtype = tensor.dtype.base_dtype
     if dtype.is_unsigned:
         return subtract(np.array(dtype.max, dtype.as_numpy_dtype), tensor)
-    if dtype.is_integer:  # The smallest number has no negative.
+    if dtype.is_integer:  # The smallest integer cannot be negated.
         return subtract(np.array(-1, dtype.as_numpy_dtype), tensor)
     return negative(tensor)
 

@@ -1,4 +1,4 @@
-"""Transposition: the axes of a tensor in another order.
+"""Transposition: changes the order of a tensor's axes.
 
 Source: `tf.transpose` of TensorFlow 1.15.
 """
@@ -68,7 +68,7 @@ def transpose(
 
 
 def order_with_last(tensor: Tensor, axis: int) -> Tensor | list[int]:
-    """Returns the axes of a tensor in order, except that one axis and the last are swapped."""
+    """Returns the axes of a tensor in order, but with one axis and the last one swapped."""
     ndims = tensor.shape.rank
     if ndims is not None:
         order = list(range(ndims))

@@ -1,11 +1,12 @@
 """Decoders of sound: from the bytes of a file to samples.
 
-All of them run in the native engine, and tell the format by the content: WAV (PCM of 8 to 32 bits,
-floats), FLAC, MP3 and Ogg Vorbis. Others, Opus among them, are an error that names the format.
+All of them run in the native engine, and recognize the format by the content: WAV (PCM of 8 to 32
+bits, floats), FLAC, MP3 and Ogg Vorbis. Any other format, such as Opus, is an error that names the
+format.
 
-A damaged file is an error, and so is one that is cut short. FLAC and Ogg have checksums, and all
-samples of a FLAC file together have an MD5. MP3 has none of its samples: a file that is cut, or
-lacks a frame or bytes that a frame needs, is an error, but a wrong bit in a frame may be noise.
+A damaged or truncated file is an error. FLAC and Ogg have checksums, and a FLAC file also has an
+MD5 of all its samples. MP3 has no checksum of its samples: a file that is truncated, or lacks a
+frame or bytes that a frame needs, is an error, but a wrong bit in a frame may only cause noise.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def decode_audio(
 ) -> Tensor:
     """Decodes a WAV, FLAC, MP3 or Ogg Vorbis file.
 
-    The padding that an MP3 encoder adds at both ends is removed if the file has its length, as
-    FFmpeg and mpg123 do.
+    The padding that an MP3 encoder adds at both ends is removed if the file contains its length, as
+    in FFmpeg and mpg123.
 
     Args:
         contents: The bytes of the file, a scalar string.

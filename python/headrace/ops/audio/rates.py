@@ -1,4 +1,4 @@
-"""Checks of the numbers of samples a second."""
+"""Checks sample rates."""
 
 from typing import Final
 
@@ -11,8 +11,8 @@ def check_rate(where: str, rate: object) -> int:
     """Returns a sample rate, in samples per second, as an int.
 
     Raises:
-        TypeError: If it is not an integer.
-        ValueError: If it is below 1 or above 1,000,000.
+        TypeError: If the rate is not an integer.
+        ValueError: If the rate is below 1 or above 1,000,000.
     """
     try:
         number = rate.__index__()  # type: ignore[attr-defined]

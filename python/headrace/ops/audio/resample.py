@@ -1,4 +1,4 @@
-"""Changing the number of samples a second.
+"""Changes the sample rate of sound.
 
 Source: `torchaudio.functional.resample`.
 """

@@ -1,4 +1,4 @@
-"""Spectrograms of the logarithm of mel bands.
+"""Spectrograms of mel bands, as logarithms.
 
 Source: `librosa.feature.melspectrogram` and `torchaudio.transforms.MelSpectrogram`.
 """
@@ -78,8 +78,8 @@ def log_mel_spectrogram(
         n_fft) // hop_length` if `center` is False.
 
     Raises:
-        InvalidArgumentError: When run, if there are fewer samples than a frame or the reflection
-            needs.
+        InvalidArgumentError: When run, if `samples` is shorter than a frame or the reflection
+            requires.
         TypeError: If a size is not an integer.
         ValueError: If an argument is out of range, or a band is too narrow to contain a frequency.
 
@@ -136,7 +136,7 @@ def log_mel_spectrogram(
 def _check_bands(
     rate: int, n_fft: int, n_mels: int, f_min: float, f_max: float, is_htk: bool
 ) -> None:
-    """Refuses bands between whose edges no frequency of the Fourier transform lies."""
+    """Rejects bands that contain no frequency of the Fourier transform."""
     low, high = _to_mel(f_min, is_htk), _to_mel(f_max, is_htk)
     edges = [_from_mel(low + (high - low) * i / (n_mels + 1), is_htk) for i in range(n_mels + 2)]
     bins = [edge * n_fft / rate for edge in edges]

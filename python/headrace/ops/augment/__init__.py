@@ -1,1 +1,1 @@
-"""Changes of pictures for training, under the names and with the rules of torchvision."""
+"""Changes images for training, with the names and rules of torchvision."""

@@ -1,4 +1,4 @@
-"""Checks of the arguments that changes of pictures share."""
+"""Checks arguments that several changes of images have."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def one_image(
 
     Args:
         what: Name of the function, for errors.
-        image: The image; its rank may be unknown.
-        types: The types it may have.
-        channels: For errors, the numbers of channels it may have.
+        image: The image. Its rank may be unknown.
+        types: The types that it may have.
+        channels: The numbers of channels that it may have, for error messages.
 
     Raises:
-        TypeError: If it has the wrong type.
-        ValueError: If it has the wrong rank.
+        TypeError: If the image has the wrong type.
+        ValueError: If the image has the wrong rank.
     """
     tensor = convert_to_tensor(image, name="image")
     dtype = tensor.dtype.base_dtype
@@ -69,7 +69,7 @@ def one_image(
 
 
 def same_image(image: Tensor, *_: Tensor) -> Outputs:
-    """Infers an image of the type and size of the first input."""
+    """Infers an image with the type and size of the first input."""
     return [(image.dtype.base_dtype, known_image(image))]
 
 
@@ -82,7 +82,7 @@ def layout_axes(what: str, layout: str) -> tuple[int, int, int]:
     """Returns the axes of height, width and channels.
 
     Raises:
-        ValueError: If there is no such layout.
+        ValueError: If the layout does not exist.
     """
     if layout not in LAYOUTS:
         raise ValueError(f"{what}: layout is {layout!r}, expected 'HWC' or 'CHW'.")
@@ -90,7 +90,7 @@ def layout_axes(what: str, layout: str) -> tuple[int, int, int]:
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """Returns whether a value is a number and not a sequence of numbers."""
+    """Returns whether a value is a number, not a sequence of numbers."""
     return isinstance(value, Real)
 
 
@@ -130,7 +130,7 @@ def range_of(
     holds: Callable[[float], bool],
     expected: str,
 ) -> tuple[float, float]:
-    """Returns the least and the largest number.
+    """Returns the smallest and the largest number.
 
     Args:
         what: Name of the function, for errors.
@@ -140,7 +140,7 @@ def range_of(
         expected: Describes the allowed numbers, for example "numbers from 0 to 1".
 
     Raises:
-        ValueError: If they are not allowed, or in another order.
+        ValueError: If the numbers are not allowed, or in the wrong order.
     """
     numbers = _listed(value) * (2 if is_real(value) else 1)
     are_numbers = len(numbers) == 2 and all(

@@ -1,4 +1,4 @@
-"""Windows in the middle of images.
+"""Crops the centre of images.
 
 Source: `torchvision.transforms.v2.CenterCrop`.
 """

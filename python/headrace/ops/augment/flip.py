@@ -1,4 +1,4 @@
-"""Random flips with a probability.
+"""Random flips with a given probability.
 
 Source: `torchvision.transforms.v2.RandomHorizontalFlip`.
 """

@@ -1,4 +1,4 @@
-"""Gaussian blurs of a random width.
+"""Gaussian blurs with a random width.
 
 Source: `torchvision.transforms.v2.GaussianBlur`.
 """
@@ -22,7 +22,7 @@ def gaussian_blur(
     sigma: float | Sequence[float] = (0.1, 2.0),
     seed: int | None = None,
 ) -> Tensor:
-    """Blurs an image with a Gaussian of a random width.
+    """Blurs an image with a Gaussian kernel of random width.
 
     Each pixel becomes the weighted mean of the pixels around it, rounded. The image is mirrored at
     its edges, without repeating the edge. For the same width, pixels differ from torchvision's by
@@ -32,8 +32,8 @@ def gaussian_blur(
         image: uint8, (height, width, channels), 0-255. The shape may be unknown.
         kernel_size: The width and height of the kernel in pixels, two odd integers as in
             torchvision, or one odd integer for both.
-        sigma: The standard deviation of the Gaussian, in pixels. Or a pair of the minimum and
-            maximum, between which it is drawn.
+        sigma: The standard deviation of the Gaussian in pixels, or a pair of the minimum and
+            maximum between which it is drawn.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Pixels around a mean, as networks take them.
+"""Normalization of pixels for neural networks.
 
 Source: `torchvision.transforms.v2.ToDtype` and `Normalize`.
 """

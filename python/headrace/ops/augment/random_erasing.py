@@ -1,4 +1,4 @@
-"""Random rectangles that are erased.
+"""Erases random rectangles.
 
 Source: `torchvision.transforms.v2.RandomErasing`.
 """
@@ -93,9 +93,9 @@ def random_erasing(
 
 
 def _erased(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
-    """Erases by random numbers of [0, 1), float32: whether, ten areas and ratios, row, column.
+    """Erases a rectangle that float32 random numbers in [0, 1) determine.
 
-    Two more are for noise.
+    They are the decision, ten areas and aspect ratios, the row and the column, and two for noise.
     """
     inputs = [Input("image", image), Input("draws", draws, dtypes.float32)]
     return apply_op("RandomErasing", inputs, same_image, attrs=attrs).outputs[0]

@@ -1,4 +1,4 @@
-"""Random pictures without colours.
+"""Random conversion of images to grey.
 
 Source: `torchvision.transforms.v2.RandomGrayscale`.
 """

@@ -1,7 +1,7 @@
 """Assertions about the values of tensors.
 
-Each is an operation that fails in a run in which the assertion does not hold. If the values are
-known when the graph is built, it fails at once.
+Each is an operation that fails a run in which the assertion does not hold. If the values are
+already known when the graph is built, it fails then.
 
 Source: `tf.debugging` of TensorFlow 1.15.
 """
@@ -110,7 +110,7 @@ def message_prefix(message: str | None) -> str:
 
 
 def _compare(opname: str, symbol: str, summary: str, function: Callable[..., Tensor]) -> Comparison:
-    """Makes the public function of one comparison."""
+    """Creates the public function of one comparison."""
 
     def check(
         x: TensorLike,
@@ -139,12 +139,12 @@ def _compare(opname: str, symbol: str, summary: str, function: Callable[..., Ten
 def _compare_to_zero(
     opname: str, words: list[str], summary: str, function: Callable[[Tensor, Tensor], Tensor]
 ) -> SignAssertion:
-    """Makes the public function of one assertion about signs.
+    """Creates the public function of one assertion about signs.
 
     Args:
-        opname: Its name.
-        words: The error's message; `{name}` is the tensor's name.
-        summary: First line of the function's documentation.
+        opname: The name of the function.
+        words: The error message. `{name}` is the tensor's name.
+        summary: The first line of the function's documentation.
         function: Called with the tensor and 0.
     """
 
@@ -171,7 +171,8 @@ def _compare_to_zero(
 
 def _assert_all(holds: Tensor, data: Sequence[TensorLike], summarize: int | None) -> Operation:
     condition = reduce_all(holds)
-    # Not on a branch, which may never run. Elsewhere more values are known than in TensorFlow.
+    # This does not apply on a branch, which may never run. Elsewhere, more values are known than in
+    # TensorFlow.
     static = [None if holds.op.branch else fold(tensor) for tensor in holds.op.inputs]
     if all(value is not None for value in static) and holds.op.kernel is not None:
         is_true = np.all(holds.op.kernel(*static))

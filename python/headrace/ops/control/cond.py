@@ -44,7 +44,8 @@ def cond(
         true_fn: Adds the operations to run if `pred` is true.
         false_fn: Adds the operations to run if `pred` is false. It must return the same structure
             and types as `true_fn`.
-        strict: If True, a list with one element is returned as a list. If False, as its element.
+        strict: Whether a list with one element is returned as a list. If False, only the element is
+            returned.
         name: Name of the scope.
 
     Returns:
@@ -52,7 +53,7 @@ def cond(
         replaced by a bool tensor that depends on it.
 
     Raises:
-        TypeError: If an argument is of the wrong type, or the types of the structures differ.
+        TypeError: If an argument has the wrong type, or the types of the structures differ.
         ValueError: If the functions return nothing, different numbers of tensors, or different
             dtypes.
     """
@@ -94,14 +95,15 @@ class _Branch:
             self.leaves = [_as_tensor(leaf, predicate) for leaf in _leaves(self.structure)]
 
     def pack(self, leaves: Iterator[Tensor]) -> Any:
-        """Returns the structure with other leaves."""
+        """Returns the structure with the given leaves."""
         return _replace(self.structure, leaves)
 
 
 def _as_tensor(leaf: Operation | TensorLike, predicate: Tensor) -> Tensor:
     if isinstance(leaf, Operation):
         return with_dependencies([leaf], predicate)
-    # A value from outside becomes one of the branch, so that it is reached only through the merge.
+    # A value from outside becomes a value of the branch, so that it is reached only through the
+    # merge.
     return identity(convert_to_tensor(leaf))
 
 
@@ -132,7 +134,7 @@ def _replace(structure: Any, leaves: Iterator[Any]) -> Any:
 
 
 def _skeleton(structure: object) -> object:
-    """Returns the structure without its tensors: equal for structures that can be merged."""
+    """Returns the structure without tensors, which is equal for structures that can be merged."""
     if isinstance(structure, SparseTensor):
         return "SparseTensor"
     if isinstance(structure, dict):
@@ -173,7 +175,7 @@ def merge_branches(predicate: Tensor, if_false: Tensor, if_true: Tensor) -> Tens
 
 
 def _unpacked(result: object, strict: bool) -> Any:
-    """Returns the one element of a list or tuple of one, unless `strict`; else `result`."""
+    """Unpacks a list or tuple with one element, unless `strict` is True."""
     if isinstance(result, (list, tuple)) and len(result) == 1 and not strict:
         return result[0]
     return result

@@ -1,4 +1,4 @@
-"""Order of execution: grouping, waiting, asserting.
+"""The order of execution: grouping, waiting and asserting.
 
 Source: `tf.group`, `tf.tuple` and `tf.Assert` of TensorFlow 1.15.
 """
@@ -42,7 +42,7 @@ __all__ = [
 
 # The objects that operations can wait for.
 Dependency: TypeAlias = Operation | Tensor | SupportsTensor
-# Several of them, nested in any way.
+# Several of these objects, nested in any way.
 Dependencies: TypeAlias = (
     "Dependency | SparseTensor | Sequence[Dependencies] | Mapping[Any, Dependencies]"
 )
@@ -105,7 +105,7 @@ def tuple(
         A list like `tensors`.
 
     Raises:
-        ValueError: If there is no tensor or operation among them.
+        ValueError: If `tensors` contains no tensor or operation.
         TypeError: If a control input is neither a tensor nor an operation.
     """
     with name_scope(name, "tuple", tensors):
@@ -181,10 +181,10 @@ def check(
 
 
 def _flatten(items: Iterable[object]) -> list[Any]:
-    """Returns operations and tensors out of nested lists.
+    """Collects the operations and tensors from nested lists.
 
     Raises:
-        TypeError: If something else is among them.
+        TypeError: If a list contains something else.
     """
     leaves: list[Any] = []
     for item in map(as_control_input, items):

@@ -1,4 +1,4 @@
-"""Assertions about types and ranks, checked while the graph is built where that is possible.
+"""Assertions about types and ranks, which are checked while the graph is built if possible.
 
 Source: `tf.debugging` of TensorFlow 1.15.
 """
@@ -204,14 +204,14 @@ def assert_scalar(
 def assert_same_float_dtype(
     tensors: Sequence[TensorLike] | None = None, dtype: DTypeLike | None = None
 ) -> DType:
-    """Returns the common type of some tensors.
+    """Returns the common type of several tensors.
 
     Args:
         tensors: A list of tensors, or None.
         dtype: The expected type. By default, any type is allowed.
 
     Returns:
-        The type. It is float32 if there are neither tensors nor a type.
+        The type. It is float32 if neither tensors nor a type are given.
 
     Raises:
         ValueError: If the types differ or are not floating-point types.
@@ -233,7 +233,7 @@ def assert_same_float_dtype(
 
 
 def assert_proper_iterable(values: object) -> None:
-    """Raises TypeError if a value is not iterable, or is a string or a tensor.
+    """Checks that a value is iterable, and neither a string nor a tensor.
 
     Raises:
         TypeError: If the value is not iterable, or is a string or a tensor.

@@ -1,1 +1,1 @@
-"""The framework of operations: arguments, static shapes, NumPy kernels, folding."""
+"""The framework for operations: arguments, static shapes, NumPy kernels and folding."""

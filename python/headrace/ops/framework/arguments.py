@@ -2,7 +2,7 @@
 
 `apply_op` does the work that all operations share: it opens a name scope, converts each argument to
 a tensor in it, checks the types against each other, infers the static shape and adds the operation.
-Its errors use TensorFlow's words.
+Its errors have the same wording as TensorFlow's.
 
 Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 """
@@ -34,7 +34,7 @@ class Input:
     """An argument that becomes one input.
 
     Attributes:
-        name: Name of the parameter, for errors and for the constant made of a Python value.
+        name: Name of the parameter, for errors and for the constant that a Python value becomes.
         value: The caller's argument.
         dtype: The required type. If None, the type can vary.
         var: Name of the type variable. Inputs with the same type variable have the same type.
@@ -61,7 +61,7 @@ class InputList:
     """An argument that becomes several inputs.
 
     Attributes:
-        name: Name of the parameter, for errors and for constants made of Python values.
+        name: Name of the parameter, for errors and for the constants that Python values become.
         values: The caller's arguments.
         dtype: The required type. If None, the type can vary.
         var: Name of the type variable. All inputs have the same type.
@@ -87,7 +87,7 @@ def apply_op(
     attrs: dict[str, Any] | None = None,
     kernel: Callable[..., Any] | None = None,
 ) -> Operation:
-    """Adds an operation over the caller's arguments.
+    """Adds an operation on the caller's arguments.
 
     Args:
         op_type: The type of the operation. It is also the default name.
@@ -233,5 +233,5 @@ def _describe(text: str, name: str, op_type: str, tensors: Sequence[Tensor]) -> 
     return f"{text} for '{name}' (op: '{op_type}') with input shapes: {shapes}{computed}."
 
 
-# Values longer than this are cut in an error.
+# Longer values are truncated in an error message.
 _MAX_SHOWN = 16

@@ -1,4 +1,4 @@
-"""The caller's arguments that become attributes of an operation, checked with TensorFlow's words.
+"""Checks the caller's arguments that become attributes, with the wording of TensorFlow's errors.
 
 Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 """

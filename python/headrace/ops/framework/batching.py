@@ -1,8 +1,8 @@
-"""Batch rules: they turn operations over one row into operations over all rows of a block.
+"""Batch rules, which turn operations on one row into operations on all rows of a block.
 
-A rule (`OpDef.batch_rule`) takes the operation and its inputs in the graph of blocks, and adds
-operations there that compute the same for all rows, to the last bit. It returns one tensor for each
-output, with the rows as its leading axis; or None if that is impossible.
+A rule (`OpDef.batch_rule`) takes the operation and its inputs in the graph of blocks. It adds
+operations to this graph that compute the same results for all rows, to the last bit. It returns one
+tensor for each output, with the rows as its leading axis, or None if that is impossible.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ BatchRule: TypeAlias = Callable[[Operation, Sequence[BlockInput]], Sequence[Tens
 
 
 def batched_shape(shape: TensorShape) -> TensorShape:
-    """Returns the shape of a block of any number of rows."""
+    """Returns the shape of a block with any number of rows."""
     return unknown_shape() if shape.rank is None else TensorShape([None, *shape.as_list()])
 
 
@@ -91,13 +91,13 @@ def elementwise(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | N
 
 
 def rows_of_first(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """Applies the rule for operations on rows of their first input, if only that input varies."""
+    """Applies the rule for operations on rows of the first input, if only this input varies."""
     is_simple = not any(item.is_batched for item in inputs[1:])
     return made_again(op, [item.block for item in inputs]) if is_simple else None
 
 
 def all_batched(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """Applies the rule for operations on tensors of one shape, if all vary between rows."""
+    """Applies the rule for operations on tensors of the same shape, if all vary between rows."""
     are_alike = all(item.is_batched for item in inputs)
     return made_again(op, [item.block for item in inputs]) if are_alike else None
 
@@ -140,12 +140,12 @@ def integers(values: npt.ArrayLike, dtype: DType) -> Tensor:
 def made_with_integers(
     op: Operation, block: BlockInput, changed: Sequence[tuple[Tensor, npt.ArrayLike]]
 ) -> list[Tensor]:
-    """Adds an operation again, with other constants as its further inputs.
+    """Adds an operation again, with new constants as its other inputs.
 
     Args:
         op: The operation for a row.
         block: Its first input.
-        changed: Each further input for a row, and its value for blocks.
+        changed: Each other input for a row, and its value for blocks.
     """
     inputs = [integers(value, like.dtype) for like, value in changed]
     return made_again(op, [block.block, *inputs])

@@ -30,8 +30,9 @@ __all__ = [
 # (value, dtype, name, as_ref) -> Tensor, or NotImplemented to let the next function try.
 ConversionFunction = Callable[..., Any]
 
-# (priority, position, types, function), lowest priority first. Replaced as a whole when it grows,
-# so that threads may read it while another registers. Written under the lock.
+# (priority, position, types, function), lowest priority first. It is written under the lock, and
+# replaced as a whole when it grows, so that threads can read it while another thread registers a
+# function.
 _registry: tuple[tuple[int, int, tuple[type, ...], ConversionFunction], ...] = ()
 _registering: Final = threading.Lock()
 
@@ -88,7 +89,7 @@ def convert_to_tensor(
 
     Raises:
         TypeError: If the value cannot be converted, or an element does not fit the type.
-        ValueError: If the value is None or a tensor of another type.
+        ValueError: If the value is None, or a tensor of the wrong type.
     """
     requested_dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
@@ -112,7 +113,7 @@ def convert_n_to_tensor(
     dtype_hint: DTypeLike | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Converts each value with `convert_to_tensor`; names get `_0`, `_1`, … appended."""
+    """Converts each value with `convert_to_tensor`. Appends `_0`, `_1`, … to the names."""
     return [
         convert_to_tensor(value, dtype, dtype_hint, f"{name}_{index}" if name else None)
         for index, value in enumerate(values)
@@ -127,7 +128,7 @@ def register_tensor_conversion_function(
     """Registers a function with which `convert_to_tensor` accepts objects of a type.
 
     Args:
-        base_type: The type or types; subclasses count.
+        base_type: The type or types, including subclasses.
         conversion_func: Called with `(value, dtype=None, name=None, as_ref=False)`. Returns a
             tensor, or NotImplemented to let the next function try.
         priority: Functions with a smaller number are tried first.

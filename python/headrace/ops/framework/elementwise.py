@@ -1,4 +1,4 @@
-"""Elementwise operations: type lists, static shapes, NumPy kernels."""
+"""Elementwise operations: type lists, static shapes and NumPy kernels."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def reals_by_either(op: Operation) -> KernelKind:
 
 
 def fold_by_numpy(op: Operation, *inputs: Array) -> Any:
-    """Computes an operation by the NumPy function of its definition: for `OpDef.fold`."""
+    """Computes an operation with the NumPy function of its definition, for `OpDef.fold`."""
     return _function_of(op.definition)(*inputs)
 
 
@@ -81,7 +81,7 @@ def unary(
     output_dtype: DType | None = None,
     parameter: str = "x",
 ) -> Tensor:
-    """Adds an elementwise operation over one tensor.
+    """Adds an elementwise operation on one tensor.
 
     Args:
         op_type: The type of the operation, whose definition has the NumPy function.
@@ -109,7 +109,7 @@ def binary(
     output_dtype: DType | None = None,
     parameters: tuple[str, str] = ("x", "y"),
 ) -> Tensor:
-    """Adds an elementwise operation over two tensors of one type, with broadcasting.
+    """Adds an elementwise operation on two tensors of the same type, with broadcasting.
 
     Args:
         op_type: The type of the operation, whose definition has the NumPy function.

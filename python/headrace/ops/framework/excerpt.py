@@ -1,4 +1,4 @@
-"""Excerpts of arrays for error texts, as TensorFlow's kernels write them.
+"""Excerpts of arrays for error messages, as TensorFlow's kernels write them.
 
 Source: `Tensor::SummarizeValue` of TensorFlow 1.15.
 """
@@ -19,7 +19,7 @@ def write_excerpt(value: Array, limit: int) -> str:
     Args:
         value: The array.
         limit: The number of elements to write. If negative, all are written. "..." replaces the
-            others.
+            rest.
     """
     shown = value.size if limit < 0 else min(limit, value.size)
     words = [_word(item) for item in value.ravel()[:shown]]
@@ -30,7 +30,7 @@ def write_excerpt(value: Array, limit: int) -> str:
 
 
 def write_summary(value: Array, edge: int) -> str:
-    """Writes an array with its first and its last rows, each in a line.
+    """Writes the first and last rows of an array, one per line.
 
     Args:
         value: The array.
@@ -57,7 +57,7 @@ def _lines(value: Array, shown: int, edge: int, depth: int) -> str:
 
 
 def _ends(value: Array, shown: int) -> Array:
-    """Returns the first and last `shown` rows, or all rows if there are no more than that."""
+    """Returns the first and last `shown` rows, or all rows if there are not more."""
     return value if 2 * shown >= len(value) else np.concatenate([value[:shown], value[-shown:]])
 
 
@@ -72,8 +72,8 @@ def _rows(words: list[str], start: int, shape: tuple[int, ...]) -> str:
     """Writes a part of an array, up to the last element that is shown.
 
     Args:
-        words: The elements that are shown, flat.
-        start: Number of the part's first element.
+        words: The elements that are shown, as a flat list.
+        start: The number of the part's first element.
         shape: The part's shape.
     """
     step = math.prod(shape[1:])

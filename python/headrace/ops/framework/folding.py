@@ -1,7 +1,7 @@
-"""Constant folding: values of tensors that are known when the graph is built.
+"""Constant folding: the values of tensors that are known while the graph is built.
 
-Static shapes depend on it: `tf.reshape(x, [2, n * 3])` has a known shape if `n` is a constant. The
-definition of an operation has its folding rules (`OpDef.fold`, `OpDef.read_sizes`).
+Static shapes depend on these values: `tf.reshape(x, [2, n * 3])` has a known shape if `n` is a
+constant. The definition of an operation has its folding rules (`OpDef.fold`, `OpDef.read_sizes`).
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ __all__ = [
     "is_small",
 ]
 
-# Values computed before a run stay in memory with the graph or program, so large ones are not
-# computed before it.
+# Values computed before a run stay in memory with the graph or program, so large values are not
+# computed before a run.
 _MAX_FOLDED_BYTES: Final = 1 << 20
 
 
@@ -101,7 +101,7 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
 class _Evaluation:
     """A search for constants among the tensors that one tensor depends on.
 
-    Each is evaluated once.
+    It evaluates each tensor once.
     """
 
     def __init__(self) -> None:
@@ -111,12 +111,12 @@ class _Evaluation:
     def value(self, tensor: Tensor) -> Array | None:
         """Returns the value of a tensor if it is fully known."""
         if tensor not in self._values:
-            self._values[tensor] = None  # While it is computed.
+            self._values[tensor] = None  # This is the value while it is being computed.
             self._values[tensor] = self._find_value(tensor)
         return self._values[tensor]
 
     def sizes(self, tensor: Tensor) -> Any:
-        """Returns an integer vector or scalar as Python values, None for unknown ones."""
+        """Returns an integer vector or scalar as Python values, with None for unknown ones."""
         if tensor not in self._sizes:
             value = self.value(tensor)
             self._sizes[tensor] = self._read_sizes(tensor) if value is None else value.tolist()
@@ -148,13 +148,13 @@ def _compute(tensor: Tensor, folder: Callable[..., Any], inputs: list[Any]) -> A
     try:
         with np.errstate(all="ignore"):
             outputs = folder(tensor.op, *inputs)
-    except Exception:  # A value that cannot be computed is reported when the graph is run.
+    except Exception:  # A run reports a value that cannot be computed.
         return None
     return as_array(outputs[tensor.value_index] if isinstance(outputs, tuple) else outputs)
 
 
 def fold_by_kernel(op: Operation, *inputs: Array) -> Any:
-    """Computes an operation by its own NumPy kernel: for `OpDef.fold`."""
+    """Computes an operation with its own NumPy kernel, for `OpDef.fold`."""
     if op.kernel is None:
         raise LookupError(f"operation '{op.name}' of type {op.type} has no NumPy kernel")
     return op.kernel(*inputs)

@@ -1,4 +1,4 @@
-"""Rules for static shapes that several operations share."""
+"""Rules for static shapes that several operations have in common."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ class ShapeConflict(ValueError):
 
 
 def broadcast_shapes(x: TensorShape, y: TensorShape) -> TensorShape:
-    """Returns the shape of an elementwise operation over two tensors.
+    """Returns the shape of an elementwise operation on two tensors.
 
     Raises:
         ShapeConflict: If two sizes differ and neither is 1.
@@ -50,7 +50,7 @@ def merge_shapes(x: TensorShape, y: TensorShape) -> TensorShape:
     """Merges two descriptions of one shape.
 
     Raises:
-        ShapeConflict: If they contradict each other.
+        ShapeConflict: If the descriptions contradict each other.
     """
     if not x.is_compatible_with(y):
         raise ShapeConflict(describe_conflict(x, y))
@@ -58,7 +58,7 @@ def merge_shapes(x: TensorShape, y: TensorShape) -> TensorShape:
 
 
 def check_rank(shape: TensorShape, rank: int) -> None:
-    """Raises ShapeConflict if the rank is known and differs."""
+    """Raises ShapeConflict if the rank is known to differ."""
     if shape.rank not in (None, rank):
         raise ShapeConflict(f"Shape must be rank {rank} but is rank {shape.rank}")
 

@@ -1,8 +1,8 @@
-"""NumPy kernels: operations computed by a Python function over arrays.
+"""NumPy kernels, which compute operations with a Python function on arrays.
 
-An operation that the native engine does not know has such a kernel. It is called with one value for
-each input and returns one array for each output, as most NumPy functions do; `NumpyKernel` converts
-inputs to arrays, and results to arrays of the declared types.
+Operations that the native engine does not support have such a kernel. It is called with one value
+for each input, and returns one array for each output, as most NumPy functions do. `NumpyKernel`
+converts inputs to arrays, and results to arrays of the declared types.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 
 
 class NumpyKernel:
-    """A function over arrays, with the types of its results.
+    """A function on arrays, with the types of its results.
 
     Args:
         function: Receives one array per input. Returns one array, or a sequence of arrays if there
@@ -45,7 +45,7 @@ class NumpyKernel:
 
     def __call__(self, *inputs: npt.ArrayLike) -> Any:
         """Computes the outputs: an array, or a tuple of arrays if there is more than one."""
-        with np.errstate(all="ignore"):  # TensorFlow's kernels do not warn: 1 / 0 is inf
+        with np.errstate(all="ignore"):  # TensorFlow's kernels do not warn: 1 / 0 is inf.
             results = self._function(*[as_array(value) for value in inputs])
         if not self._numpy_types:
             return ()
@@ -86,9 +86,9 @@ def by_either(op: Operation) -> KernelKind:
 
 
 def by_numpy_in_sessions(op: Operation) -> KernelKind:
-    """Returns, for `OpDef.computed`, that the bits of the native kernel may differ from NumPy's.
+    """Returns, for `OpDef.computed`, that the native kernel's bits may differ from NumPy's.
 
-    A session uses the NumPy kernel, and a pipeline the native one.
+    A session then uses the NumPy kernel, and a pipeline uses the native kernel.
     """
     is_complex = any(tensor.dtype.is_complex for tensor in op.inputs)
     return KernelKind.BY_NUMPY if is_complex else KernelKind.BY_NUMPY_IN_SESSIONS

@@ -1,4 +1,4 @@
-"""Operations made only from tensors and arrays, on which conversion is built."""
+"""Operations that accept only tensors and arrays, and on which conversion is built."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -39,7 +39,7 @@ def make_const(array: Array, dtype: DType, name: str | None) -> Tensor:
 
 def cast_tensor(tensor: Tensor, dtype: DType, name: str | None = None) -> Tensor:
     """Adds a conversion of a tensor to another type."""
-    is_complex = tensor.dtype.is_complex or dtype.is_complex  # Unknown to the engine.
+    is_complex = tensor.dtype.is_complex or dtype.is_complex  # Unsupported by the engine.
     op = tensor.graph.create_op(
         "Cast",
         [tensor],
@@ -58,10 +58,10 @@ def _real_part(target: DType) -> Callable[[Array], Array]:
 
 
 def pack_tensors(tensors: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
-    """Adds a stack of tensors of one dtype along a new axis.
+    """Stacks tensors of the same dtype along a new axis.
 
     Raises:
-        ValueError: If their shapes are not compatible, or there is no such axis.
+        ValueError: If the shapes are not compatible, or the axis does not exist.
     """
     shape = stack_shapes([tensor.shape for tensor in tensors], axis)
     dtype = tensors[0].dtype.base_dtype
@@ -81,7 +81,7 @@ def stack_shapes(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
     """Returns the static shape of a stack.
 
     Raises:
-        ShapeConflict: If the shapes differ, or there is no such axis.
+        ShapeConflict: If the shapes differ, or the axis does not exist.
     """
     merged = unknown_shape()
     for index, shape in reversed(list(enumerate(shapes))):
@@ -98,7 +98,7 @@ def stack_shapes(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
 
 
 def stack_arrays(arrays: Sequence[Array], axis: int) -> Array:
-    """Returns arrays of one shape along a new axis."""
+    """Stacks arrays of the same shape along a new axis."""
     for index, array in enumerate(arrays):
         if array.shape != arrays[0].shape:
             fail(

@@ -1,7 +1,8 @@
-"""Conversion of Python values to arrays, by TensorFlow's rules.
+"""Converts Python values to arrays by TensorFlow's rules.
 
-Python floats become float32, ints int32 (int64 if they do not fit), str and bytes strings. NumPy
-values keep their type. A wanted type is checked element by element: a float never becomes an int.
+Python floats become float32, ints become int32 (or int64 if they do not fit), and str and bytes
+become strings. NumPy values keep their type. A requested type is checked element by element: a
+float never becomes an int.
 
 Source: `tf.make_tensor_proto` of TensorFlow 1.15.
 """
@@ -47,8 +48,9 @@ def make_array(
         The array (strings as an object array of bytes) and its type.
 
     Raises:
-        TypeError: If an element cannot have the type, or `verify_shape` finds another shape.
-        ResourceExhaustedError: If memory can never hold an array of that shape.
+        TypeError: If an element cannot be converted to the type, or `verify_shape` is True and the
+            shapes differ.
+        ResourceExhaustedError: If an array of that shape can never fit into memory.
         ValueError: If the value is None, has rows of different lengths, or has too many elements.
     """
     if value is None:
@@ -109,7 +111,7 @@ def _from_python(value: TensorLike, dtype: DType | None) -> Array:
         raise TypeError(_expected(dtype, wrong_value)) from None
 
 
-# Represents "the elements are arrays themselves" where a type is inferred.
+# Stands for arrays as elements when a type is inferred.
 _ARRAYS = dtypes.resource
 
 

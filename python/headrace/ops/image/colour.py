@@ -1,6 +1,7 @@
 """Colours of images: conversion between types and colour spaces, and adjustments.
 
-Source: `tf.image.convert_image_dtype`, `adjust_brightness` and their kin of TensorFlow 1.15.
+Source: `tf.image.convert_image_dtype`, `adjust_brightness` and similar functions of TensorFlow
+1.15.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def convert_image_dtype(
             return cast(pixels, requested_dtype, name=scope)
         if source_dtype.is_integer:
             return multiply(cast(pixels, requested_dtype), 1.0 / source_dtype.max, name=scope)
-        # Half a step more: the cast truncates, and would lose the largest value.
+        # Half a step is added because the cast truncates, and would otherwise never return the
+        # largest value.
         return convert(multiply(pixels, requested_dtype.max + 0.5), requested_dtype, name=scope)
 
 
@@ -125,7 +127,7 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
         Images of the same type, (..., 3).
 
     Raises:
-        ValueError: If the images do not have 1 channel, or have no other axis.
+        ValueError: If the images do not have 1 channel, or have no axis before the channels.
     """
 
     def infer(images: Tensor) -> Outputs:
@@ -387,7 +389,7 @@ def _adjust(
     saturate: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Changes an image as floats and converts it back to its type."""
+    """Converts an image to floats, changes it, and converts it back to its type."""
     with name_scope(name, scope, [image]):
         pixels = convert_to_tensor(image, name="image")
         dtype = pixels.dtype.base_dtype
@@ -410,7 +412,7 @@ def _change(
 
 
 def _with_channels(images: Tensor, expected: int, channels: int) -> TensorShape:
-    """Returns the static shape with another number of channels, after a check of the old one."""
+    """Checks the number of channels, and returns the static shape with a new number."""
     if images.shape.rank is None:
         return images.shape
     if images.shape.rank == 0:

@@ -1,6 +1,6 @@
 """Cropping and padding images.
 
-Source: `tf.image.crop_to_bounding_box` and its kin of TensorFlow 1.15.
+Source: `tf.image.crop_to_bounding_box` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
         central_fraction: The fraction of the height and of the width to keep, above 0 and up to 1.
 
     Returns:
-        The centre. The image itself if the fraction is 1.
+        The centre, or the image itself if the fraction is 1.
 
     Raises:
         ValueError: If the fraction is out of range, or the image has the wrong rank.

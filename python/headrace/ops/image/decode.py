@@ -1,12 +1,13 @@
-"""Decoders of images: they turn the bytes of a file into pixels.
+"""Image decoders, which turn the bytes of a file into pixels.
 
 All of them run in the native engine. Each detects the format from the contents: `decode_png` of a
-JPEG works. Metadata such as an EXIF orientation is ignored, unless `decode_image` is asked for it.
+JPEG works. Metadata such as an EXIF orientation is ignored, unless it is requested from
+`decode_image`.
 
-In a native function of a pipeline, pixels are those of Pillow. In a graph of TensorFlow 1 they are
-TensorFlow's.
+In a native function of a pipeline, the pixels are the same as in Pillow. In a graph of TensorFlow
+1, they are the same as in TensorFlow.
 
-Source: `tf.image.decode_jpeg` and its kin of TensorFlow 1.15.
+Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ def decode_png(
 
     Raises:
         InvalidArgumentError: When run, if the file cannot be decoded.
-        TypeError: If `dtype` is another type.
+        TypeError: If `dtype` is neither uint8 nor uint16.
     """
     requested_dtype = as_dtype(dtype)
     if requested_dtype not in (dtypes.uint8, dtypes.uint16):
@@ -322,7 +323,7 @@ def extract_jpeg_shape(
         `output_type`, (3,): height, width and stored channels.
 
     Raises:
-        TypeError: If `output_type` is another type.
+        TypeError: If `output_type` is neither int32 nor int64.
     """
     requested_dtype = as_dtype(output_type)
     if requested_dtype not in (dtypes.int32, dtypes.int64):
@@ -347,8 +348,7 @@ def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
         contents: The bytes of files, strings of any shape.
         name: Name of the operation.
 
-    Returns:
-        bool, of the shape of `contents`.
+    Returns: bool, in the shape of `contents`.
     """
 
     def infer(contents: Tensor) -> Outputs:

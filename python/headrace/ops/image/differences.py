@@ -158,7 +158,7 @@ def _neighbours(images: Tensor, axis: int) -> tuple[Tensor, Tensor]:
 
 
 def _equal_shapes(a: Tensor, b: Tensor) -> list[Any]:
-    """Checks that images have one shape; returns the checks that remain for the run."""
+    """Checks that images have the same shape. Returns the checks that remain for the run."""
     for image in (a, b):
         image.shape.with_rank_at_least(3)
     if not a.shape.is_compatible_with(b.shape):

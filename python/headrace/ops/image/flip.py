@@ -1,6 +1,6 @@
 """Flipping, transposing and rotating images.
 
-Source: `tf.image.flip_left_right` and its kin of TensorFlow 1.15.
+Source: `tf.image.flip_left_right` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def flip_up_down(image: TensorLike) -> Tensor:
 
 
 def flip_if(image: Tensor, axis: int, draws: Tensor) -> Tensor:
-    """Flips each image with a probability of 1/2, depending on its random number between 0 and 1.
+    """Flips each image with a probability of 1/2, which its random number in [0, 1) decides.
 
     Args:
         image: An image, or a batch of them.
         axis: `ROWS` or `COLUMNS`, whose order is reversed.
-        draws: float32. For an image, a scalar: the image is flipped if it is below 1/2. For a
-            batch, a vector: images are flipped if their number is above 1/2.
+        draws: float32. For an image, a scalar: the image is flipped if the number is below 1/2.
+            For a batch, a vector: an image is flipped if its number is above 1/2.
     """
     return _flip(image, axis, [Input("draws", draws, dtypes.float32)])
 

@@ -1,4 +1,4 @@
-"""Checks that operations on images make while the graph is built.
+"""The checks of images that operations make while the graph is built.
 
 An image has the shape (height, width, channels); a batch has one more axis in front. Unknown sizes
 are checked when the operation runs, with the same error messages.
@@ -24,7 +24,7 @@ def to_image(image: TensorLike, name: str = "image") -> Tensor:
     """Converts an argument to a tensor and checks that it can be an image or a batch of images.
 
     Raises:
-        ValueError: If the rank is neither 3 nor 4, or there are no pixels.
+        ValueError: If the rank is neither 3 nor 4, or the image has no pixels.
     """
     tensor = convert_to_tensor(image, name=name)
     shape = tensor.shape
@@ -40,7 +40,7 @@ def to_image(image: TensorLike, name: str = "image") -> Tensor:
 
 
 def known_sizes(image: Tensor) -> tuple[int | None, int | None]:
-    """Returns the height and width, or None for each that is unknown."""
+    """Returns the height and width, with None for an unknown size."""
     if image.shape.rank is None:
         return None, None
     height, width, _ = image.shape.as_list()[-3:]
@@ -48,10 +48,10 @@ def known_sizes(image: Tensor) -> tuple[int | None, int | None]:
 
 
 def resized_shape(image: Tensor, height: Size | None, width: Size | None) -> TensorShape:
-    """Returns the static shape of an image, or of a batch, of another size.
+    """Returns the static shape of an image or a batch with a new size.
 
     Args:
-        image: The image before. If its rank is not known, it counts as one image.
+        image: The old image. If its rank is not known, it counts as one image.
         height: The new height. It can be a tensor, or None if it is not known.
         width: The new width.
     """

@@ -1,7 +1,7 @@
-"""Losing detail of images as a JPEG of low quality does.
+"""Degrades images like a JPEG of low quality.
 
-Source: `tf.image.adjust_jpeg_quality` and `tf.image.random_jpeg_quality` of TensorFlow 1.15, with
-values outside of their range clipped, as in TensorFlow 2.
+Source: `tf.image.adjust_jpeg_quality` and `tf.image.random_jpeg_quality` of TensorFlow 1.15, except
+that values outside the range are clipped, as in TensorFlow 2.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def adjust_jpeg_quality(
             convert_image_dtype(pixels, dtypes.uint8, saturate=True), quality
         )
         channels = pixels.shape[-1].value if pixels.shape.rank else None
-        # A number that no JPEG has is an error of the run, as if it were not known.
+        # A number of channels that a JPEG cannot have is an error of the run, as if the number were
+        # not known.
         decoded = decode_jpeg(file, channels=channels if channels in (1, 3) else 0)
         decoded.set_shape(pixels.shape)
         return convert_image_dtype(decoded, dtype, saturate=True)

@@ -1,9 +1,10 @@
 """Random changes of images, for training.
 
-Each operation draws its own numbers, as in `headrace.ops.random.numbers`: with a seed, the same
-ones in every session, and the same as TensorFlow.
+Each operation draws its own numbers, as in `headrace.ops.random.numbers`. With a seed, the numbers
+are the same in every session, and the same as in TensorFlow.
 
-Source: `tf.image.random_flip_left_right` and its kin, and `tf.random_crop`, of TensorFlow 1.15.
+Source: `tf.image.random_flip_left_right` and similar functions, and `tf.random_crop`, of TensorFlow
+1.15.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ __all__ = [
 
 
 class ResizeMethod:
-    """The method that computes the pixels of a resized image."""
+    """A method for computing the pixels of a resized image."""
 
     BILINEAR = "bilinear"
     NEAREST_NEIGHBOR = "nearest"
@@ -310,7 +310,7 @@ def _resize_with_pad(
         pixels = to_image(image)
         for number, text in ((target_width, "target_width"), (target_height, "target_height")):
             require(bool(number > 0) if is_number(number) else None, f"{text} must be > 0.")
-        if pixels.shape.rank is None:  # counts as one image
+        if pixels.shape.rank is None:  # An unknown rank counts as one image.
             pixels = identity(pixels)
             pixels.set_shape([None, None, None])
         sizes: Any = (*known_sizes(pixels), target_height, target_width)
@@ -330,7 +330,7 @@ def _resize_with_pad(
 
 
 def _fit(height: int, width: int, target_height: int, target_width: int) -> list[int]:
-    """Returns the result of "FitImage": new height and width, padding above and left."""
+    """Returns the result of "FitImage": the new height and width, and the top and left padding."""
     size = np.array([height, width], np.float32)
     target = np.array([target_height, target_width], np.float32)
     fitted = size / (size / target).max()
@@ -398,7 +398,7 @@ def _resize(
 def _resize_any_rank(
     pixels: Tensor, size: TensorLike, way: _ResizeOp, preserve_aspect_ratio: bool
 ) -> Tensor:
-    """Resizes an image or a batch of images, whose rank may be known only in the run."""
+    """Resizes an image or a batch of images. Its rank may be unknown before the run."""
     shape = shape_of(pixels)
     batch = reshape(pixels, concat([[-1], shape[-3:]], 0))
     batch.set_shape([None, None, None, None])

@@ -1,4 +1,4 @@
-"""Random parts of images, resized.
+"""Crops random parts of images and resizes them.
 
 Source: `torchvision.transforms.v2.RandomResizedCrop`.
 """
@@ -100,7 +100,7 @@ def random_resized_crop(
 
 
 def _cropped(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
-    """Crops by random numbers of [0, 1), float32: ten areas and ratios, row, column."""
+    """Crops a part given by float32 random numbers in [0, 1): ten areas and ratios, row, column."""
 
     def infer(image: Tensor, draws: Tensor) -> Outputs:
         channels = attrs["channels"] or None

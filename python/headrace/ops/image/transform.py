@@ -237,14 +237,14 @@ def project(
 
 
 def _moved(image: Array, row: Array, size: Array, interpolation: str) -> Array:
-    """Computes one image, (height, width, channels)."""
+    """Transforms one image, (height, width, channels)."""
     y, x = np.meshgrid(*(np.arange(n, dtype=np.float32) for n in size), indexing="ij")
     a, b, c = row[:3], row[3:6], row[6:]
     depth = c[0] * x + c[1] * y + np.float32(1)
     with np.errstate(divide="ignore", invalid="ignore"):
         from_x = (a[0] * x + a[1] * y + a[2]) / depth
         from_y = (b[0] * x + b[1] * y + b[2]) / depth
-    # A pixel without a source counts as one from outside.
+    # A pixel without a source counts as a pixel outside the image.
     nowhere = ~(np.isfinite(from_x) & np.isfinite(from_y))
     from_x[nowhere] = from_y[nowhere] = -9
     if interpolation == "NEAREST":
@@ -260,13 +260,13 @@ def _moved(image: Array, row: Array, size: Array, interpolation: str) -> Array:
 
 
 def _rounded(coordinates: Array) -> Array:
-    """Rounds halves away from 0."""
+    """Rounds numbers, with halves away from 0."""
     integers = np.trunc(coordinates)
     return np.asarray(integers + np.copysign(np.abs(coordinates - integers) >= 0.5, coordinates))
 
 
 def _read(image: Array, y: Array, x: Array) -> Array:
-    """Returns the pixels at some places; 0 outside."""
+    """Returns the pixels at the given places, with 0 outside the image."""
     height, width, _ = image.shape
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
     rows, columns = (np.where(inside, coordinates, 0).astype(np.int64) for coordinates in (y, x))

@@ -1,1 +1,1 @@
-"""Arithmetic, comparisons, conversions of type and reductions."""
+"""Arithmetic, comparisons, type conversions and reductions."""

@@ -1,4 +1,4 @@
-"""Arithmetic over tensors, elementwise and with broadcasting.
+"""Arithmetic on tensors, elementwise and with broadcasting.
 
 Source: `tf.math` of TensorFlow 1.15.
 """
@@ -403,7 +403,7 @@ def _sum_all(*arrays: Array) -> Array:
 
 
 def _power_by(op: Operation) -> KernelKind:
-    """Returns the engine for floats: powers by NumPy differ from TensorFlow's in the last bit."""
+    """Returns the engine for floats, because NumPy's powers differ from TensorFlow's in one bit."""
     return KernelKind.BY_ENGINE if op.inputs[0].dtype.is_floating else KernelKind.BY_NUMPY
 
 

@@ -1,6 +1,6 @@
-"""Conversion of tensors from one type to another.
+"""Converts tensors from one type to another.
 
-Source: `tf.cast` and its kin of TensorFlow 1.15.
+Source: `tf.cast` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations

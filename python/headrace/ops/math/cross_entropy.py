@@ -63,7 +63,7 @@ def softmax_cross_entropy_with_logits(
         name: Name of the operation.
 
     Returns:
-        A tensor without this axis.
+        A tensor without the axis of the classes.
 
     Raises:
         ValueError: If the shapes do not match.
@@ -293,14 +293,14 @@ def sparse_softmax_losses(logits: Tensor, labels: Tensor, name: str | None = Non
 
 
 def _rows_of(tensor: Tensor) -> Tensor:
-    """Returns a matrix with the rows of the last axis."""
+    """Reshapes a tensor to a matrix with the rows along the last axis."""
     return (
         tensor if tensor.shape.rank == 2 else reshape(tensor, concat([[-1], shape(tensor)[-1:]], 0))
     )
 
 
 def _last(tensor: Tensor, axis: int) -> Tensor:
-    """Returns a tensor with an axis exchanged with the last one."""
+    """Swaps an axis of a tensor with the last one."""
     return transpose(tensor, order_with_last(tensor, axis))
 
 

@@ -1,4 +1,4 @@
-"""Counts: of integers, of numbers in bins, of pairs of labels and predictions.
+"""Counts integers, numbers in bins, and pairs of labels and predictions.
 
 Source: `tf.bincount`, `tf.histogram_fixed_width`, `tf.histogram_fixed_width_bins` and
 `tf.confusion_matrix` of TensorFlow 1.15.
@@ -62,7 +62,7 @@ def bincount(
         minlength: The minimum length of the result. Defaults to no limit.
         maxlength: The maximum length of the result. Larger integers are not counted. Defaults to no
             limit.
-        dtype: Type of the result if there are no weights.
+        dtype: Type of the result if no weights are given.
 
     Returns:
         A vector with the counts of 0, 1, and so on.
@@ -87,7 +87,7 @@ def bincount(
 def count_integers(
     arr: Tensor, size: Tensor, weights: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Adds the operation of `bincount`, for a known length and weights, which may be empty."""
+    """Adds the operation of `bincount`, for a known length. The weights may be empty."""
 
     def infer(_items: Tensor, count: Tensor, _each: Tensor) -> Outputs:
         check_rank(count.shape, 0)
@@ -139,7 +139,7 @@ def histogram_fixed_width(
         A count for each bin.
 
     Raises:
-        InvalidArgumentError: When run, if the range is empty or there are no bins.
+        InvalidArgumentError: When run, if the range is empty or `nbins` is less than 1.
     """
     with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
         return counts_in_bins(values, value_range, nbins, dtype, scope)

@@ -1,6 +1,6 @@
 """Norms of tensors, and clipping to a norm.
 
-Source: `tf.norm`, `tf.global_norm`, `tf.clip_by_norm` and its kin of TensorFlow 1.15.
+Source: `tf.norm`, `tf.global_norm`, `tf.clip_by_norm` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def clip_by_norm(
         is_positive = greater(squares, 0)
         length = where(is_positive, sqrt(where(is_positive, squares, ones_like(squares))), squares)
         scaled = multiply(numbers, clip_norm)
-        numbers.shape.merge_with(scaled.shape)  # Refuses bounds that make it larger.
+        numbers.shape.merge_with(scaled.shape)  # Rejects bounds that would make it larger.
         return identity(truediv(scaled, maximum(length, clip_norm)), name=scope)
 
 
@@ -189,7 +189,7 @@ def clip_by_global_norm(
 
 
 def _axes_of(axis: int | Sequence[int] | None) -> tuple[list[int] | None, bool]:
-    """Returns the axes, and whether they are those of matrices."""
+    """Returns the axes, and whether they are the axes of matrices."""
     words = "'axis' must be None, an integer, or a tuple of 2 unique integers"
     if axis is None:
         return None, False
@@ -203,7 +203,7 @@ def _axes_of(axis: int | Sequence[int] | None) -> tuple[list[int] | None, bool]:
 
 
 def _other_norm(sizes: Tensor, ord: Any, axes: list[int] | None, is_matrix: bool) -> Tensor:
-    """Returns a norm of absolute values other than the Euclidean one; all axes stay."""
+    """Returns a norm of absolute values, except the Euclidean one. All axes are kept."""
     first, last = (None, None) if axes is None else (axes[0], axes[-1])
     if ord == 1:
         sums = reduce_sum(sizes, first, keepdims=True)
@@ -216,7 +216,7 @@ def _other_norm(sizes: Tensor, ord: Any, axes: list[int] | None, is_matrix: bool
 
 
 def _largest_singular_value(numbers: Tensor, axes: Sequence[int]) -> Tensor:
-    """Returns the largest singular value of matrices, whose axes stay."""
+    """Returns the largest singular value of matrices. All axes are kept."""
     ndims = numbers.shape.with_rank_at_least(2).rank
     if ndims is None:
         raise ValueError("norm: the tensor has unknown rank. Set its shape with set_shape.")

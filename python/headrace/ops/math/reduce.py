@@ -1,6 +1,6 @@
 """Reductions over axes, and the index of the largest or smallest element.
 
-Source: `tf.reduce_sum` and its kin, `tf.argmax` and `tf.argmin` of TensorFlow 1.15.
+Source: `tf.reduce_sum` and similar functions, `tf.argmax` and `tf.argmin` of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ def _make(
     function: Callable[..., Any],
     allowed: tuple[DType, ...] | None,
 ) -> Reduction:
-    """Makes the public function of one reduction.
+    """Creates the public function of one reduction.
 
     Args:
         op_type: Type of the operation.
         summary: First line of the function's documentation.
         function: Called with an array, a tuple of axes and whether to keep them.
-        allowed: Types of the input; None for bool alone.
+        allowed: The types of the input, or None for only bool.
     """
 
     def reduce(
@@ -277,7 +277,7 @@ def _arg(
         if array.shape[where] == 0:
             fail(f"Reduction axis {where} is empty in shape {bracketed(array.shape)}")
         if array.dtype.kind == "f":
-            array = np.where(np.isnan(array), loser, array)  # No comparison with NaN holds.
+            array = np.where(np.isnan(array), loser, array)  # Every comparison with NaN is false.
         return find(array, axis=where)
 
     inputs = [

@@ -1,4 +1,4 @@
-"""Conversion that clips numbers to the range of the new type.
+"""Converts numbers to a type, and clips them to its range.
 
 Source: `tf.saturate_cast` of TensorFlow 1.15.
 """

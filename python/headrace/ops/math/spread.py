@@ -1,6 +1,6 @@
-"""Reductions composed of others: variance, standard deviation, Euclidean norm, log-sum-exp.
+"""Composite reductions: variance, standard deviation, Euclidean norm, log-sum-exp.
 
-Source: `tf.reduce_logsumexp`, `tf.math.reduce_variance` and their kin of TensorFlow 1.15.
+Source: `tf.reduce_logsumexp`, `tf.math.reduce_variance` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def reduce_variance(
         name: Name of the scope.
 
     Raises:
-        TypeError: If the tensor has integers.
+        TypeError: If the tensor contains integers.
         ValueError: If an axis does not exist.
     """
     with name_scope(name or "reduce_variance"):

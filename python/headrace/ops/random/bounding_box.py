@@ -50,8 +50,8 @@ def sample_distorted_bounding_box(
         image_size: Height, width and number of channels, a vector of integers.
         bounding_boxes: float32, (1, n, 4): top, left, bottom and right of the objects, from 0 to 1.
         seed: The first half of the seed in a graph of TensorFlow 1. The graph's seed is not used.
-            If both halves are 0, every session draws another sequence. In a pipeline, set the seed
-            of `map` instead.
+            If both halves are 0, every session draws a different sequence. In a pipeline, set the
+            seed of `map` instead.
         seed2: The second half of the seed.
         min_object_covered: The fraction of at least one object that a window must cover, a float
             scalar.

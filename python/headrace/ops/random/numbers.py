@@ -1,7 +1,7 @@
 """Random numbers.
 
-Each operation has its own sequence in each session. With a seed, all sessions have the same
-sequence, which is that of TensorFlow.
+Each operation has its own sequence in each session. With a seed, the sequence is the same in all
+sessions, and the same as in TensorFlow.
 
 Source: `tf.random` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""The rows of a tensor in a random order.
+"""Shuffles the rows of a tensor.
 
 Source: `tf.random_shuffle` of TensorFlow 1.15.
 """

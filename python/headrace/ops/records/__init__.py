@@ -1,1 +1,1 @@
-"""Decoding records: `Example`, CSV, raw bytes, JSON, `TensorProto`, compressed strings."""
+"""Decoding of records: `Example`, CSV, raw bytes, JSON, `TensorProto`, compressed strings."""

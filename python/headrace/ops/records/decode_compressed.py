@@ -31,7 +31,7 @@ def decode_compressed(
         The decompressed strings, of the same shape.
 
     Raises:
-        DataLossError: When run, if a string is damaged or has another compression.
+        DataLossError: When run, if a string is damaged or has a different compression.
         InvalidArgumentError: When run, if the compression type does not exist.
     """
     return apply_op(

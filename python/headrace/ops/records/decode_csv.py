@@ -1,4 +1,4 @@
-"""Decoding of records of comma-separated values to a tensor for each column.
+"""Decodes records of comma-separated values to one tensor for each column.
 
 Source: `tf.decode_csv` of TensorFlow 1.15.
 """
@@ -54,8 +54,8 @@ def decode_csv(
             valid number, a required field is missing, a quote is misplaced, or the delimiter is not
             one byte.
         TypeError: If `record_defaults` is not a list, or has a type that is not supported.
-        ValueError: If there are no defaults, a default has several elements, or `select_cols` is
-            not ascending or differs from the defaults in length.
+        ValueError: If `record_defaults` is empty, a default has several elements, or `select_cols`
+            is not ascending or differs in length from `record_defaults`.
 
     Examples:
         >>> @hr.native

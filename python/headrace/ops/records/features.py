@@ -1,6 +1,6 @@
-"""The parsing plan for configurations of the features of an `Example`.
+"""The parsing plan for the requested features of an `Example`.
 
-Source: `tf.FixedLenFeature` and its kin of TensorFlow 1.15.
+Source: `tf.FixedLenFeature` and similar classes of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TYPES: Final = (float32, int64, string)
 
 
 Feature: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | SparseFeature | VarLenFeature
-# Features by name. A type checker infers the common base for a dict of several kinds.
+# Features by name. For a dict of several kinds, a type checker infers their common base class.
 Features: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
@@ -56,7 +56,7 @@ class DenseFeature(NamedTuple):
 
 
 class FeaturePlan:
-    """The features to parse, sparse and dense ones, each in the order of their names.
+    """The sparse and dense features to parse, each in the order of their names.
 
     Args:
         features: The configurations, by name of the feature.
@@ -69,7 +69,7 @@ class FeaturePlan:
         merged: The `SparseFeature`s, whose parts are in `sparse`.
 
     Raises:
-        TypeError: If a feature has a type that features cannot have.
+        TypeError: If the type of a feature is not supported in features.
         ValueError: If a configuration is not allowed or incomplete, or two contradict each other.
     """
 

@@ -38,7 +38,7 @@ def parse_single_example(
 
     Raises:
         InvalidArgumentError: When run, if the bytes are not an `Example`, or a feature is missing
-            or has another type or number of values.
+            or has the wrong type or number of values.
         ValueError: If `features` is empty or incomplete, or `serialized` is not a scalar.
     """
     if not features:
@@ -73,7 +73,7 @@ def parse_example(
 
     Raises:
         InvalidArgumentError: See `parse_single_example`.
-        ValueError: See `parse_single_example`. Or if `serialized` is not a vector.
+        ValueError: See `parse_single_example`. It is also raised if `serialized` is not a vector.
     """
     if not features:
         raise ValueError(f"Missing: features was {features}.")

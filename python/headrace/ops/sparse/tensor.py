@@ -128,14 +128,15 @@ class SparseTensor:
     def eval(
         self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None
     ) -> SparseTensorValue:
-        """Computes the value of the tensor. Blocks until it is done.
+        """Computes the value of the tensor, and blocks until it is known.
 
         Args:
             feed_dict: Values for tensors, as in `Session.run`.
             session: The session to use. Defaults to the default session.
 
         Raises:
-            ValueError: If there is no session, or the session has another graph.
+            ValueError: If `session` is None and there is no default session, or the session has a
+                different graph.
         """
         chosen = session_for_tensor(self.graph, session)
         parts = [self._indices, self._values, self._dense_shape]
@@ -170,7 +171,7 @@ def of_elements(function: Callable[..., Tensor], sparse: SparseTensor, name: str
         name: Name of the operation.
     """
     values = function(sparse.values, name=name)
-    # Typed as such functions are, which mostly take and return a tensor.
+    # The type is that of most such functions, which take and return a tensor.
     return SparseTensor(sparse.indices, values, sparse.dense_shape)  # type: ignore[return-value]
 
 

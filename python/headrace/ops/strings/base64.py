@@ -19,14 +19,14 @@ def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None)
 
     Args:
         input: The strings.
-        pad: If True, `=` is added up to a multiple of four characters.
+        pad: If True, `=` is appended until the length is a multiple of four.
         name: Name of the operation.
 
     Returns:
         Strings of the same shape.
 
     Raises:
-        TypeError: If `input` is not strings.
+        TypeError: If `input` does not contain strings.
     """
     attrs = {"pad": bool_attr("pad", pad)}
     inputs = [Input("input", input, dtypes.string)]
@@ -44,8 +44,8 @@ def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:
         Strings of the same shape.
 
     Raises:
-        InvalidArgumentError: When run, if a string has other characters.
-        TypeError: If `input` is not strings.
+        InvalidArgumentError: When run, if a string contains a character that base64 does not use.
+        TypeError: If `input` does not contain strings.
     """
     inputs = [Input("input", input, dtypes.string)]
     return apply_op("DecodeBase64", inputs, _infer, name=name).outputs[0]

@@ -55,14 +55,14 @@ def _map_strings(
     function: Callable[[bytes], bytes],
     attrs: dict[str, Any] | None = None,
 ) -> Tensor:
-    """Adds an operation that changes each string by itself.
+    """Adds an operation that changes each string separately.
 
     Args:
-        op_type: Its type.
+        op_type: The type of the operation.
         input: The strings.
-        name: Its name.
+        name: The name of the operation.
         function: The function to apply to each string.
-        attrs: Its attributes.
+        attrs: The attributes of the operation.
     """
 
     def kernel(strings: Array) -> Array:
@@ -92,7 +92,7 @@ def _change_case(
 
 
 def _computed_case(op: Operation) -> KernelKind:
-    """Returns NumPy in sessions for UTF-8: the engine may know newer letters than this Python."""
+    """Returns NumPy for UTF-8 in sessions, because the engine's Unicode version may be newer."""
     return KernelKind.BY_NUMPY_IN_SESSIONS if op.attrs["encoding"] else KernelKind.BY_EITHER
 
 

@@ -38,7 +38,8 @@ def as_string(
         input: The tensor.
         precision: For floats, the number of digits after the decimal point. -1 selects 6.
         scientific: If True, floats are written with an exponent.
-        shortest: If True, floats are written in the shorter notation, with or without an exponent.
+        shortest: If True, floats are written in the shorter of the notations with and without an
+            exponent.
         width: The minimum number of characters. -1 means no minimum.
         fill: A flag of C's printf that pads to `width`, such as "0" or " ".
         name: Name of the operation.
@@ -82,7 +83,7 @@ def string_to_number(
 
     Raises:
         InvalidArgumentError: When run, if a string is not a valid number.
-        TypeError: If `out_type` is another type.
+        TypeError: If `out_type` is not one of these types.
 
     Examples:
         >>> convert = hr.native(lambda one: {"x": hr.ops.string_to_number(one["text"], np.int64)})

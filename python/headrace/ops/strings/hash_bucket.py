@@ -1,6 +1,6 @@
 """Hashing strings into buckets.
 
-Source: `tf.strings.to_hash_bucket_fast` and its kin of TensorFlow 1.15.
+Source: `tf.strings.to_hash_bucket_fast` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def string_to_hash_bucket_strong(
 def string_to_hash_bucket(
     string_tensor: TensorLike, num_buckets: int, name: str | None = None
 ) -> Tensor:
-    """Hashes each string to a bucket, with the hash of the first versions of TensorFlow.
+    """Hashes each string to a bucket, with the hash function of early TensorFlow versions.
 
     Use `string_to_hash_bucket_fast` in new programs: it is better and will never change.
 
