@@ -1,5 +1,6 @@
 """Pipelines in Hugging Face's Trainer, with exact resume."""
 
+import math
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -7,7 +8,8 @@ from typing import Any, Final
 from headrace.core.optional_dependencies import missing_transformers
 from headrace.pipeline import Pipeline
 from headrace.pipeline.outputs.torch import TorchLoader
-from headrace.pipeline.stages.components import all_steps, batch_depth
+from headrace.pipeline.stages.components import all_steps, batch_depth, steps
+from headrace.pipeline.stages.stage import Stages
 
 __all__ = ["attach"]
 
@@ -41,8 +43,9 @@ def attach(trainer: Any, train: Any, eval: Any = None) -> Any:
     Raises:
         ModuleNotFoundError: If transformers is not installed.
         TypeError: If `trainer` is not a Trainer, or `train` or `eval` is not a pipeline.
-        ValueError: If the pipeline has no batches, or no `shard` although there are several
-            processes; if the trainer has a pipeline already; or if it has `ignore_data_skip`.
+        ValueError: If the pipeline has no `batch`, or is known to yield no batches; if its `shard`
+            does not divide it among all processes; if the trainer has a pipeline already, or the
+            loader a trainer; or if the trainer has `ignore_data_skip`.
     """
     if missing := missing_transformers():
         raise ModuleNotFoundError(f"hf.attach: {missing}")
@@ -62,6 +65,11 @@ def attach(trainer: Any, train: Any, eval: Any = None) -> Any:
         )
     num_processes = trainer.args.world_size
     loader = _loader("train", train, num_processes)
+    if loader.is_attached:
+        raise ValueError(
+            "hf.attach: train is already attached to another trainer, which sets its position. "
+            "Pass the pipeline, or call to_torch() again."
+        )
     loader.is_attached = True
     evaluated: Any = None
     if isinstance(eval, Mapping):
@@ -96,13 +104,13 @@ class _Evaluation:
         return data
 
 
-def _loader(name: str, data: Any, num_processes: int = 1) -> TorchLoader:
+def _loader(name: str, data: Any, num_processes: int | None = None) -> TorchLoader:
     """Returns the loader of a pipeline, which must have batches.
 
     Args:
         name: The argument, for messages.
         data: The pipeline, or its loader.
-        num_processes: The number of processes among which it has to be divided.
+        num_processes: The number of processes among which it has to be divided; None for any.
     """
     loader = data.to_torch() if isinstance(data, Pipeline) else data
     if not isinstance(loader, TorchLoader):
@@ -114,12 +122,39 @@ def _loader(name: str, data: Any, num_processes: int = 1) -> TorchLoader:
         raise ValueError(
             f"hf.attach: the pipeline {name} has no batches. Call batch(size) at its end."
         )
-    if num_processes > 1 and all(step.num_shares == 1 for step in all_steps(chain)):
+    if num_processes is not None:
+        _check_shares(name, chain, num_processes)
+        if _known_length(loader) == 0:
+            raise ValueError(
+                f"hf.attach: the pipeline {name} yields no batches: it has no examples, or fewer "
+                'than a batch with remainder="drop" needs. Check its files and its batch size.'
+            )
+    return loader
+
+
+def _check_shares(name: str, chain: Stages, num_processes: int) -> None:
+    """Raises ValueError unless the shards of a pipeline divide it among the processes."""
+    shares = {step.num_shares for step in all_steps(chain)} - {1}
+    if math.prod(step.num_shares for step in steps(chain)) == num_processes:
+        return
+    if num_processes > 1 and not shares:
         raise ValueError(
             f"hf.attach: there are {num_processes} processes, but the pipeline {name} has no "
             "shard, so all would train on the same examples. Call shard() before batch."
         )
-    return loader
+    if shares - {num_processes}:
+        raise ValueError(
+            f"hf.attach: the pipeline {name} is divided among {max(shares)} ranks, but the number "
+            f"of processes is {num_processes}, so examples would be left out. Call shard() without "
+            "arguments, which uses the number of processes."
+        )
+
+
+def _known_length(loader: TorchLoader) -> int | None:
+    try:
+        return len(loader)
+    except TypeError:
+        return None
 
 
 def _callback(transformers: Any, loader: TorchLoader) -> Any:

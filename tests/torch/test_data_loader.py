@@ -65,6 +65,20 @@ def test_an_exception_with_a_text_of_its_own_gets_a_note():
     assert raised.value.__notes__ == ["Raised at the sample with index 6."]
 
 
+class Unsized:
+    """A map-style dataset without a length."""
+
+    def __getitem__(self, index):
+        return index
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": True}, {"num_workers": 1}])
+def test_a_dataset_without_a_length_needs_a_sampler(options):
+    with pytest.raises(TypeError, match=r"'Unsized' has no len\(\), so.*Add __len__ to Unsized"):
+        iter(DataLoader(Unsized(), **options))
+    assert list(DataLoader(Unsized(), sampler=[4, 2], batch_size=None)) == [4, 2]
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_an_index_out_of_range_is_named_with_the_length(workers):
     loader = DataLoader(list(range(10)), sampler=[3, 12], num_workers=workers)

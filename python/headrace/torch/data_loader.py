@@ -107,6 +107,8 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
                 f"DataLoader: snapshot_every_n_steps is {snapshot_every_n_steps}, expected at "
                 "least 1."
             )
+        if shuffle:
+            _check_length(dataset)
         self.workers = workers
         self.snapshot_every_n_steps = snapshot_every_n_steps or 1
         self._progress: Progress | None = None
@@ -145,6 +147,8 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
     def _get_iterator(self) -> Any:
         if self.num_workers:
             self.check_worker_number_rationality()  # PyTorch does so for each epoch, too.
+        if isinstance(self.sampler, torch.utils.data.SequentialSampler):
+            _check_length(self.sampler.data_source)
         kind: Any = LocalIteration
         if self.num_workers:
             kind = ThreadIteration if self.workers == "threads" else ProcessIteration
@@ -196,3 +200,14 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
         if self._progress is None:
             return "nothing has been read yet: try again after some batches"
         return self._progress.times.bottleneck()
+
+
+def _check_length(dataset: Any) -> None:
+    """Raises TypeError if the order of a dataset's samples needs a length that it lacks."""
+    if isinstance(dataset, torch.utils.data.IterableDataset) or hasattr(dataset, "__len__"):
+        return
+    name = type(dataset).__name__
+    raise TypeError(
+        f"object of type {name!r} has no len(), so the DataLoader doesn't know its indices. Add "
+        f"__len__ to {name}, pass a sampler, or make it an IterableDataset."
+    )

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
+import numpy as np
 import torch
 from transformers import Trainer, TrainingArguments
 
@@ -90,9 +91,10 @@ class Model(torch.nn.Module):
         self.layer = torch.nn.Linear(1, 1)
 
 
-def trainer_in(directory, **options):
-    arguments = TrainingArguments(str(directory), report_to=[], use_cpu=True, **options)
-    return Trainer(Model(), arguments)
+def trainer_in(directory, model=None, **options):
+    quiet = {"report_to": [], "use_cpu": True, "disable_tqdm": True}
+    arguments = TrainingArguments(str(directory), **quiet, **options)
+    return Trainer(model or Model(), arguments)
 
 
 PIPE = hr.arrays({"x": [1.0, 2.0]})
@@ -115,12 +117,78 @@ def test_bad_arguments_are_errors(tmp_path):
         hr.hf.attach(trainer, PIPE.batch(1))
 
 
+def test_data_that_yields_nothing_is_an_error_before_training(tmp_path):
+    for pipe in (hr.arrays({"x": []}).batch(2), PIPE.batch(3, remainder="drop")):
+        with pytest.raises(ValueError, match="the pipeline train yields no batches"):
+            hr.hf.attach(trainer_in(tmp_path), pipe)
+    nothing = PIPE.filter(lambda example: False).batch(1)
+    trainer = hr.hf.attach(trainer_in(tmp_path, max_steps=2), nothing)
+    with pytest.raises(ValueError, match="epoch 0 of the pipeline has no batches"):
+        trainer.train()
+
+
+def test_loader_belongs_to_one_trainer(tmp_path):
+    loader = PIPE.batch(1).to_torch()
+    hr.hf.attach(trainer_in(tmp_path), loader)
+    with pytest.raises(ValueError, match="train is already attached to another trainer"):
+        hr.hf.attach(trainer_in(tmp_path), loader)
+
+
+class Mean(Model):
+    """Keeps the examples of its first batch."""
+
+    first = None
+
+    def forward(self, n):
+        self.first = n.tolist() if self.first is None else self.first
+        return {"loss": self.layer(n.float().mean()[None]).mean()}
+
+
+@pytest.mark.timeout(300)
+def test_training_resumes_far_into_an_epoch_without_reading_what_came_before(tmp_path):
+    step, size = 20_000, 2
+    examples = hr.arrays({"n": np.arange(100_000)}).shuffle(seed=3)
+
+    def train(num_steps, checkpoint=None):
+        trainer = trainer_in(tmp_path, Mean(), max_steps=num_steps, save_steps=1)
+        trainer = hr.hf.attach(trainer, examples.shard(0, 1).batch(size))
+        trainer.train(resume_from_checkpoint=checkpoint)
+        return trainer.model.first
+
+    train(1)
+    # A state does not depend on the size of batches, so that of few large ones serves.
+    batches = iter(examples.shard(0, 1).batch(1000 * size))
+    for _ in range(step // 1000):
+        next(batches)
+    position, expected = batches.state(), next(batches)["n"][:size].tolist()
+    batches.close()
+    checkpoint = tmp_path / f"checkpoint-{step}"
+    (tmp_path / "checkpoint-1").rename(checkpoint)
+    file = checkpoint / "trainer_state.json"
+    content = json.loads(file.read_text())
+    content["global_step"], content["epoch"] = step, step * size / 100_000
+    saved = content["stateful_callbacks"]["HeadraceLoader"]["attributes"]["position"]
+    saved.update(epoch=0, batches=json.dumps(position))
+    file.write_text(json.dumps(content))
+    first = train(step + 1, str(checkpoint))
+    assert first == expected
+
+
 def test_several_processes_need_a_shard(tmp_path, monkeypatch):
     trainer = trainer_in(tmp_path)
     monkeypatch.setattr(type(trainer.args), "world_size", 2)
     with pytest.raises(ValueError, match="there are 2 processes, but the pipeline train has no"):
         hr.hf.attach(trainer, PIPE.batch(1))
     hr.hf.attach(trainer, PIPE.shard(0, 2).batch(1))
+
+
+@pytest.mark.parametrize("world", [1, 4])
+def test_shards_divide_the_data_among_all_processes(world, tmp_path, monkeypatch):
+    trainer = trainer_in(tmp_path)
+    monkeypatch.setattr(type(trainer.args), "world_size", world)
+    with pytest.raises(ValueError, match=f"2 ranks, but the number of processes is {world}"):
+        hr.hf.attach(trainer, PIPE.shard(0, 2).batch(1))
+    hr.hf.attach(trainer, hr.arrays({"x": range(8)}).shard(0, world).batch(1))
 
 
 @pytest.mark.timeout(300)

@@ -154,5 +154,7 @@ def test_share_of_the_process_cannot_be_applied_twice(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match=r"already has shard\(0, 2\), the share of this process"):
         PIPE.shard().shard()
+    with pytest.raises(ValueError, match=r"already has shard\(1, 2\), and would drop most of it"):
+        PIPE.shard(1, 2).shard()
     # A part of each share, for example for a worker, is not a mistake.
     assert numbers_of(PIPE.shard().shard(1, 2)) == numbers_of(PIPE.shard(0, 2))[1::2]

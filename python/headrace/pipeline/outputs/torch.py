@@ -232,6 +232,11 @@ class TorchLoader:
             epoch += 1
             tensors = Tensors(self._start(epoch, None), self._device, self._pins)
             first = next(tensors, None)
+        if first is None and self.is_attached:
+            raise ValueError(
+                f"to_torch: epoch {epoch} of the pipeline has no batches, so Trainer cannot train. "
+                "Check its files and its filters."
+            )
         self.batches = batches
         position.advance(epoch, is_alone=mode is None)
         return epoch, tensors, first

@@ -145,7 +145,7 @@ class ShardMethod(Chain):
                 not come from files, or if `count` is above 1 and a shuffle or mix before it has no
                 seed. Without arguments, also if RANK or WORLD_SIZE is not a valid number, or if the
                 call is inside `with mesh:` and the mesh has a model-parallel dimension. Without
-                `count`, also if an earlier stage has already taken the share of this process.
+                `count`, also if an earlier stage has already taken one rank's share.
 
         Examples:
             >>> pipe = hr.arrays({"x": range(8)})
@@ -188,13 +188,17 @@ class ShardMethod(Chain):
         return self._then(Shard(index, count, even, by, taken_from))
 
     def _check_first_of_process(self) -> None:
-        """Raises ValueError if the pipeline already contains the share of this process."""
+        """Raises ValueError if the pipeline already contains one rank's share."""
         for stage in self._stages:
-            if isinstance(stage, Shard) and stage.taken_from:
+            if isinstance(stage, Shard) and (stage.taken_from or stage.count > 1):
+                source = (
+                    f", the share of this process from {stage.taken_from}"
+                    if stage.taken_from
+                    else ""
+                )
                 raise ValueError(
-                    f"shard: the pipeline already has shard({stage.index}, {stage.count}), the "
-                    f"share of this process from {stage.taken_from}, and would drop most of it. "
-                    "Call shard once."
+                    f"shard: the pipeline already has shard({stage.index}, {stage.count}){source}, "
+                    "and would drop most of it. Call shard once."
                 )
 
 
