@@ -1,5 +1,6 @@
-"""Pipelines in Keras 3, on each of its backends and without TensorFlow."""
+"""`adapter`: a pipeline as training data of Keras 3."""
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
@@ -13,7 +14,7 @@ from headrace.pipeline.stages.components import batch_depth, steps
 from headrace.pipeline.stages.stage import Effect
 from headrace.pipeline.values.types import Spec
 
-__all__ = ["adapter"]
+__all__ = ["PipelineAdapter", "adapter", "keras_module"]
 
 
 def adapter(
@@ -37,7 +38,9 @@ def adapter(
 
     Returns:
         A `DataAdapter` of Keras. Its `epoch` is the number of the next epoch. Set it if you
-        continue a training with `fit(initial_epoch=...)`.
+        continue a training with `fit(initial_epoch=...)`, or use `BackupAndRestore` to resume at
+        any batch. Its `pipeline` is `pipe`. You can also iterate over the adapter: the batches are
+        `(x, y)`, and each complete iteration is the next epoch.
 
     Raises:
         ModuleNotFoundError: If Keras is not installed.
@@ -45,13 +48,17 @@ def adapter(
         ValueError: If it has no `batch`, or has `epochs`, or lacks a component.
 
     Examples:
-        >>> import headrace.keras
-        >>> pipe = hr.arrays({"image": [[0.0], [1.0]], "label": [0.0, 1.0]}).batch(2)
-        >>> data = headrace.keras.adapter(pipe)  # doctest: +SKIP
-        >>> model.fit(data, epochs=3)  # doctest: +SKIP
+        >>> import keras
+        >>> images = np.ones((4, 2), np.float32)
+        >>> pipe = hr.arrays({"image": images, "label": [[0.0], [1.0], [0.0], [1.0]]}).batch(2)
+        >>> data = hr.keras.adapter(pipe)
+        >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        >>> model.compile("sgd", "mse")
+        >>> history = model.fit(data, epochs=3, verbose=0)
+        >>> data.epoch
+        3
     """
-    if missing := missing_keras():
-        raise ModuleNotFoundError(f"keras.adapter: {missing}")
+    keras_module("adapter")
     if not isinstance(pipe, Pipeline):
         raise TypeError(f"keras.adapter: pipe is a {type(pipe).__name__}, expected a pipeline.")
     if batch_depth(pipe._stages) == 0:
@@ -60,11 +67,37 @@ def adapter(
         raise ValueError(
             "keras.adapter: the pipeline has epochs(...), but Keras starts the epochs. Remove it."
         )
+    return adapter_of(pipe, x, y, sample_weight)
+
+
+def adapter_of(
+    pipe: Pipeline,
+    x: str | Sequence[str],
+    y: str | Sequence[str],
+    sample_weight: str | None = None,
+) -> "PipelineAdapter":
+    """Returns the adapter of a pipeline, which may yield examples instead of batches."""
     names = _Names(_listed(x), _listed(y), sample_weight)
     names.check(pipe.spec)
     module = import_module("keras.src.trainers.data_adapters.data_adapter")
-    kind = type("PipelineAdapter", (_PipelineAdapter, module.DataAdapter), {})
-    return kind(pipe, names, import_module("keras").backend.backend() == "tensorflow")
+    kind = type("PipelineAdapter", (PipelineAdapter, module.DataAdapter), {})
+    is_of_tensorflow = import_module("keras").backend.backend() == "tensorflow"
+    data: PipelineAdapter = kind(pipe, names, is_of_tensorflow)
+    return data
+
+
+def keras_module(where: str) -> Any:
+    """Returns the module `keras`.
+
+    Args:
+        where: The name in `headrace.keras` that the user called, for the message.
+
+    Raises:
+        ModuleNotFoundError: If Keras is not installed.
+    """
+    if missing := missing_keras():
+        raise ModuleNotFoundError(f"keras.{where}: {missing}")
+    return import_module("keras")
 
 
 def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -103,27 +136,94 @@ class _Names:
         return values[names[0]] if len(names) == 1 else tuple(values[name] for name in names)
 
 
-class _PipelineAdapter:
+class PipelineAdapter:
     """The adapter; it becomes a `DataAdapter` when Keras is loaded.
 
     Attributes:
-        epoch: The number of the next epoch.
+        pipeline: The pipeline.
+        class_names: The names of the classes, if the adapter reads a directory and has labels.
+        file_paths: The paths of the files in their order before the shuffle, if it reads a
+            directory.
+        num_before: The number of batches of the next epoch that an earlier run has trained on.
     """
 
     def __init__(self, pipe: Pipeline, names: _Names, is_of_tensorflow: bool) -> None:
-        self.epoch = 0
+        self.pipeline: Final = pipe
+        self.class_names: list[str] | None = None
+        self.file_paths: list[str] | None = None
+        self.num_before = 0
+        self._epoch = 0
+        self._resumed: Mapping[str, Any] | None = None
         self._is_of_tensorflow: Final = is_of_tensorflow
-        self._pipe: Final = pipe
         self._names: Final = names
         try:
             self._length: int | None = pipe._epoch_length()
         except TypeError:
             self._length = None
-        # The iteration that Keras takes batches from, and the number of batches it has taken.
+        # The iteration that Keras takes batches from, and the number of batches taken so far in
+        # this epoch.
         self._batches: Batches | None = None
         self._num_taken = 0
         # True if Keras has reset its iteration since it took the last batch.
         self._is_reset = False
+        # The states after the batches that Keras has taken, by their number; None unless the states
+        # are kept. Keras may take batches before it trains on the previous ones.
+        self._states: dict[int, Mapping[str, Any]] | None = None
+
+    @property
+    def epoch(self) -> int:
+        """The number of the next epoch, or of the current one until its last batch."""
+        return self._epoch
+
+    @epoch.setter
+    def epoch(self, number: int) -> None:
+        self._epoch, self._resumed, self.num_before = number, None, 0
+
+    def keep_states(self) -> None:
+        """Keeps the states after the batches that Keras takes from now on."""
+        self._states = {}
+
+    def state_after(self, num_batches: int) -> Mapping[str, Any]:
+        """Returns the state after some batches of this epoch, and drops the earlier states."""
+        assert self._states is not None
+        self._states = {num: state for num, state in self._states.items() if num >= num_batches}
+        return self._states[num_batches]
+
+    def resume(self, epoch: int, num_batches: int, state: Mapping[str, Any] | None) -> bool:
+        """Continues an epoch after some of its batches.
+
+        Args:
+            epoch: The number of the epoch.
+            num_batches: The number of its batches that the model has been trained on.
+            state: The state after these batches; None if there are none.
+
+        Returns:
+            Whether the epoch has more batches. If not, the next epoch is set.
+        """
+        self.epoch = epoch
+        if state is None:
+            return True
+        with self.pipeline.resume(state) as batches:
+            has_more = self._length is not None or next(batches, None) is not None
+        if has_more:
+            self._resumed, self.num_before = state, num_batches
+        else:
+            self.epoch = epoch + 1
+        return has_more
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yields the batches of the next epoch, with targets if there are any."""
+        epoch = self.epoch
+        with self.pipeline.epoch(epoch) as batches:
+            for batch in batches:
+                values = self._names.of(batch)
+                yield values[0] if len(values) == 1 else values
+        self.epoch = epoch + 1
+
+    def __len__(self) -> int:
+        if self._length is None:
+            raise TypeError("keras.adapter: the number of batches is not known.")
+        return self._length
 
     def _begin(self) -> Iterator[tuple[Any, ...]]:
         """Returns the batches of the next epoch."""
@@ -137,12 +237,17 @@ class _PipelineAdapter:
         """Yields the batches of an epoch. Nothing starts before the first one is requested."""
         if self._batches is not None:
             self._batches.close()
-        batches = self._batches = self._pipe.epoch(self.epoch)
-        self._num_taken = 0
+        state, pipe = self._resumed, self.pipeline
+        batches = pipe.epoch(self.epoch) if state is None else pipe.resume(state)
+        self._batches, self._num_taken = batches, self.num_before
+        if self._states is not None:
+            self._states = {}
         with batches:
             for batch in batches:
                 self._num_taken += 1
                 self._is_reset = False
+                if self._states is not None:
+                    self._states[self._num_taken] = batches.state()
                 yield self._names.of(batch)
         if self._num_taken != self.num_batches and batches is self._batches:
             self._end_epoch()
@@ -153,6 +258,12 @@ class _PipelineAdapter:
 
     def on_epoch_begin(self) -> None:
         """Called by Keras before each epoch."""
+        # Keras assumes that each epoch is as long as the first one, and has no method to change it.
+        frame = inspect.currentframe()
+        caller: Any = frame.f_back.f_locals.get("self") if frame and frame.f_back else None
+        if hasattr(caller, "_num_batches"):
+            length = self.num_batches
+            caller._num_batches = None if length is None else length - self.num_before
 
     def on_epoch_end(self) -> None:
         """Called by Keras after each epoch, and after it has looked at the first batch."""
@@ -187,7 +298,7 @@ class _PipelineAdapter:
         tf: Any = import_module("tensorflow")
         specs = {
             name: tf.TensorSpec(shape=spec.shape, dtype=np.dtype(spec.dtype).name)
-            for name, spec in self._pipe.spec.items()
+            for name, spec in self.pipeline.spec.items()
             if name in (*self._names.x, *self._names.y, self._names.sample_weight)
         }
         return tf.data.Dataset.from_generator(self._begin, output_signature=self._names.of(specs))
@@ -201,7 +312,7 @@ class _PipelineAdapter:
     @property
     def batch_size(self) -> int | None:
         """The number of examples in a batch; None if the pipeline does not set it."""
-        sizes = [size for stage in self._pipe._stages if (size := getattr(stage, "size", None))]
+        sizes = [size for stage in self.pipeline._stages if (size := getattr(stage, "size", None))]
         return sizes[-1] if sizes else None
 
     @property

@@ -12,11 +12,6 @@ import pytest
 
 import headrace as hr
 
-if find_spec("keras") is None:
-    pytest.skip("keras is not installed", allow_module_level=True)
-
-# This process compares values only, and Keras needs some backend.
-os.environ.setdefault("KERAS_BACKEND", next(filter(find_spec, ("jax", "torch", "tensorflow"))))
 PROGRAM = Path(__file__).with_name("keras_epochs.py")
 
 

@@ -1,4 +1,4 @@
-"""The batches that a Keras model trains on; a program of test_keras.py.
+"""The batches that a Keras model trains on; a program of test_adapter.py.
 
 Prints, as JSON, for each kind of pipeline the examples of each training step and of each step of
 the validations, and the numbers of the first epochs afterwards.
