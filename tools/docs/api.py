@@ -73,7 +73,11 @@ PAGES = {
         ["testing"],
     ),
     "hf.md": ("Hugging Face", "Pipelines in transformers' Trainer.", ["hf"]),
-    "keras.md": ("Keras", "Pipelines in `fit` of Keras 3.", ["keras"]),
+    "keras.md": (
+        "Keras",
+        "Pipelines, directories and time series in `fit` of Keras 3, and exact resume.",
+        ["keras"],
+    ),
     "monitoring.md": (
         "Ledgers and metrics",
         "Which data a run saw, and how fast it is.",

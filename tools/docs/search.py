@@ -31,6 +31,7 @@ QUERIES = {
     "huggingface": "coming_from/hugging_face.html",
     "validation": "guides/splits.html",
     "checkpoint": "guides/resume.html",
+    "keras": "guides/train/keras.html",
 }
 NUM_RESULTS = 5
 
