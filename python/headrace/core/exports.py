@@ -1,23 +1,58 @@
-"""Determines the public names of modules that re-export other modules' names."""
+"""Loads the names that a module re-exports from other modules, each when it is first used."""
 
-from collections.abc import Collection, Mapping
-from types import ModuleType
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
 
-__all__ = ["public_names"]
+__all__ = ["homes", "late_names"]
 
 
-def public_names(names: Mapping[str, object], modules: Collection[str] = ()) -> list[str]:
-    """Returns the public names of a module, sorted.
+def homes(names: Mapping[str, str]) -> dict[str, str]:
+    """Returns the home of each name, from a table of names by module.
 
-    These are all names without a leading underscore, except modules and `TYPE_CHECKING`.
+    A home is `module:attribute`, `module` if the attribute has the same name, or `module:` for a
+    module itself.
 
     Args:
-        names: The `globals()` of the module.
-        modules: The names of modules that are public.
+        names: The names in each module, separated by spaces. `a=b` means that `a` is the module's
+            `b`. The names in "" are modules, written as `a=full.path`.
+
+    Examples:
+        >>> homes({"": "p=os.path", "math": "sin pi2=tau"})
+        {'p': 'os.path:', 'sin': 'math', 'pi2': 'math:tau'}
     """
-    return sorted(
-        name
-        for name, value in names.items()
-        if name in modules or not (name.startswith("_") or isinstance(value, ModuleType))
-        if name != "TYPE_CHECKING"
-    )
+    results = {}
+    for module, text in names.items():
+        for word in text.split():
+            name, _, other = word.partition("=")
+            if not module:
+                results[name] = f"{other}:"
+            else:
+                results[name] = f"{module}:{other}" if other else module
+    return results
+
+
+def late_names(
+    namespace: dict[str, Any],
+    name_homes: Mapping[str, str],
+    missing: Callable[[str], AttributeError],
+) -> Callable[[str], Any]:
+    """Returns `__getattr__` for a module that loads names on first use.
+
+    Args:
+        namespace: The `globals()` of the module, which keep what was loaded.
+        name_homes: The home of each name that is loaded on first use; see `homes`.
+        missing: Returns the error for any other name.
+    """
+
+    def getattr_(name: str) -> Any:
+        if name not in name_homes:
+            raise missing(name)
+        module, colon, attribute = name_homes[name].partition(":")
+        value = import_module(module)
+        if not colon or attribute:
+            value = getattr(value, attribute or name)
+        namespace[name] = value
+        return value
+
+    return getattr_

@@ -4,9 +4,9 @@
 modules that only 1.15 has) that headrace lacks. It is read when a program uses a missing name.
 """
 
+import pkgutil
 import re
 from functools import cache
-from importlib.resources import files
 
 __all__ = ["remedy_for", "remedy_for_path"]
 
@@ -118,4 +118,6 @@ def _remedy_of(name: str) -> str:
 
 @cache
 def _missing_names() -> frozenset[str]:
-    return frozenset(files("headrace.tf1").joinpath("missing_names.txt").read_text("utf-8").split())
+    contents = pkgutil.get_data("headrace.tf1", "missing_names.txt")
+    assert contents is not None  # The package is loaded from files.
+    return frozenset(contents.decode().split())

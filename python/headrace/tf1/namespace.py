@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from headrace.core.exports import late_names
 from headrace.tf1.missing import remedy_for
 
 __all__ = ["hide_submodules", "namespace"]
@@ -21,17 +21,15 @@ def namespace(
     Args:
         module: The name of the module.
         names: The names that `dir` lists.
-        late: The names that are loaded on first use, each with the module that defines it.
+        late: The home of each name that is loaded on first use; see `headrace.core.exports.homes`.
     """
-    late = late or {}
 
-    def getattr_(name: str) -> Any:
-        if name in late:
-            return getattr(import_module(late[name]), name)
+    def missing(name: str) -> AttributeError:
         text = f"module {module!r} has no attribute {name!r}"
         remedy = None if name.startswith("__") else remedy_for(_public_name(module, name))
-        raise AttributeError(text if remedy is None else f"{text}. {remedy}")
+        return AttributeError(text if remedy is None else f"{text}. {remedy}")
 
+    getattr_ = late_names(vars(sys.modules[module]), late or {}, missing)
     return getattr_, lambda: sorted(names)
 
 
