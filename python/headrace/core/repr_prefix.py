@@ -15,21 +15,21 @@ __all__ = [
     "without_passwords",
 ]
 
+# `re` compiles a pattern when it is first used, and keeps it.
 # The same as in the engine's `without_passwords`.
-_USER: Final = re.compile(r"(?<=://)[^/?#\\\s]*@")
-_QUERY: Final = re.compile(r"(://[^'\"<>|\\`\s?]*\?)([^'\"<>|\\`\s]*)")
-_SECRET: Final = re.compile(
-    r"((?:^|[&#])(?:sig|[^=&#]*(?:signature|token|key|secret|pass|pwd|cred|auth|policy)[^=&#]*)=)"
-    r"[^&#]*?(?=[:;,.)\]]*(?:[&#]|$))",
-    re.IGNORECASE,
+_USER: Final = r"(?<=://)[^/?#\\\s]*@"
+_QUERY: Final = r"(://[^'\"<>|\\`\s?]*\?)([^'\"<>|\\`\s]*)"
+_SECRET: Final = (
+    r"(?i)((?:^|[&#])(?:sig|[^=&#]*(?:signature|token|key|secret|pass|pwd|cred|auth|policy)[^=&#]*)=)"
+    r"[^&#]*?(?=[:;,.)\]]*(?:[&#]|$))"
 )
 # Control, bidirectional, line-ending and zero-width characters, and lone surrogates.
 _HIDDEN: Final = (
     "\\0-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f"
     "\\ufeff\\ufff9-\\ufffb\\ud800-\\udfff"
 )
-_UNPRINTABLE: Final = re.compile(f"[{_HIDDEN}]")
-_UNPRINTABLE_IN_LINES: Final = re.compile(rf"(?![\n\t])[{_HIDDEN}]")
+_UNPRINTABLE: Final = f"[{_HIDDEN}]"
+_UNPRINTABLE_IN_LINES: Final = rf"(?![\n\t])[{_HIDDEN}]"
 
 _package: str | None = None
 
@@ -52,8 +52,8 @@ def without_passwords(text: str) -> str:
     """
     if "://" not in text:
         return text
-    text = _QUERY.sub(lambda query: query[1] + _SECRET.sub(r"\1***", query[2]), text)
-    return _USER.sub("***@", text)
+    text = re.sub(_QUERY, lambda query: query[1] + re.sub(_SECRET, r"\1***", query[2]), text)
+    return re.sub(_USER, "***@", text)
 
 
 def printable(name: "str | bytes | os.PathLike[str]") -> str:
@@ -61,12 +61,12 @@ def printable(name: "str | bytes | os.PathLike[str]") -> str:
 
     Control characters and invisible characters are escaped, and secrets in URLs are hidden.
     """
-    return _UNPRINTABLE.sub(_escaped, without_passwords(os.fsdecode(name)))
+    return re.sub(_UNPRINTABLE, _escaped, without_passwords(os.fsdecode(name)))
 
 
 def printable_lines(text: str) -> str:
     """Escapes a message's characters as `printable` does, except line feeds and tabs."""
-    return _UNPRINTABLE_IN_LINES.sub(_escaped, text)
+    return re.sub(_UNPRINTABLE_IN_LINES, _escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -8,8 +8,6 @@ before a slash counts as a directory. Plain HTTP cannot list files.
 import io
 import os
 import re
-import secrets
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -263,7 +261,8 @@ def copy(source: str, target: str) -> None:
             engine.remote_copy(source, target)
         return
     with os_errors(source), open_file(source) as reader, replacing(target) as writer:
-        shutil.copyfileobj(reader, writer, _CHUNK_BYTES)
+        while chunk := reader.read(_CHUNK_BYTES):
+            writer.write(chunk)
 
 
 def link(source: str, path: str) -> None:
@@ -280,7 +279,7 @@ def link(source: str, path: str) -> None:
     # If the name is a link, its target is replaced, and the link is kept.
     source, target = local_path(source), os.path.realpath(local_path(path))
     directory, name = os.path.split(target)
-    temporary = os.path.join(directory, f".{name[:_TEMPORARY_LETTERS]}.tmp{secrets.token_hex(8)}")
+    temporary = os.path.join(directory, f".{name[:_TEMPORARY_LETTERS]}.tmp{os.urandom(8).hex()}")
     try:
         os.link(source, temporary)
     except OSError:

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from headrace.core.errors import OutOfRangeError
 from headrace.core.tracebacks import with_short_tracebacks
-from headrace.pipeline.outputs.arrow import check_arrow, record_batches
-from headrace.pipeline.outputs.grain import grain_dataset
-from headrace.pipeline.outputs.jax import JaxBatches, check_jax
-from headrace.pipeline.outputs.mlx import MlxBatches, check_mlx
-from headrace.pipeline.outputs.ray_data import ray_dataset
-from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
 from headrace.pipeline.paths.index_files import index_files
 from headrace.pipeline.plan.lengths import length_of
-from headrace.pipeline.plan.mixing_estimate import shuffle_in_words
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.count import count_of
 from headrace.pipeline.run.spec_inference import InferenceContext, infer_specs
@@ -57,6 +50,11 @@ from headrace.pipeline.stages.unbatch import UnbatchMethod
 from headrace.pipeline.stages.with_origin import WithOriginMethod
 from headrace.pipeline.stages.without_steps import WithoutStepsMethod, with_all_steps
 from headrace.pipeline.values.types import Spec, Specs
+
+if TYPE_CHECKING:
+    from headrace.pipeline.outputs.jax import JaxBatches
+    from headrace.pipeline.outputs.mlx import MlxBatches
+    from headrace.pipeline.outputs.torch import TorchLoader
 
 __all__ = ["Pipeline"]
 
@@ -324,7 +322,7 @@ class Pipeline(
 
     def to_torch(
         self, device: Any = None, pin_memory: bool | None = None, length: int | None = None
-    ) -> TorchLoader:
+    ) -> "TorchLoader":
         """Returns a loader of PyTorch tensors that you use like a `DataLoader`.
 
         Each `for` loop over the loader runs the next epoch. `state_dict` and `load_state_dict` work
@@ -346,9 +344,11 @@ class Pipeline(
             TypeError: If `pin_memory` is neither a bool nor None.
             ValueError: If `length` is negative.
         """
+        from headrace.pipeline.outputs.torch import torch_loader  # noqa: PLC0415
+
         return torch_loader(self, self._start_at, device, pin_memory, length)
 
-    def to_jax(self, sharding: Any = None, state: Mapping[str, Any] | None = None) -> JaxBatches:
+    def to_jax(self, sharding: Any = None, state: Mapping[str, Any] | None = None) -> "JaxBatches":
         """Starts an iteration that yields JAX arrays, two batches ahead of your loop.
 
         If `jax_enable_x64` is off, JAX has no 64-bit numbers. Floats are then rounded to 32 bits,
@@ -363,10 +363,12 @@ class Pipeline(
             ModuleNotFoundError: If JAX is not installed.
             ValueError: If the state does not belong to this pipeline.
         """
+        from headrace.pipeline.outputs.jax import JaxBatches, check_jax  # noqa: PLC0415
+
         check_jax()
         return JaxBatches(self.resume(state), sharding)
 
-    def to_mlx(self, state: Mapping[str, Any] | None = None) -> MlxBatches:
+    def to_mlx(self, state: Mapping[str, Any] | None = None) -> "MlxBatches":
         """Starts an iteration that yields MLX arrays, one batch ahead of your loop.
 
         MLX rounds `float64` to `float32`. A value that is out of range raises a ValueError that
@@ -379,6 +381,8 @@ class Pipeline(
             ModuleNotFoundError: If MLX is not installed.
             ValueError: If the state does not belong to this pipeline.
         """
+        from headrace.pipeline.outputs.mlx import MlxBatches, check_mlx  # noqa: PLC0415
+
         check_mlx()
         return MlxBatches(self.resume(state))
 
@@ -397,6 +401,8 @@ class Pipeline(
         Raises:
             ModuleNotFoundError: If Grain is not installed.
         """
+        from headrace.pipeline.outputs.grain import grain_dataset  # noqa: PLC0415
+
         return grain_dataset(self)
 
     def to_arrow(self) -> Any:
@@ -416,6 +422,8 @@ class Pipeline(
             >>> reader.read_all().to_pydict()
             {'x': [1, 2, 3]}
         """
+        from headrace.pipeline.outputs.arrow import check_arrow, record_batches  # noqa: PLC0415
+
         check_arrow()
         chain_specs, options = self._all_specs(), {**self._options, "strings": "arrow"}
         specs = chain_specs.specs[-1]
@@ -439,6 +447,8 @@ class Pipeline(
             ValueError: If the pipeline has no `batch` or no fixed order, or `num_blocks` is out of
                 range.
         """
+        from headrace.pipeline.outputs.ray_data import ray_dataset  # noqa: PLC0415
+
         return ray_dataset(self, checked_int("to_ray_dataset", "num_blocks", num_blocks, 1))
 
     def write(
@@ -551,6 +561,8 @@ class Pipeline(
     def _described(self, number: int, stage: Stage) -> str:
         effect = steps(self._stages)[number - 1].effect if number else None
         if effect is Effect.REORDERS:
+            from headrace.pipeline.plan.mixing_estimate import shuffle_in_words  # noqa: PLC0415
+
             return f"{stage}{shuffle_in_words(self._stages, number, self._options)}"
         if effect is Effect.DIVIDES:
             return f"{stage}{read_by_shard(self._stages, number)}"

@@ -3,13 +3,14 @@
 The next iteration uses them, so that the function is called once for each of these examples.
 """
 
-import hashlib
 import pickle
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
 import numpy as np
+
+from headrace.core.digests import blake2b
 
 __all__ = ["CachedProbeResults", "Key", "copied", "digest_of", "key_of"]
 
@@ -128,7 +129,7 @@ def digest_of(example: Mapping[str, Any]) -> bytes | None:
     """Returns a digest of an example's contents; None if it cannot be pickled."""
     try:
         parts = [(name, _plain(value)) for name, value in example.items()]
-        return hashlib.blake2b(pickle.dumps(parts), digest_size=16).digest()
+        return blake2b(pickle.dumps(parts), digest_size=16).digest()
     except Exception:  # Some users' objects cannot be pickled.
         return None
 

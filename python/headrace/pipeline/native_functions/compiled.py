@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from headrace.core import engine
+from headrace.core.digests import sha256
 from headrace.graph import Tensor
 from headrace.graph.lowering.feeding import as_array
 from headrace.pipeline.functions.native_function import TracedFunction
@@ -124,7 +124,7 @@ def _contents(trace: Trace) -> tuple[tuple[str, str], ...]:
     digests = (
         (
             os.fsdecode(os.path.basename(attrs["path"])),
-            hashlib.sha256(attrs["content"]).hexdigest()[:_DIGEST_LETTERS],
+            sha256(attrs["content"]).hexdigest()[:_DIGEST_LETTERS],
         )
         for attrs in attributes
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from headrace.core import engine
-from headrace.pipeline.functions.python_functions import PythonWorker
+from headrace.pipeline.functions.python_functions import PythonWorker, name_of
 from headrace.pipeline.stages.stage import Stage
 
 __all__ = ["CacheDirectory", "MeteredStage", "PipelinePlan", "SharedState", "measured"]
@@ -33,6 +33,14 @@ class MeteredStage:
     part: str = ""
     python_worker: int | None = None
     left_out: int = 0
+
+    @property
+    def name(self) -> str:
+        """The stage and its function, such as "map(augment)"."""
+        name = self.stage.name
+        if (function := self.stage.called_function) is not None:
+            return f"{name}({name_of(function)})"
+        return f"{name}, {self.part}" if self.part else name
 
 
 # A cache directory and its size limit in bytes.

@@ -33,9 +33,6 @@ from headrace.pipeline.run.mixture_parts import CHANGED_MIXTURE_ORDER, MixturePa
 from headrace.pipeline.run.reports import Reports
 from headrace.pipeline.run.skipped import Report
 from headrace.pipeline.run.state import ResumePoint, check_files, damaged, identity_of, state_of
-from headrace.pipeline.run.statistics import (
-    StageReadings,
-)
 from headrace.pipeline.run.step_counter import StepCounter
 from headrace.pipeline.run.threads.gil_share import GilShares
 from headrace.pipeline.run.threads.iteration_end import close
@@ -205,8 +202,8 @@ class Batches(Reports):
         self._disk_caches = planned.disk_caches
         self._counted = planned.stages
         stages = [replace(counted, part="") for counted in planned.stages]
-        self._names = list(map(StageReadings.name_of, planned.stages))
-        self._name = " > ".join(dict.fromkeys(map(StageReadings.name_of, stages)))
+        self._names = [stage.name for stage in planned.stages]
+        self._name = " > ".join(dict.fromkeys(stage.name for stage in stages))
         judged = {
             number: cast("SkipErrors", counted.stage)
             for number, counted in enumerate(planned.stages)
@@ -214,7 +211,7 @@ class Batches(Reports):
         }
         self._functions = _functions(planned.python_workers, resumed)
         self._absent = MissingComponents(planned.seen_components)
-        self._report = Report(judged, list(map(StageReadings.name_of, stages)))
+        self._report = Report(judged, [stage.name for stage in stages])
         if resumed is not None:
             self._report.restore(resumed.skipped)
         self._specs = chain_specs.specs[-1]

@@ -1,10 +1,10 @@
 """Digests of a source's files, by which a state recognises them."""
 
-import hashlib
 import os
 from collections.abc import Sequence
 from typing import Any, Final
 
+from headrace.core.digests import sha256
 from headrace.io.storage import sizes
 
 __all__ = ["MOST_DIGESTS", "digests_of", "group_of"]
@@ -28,7 +28,7 @@ def group_of(paths: Sequence[bytes], number: int) -> Sequence[bytes]:
 
 
 def _digest(paths: Sequence[bytes]) -> str:
-    digest = hashlib.sha256()
+    digest = sha256()
     for path, size in zip(paths, sizes(map(os.fsdecode, paths)), strict=True):
         name = os.path.basename(path)
         digest.update(b"%d:%b%d;" % (len(name), name, size))

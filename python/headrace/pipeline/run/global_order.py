@@ -1,11 +1,11 @@
 """The digest of an iteration's global order, to compare ranks and machines."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any, Final
 
 from headrace.core import engine
+from headrace.core.digests import sha256
 from headrace.core.errors import FailedPreconditionError
 from headrace.pipeline.plan.global_order import ordered_stages
 from headrace.pipeline.run.mixture_parts import CHANGED_MIXTURE_PASS
@@ -94,7 +94,7 @@ class GlobalOrder:
         point = self._exact_point("digest", num_left, name)
         content = [order_of(self._ordered), files, point.hash, point.num_hashed]
         text = json.dumps([*content, left_out] if left_out else content)
-        return hashlib.sha256(text.encode()).hexdigest()[:_NUM_LETTERS]
+        return sha256(text.encode()).hexdigest()[:_NUM_LETTERS]
 
     def position(self, num_left: int, name: str) -> int:
         """Returns the number of examples up to the place of the program.

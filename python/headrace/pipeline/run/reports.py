@@ -5,20 +5,17 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.plan.pipeline_plan import MeteredStage
 from headrace.pipeline.run.activity_report import activity_lines
-from headrace.pipeline.run.bottleneck import bottleneck
 from headrace.pipeline.run.skipped import Report, Skipped
-from headrace.pipeline.run.statistics import (
-    IndexStatistics,
-    Readings,
-    StageReadings,
-    Statistics,
-)
 from headrace.pipeline.run.threads.gil_share import GilShares
+
+if TYPE_CHECKING:
+    from headrace.pipeline.run.statistics import Readings, Statistics
 
 __all__ = ["Reports"]
 
@@ -86,8 +83,10 @@ class Reports:
             return
         yield from activity_lines(self._execution, self._python_workers, self._names, waits)
 
-    def statistics(self) -> Statistics:
+    def statistics(self) -> "Statistics":
         """Returns the statistics of each stage so far. You can also call it after `close`."""
+        from headrace.pipeline.run.statistics import IndexStatistics  # noqa: PLC0415
+
         readings = self._readings()
         return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
 
@@ -96,9 +95,13 @@ class Reports:
 
         It covers the whole iteration so far. You can also call it after `close`.
         """
+        from headrace.pipeline.run.bottleneck import bottleneck  # noqa: PLC0415
+
         return bottleneck(self._readings())
 
-    def _readings(self) -> Readings:
+    def _readings(self) -> "Readings":
+        from headrace.pipeline.run.statistics import Readings, StageReadings  # noqa: PLC0415
+
         self._begin_now()
         seconds = (self._end_time or time.monotonic()) - self._begin
         total = self._execution.readings()

@@ -1,6 +1,5 @@
 """Skipped examples, and the check against their budget."""
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from headrace.core import engine
+from headrace.core.digests import sha256
 from headrace.core.errors import SkippedExamples
 from headrace.core.repr_prefix import without_passwords
 from headrace.pipeline.stages.skip_errors import SkipErrors
@@ -278,7 +278,7 @@ def _key(failure: engine.Failure, stage: str) -> int:
     Row IDs are the same in all parts before a cache, so the key includes the stage number.
     """
     text = f"{failure.stage} {stage} {failure.file!r} {failure.row_id}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_KEY_BYTES], "big")
+    return int.from_bytes(sha256(text.encode()).digest()[:_KEY_BYTES], "big")
 
 
 def is_report(state: object) -> bool:

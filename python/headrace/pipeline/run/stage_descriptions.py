@@ -1,10 +1,10 @@
 """Short descriptions of stages, by which a state identifies its pipeline."""
 
-import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any, Final, TypeAlias, cast
 
+from headrace.core.digests import sha256
 from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.functions.python_functions import name_of
 from headrace.pipeline.stages.components import source_of, steps
@@ -163,7 +163,7 @@ def _step_words(step: Step, is_elastic: bool, is_size_fixed: bool) -> str:
 def _shortened(stage: Stage, left_out: Collection[str]) -> str:
     words = stage.described_by or _with_fields(stage, left_out)
     if len(words) > _MOST_LETTERS:
-        words = f"{stage.name}#{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+        words = f"{stage.name}#{sha256(words.encode()).hexdigest()[:8]}"
     return words + stage.described_in_state
 
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from headrace.core import engine
-from headrace.pipeline.functions.python_functions import name_of
 from headrace.pipeline.plan.pipeline_plan import MeteredStage
 
 __all__ = ["IndexStatistics", "Readings", "StageReadings", "StageStatistics", "Statistics"]
@@ -114,15 +113,7 @@ class StageReadings:
     @property
     def name(self) -> str:
         """The stage and its function, such as "map(augment)"."""
-        return self.name_of(self.counted)
-
-    @staticmethod
-    def name_of(counted: MeteredStage) -> str:
-        """Returns the stage and its function, such as "map(augment)"."""
-        name = counted.stage.name
-        if (function := counted.stage.called_function) is not None:
-            return f"{name}({name_of(function)})"
-        return f"{name}, {counted.part}" if counted.part else name
+        return self.counted.name
 
     @property
     def waiting(self) -> float:

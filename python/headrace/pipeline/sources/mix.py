@@ -1,15 +1,14 @@
 """`mix`: examples drawn from several pipelines."""
 
-import hashlib
 import math
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from headrace.core import engine
+from headrace.core.digests import sha256
 from headrace.pipeline.sources.combination import Combination, check_alike, parts_of
-from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.arguments import checked_int, random_seed
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import static_specs
 from headrace.pipeline.stages.random_access import is_reordered, pieces_before
@@ -164,14 +163,14 @@ def mix(
     if stop not in ("first", "all"):
         raise ValueError(f"mix: stop is {stop!r}, expected 'first' or 'all'.")
     measured = checked_unit(unit, [static_specs(part) for part in parts])
-    drawn = secrets.randbits(63) if seed is None else checked_int("mix", "seed", seed, 0)
+    drawn = random_seed() if seed is None else checked_int("mix", "seed", seed, 0)
     stage = Mix(parts, chosen, drawn, stop, seed is not None, names, changes, measured)
     return stage
 
 
 def _id(name: str) -> int:
     """Returns an ID for the name of a part, which is the same in all programs."""
-    digest = hashlib.sha256(name.encode()).digest()
+    digest = sha256(name.encode()).digest()
     return int.from_bytes(digest[:_ID_BYTES], "little")
 
 

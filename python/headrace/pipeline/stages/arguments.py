@@ -24,6 +24,7 @@ __all__ = [
     "checked_names",
     "checked_num_callers",
     "checked_seconds",
+    "random_seed",
 ]
 
 _REMAINDERS: Final = ("keep", "drop", "pad")
@@ -193,3 +194,8 @@ def check_remainder(where: str, remainder: object) -> None:
     """Raises ValueError if `remainder` is not "keep", "drop" or "pad"."""
     if remainder not in _REMAINDERS:
         raise ValueError(f"{where}: remainder is {remainder!r}, expected 'keep', 'drop' or 'pad'.")
+
+
+def random_seed() -> int:
+    """Draws a seed of 63 bits from the operating system's source of random numbers."""
+    return int.from_bytes(os.urandom(8), "little") >> 1

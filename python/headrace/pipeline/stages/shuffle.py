@@ -1,12 +1,11 @@
 """`shuffle`: a different order in each epoch, over all examples or a window."""
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, Self
 
 from headrace.core import engine
-from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.arguments import checked_int, random_seed
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import has_epochs
 from headrace.pipeline.stages.random_access import check_reachable, pieces_before, shard_of_pieces
@@ -149,7 +148,7 @@ class ShuffleMethod(Chain):
                 f"shuffle: file_order is {file_order!r}, expected 'shuffled' for a different "
                 "order in each epoch, or 'sequential'."
             )
-        chosen = secrets.randbits(63) if seed is None else checked_int("shuffle", "seed", seed, 0)
+        chosen = random_seed() if seed is None else checked_int("shuffle", "seed", seed, 0)
         if window is not None:
             checked_int("shuffle", "window", window, 1)
             if block_bytes is not None:
