@@ -27,14 +27,20 @@ from benchmarks.workloads import (
     tar_photos,
     text_lines,
     token_windows,
+    torch_loaders,
+    worker_processes,
 )
 from benchmarks.workloads.first_batch import W15
 
 WORKLOADS = [
     *(digits.W1, cifar.W2, cifar.W2_PLAIN, photos.W3, csv_lines.W4, text_lines.W5, digits.W7),
-    *(imagenet_photos.W8, token_windows.W9, parquet_rows.W10, json_lines.W11, tar_photos.W12),
+    *(imagenet_photos.W8, token_windows.W9),
+    *(parquet_rows.W10, parquet_rows.W10_NUMBERS, parquet_rows.W10_OBJECTS),
+    *(json_lines.W11, tar_photos.W12),
     *(functions.HOLDS, functions.HOLDS_LARGE, functions.RELEASES, functions.RELEASES_LARGE),
     *(arrays_in_memory.W14, sounds.W16),
+    *(worker_processes.PYTHON, worker_processes.NUMPY),
+    *(torch_loaders.SMALL, torch_loaders.MEDIUM, torch_loaders.LARGE),
 ]
 QUICK = "limit,headrace,alone,numpy,torch,grain,spdl,datasets,polars,pyarrow,webdataset"
 """The programs of a quick look: all but TensorFlow's, which start slowly."""
@@ -42,8 +48,6 @@ QUICK_SCALE, QUICK_SECONDS = 0.1, 0.2
 SLOW = (functions.HOLDS_LARGE, functions.RELEASES_LARGE)
 """What a quick look leaves out."""
 QUEUE_SECONDS = 1.0
-FUNCTION_RATE = 2_000
-"""About how many examples a second programs of W13 make."""
 
 
 @click.command()
@@ -115,7 +119,7 @@ def measured(
         if not each.chosen(prefixes):
             continue
         has_data = each.make is not None
-        workload = each if has_data else runner.with_count(each, int(seconds * FUNCTION_RATE))
+        workload = each if has_data else runner.with_count(each, int(seconds * each.expected_rate))
         try:
             rows = runner.measured(workload, rounds, seconds, scale, prefixes)
         except MissingPhotographsError as error:

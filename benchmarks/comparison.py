@@ -1,8 +1,9 @@
 """Runs programs side by side and compares their rates.
 
 Each program is a process of its own that prints one line of JSON. The programs of a scenario run in
-turn, several times over, so that a drift of the machine's speed meets all of them; medians and
-their ratios are what counts, and only those of one comparison.
+turn, several times over, every other time in reverse, so that a drift of the machine's speed meets
+all of them. Ratios are of runs of the same round. A run during which the machine changed its speed
+is repeated.
 """
 
 import json
@@ -11,12 +12,16 @@ import statistics
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks import process
+from benchmarks import machine_speed, process
+
+MAX_RUNS = 3
+"""How often a run is made at most until the machine keeps its speed."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,9 @@ class Result:
         first_batch_seconds: From the start of the process to the first batch, if the program
             says when that came.
         peak_mib: Memory, of all processes.
+        loop_seconds: The times of the fixed loop before and after each run.
+        num_repeated: How many runs were repeated because the machine had changed its speed.
+        num_unsettled: How many runs count although it had.
         failure: Why there is no more of this.
     """
 
@@ -76,6 +84,9 @@ class Result:
     cpu_us: list[float] = field(default_factory=list)
     first_batch_seconds: list[float] = field(default_factory=list)
     peak_mib: list[float] = field(default_factory=list)
+    loop_seconds: list[float] = field(default_factory=list)
+    num_repeated: int = 0
+    num_unsettled: int = 0
     failure: str = ""
 
     @property
@@ -87,6 +98,14 @@ class Result:
     def spread(self) -> float:
         """The distance of the rates from each other, as a part of their median."""
         return (max(self.rates) - min(self.rates)) / self.rate
+
+    def ratios_of(self, ours: "Result") -> list[float]:
+        """Returns how many times as fast our program was in each round."""
+        return [a / b for a, b in zip(ours.rates, self.rates, strict=False)]
+
+    def cpu_ratios_of(self, ours: "Result") -> list[float]:
+        """Returns how many times as much processor time this took as our program in each round."""
+        return [b / a for a, b in zip(ours.cpu_us, self.cpu_us, strict=False) if a]
 
 
 def compare(
@@ -105,22 +124,48 @@ def compare(
     table = []
     for scenario in scenarios:
         results = [Result(contender) for contender in scenario.contenders]
-        turns = [result for _ in range(rounds) for result in results]
-        for result in tqdm(turns, desc=scenario.title, leave=False, disable=None):
-            if not result.failure:
-                measure(result, scenario.arguments, timeout)
+        with tqdm(
+            total=rounds * len(results), desc=scenario.title, leave=False, disable=None
+        ) as progress:
+            for number in range(rounds):
+                in_round = machine_speed.loop_seconds()
+                for result in results[:: -1 if number % 2 else 1]:
+                    if not result.failure:
+                        measure(result, scenario.arguments, timeout, in_round)
+                    progress.update()
         table.append(results)
     return table
 
 
-def measure(result: Result, arguments: Sequence[str], timeout: float) -> None:
-    """Runs a program once and adds what it took to its results."""
-    contender = result.contender
-    run = process.run([*contender.command, *arguments], timeout, contender.variables)
-    figures = {} if run.failure else json.loads(run.output.strip().splitlines()[-1])
-    result.failure = run.failure or contender.problem_of(figures)
-    if result.failure:
-        return
+def measure(
+    result: Result, arguments: Sequence[str], timeout: float, in_round: float | None = None
+) -> None:
+    """Runs a program and adds what it took to its results.
+
+    Args:
+        result: Of the program.
+        arguments: Added to its command.
+        timeout: Seconds after which it counts as failed.
+        in_round: The time of the fixed loop when the round began. A run after which the loop takes
+            a time of another state is repeated, a few times. None for a run that may have any
+            speed.
+    """
+    for number in range(MAX_RUNS):
+        before = machine_speed.loop_seconds()
+        run = process.run(
+            [*result.contender.command, *arguments], timeout, result.contender.variables
+        )
+        figures = {} if run.failure else json.loads(run.output.strip().splitlines()[-1])
+        result.failure = run.failure or result.contender.problem_of(figures)
+        if result.failure:
+            return
+        after = machine_speed.loop_seconds()
+        if in_round is None or machine_speed.is_same_state(before, after, in_round):
+            break
+        is_last = number == MAX_RUNS - 1
+        result.num_unsettled += is_last
+        result.num_repeated += not is_last
+    result.loop_seconds += [before, after]
     # A program that measures its own part of the time says so; else all counts but the set-up.
     cpu_seconds = figures.get("cpu_seconds")
     if cpu_seconds is None:
@@ -133,27 +178,38 @@ def measure(result: Result, arguments: Sequence[str], timeout: float) -> None:
         result.first_batch_seconds.append(figures["first_batch_at"] - run.started_at)
 
 
+def text_of_ratios(ratios: Sequence[float]) -> str:
+    """Returns the least and the largest of some ratios as a cell of a table."""
+    return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
+
+
 def table_of(scenario: Scenario, results: Sequence[Result]) -> str:
     """Returns a Markdown table of a scenario: medians, spread, and ratios to our own programs."""
     measured = [result for result in results if result.rates]
-    ours = next((result.rate for result in measured if result.contender.is_ours), None)
+    ours = next((result for result in measured if result.contender.is_ours), None)
     lines = [
         f"### {scenario.title}",
         "",
-        f"| | {scenario.unit} | spread | CPU µs each | headrace ÷ this |",
-        "|---|--:|--:|--:|--:|",
+        f"| | {scenario.unit} | spread | CPU µs each | headrace ÷ this | in each round |",
+        "|---|--:|--:|--:|--:|--:|",
     ]
     for result in measured:
-        ratio = "" if ours is None else f"{ours / result.rate:.2f}"
+        ratios = [] if ours is None else result.ratios_of(ours)
+        ratio = f"{statistics.median(ratios):.2f}" if ratios else ""
         cpu = f"{statistics.median(result.cpu_us):.2f}"
         figures = f"{result.rate:,.0f} | {result.spread:.0%} | {cpu} | {ratio}"
-        lines.append(f"| {result.contender.name} | {figures} |")
+        lines.append(f"| {result.contender.name} | {figures} | {text_of_ratios(ratios)} |")
     lines += [
-        f"| {result.contender.name} | failed: {result.failure} | | | |"
+        f"| {result.contender.name} | failed: {result.failure} | | | | |"
         for result in results
         if result.failure
     ]
-    return "\n".join([*lines, ""])
+    state = machine_speed.description(
+        chain.from_iterable(result.loop_seconds for result in results),
+        sum(result.num_repeated for result in results),
+        sum(result.num_unsettled for result in results),
+    )
+    return "\n".join([*lines, "", state, ""])
 
 
 def describe_machine() -> str:

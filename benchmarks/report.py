@@ -2,11 +2,13 @@
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
-from benchmarks.comparison import Result
+from benchmarks import machine_speed
+from benchmarks.comparison import Result, text_of_ratios
 from benchmarks.workload import BY_HAND, LIMIT, Program, Workload
 
 HOME = Path(__file__).parent / "results"
@@ -25,6 +27,11 @@ class Row:
         cpu_us: Microseconds of processor time an example.
         peak_mib: Memory, of all processes.
         first_batch_seconds: From the start of the process; None if it does not say.
+        ratios: How many times as fast our program was in each round.
+        cpu_ratios: How many times as much processor time it took as our program in each round.
+        loop_seconds: The times of the fixed loop before and after the runs.
+        num_repeated: How many runs were repeated because the machine had changed its speed.
+        num_unsettled: How many runs count although it had.
         failure: Why there is nothing, if so.
     """
 
@@ -36,11 +43,44 @@ class Row:
     cpu_us: float = 0.0
     peak_mib: float = 0.0
     first_batch_seconds: float | None = None
+    ratios: Sequence[float] = ()
+    cpu_ratios: Sequence[float] = ()
+    loop_seconds: Sequence[float] = ()
+    num_repeated: int = 0
+    num_unsettled: int = 0
     failure: str = ""
 
+    @property
+    def ratio(self) -> float | None:
+        """The median of `ratios`."""
+        return statistics.median(self.ratios) if self.ratios else None
 
-def row_of(program: Program, result: Result | None) -> Row:
-    """Returns the row of a program; `result` is None if it could not be installed."""
+    @property
+    def cpu_ratio(self) -> float | None:
+        """The median of `cpu_ratios`."""
+        return statistics.median(self.cpu_ratios) if self.cpu_ratios else None
+
+
+def rows_of(programs: Sequence[Program], results: Mapping[str, Result], ours: str) -> list[Row]:
+    """Returns the rows of programs.
+
+    Args:
+        programs: The programs.
+        results: By their keys; those that could not be installed are missing.
+        ours: The key of the program that the others are compared with.
+    """
+    base = results.get(ours)
+    return [row_of(program, results.get(program.key), base) for program in programs]
+
+
+def row_of(program: Program, result: Result | None, ours: Result | None = None) -> Row:
+    """Returns the row of a program.
+
+    Args:
+        program: The program.
+        result: What was measured; None if it could not be installed.
+        ours: What was measured of the program that it is compared with.
+    """
     if result is None or not result.rates:
         failure = "could not be installed" if result is None else result.failure
         return Row(program.key, program.title, program.setting, failure=failure)
@@ -54,6 +94,11 @@ def row_of(program: Program, result: Result | None) -> Row:
         cpu_us=statistics.median(result.cpu_us),
         peak_mib=statistics.median(result.peak_mib),
         first_batch_seconds=statistics.median(first) if first else None,
+        ratios=result.ratios_of(ours) if ours else (),
+        cpu_ratios=result.cpu_ratios_of(ours) if ours else (),
+        loop_seconds=result.loop_seconds,
+        num_repeated=result.num_repeated,
+        num_unsettled=result.num_unsettled,
         failure=result.failure,
     )
 
@@ -67,13 +112,12 @@ def table_of(workload: Workload, rows: Sequence[Row]) -> str:
     has_limit = any(program.key == LIMIT for program in workload.programs)
     base, base_name = (LIMIT, "limit") if has_limit else (BY_HAND, "by hand")
     rates = {row.key: row.rate for row in rows}
-    ours = rates.get(workload.ours)
     lines = [
         f"### {workload.name}. {workload.title}",
         "",
         f"| | {workload.unit}/s | spread | of {base_name} | {workload.ours} ÷ this "
-        "| CPU µs each | peak MiB | first batch, s |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| in each round | CPU µs each | ÷ ours | in each round | peak MiB | first batch, s |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for row in sorted((row for row in rows if row.rate), key=lambda row: -row.rate):
         cells = [
@@ -81,14 +125,60 @@ def table_of(workload: Workload, rows: Sequence[Row]) -> str:
             f"{row.rate:,.0f}",
             f"{row.spread:.0%}",
             _percent(row.rate / rates[base]) if rates.get(base) else "",
-            f"{ours / row.rate:.2g}" if ours else "",
+            "" if row.ratio is None else f"{row.ratio:.2g}",
+            text_of_ratios(row.ratios),
             f"{row.cpu_us:,.3g}" if row.cpu_us < 100 else f"{row.cpu_us:,.0f}",
+            "" if row.cpu_ratio is None else f"{row.cpu_ratio:.2g}",
+            text_of_ratios(row.cpu_ratios),
             f"{row.peak_mib:,.0f}",
             "" if row.first_batch_seconds is None else f"{row.first_batch_seconds:.2f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"{row.title} is skipped: {row.failure}." for row in rows if row.failure)]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, state_of(rows), ""])
+
+
+def state_of(rows: Sequence[Row]) -> str:
+    """Returns a line about the state of the machine during the runs of some programs."""
+    return machine_speed.description(
+        chain.from_iterable(row.loop_seconds for row in rows),
+        sum(row.num_repeated for row in rows),
+        sum(row.num_unsettled for row in rows),
+    )
+
+
+def losses(measured: Sequence[tuple[Workload, Sequence[Row]]]) -> list[str]:
+    """Returns a table of the programs that are ahead of ours, the farthest ahead first.
+
+    A program is ahead if it is faster, or takes less processor time, in the median of the rounds.
+    """
+    ahead = []
+    for workload, rows in measured:
+        for row in rows:
+            ratios = [ratio for ratio in (row.ratio, row.cpu_ratio) if ratio is not None]
+            is_other = not row.key.startswith(("headrace", LIMIT))
+            if is_other and ratios and min(ratios) < 1:
+                ahead.append((min(ratios), workload, row))
+    if not ahead:
+        return []
+    lines = [
+        "### Ahead of headrace",
+        "",
+        "| work | program | headrace ÷ this | in each round | CPU time of this ÷ ours "
+        "| in each round |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    for _, workload, row in sorted(ahead, key=lambda each: each[0]):
+        cells = [
+            f"{workload.name}, {workload.title}",
+            row.title,
+            "" if row.ratio is None else f"{row.ratio:.2f}",
+            text_of_ratios(row.ratios),
+            "" if row.cpu_ratio is None else f"{row.cpu_ratio:.2f}",
+            text_of_ratios(row.cpu_ratios),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 def _percent(ratio: float) -> str:
@@ -98,7 +188,7 @@ def _percent(ratio: float) -> str:
 def write(
     machine: str, tables: Sequence[str], measured: Sequence[tuple[Workload, Sequence[Row]]]
 ) -> Path:
-    """Writes all tables into one file, and the rows of each workload into another.
+    """Writes all tables into one file, losses first, and the rows of each workload into another.
 
     Returns:
         The file of rows.
@@ -107,7 +197,8 @@ def write(
     settings = {row.title: row.setting for _, rows in measured for row in rows if row.rate}
     ending = ["### How the programs are set up", ""]
     ending += [f"- {title}: {setting}." for title, setting in settings.items()]
-    text = "\n".join([f"# Benchmarks\n\n{machine}\n", *tables, *ending, ""])
+    beginning = f"# Benchmarks\n\n{machine}\n"
+    text = "\n".join([beginning, *losses(measured), *tables, *ending, ""])
     (HOME / "results.md").write_text(text)
     workloads = [
         {"name": workload.name, "title": workload.title, "rows": [asdict(row) for row in rows]}

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from benchmarks import dataset
 from benchmarks.comparison import Contender, Result, Scenario, compare, measure
 from benchmarks.environments import python_of
-from benchmarks.report import Row, row_of
+from benchmarks.report import Row, rows_of
 from benchmarks.workload import NO_GPU, ROOT, Part, Program, Workload
 
 TIMEOUT = 900.0
@@ -44,7 +44,7 @@ def measured(
         home, [part] = dataset.ensure(workload, scale)
         expected = [number * workload.num_epochs for number in (part.count, *part.sums)]
         results = repeated(workload, programs, rounds, home, expected)
-    return [row_of(program, results.get(program.key)) for program in programs]
+    return rows_of(programs, results, workload.ours)
 
 
 def repeated(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from benchmarks import dataset, process
 from benchmarks.comparison import Result, Scenario, compare
-from benchmarks.report import Row, row_of
+from benchmarks.report import Row, rows_of, state_of
 from benchmarks.runner import TIMEOUT, contender_of
 from benchmarks.workload import Program, Workload
 from benchmarks.workloads.first_batch import BATCH_SIZE, CASES, IMPORT, PREPARE, W15
@@ -31,8 +31,7 @@ def measured(
         }
         [results] = compare([Scenario(case, list(contenders.values()))], rounds, TIMEOUT)
         by_key = dict(zip(contenders, results, strict=True)) | failures
-        rows = [row_of(program, by_key.get(program.key)) for program in able]
-        yield replace(W15, task=case, title=title), rows
+        yield replace(W15, task=case, title=title), rows_of(able, by_key, W15.ours)
 
 
 def started(program: Program) -> Program:
@@ -68,4 +67,4 @@ def table_of(workload: Workload, rows: Sequence[Row]) -> str:
         figures = f"{ratio} | {row.cpu_us / 1e6:.2f} | {row.peak_mib:,.0f}"
         lines.append(f"| {row.title} | {seconds[row.key]:.3f} | {figures} |")
     lines += ["", *(f"{row.title} is skipped: {row.failure}." for row in rows if row.failure)]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, state_of(rows), ""])

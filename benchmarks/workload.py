@@ -77,6 +77,7 @@ class Workload:
         sums_of: Returns the number of examples of a batch, and sums over them that change if an
             example is lost, doubled or mixed up.
         count: How many examples the whole data set has; of work without data, how many are made.
+        expected_rate: Of work without data, about how many examples a second its programs make.
         make: Writes so many into a directory and returns the parts; None for work without data.
         num_epochs: How often each program reads the data; None for as often as takes it a while.
         min_parts: If `num_epochs` is None, how many parts a program reads at least: several times
@@ -98,6 +99,7 @@ class Workload:
     sums_of: Callable[[Any], list[int]]
     count: int
     make: Callable[[Path, int], list[Part]] | None = None
+    expected_rate: int = 0
     num_epochs: int | None = None
     min_parts: int = 1
     num_parts: int | None = None

@@ -8,7 +8,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -17,11 +19,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.libraries import MappedDataset, grain_reading, spdl_batches, torch_loader
+from benchmarks.manual_loaders import cut
 from benchmarks.workload import BY_HAND, LIMIT, Function, Program, Workload
 
 BATCH_SIZE = 32
 SECONDS = 200e-6
 """How long a function holds the GIL."""
+NUM_WAITING = 6
+"""How many batches wait in a pool by hand."""
 THREADS, PROCESSES = "headrace-threads", "headrace-processes"
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (224, 224, 3), np.uint8)
@@ -84,6 +89,7 @@ def workload(task: str, title: str) -> Workload:
         "examples",
         partial(sums_of, np.float32 if task.endswith("large") else np.uint8),
         count=8_000,
+        expected_rate=2_000,
         num_epochs=8_000,
         is_steady=True,
         variables={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -139,11 +145,42 @@ class ExampleFunction:
         return {"image": self._function(int(example["number"]))}
 
 
+def batch_of(function: Callable[[int], np.ndarray], numbers: Sequence[int]) -> np.ndarray:
+    """Returns the results for some numbers as a batch; a task of a pool."""
+    return np.stack([function(number) for number in numbers])
+
+
 @program(BY_HAND, "a loop by hand", "one thread, `np.stack`", "numpy")
 def by_hand(function: Callable[[int], np.ndarray], count: int) -> Iterator[np.ndarray]:
-    for begin in range(0, count, BATCH_SIZE):
-        numbers = range(begin, min(begin + BATCH_SIZE, count))
-        yield np.stack([function(number) for number in numbers])
+    for numbers in cut(range(count), BATCH_SIZE):
+        yield batch_of(function, numbers)
+
+
+@program("alone-threads", "threads by hand", "`ThreadPoolExecutor(2)`, six batches wait", "numpy")
+def with_thread_pool(function: Callable[[int], np.ndarray], count: int) -> Iterator[np.ndarray]:
+    with ThreadPoolExecutor(2) as pool:
+        yield from pooled(pool, function, count)
+
+
+@program(
+    "alone-processes", "processes by hand", "`ProcessPoolExecutor(2)`, six batches wait", "numpy"
+)
+def with_process_pool(function: Callable[[int], np.ndarray], count: int) -> Iterator[np.ndarray]:
+    with ProcessPoolExecutor(2, get_context("forkserver")) as pool:
+        yield from pooled(pool, function, count)
+
+
+def pooled(
+    pool: Executor, function: Callable[[int], np.ndarray], count: int
+) -> Iterator[np.ndarray]:
+    """Yields batches in order, each made by a task of a pool."""
+    waiting: deque[Any] = deque()
+    for numbers in cut(range(count), BATCH_SIZE):
+        waiting.append(pool.submit(batch_of, function, numbers))
+        if len(waiting) == NUM_WAITING:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 @program("torch", "PyTorch, two workers", "`DataLoader(num_workers=2, prefetch_factor=4)`", "torch")

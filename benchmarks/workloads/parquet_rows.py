@@ -1,6 +1,6 @@
-"""W10: rows of Parquet files in shuffled batches."""
+"""W10: rows of Parquet files in shuffled batches, of numbers alone, or with strings."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ BATCH_SIZE = 4_096
 NUM_FILES = 8
 GROUP_ROWS = 50_000
 PIECE_ROWS = 131_072
-"""How many rows are added to those that wait, by hand, before all of them are permuted."""
+"""At least so many rows are added to those that wait, by hand, before all of them are permuted."""
 LABELS = 1_000
 FEATURES = [f"f{number}" for number in range(8)]
 NUMBERS = [*FEATURES, "id", "label"]
@@ -58,82 +58,114 @@ def sums_of(batch: Any) -> list[int]:
     """Sums up arrays by name: float32 features, int64 `id` and `label`, (n,), and strings."""
     ids, labels = batch["id"], batch["label"]
     features = sum(int(batch[name].sum(dtype=np.float64) * FRACTION) for name in FEATURES)
-    return [len(ids), int(ids.sum()), int(ids @ labels), features, text_bytes(batch[TEXT])]
+    texts = [text_bytes(batch[TEXT])] if TEXT in batch else []
+    return [len(ids), int(ids.sum()), int(ids @ labels), features, *texts]
 
 
-W10 = Workload(
-    __name__,
-    "W10",
-    "rows",
-    "Parquet, eleven columns, one of strings: shuffle 100,000, three epochs, batches of 4,096",
-    "rows",
-    sums_of,
-    count=2_000_000,
-    make=make,
-    num_epochs=3,
+def workload(task: str, title: str) -> Workload:
+    """Returns the workload for batches of some kind; all read the same files."""
+    return Workload(
+        __name__,
+        "W10",
+        task,
+        f"Parquet, {title}: shuffle 100,000, three epochs, batches of 4,096",
+        "rows",
+        sums_of,
+        count=2_000_000,
+        make=make,
+        num_epochs=3,
+    )
+
+
+W10 = workload("rows", "eleven columns, one of strings")
+W10_NUMBERS = workload("numbers", "ten columns of numbers")
+W10_OBJECTS = workload("objects", "eleven columns, one of `str` objects")
+EVERYTHING = [*NUMBERS, TEXT]
+
+
+@W10_NUMBERS.program("headrace", "headrace", "`hr.parquet`, a window", columns=NUMBERS)
+@W10_NUMBERS.program(
+    "headrace-ordered", "headrace, not shuffled", "`hr.parquet`", columns=NUMBERS, window=None
 )
-
-
-@W10.program(
-    "headrace-objects",
-    "headrace, strings as `str`",
-    "`hr.parquet`, a window; one thread for each core",
-    strings="numpy",
-)
+@W10_OBJECTS.program("headrace", "headrace", "`hr.parquet`, a window", columns=EVERYTHING)
 @W10.program(
     "headrace",
     "headrace, Arrow strings",
     '`hr.parquet`, a window, `options(strings="arrow")`; one thread for each core',
+    columns=EVERYTHING,
     strings="arrow",
 )
-def with_headrace(home: Path, num_epochs: int, strings: str) -> Iterable[Any]:
+def with_headrace(
+    home: Path,
+    num_epochs: int,
+    columns: Sequence[str],
+    window: int | None = WINDOW,
+    strings: str = "numpy",
+) -> Iterable[Any]:
     import headrace as hr
 
-    rows = hr.parquet(files_of(home)).shuffle(window=WINDOW, seed=1).epochs(num_epochs)
-    return rows.batch(BATCH_SIZE).options(strings=strings)
+    rows = hr.parquet(files_of(home), columns)
+    rows = rows if window is None else rows.shuffle(window=window, seed=1)
+    return rows.epochs(num_epochs).batch(BATCH_SIZE).options(strings=strings)
 
 
 W10.limit("parquet_rows")
 
 
+HAND = "pyarrow and NumPy by hand"
+HAND_SETTING = "`to_batches` with threads; 100,000 rows and the next 131,072 are permuted by `take`"
+
+
 @W10.program(
     BY_HAND,
-    "pyarrow and NumPy by hand",
-    "`to_batches` with threads; 100,000 rows and the next block are permuted; Arrow strings",
+    HAND,
+    f"{HAND_SETTING}; Arrow strings",
     "polars",
     ["pyarrow.dataset"],
+    columns=EVERYTHING,
+    keeps_arrow=True,
 )
-def with_pyarrow(home: Path, num_epochs: int) -> Iterator[Columns]:
+@W10_NUMBERS.program(BY_HAND, HAND, HAND_SETTING, "polars", ["pyarrow.dataset"], columns=NUMBERS)
+@W10_OBJECTS.program(BY_HAND, HAND, HAND_SETTING, "polars", ["pyarrow.dataset"], columns=EVERYTHING)
+def with_pyarrow(
+    home: Path, num_epochs: int, columns: Sequence[str], keeps_arrow: bool = False
+) -> Iterator[Columns]:
     """Yields batches; blocks of rows are permuted, with what waits beside."""
     import pyarrow.dataset as ds
 
     def blocks() -> Iterator[Any]:
-        return ds.dataset(files_of(home)).to_batches(batch_size=PIECE_ROWS)
+        return ds.dataset(files_of(home)).to_batches(columns=columns, batch_size=PIECE_ROWS)
 
     epochs = chain.from_iterable(blocks() for _ in range(num_epochs))
     for rows in permuted_tables(epochs, np.random.default_rng(1)):
-        yield numbers_of(rows.column) | {TEXT: rows.column(TEXT)}
+        yield {
+            name: column if keeps_arrow and name == TEXT else column.to_numpy()
+            for name, column in zip(columns, rows.columns, strict=True)
+        }
 
 
 def permuted_tables(blocks: Iterable[Any], generator: np.random.Generator) -> Iterator[Any]:
     """Yields tables of `BATCH_SIZE` rows, and one with the rest.
 
-    The `WINDOW` rows that wait are permuted together with those of the next block, and all but
-    `WINDOW` of them are yielded.
+    The `WINDOW` rows that wait are permuted together with the next `PIECE_ROWS` or more, and all
+    but `WINDOW` of them are yielded.
     """
     import pyarrow as pa
 
-    waiting = None
+    waiting: list[Any] = []
+    count = 0
     for block in blocks:
-        rows = pa.Table.from_batches([block])
-        waiting = rows if waiting is None else pa.concat_tables([waiting, rows])
-        ready = max(len(waiting) - WINDOW, 0) // BATCH_SIZE * BATCH_SIZE
-        if ready:
-            waiting = permuted(waiting, generator)
-            yield from cut(waiting, ready)
-            waiting = waiting.slice(ready)
-    if waiting is not None:
-        yield from cut(permuted(waiting, generator), len(waiting))
+        waiting.append(pa.Table.from_batches([block]))
+        count += len(block)
+        if count >= WINDOW + PIECE_ROWS:
+            rows = permuted(pa.concat_tables(waiting), generator)
+            ready = (count - WINDOW) // BATCH_SIZE * BATCH_SIZE
+            yield from cut(rows, ready)
+            waiting = [rows.slice(ready)]
+            count -= ready
+    if waiting:
+        rows = permuted(pa.concat_tables(waiting), generator)
+        yield from cut(rows, len(rows))
 
 
 def permuted(rows: Any, generator: np.random.Generator) -> Any:

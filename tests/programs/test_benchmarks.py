@@ -21,6 +21,7 @@ from benchmarks import (  # noqa: E402
     comparison,
     dataset,
     libraries,
+    machine_speed,
     measure,
     pictures,
     plot,
@@ -39,6 +40,7 @@ from benchmarks.workloads import (  # noqa: E402
     functions,
     photos,
     text_lines,
+    worker_processes,
 )
 
 SCALES = {
@@ -233,6 +235,41 @@ def test_contender_that_loses_examples_fails():
         assert result.rates == ([] if failure else [1.0])
 
 
+def test_run_is_repeated_if_the_machine_changes_its_speed(monkeypatch):
+    program = [sys.executable, "-c", 'print(\'{"count": 1, "sums": [], "seconds": 9.0}\')']
+    times = iter([1.0, 1.4, 1.0, 1.1, *[1.4] * 6])
+    monkeypatch.setattr(machine_speed, "loop_seconds", lambda: next(times))
+    settled, unsettled = (comparison.Result(comparison.Contender("it", program)) for _ in range(2))
+    comparison.measure(settled, [], 30.0, in_round=1.0)
+    assert (len(settled.rates), settled.num_repeated, settled.num_unsettled) == (1, 1, 0)
+    assert settled.loop_seconds == [1.0, 1.1]
+    comparison.measure(unsettled, [], 30.0, in_round=1.0)
+    assert (len(unsettled.rates), unsettled.num_repeated, unsettled.num_unsettled) == (1, 2, 1)
+
+
+def test_rounds_run_programs_in_turn_and_in_reverse(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine_speed, "loop_seconds", lambda: 1.0)
+    path = tmp_path / "order"
+    code = (
+        f"import sys; open({str(path)!r}, 'a').write(sys.argv[1]); "
+        'print(\'{"count": 1, "sums": [], "seconds": 1.0}\')'
+    )
+    contenders = [comparison.Contender(name, [sys.executable, "-c", code, name]) for name in "ab"]
+    comparison.compare([comparison.Scenario("two", contenders)], 2)
+    assert path.read_text() == "abba"
+
+
+def test_state_of_the_machine_is_described():
+    assert machine_speed.is_same_state(1.0, 1.1)
+    assert not machine_speed.is_same_state(1.0, 1.1, 1.4)
+    assert machine_speed.loop_seconds() > 0
+    text = machine_speed.description([0.01, 0.014], 2, 1)
+    assert text == (
+        "The machine: a fixed loop took 10.0 to 14.0 ms between the runs; 2 runs were repeated "
+        "because its speed had changed; 1 runs count although it changed every time."
+    )
+
+
 def result_of(name, *rates):
     result = comparison.Result(comparison.Contender(name, ["it"]))
     result.rates += rates
@@ -246,26 +283,44 @@ def program_of(key):
 
 
 def test_table_compares_with_the_limit_and_with_headrace():
-    slow = result_of("slow", 10.0, 30.0, 20.0)
+    slow = result_of("slow", 10.0, 30.0)
     slow.first_batch_seconds.append(0.25)
+    slow.loop_seconds += [0.010, 0.011]
+    slow.num_repeated = 1
     broken = comparison.Result(comparison.Contender("broken", ["it"]), failure="no such module")
-    rows = [
-        report.row_of(program_of("slow"), slow),
-        report.row_of(program_of("broken"), broken),
-        report.row_of(program_of("absent"), None),
-        report.row_of(program_of("limit"), result_of("limit", 400.0)),
-    ]
+    results = {"slow": slow, "broken": broken, "limit": result_of("limit", 200.0, 400.0)}
+    programs = [program_of(key) for key in ("slow", "broken", "absent", "limit")]
+    rows = report.rows_of(programs, results, "slow")
     table = report.table_of(replace(digits.W1, ours="slow"), rows)
     assert table.splitlines()[2:] == [
-        "| | examples/s | spread | of limit | slow ÷ this | CPU µs each | peak MiB "
-        "| first batch, s |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-        "| the limit | 400 | 0% | 100% | 0.05 | 2 | 20 |  |",
-        "| the slow | 20 | 100% | 5.0% | 1 | 2 | 20 | 0.25 |",
+        "| | examples/s | spread | of limit | slow ÷ this | in each round | CPU µs each | ÷ ours "
+        "| in each round | peak MiB | first batch, s |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "| the limit | 300 | 67% | 100% | 0.062 | 0.05 to 0.07 | 2 | 1 | 1.00 to 1.00 | 20 |  |",
+        "| the slow | 20 | 100% | 6.7% | 1 | 1.00 to 1.00 | 2 | 1 | 1.00 to 1.00 | 20 | 0.25 |",
         "",
         "the broken is skipped: no such module.",
         "the absent is skipped: could not be installed.",
+        "The machine: a fixed loop took 10.0 to 11.0 ms between the runs; 1 runs were repeated "
+        "because its speed had changed.",
     ]
+
+
+def test_programs_ahead_of_ours_are_listed_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "HOME", tmp_path / "results")
+    results = {
+        "headrace": result_of("headrace", 10.0, 30.0),
+        "numpy": result_of("numpy", 20.0, 40.0),
+        "torch": result_of("torch", 5.0, 6.0),
+        "limit": result_of("limit", 400.0, 400.0),
+    }
+    for name in ("numpy", "torch"):
+        results[name].cpu_us[:] = [3.0, 5.0]
+    rows = report.rows_of([program_of(key) for key in results], results, "headrace")
+    text = (report.write("two cores", ["a table"], [(W5, rows)]).parent / "results.md").read_text()
+    [ahead] = [line for line in text.partition("a table")[0].splitlines() if "| the " in line]
+    assert ahead.endswith("| the numpy | 0.62 | 0.50 to 0.75 | 2.00 | 2.00 to 2.00 |")
+    assert report.losses([(W5, [row for row in rows if row.key == "torch"])]) == []
 
 
 def test_results_are_written_as_markdown_and_json(tmp_path, monkeypatch):
@@ -343,6 +398,41 @@ def test_functions_are_measured_with_their_limit(monkeypatch):
     workload = runner.with_count(functions.HOLDS, 70)
     rows = runner.measured(workload, 1, 0.1, 1.0, ["limit", "headrace-threads"])
     assert sorted(row.key for row in rows if row.rate) == ["headrace-threads", "limit"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "key"),
+    [
+        (workload, program.key)
+        for workload in command.WORKLOADS
+        if workload.expected_rate
+        for program in workload.programs
+        if program.function is not None
+    ],
+    ids=lambda each: each if isinstance(each, str) else f"{each.name}-{each.task}",
+)
+def test_each_program_of_functions_makes_all_results(workload, key):
+    if workload.task.startswith("releases"):
+        pytest.importorskip("cv2")
+    [program] = [program for program in workload.programs if program.key == key]
+    run = process.run(
+        [
+            *(sys.executable, "-m", "benchmarks.measure", workload.module.rpartition(".")[2]),
+            *(workload.task, key, "70", workload.task),
+        ],
+        50.0,
+    )
+    if "ModuleNotFoundError" in run.failure and program.environment is not None:
+        pytest.skip(run.failure)
+    assert run.failure == ""
+    assert json.loads(run.output)["count"] == 70
+
+
+def test_pool_by_hand_permutes_the_pictures_of_each_epoch():
+    count = 2 * worker_processes.NUM_PICTURES
+    first, second = np.concatenate(list(worker_processes.indices(count))).reshape(2, -1)
+    assert sorted(first) == sorted(second) == list(range(worker_processes.NUM_PICTURES))
+    assert first.tolist() != second.tolist()
 
 
 @pytest.mark.nightly

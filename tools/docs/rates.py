@@ -1,4 +1,4 @@
-"""Draws the charts of rates, and writes the table of docs/performance.md.
+"""Draws the charts of rates, and writes the tables of docs/performance.md.
 
 .venv/bin/python -m tools.docs.rates
 
@@ -6,7 +6,6 @@ All figures are those of benchmarks/RESULTS.md.
 """
 
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +19,8 @@ from tools.docs.benchmark_results import Other, Work
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "performance.md"
-BEGIN, END = "<!-- of benchmarks/RESULTS.md -->\n", "<!-- end -->\n"
+LOSSES, TABLE = "<!-- losses in benchmarks/RESULTS.md -->\n", "<!-- of benchmarks/RESULTS.md -->\n"
+END = "<!-- end -->\n"
 
 LIBRARY, LOOP, OURS, INK = "#9db8d6", "#e8b489", "#8cc484", "#1f2933"
 PANEL = "#f4f6f8"
@@ -137,25 +137,32 @@ def table(works: list[Work]) -> str:
     for work in works:
         others = ", ".join(f"{other.name} {other.text}" for other in work.others)
         lines.append(f"| {work.name} {work.title} | {work.rate} | {others} |")
-    faster = [
-        f"{work.name} {other.name} {other.text}"
-        for work in works
-        for other in work.others
-        if other.ratio < 1
+    return "\n".join([*lines, ""])
+
+
+def losses(works: list[Work]) -> str:
+    """Returns the table of what is faster than a pipeline, by the largest factor first."""
+    faster = [(other.ratio, work, other) for work in works for other in work.others]
+    lines = ["| workload | faster alternative | headrace ÷ alternative |", "|---|---|--:|"]
+    lines += [
+        f"| {work.name} {work.title} | {other.name} | {other.text} |"
+        for ratio, work, other in sorted(faster, key=lambda each: each[0])
+        if ratio < 1
     ]
-    lines += ["", *textwrap.wrap(f"Faster than headrace: {', '.join(faster)}.", 100)]
     return "\n".join([*lines, ""])
 
 
 def page_of(works: list[Work]) -> str:
-    """Returns docs/performance.md with the table as it should be."""
-    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    return f"{before}{BEGIN}\n{table(works)}\n{END}{after}"
+    """Returns docs/performance.md with its tables as they should be."""
+    text = PAGE.read_text("utf-8")
+    for begin, contents in ((LOSSES, losses(works)), (TABLE, table(works))):
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}\n{contents}\n{END}{rest.partition(END)[2]}"
+    return text
 
 
 def main() -> int:
-    """Writes the charts and the table."""
+    """Writes the charts and the tables."""
     text = benchmark_results.RESULTS.read_text("utf-8")
     works = benchmark_results.works(text)
     PAGE.write_text(page_of(works), "utf-8")

@@ -1,0 +1,55 @@
+"""Detects changes of the machine's speed, by a fixed loop that is timed between runs.
+
+The machines of clouds can have two states, in which the same work takes 1.4 times as much processor
+time, for seconds or for hours. Two runs can be compared only if both are from the same state.
+"""
+
+import time
+from collections.abc import Iterable
+
+import numpy as np
+
+CHANGE = 1.18
+"""A ratio of two times of the loop from which they belong to different states: the square root of
+the distance of the states."""
+_REPEATS = 5
+_NUMBERS = np.random.default_rng(0).integers(0, 1 << 30, 100_000)
+
+
+def loop_seconds() -> float:
+    """Returns the processor time of a fixed loop, of Python and of NumPy: the least of a few."""
+    return min(_once() for _ in range(_REPEATS))
+
+
+def _once() -> float:
+    begin = time.thread_time()
+    total = 0
+    for number in range(60_000):
+        total += number * number % 7
+    np.sort(_NUMBERS)
+    return time.thread_time() - begin
+
+
+def is_same_state(*seconds: float) -> bool:
+    """Returns whether all times of the loop are of the same state."""
+    return max(seconds) < CHANGE * min(seconds)
+
+
+def description(seconds: Iterable[float], num_repeated: int, num_unsettled: int) -> str:
+    """Returns a line about the state of the machine.
+
+    Args:
+        seconds: The times of the loop between the runs.
+        num_repeated: How many runs were repeated because the state had changed.
+        num_unsettled: How many runs count although it had changed each time.
+    """
+    milliseconds = [1e3 * each for each in seconds]
+    if not milliseconds:
+        return "The machine's speed was not measured."
+    least, most = min(milliseconds), max(milliseconds)
+    text = f"The machine: a fixed loop took {least:.1f} to {most:.1f} ms between the runs"
+    if num_repeated:
+        text += f"; {num_repeated} runs were repeated because its speed had changed"
+    if num_unsettled:
+        text += f"; {num_unsettled} runs count although it changed every time"
+    return f"{text}."
