@@ -78,4 +78,9 @@ results["continued"] = [model.steps, data.epoch]
 validation = hr.keras.adapter(examples(5).batch(3), ("n", "x"), "y")
 model, data = fit(PIPES["known"], epochs=2, validation_data=validation)
 results["validated"] = [model.steps, data.epoch]
+if keras.backend.backend() == "jax":
+    keras.distribution.set_distribution(keras.distribution.DataParallel())
+    for name in ("known", "single", "unknown"):
+        model, data = fit(PIPES[name], epochs=3)
+        results[f"distributed {name}"] = [model.steps, data.epoch]
 print(json.dumps(results))

@@ -25,6 +25,7 @@ CASES = [
     pytest.param("torch", 3, 2, "known", [3, 9, 5], marks=pytest.mark.nightly),
     pytest.param("torch", 3, 1, "unknown", [3, 9, 5], marks=pytest.mark.nightly),
     pytest.param("tensorflow", 3, 2, "known", [3, 9, 5], marks=pytest.mark.nightly),
+    pytest.param("tensorflow", 3, 1, "unknown", [3, 9, 5], marks=pytest.mark.nightly),
     pytest.param(
         *("jax", 40, 1, "known", [RANDOM.choice([1, 1, 2]) for _ in range(200)]),
         marks=pytest.mark.nightly,

@@ -81,8 +81,7 @@ def adapter_of(
     names.check(pipe.spec)
     module = import_module("keras.src.trainers.data_adapters.data_adapter")
     kind = type("PipelineAdapter", (PipelineAdapter, module.DataAdapter), {})
-    is_of_tensorflow = import_module("keras").backend.backend() == "tensorflow"
-    data: PipelineAdapter = kind(pipe, names, is_of_tensorflow)
+    data: PipelineAdapter = kind(pipe, names)
     return data
 
 
@@ -147,14 +146,13 @@ class PipelineAdapter:
         num_before: The number of batches of the next epoch that an earlier run has trained on.
     """
 
-    def __init__(self, pipe: Pipeline, names: _Names, is_of_tensorflow: bool) -> None:
+    def __init__(self, pipe: Pipeline, names: _Names) -> None:
         self.pipeline: Final = pipe
         self.class_names: list[str] | None = None
         self.file_paths: list[str] | None = None
         self.num_before = 0
         self._epoch = 0
         self._resumed: Mapping[str, Any] | None = None
-        self._is_of_tensorflow: Final = is_of_tensorflow
         self._names: Final = names
         try:
             self._length: int | None = pipe._epoch_length()
@@ -210,6 +208,11 @@ class PipelineAdapter:
         else:
             self.epoch = epoch + 1
         return has_more
+
+    def first_batch(self) -> tuple[Any, ...]:
+        """Returns the first batch of the epoch, as Keras expects it."""
+        with self.pipeline.epoch(self.epoch) as batches:
+            return self._names.of(next(batches))
 
     def __iter__(self) -> Iterator[Any]:
         """Yields the batches of the next epoch, with targets if there are any."""
@@ -268,8 +271,7 @@ class PipelineAdapter:
     def on_epoch_end(self) -> None:
         """Called by Keras after each epoch, and after it has looked at the first batch."""
         self._is_reset = True
-        # TensorFlow calls the generator of the next epoch only when it needs a batch of it.
-        if self._is_of_tensorflow and self.num_batches == self._num_taken > 0:
+        if self._is_lazy and self.num_batches == self._num_taken > 0:
             self._end_epoch()
 
     def get_numpy_iterator(self) -> Iterator[tuple[Any, ...]]:
@@ -291,7 +293,9 @@ class PipelineAdapter:
             def __iter__(self) -> Iterator[tuple[Any, ...]]:
                 return begin()
 
-        return data.DataLoader(Data(), batch_size=None)
+        # Its own generator, because it would draw a number from the one that layers use.
+        generator = import_module("torch").Generator()
+        return data.DataLoader(Data(), batch_size=None, generator=generator)
 
     def get_tf_dataset(self) -> Any:
         """Returns the batches of the next epoch as a `tf.data.Dataset`."""
@@ -306,8 +310,15 @@ class PipelineAdapter:
     @property
     def num_batches(self) -> int | None:
         """The number of batches in an epoch; None if it is not known."""
-        # With TensorFlow, a look at the only batch could not be told from an epoch.
-        return None if self._is_of_tensorflow and self._length == 1 else self._length
+        # A look at the only batch could not be told from an epoch.
+        return None if self._is_lazy and self._length == 1 else self._length
+
+    @property
+    def _is_lazy(self) -> bool:
+        """Whether Keras begins the next epoch only when it needs a batch of it."""
+        keras = import_module("keras")
+        is_distributed = keras.distribution.distribution() is not None
+        return is_distributed or bool(keras.backend.backend() == "tensorflow")
 
     @property
     def batch_size(self) -> int | None:

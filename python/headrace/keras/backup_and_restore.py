@@ -21,9 +21,10 @@ __all__ = ["BackupAndRestore"]
 _WHERE: Final = "keras.BackupAndRestore"
 _FILE: Final = "training.zip"
 _METADATA: Final = "metadata.json"
-# The kinds of variables in a backup. Those of metrics are restored after `fit` has reset them.
+# The kinds of values in a backup. Those of metrics are restored after `fit` has reset them.
 _MODEL: Final = "model"
 _METRICS: Final = "metrics"
+_RANDOM: Final = "random"
 
 
 class BackupAndRestore:
@@ -97,8 +98,8 @@ class BackupAndRestore:
         self._path: Final = os.path.join(backup_dir, _FILE)
         self._num_between: Final = save_freq if isinstance(save_freq, int) else None
         self._deletes: Final = delete_checkpoint
-        # The metrics of the backup, until `fit` begins the first epoch.
-        self._metrics: list[npt.NDArray[Any]] | None = None
+        # The values of the backup, until `fit` begins the first epoch.
+        self._stored: Mapping[str, list[npt.NDArray[Any]]] = {}
         self._epoch = 0
         self._data_epoch = 0
         # The number of batches that the model was trained on before `fit` began, and at the last
@@ -127,9 +128,10 @@ class BackupAndRestore:
     def on_epoch_begin(self, epoch: int, logs: object = None) -> None:
         """Restores the metrics, which `fit` has reset."""
         self.model._initial_epoch = None
-        if self._metrics is not None:
-            _assign(self._path, self.model.metrics_variables, self._metrics)
-            self._metrics = None
+        if self._stored:
+            self._restore_metrics(self._stored[_METRICS])
+            _set_torch_generators(self._stored[_RANDOM])
+            self._stored = {}
         self._epoch, self._data_epoch = epoch, self._data.epoch
         self._num_before = self._num_saved = self._data.num_before
 
@@ -159,7 +161,11 @@ class BackupAndRestore:
         self, epoch: int, data_epoch: int, num_batches: int, state: Mapping[str, Any] | None
     ) -> None:
         os.makedirs(os.path.dirname(self._path), exist_ok=True)
-        values = {kind: list(map(_array, self._variables(kind))) for kind in (_MODEL, _METRICS)}
+        values = {
+            _MODEL: list(map(_array, self._variables())),
+            _METRICS: list(map(_array, self.model.metrics_variables)) if num_batches else [],
+            _RANDOM: _torch_generators(),
+        }
         metadata = {
             "epoch": epoch,
             "data_epoch": data_epoch,
@@ -187,7 +193,7 @@ class BackupAndRestore:
                 metadata = json.loads(archive.read(_METADATA))
                 stored = {
                     kind: _arrays(archive.read(kind), metadata["variables"][kind])
-                    for kind in (_MODEL, _METRICS)
+                    for kind in (_MODEL, _METRICS, _RANDOM)
                 }
         except (BadZipFile, KeyError) as error:
             raise DataLossError(
@@ -196,17 +202,23 @@ class BackupAndRestore:
                 f"{_WHERE}: {self._path}: the backup is damaged: {error}. Remove it to start from "
                 "the beginning.",
             ) from error
-        _assign(self._path, self._variables(_MODEL), stored[_MODEL])
+        _assign(self._path, self._variables(), stored[_MODEL])
         epoch, data = metadata["epoch"], self._data
-        if data.resume(metadata["data_epoch"], metadata["num_batches"], metadata["state"]):
-            self._metrics = stored[_METRICS] if metadata["num_batches"] else None
-        else:
+        if not data.resume(metadata["data_epoch"], metadata["num_batches"], metadata["state"]):
             epoch += 1
+            stored[_METRICS] = []
+        self._stored = stored
         self.model._initial_epoch = epoch
 
-    def _variables(self, kind: str) -> list[Any]:
-        if kind == _METRICS:
-            return list(self.model.metrics_variables)
+    def _restore_metrics(self, values: list[npt.NDArray[Any]]) -> None:
+        if len(self.model.metrics_variables) < len(values):
+            # With TensorFlow, they are created for the first batch.
+            self.model._symbolic_build(data_batch=self._data.first_batch())
+        if values:
+            _assign(self._path, self.model.metrics_variables, values)
+
+    def _variables(self) -> list[Any]:
+        """Returns the variables of the model and its optimizer."""
         optimizer = self.model.optimizer
         if optimizer is not None and not optimizer.built:
             optimizer.build(self.model.trainable_variables)
@@ -217,6 +229,23 @@ def _array(variable: Any) -> npt.NDArray[Any]:
     """Returns the value of a variable as a contiguous array."""
     array: npt.NDArray[Any] = import_module("keras").ops.convert_to_numpy(variable.value)
     return np.ascontiguousarray(array).reshape(array.shape)
+
+
+def _torch_generators() -> list[npt.NDArray[Any]]:
+    """Returns the states of PyTorch's generators, which Keras uses if it is the backend."""
+    if import_module("keras").backend.backend() != "torch":
+        return []
+    torch: Any = import_module("torch")
+    return [state.numpy() for state in (torch.get_rng_state(), *torch.cuda.get_rng_state_all())]
+
+
+def _set_torch_generators(states: list[npt.NDArray[Any]]) -> None:
+    if states and import_module("keras").backend.backend() == "torch":
+        torch: Any = import_module("torch")
+        cpu, *of_gpus = (torch.from_numpy(state.copy()) for state in states)
+        torch.set_rng_state(cpu)
+        for number, state in enumerate(of_gpus[: torch.cuda.device_count()]):
+            torch.cuda.set_rng_state(state, number)
 
 
 def _arrays(data: bytes, kinds: Iterable[tuple[str, list[int]]]) -> list[npt.NDArray[Any]]:
