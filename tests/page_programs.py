@@ -15,7 +15,8 @@ __all__ = ["check_program", "programs_of"]
 TOP = Path(__file__).parents[1]
 # These run in `make test-frameworks`.
 FRAMEWORKS = (
-    *("accelerate", "albumentations", "jax", "keras", "torch", "torchvision", "transformers"),
+    *("accelerate", "albumentations", "grain", "jax", "keras", "mlx", "torch"),
+    *("torchvision", "transformers"),
 )
 # It calls deprecated functions of PyTorch.
 TORCHDATA_WARNING = "ignore:'set_vital' is deprecated, please do not call"
