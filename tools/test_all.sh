@@ -20,7 +20,7 @@ run_part() {
         tests) part tests tools/test.sh --nightly ;;
         stress) part stress $python -m stress --nightly --seed "$seed" ;;
         tensorflow) part tensorflow $python -m tensorflow_comparison --seed "$seed" --times 5 ;;
-        frameworks) part frameworks tools/test_frameworks.sh ;;
+        frameworks) part frameworks tools/test_frameworks.sh --nightly ;;
         ray) part ray tools/test_ray.sh ;;
         sanitizers) part sanitizers tools/sanitizers.sh ;;
         *) part "stress $1" $python -m stress --nightly --seed "$seed" "$1" ;;
