@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from headrace.pipeline import (
         Batches,
         Feature,
+        Journal,
         Json,
         Nullable,
         Pipeline,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         image_folder,
         indexed,
         iterable,
+        journal,
         json_array,
         json_lines,
         mix,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Batches",
     "Feature",
+    "Journal",
     "Json",
     "Ledger",
     "Nullable",
@@ -83,6 +86,7 @@ __all__ = [
     "image_folder",
     "indexed",
     "iterable",
+    "journal",
     "json_array",
     "json_lines",
     "keras",

@@ -113,6 +113,13 @@ def test_killed_and_resumed_training_ends_with_the_same_weights(tmp_path):
     assert 2.9 < float(last.split()[-1]) < 3.1
 
 
+def test_policy_learns_from_rollouts_of_another_process(tmp_path):
+    output = run("grpo.py", tmp_path)
+    rewards = [float(reward) for reward in re.findall(r"mean reward (\d\.\d+)", output)]
+    assert len(rewards) == 3
+    assert rewards[-1] > 0.9
+
+
 @pytest.mark.timeout(300)
 @needs("torch")
 def test_torch_ranks_train_alike():

@@ -42,11 +42,13 @@ PAGES = {
             "arrays",
             "indexed",
             "iterable",
+            "journal",
             "concat",
             "mix",
             "zip",
         ],
     ),
+    "journal.md": ("Journal", "A queue on disk that `journal` reads.", ["Journal"]),
     "pipeline.md": (
         "Pipeline",
         "What is done with the examples. Each method returns a new pipeline.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headrace.pipeline.functions.torch_generator import torch_generator
+    from headrace.pipeline.journals.writer import Journal
     from headrace.pipeline.pipeline import Pipeline
     from headrace.pipeline.run.batches import Batches
     from headrace.pipeline.run.skipped import Skipped
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         image_folder,
         indexed,
         iterable,
+        journal,
         json_array,
         json_lines,
         mix,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Batches",
     "Feature",
+    "Journal",
     "Json",
     "Nullable",
     "Pipeline",
@@ -58,6 +61,7 @@ __all__ = [
     "image_folder",
     "indexed",
     "iterable",
+    "journal",
     "json_array",
     "json_lines",
     "mix",
@@ -73,6 +77,7 @@ __all__ = [
 _HOMES = {
     "Batches": "run.batches",
     "Feature": "values.types",
+    "Journal": "journals.writer",
     "Json": "values.types",
     "Nullable": "values.types",
     "Pipeline": "pipeline",
@@ -91,6 +96,7 @@ _HOMES = {
     "image_folder": "source_functions",
     "indexed": "source_functions",
     "iterable": "source_functions",
+    "journal": "source_functions",
     "json_array": "source_functions",
     "json_lines": "source_functions",
     "mix": "source_functions",

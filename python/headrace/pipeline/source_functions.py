@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headrace.pipeline.sources.image_folder import image_folder as image_folder_source
     from headrace.pipeline.sources.indexed import indexed as indexed_source
     from headrace.pipeline.sources.iterable import iterable as iterable_source
+    from headrace.pipeline.sources.journal import journal as journal_source
     from headrace.pipeline.sources.json_array import json_array as json_array_source
     from headrace.pipeline.sources.json_lines import json_lines as json_lines_source
     from headrace.pipeline.sources.mix import mix as mix_source
@@ -44,6 +45,7 @@ __all__ = [
     "image_folder",
     "indexed",
     "iterable",
+    "journal",
     "json_array",
     "json_lines",
     "mix",
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     image_folder = _begins(image_folder_source)
     indexed = _begins(indexed_source)
     iterable = _begins(iterable_source)
+    journal = _begins(journal_source)
     json_array = _begins(json_array_source)
     json_lines = _begins(json_lines_source)
     mix = _begins(mix_source)

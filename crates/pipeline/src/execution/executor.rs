@@ -57,7 +57,7 @@ struct State {
     outputs: VecDeque<ReadyOutput>,
     is_consumer_waiting: bool,
     /// The number of outputs that the consumer needs at once: one to consume, and more to look
-    /// ahead.
+    /// ahead. None between two requests, if nothing is computed before it is requested.
     num_awaited: usize,
     /// An error to return after the outputs.
     error: Option<Error>,
@@ -120,7 +120,7 @@ pub enum Output {
 
 impl Executor {
     /// Prepares to run `root`. Rows are returned as whole blocks. Up to `max_outputs` of them wait
-    /// for the consumer.
+    /// for the consumer. If it is 0, the nodes are polled only while the consumer waits.
     pub fn new(root: Box<dyn Node>, num_python_workers: usize, budget: Arc<Budget>, max_outputs: usize) -> Self {
         let state = State {
             nodes: Nodes::Here(root),
@@ -133,7 +133,7 @@ impl Executor {
             num_called: 0,
             outputs: VecDeque::new(),
             is_consumer_waiting: false,
-            num_awaited: 1,
+            num_awaited: max_outputs.min(1),
             error: None,
             is_closed: false,
             is_refused: false,
@@ -312,11 +312,12 @@ impl Executor {
         let mut state = self.state.lock();
         if state.outputs.is_empty() && !state.is_over() {
             let since = Instant::now();
+            state.num_awaited = state.num_awaited.max(1);
             state = self.wait_for_outputs(state, 1, since.checked_add(timeout));
             self.meters.consumer_waiting.add(since.elapsed());
         }
         if let Some(output) = state.outputs.pop_front() {
-            state.num_awaited = 1;
+            state.num_awaited = self.max_outputs.min(1);
             // The rows that the consumer holds are not charged, so there is room for more.
             let wake = self.note_taken(&mut state);
             drop(state);

@@ -61,6 +61,9 @@ def plan(
     )
     planning = _Planning(chain, chain_specs, shared, digest=digest, is_whole=True)
     engine_plan, num_ready = planning.finished_plan(), planning.num_ready
+    if chain[0].is_growing:
+        # Each pass ends where all writers had closed the journal.
+        engine_plan = engine_plan.epochs(None)
     return PipelinePlan(
         engine_plan,
         shared.python_workers,

@@ -17,6 +17,7 @@ from headrace.core.live_objects import LiveObjects
 from headrace.core.processors import num_cores
 from headrace.core.tracebacks import hide_own_frames
 from headrace.pipeline.functions.python_functions import PythonWorker
+from headrace.pipeline.journals.worker import JournalWorker
 from headrace.pipeline.paths.index_files import index_files
 from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.plan.revisions import (
@@ -37,10 +38,11 @@ from headrace.pipeline.run.step_counter import StepCounter
 from headrace.pipeline.run.threads.gil_share import GilShares
 from headrace.pipeline.run.threads.iteration_end import close
 from headrace.pipeline.run.threads.python_threads import Threads, callers_of
+from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.components import ChainSpecs, all_sources, batch_depth
 from headrace.pipeline.stages.skip_errors import SkipErrors
 from headrace.pipeline.stages.source import Origin
-from headrace.pipeline.stages.stage import Stage, Stages
+from headrace.pipeline.stages.stage import Stages
 from headrace.pipeline.values.column_conversion import shown
 from headrace.pipeline.values.nested import NestedList
 from headrace.pipeline.values.string_arrays import arrow_array
@@ -124,6 +126,7 @@ class Batches(Reports):
         self._meter = Meter(is_counted=not is_learning)
         weakref.finalize(self, self._meter.finish).atexit = False
         self._identity: dict[str, Any] | None = None
+        self._version: int | None = None
         self._is_learning = is_learning
         self._keeps_workers = keeps_workers or is_learning
         self._keeps_origins = keeps_origins
@@ -151,7 +154,7 @@ class Batches(Reports):
         self._end_time: float | None = None
         if not callable(chain_specs):
             self._begin_with(chain_specs)
-        elif not _has_iterables(chain):
+        elif not any(source.may_wait for source in all_sources(chain)):
             self._begin_with(chain_specs())
         _alive.add(self)
 
@@ -216,6 +219,7 @@ class Batches(Reports):
             self._report.restore(resumed.skipped)
         self._specs = chain_specs.specs[-1]
         callers = callers_of(planned.python_workers)
+        is_on_request = any(source.reads_on_request for source in all_sources(chain))
         self._execution = engine.Execution(
             planned.plan,
             name=self._name,
@@ -227,10 +231,10 @@ class Batches(Reports):
             num_python_workers=len(planned.python_workers),
             num_stages=len(planned.stages),
             memory_bytes=memory_bytes_of(options),
-            max_outputs=planned.num_ready,
+            max_outputs=0 if is_on_request else planned.num_ready,
             is_batched=self._is_batched,
             is_deterministic=self._is_deterministic,
-            is_synchronous=self._is_learning,
+            is_synchronous=self._is_learning or is_on_request,
             keeps_origins=self._keeps_origins,
         )
         self._order.begin(self._execution, planned.plan, epoch)
@@ -239,6 +243,7 @@ class Batches(Reports):
         # A user's function may refer to the iteration. To avoid a cycle, neither the threads nor
         # the code that stops them refer to a Python worker.
         self._python_workers = planned.python_workers
+        self._set_versions()
         self._gil_shares = GilShares(len(planned.python_workers))
         threads = Threads(
             self._execution,
@@ -501,6 +506,50 @@ class Batches(Reports):
             self._steps.left_out,
         )
 
+    def set_version(self, version: int) -> None:
+        """Sets the version of your model, from which journals count the age of rows.
+
+        Call it whenever you have updated the model, before you request the next batch. `hr.journal`
+        then drops rows whose version is less than `version - max_age`. Examples that a later stage
+        already holds, such as a shuffle window, are not dropped. After a resume, the rows that were
+        dropped before are dropped again, and only new rows depend on the version.
+
+        Args:
+            version: The version. It must not decrease.
+
+        Raises:
+            TypeError: If `version` is not an int.
+            ValueError: If `version` is negative or decreases, or the pipeline reads no journal.
+
+        Examples:
+            >>> with hr.Journal("episodes") as journal:
+            ...     for version in range(4):
+            ...         journal.append([{"return": float(version)}], version=version)
+            >>> batches = iter(hr.journal("episodes", max_age=1))
+            >>> batches.set_version(3)
+            >>> [float(example["return"]) for example in batches]
+            [2.0, 3.0]
+        """
+        number = checked_int("set_version", "version", version, 0)
+        if not any(source.origin is Origin.JOURNAL for source in all_sources(self._chain)):
+            raise ValueError(
+                f"set_version: the pipeline reads no journal. Its source is {self._name}."
+            )
+        if self._version is not None and number < self._version:
+            raise ValueError(
+                f"set_version: version is {number}, expected at least {self._version}, which was "
+                "set before."
+            )
+        self._version = number
+        if self._has_begun:
+            self._set_versions()
+
+    def _set_versions(self) -> None:
+        """Passes the version to the readers of journals."""
+        for python_worker in self._python_workers:
+            if self._version is not None and isinstance(python_worker, JournalWorker):
+                python_worker.set_version(self._version)
+
     def origins(self) -> list[tuple[str | None, int, int | None]]:
         """Returns where each example in the last batch comes from.
 
@@ -679,11 +728,6 @@ class Batches(Reports):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _has_iterables(chain: Sequence[Stage]) -> bool:
-    """Returns whether a pipeline may have to wait for a user's iterator."""
-    return any(source.origin is Origin.ITERATOR for source in all_sources(chain))
 
 
 def _component(name: str, spec: Spec, column: Any) -> Any:

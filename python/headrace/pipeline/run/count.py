@@ -16,7 +16,6 @@ from headrace.pipeline.stages.components import (
     batch_depth,
     steps,
 )
-from headrace.pipeline.stages.source import Origin
 from headrace.pipeline.stages.stage import Effect, Stage, Stages
 
 __all__ = ["count_of"]
@@ -71,7 +70,7 @@ def _num_read(chain: Sequence[Stage]) -> int:
     numbered = list(enumerate(steps(chain), 1))
     end = 1 + max((n for n, step in numbered if step.length_after(1) is None), default=0)
     is_drawn = any(map(_may_differ, all_stages(chain[:end]))) or any(
-        source.origin is Origin.ITERATOR for source in all_sources(chain)
+        source.may_wait for source in all_sources(chain)
     )
     epochs = [n for n, step in numbered if step.effect is Effect.REPEATS]
     # Epochs with random draws may have different numbers of examples.

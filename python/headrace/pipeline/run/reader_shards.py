@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.state import resumed, state_of
-from headrace.pipeline.stages.components import ChainSpecs, batch_depth, steps
+from headrace.pipeline.stages.components import ChainSpecs, all_sources, batch_depth, steps
 from headrace.pipeline.stages.share import Share
 from headrace.pipeline.stages.stage import Effect, Stage, Stages, Step
 
@@ -54,7 +54,7 @@ def check_shares(where: str, pipe: Description) -> None:
     """Checks that a pipeline yields batches in a fixed order.
 
     Raises:
-        ValueError: If it yields examples, or has no fixed order.
+        ValueError: If it yields examples, has no fixed order, or reads a journal.
     """
     if not batch_depth(pipe._stages):
         raise ValueError(
@@ -64,6 +64,11 @@ def check_shares(where: str, pipe: Description) -> None:
         raise ValueError(
             f"{where}: the pipeline has without_steps, but each reader sees only its own batches. "
             "Remove without_steps."
+        )
+    if any(source.is_growing for source in all_sources(pipe._stages)):
+        raise ValueError(
+            f"{where}: several readers cannot share a journal. Iterate over the pipeline in the "
+            "process that trains."
         )
     if not pipe._options.get("deterministic", True):
         raise ValueError(

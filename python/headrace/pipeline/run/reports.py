@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
+from headrace.pipeline.journals.worker import JournalWorker
 from headrace.pipeline.plan.pipeline_plan import MeteredStage
 from headrace.pipeline.run.activity_report import activity_lines
 from headrace.pipeline.run.skipped import Report, Skipped
@@ -118,6 +119,7 @@ class Reports:
                 None
                 if counted.python_worker is None
                 else self._gil_shares.of(counted.python_worker),
+                *self._rows_left_out(counted),
             )
             for counted, stage in zip(self._counted, total.stages, strict=True)
         ]
@@ -131,3 +133,11 @@ class Reports:
             consumer_waiting=total.consumer_waiting,
             budget_waiting=total.budget_waiting,
         )
+
+    def _rows_left_out(self, counted: MeteredStage) -> tuple[int, int]:
+        """Returns how many rows a stage has left out, and how many were too old."""
+        if counted.python_worker is not None:
+            python_worker = self._python_workers[counted.python_worker]
+            if isinstance(python_worker, JournalWorker):
+                return python_worker.left_out, python_worker.too_old
+        return counted.left_out, 0

@@ -25,6 +25,7 @@ from headrace.pipeline.run.threads.watchdog import named_if_stuck
 from headrace.pipeline.sources.combination import Combination
 from headrace.pipeline.sources.file_source import InferredSource
 from headrace.pipeline.sources.iterable import Iterable_
+from headrace.pipeline.sources.journal import JournalRows
 from headrace.pipeline.stages.cache import Cache
 from headrace.pipeline.stages.components import (
     ChainSpecs,
@@ -163,6 +164,11 @@ def _of_source(
     if source.origin is Origin.PARTS:
         parts = [part.specs[-1] for part in chain_specs.parts if part.first_empty_stage is None]
         return cast("Combination", source).combined_of(parts)
+    if source.origin is Origin.JOURNAL:
+        journal = cast("JournalRows", source)
+        text = f"journal({journal.directory}): waiting for the first rows"
+        with named_if_stuck(text, seconds):
+            return journal.inferred()
     with named_if_stuck(f"{source.name}: inferring the components", seconds):
         return cast("InferredSource", source).inferred()
 

@@ -25,7 +25,9 @@ class StageStatistics:
         padding: The share of padding in the rows that `pack` has returned, from 0.0 to 1.0. None
             for other stages.
         left_out: The number of tokens that don't fill a window of `tokens`, in one pass over the
-            files. 0 for other stages.
+            files. For `journal`, the number of rows in incomplete groups at the end. 0 for other
+            stages.
+        too_old: The number of rows that `journal` has dropped because of `max_age`.
     """
 
     name: str
@@ -36,6 +38,7 @@ class StageStatistics:
     fill: float | None
     padding: float | None
     left_out: int = 0
+    too_old: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,8 @@ class StageReadings:
     Attributes:
         holds_gil: For a Python function, the share of its run time during which it holds the GIL,
             from 0.0 to 1.0. None if it is unknown.
+        left_out: See `StageStatistics`.
+        too_old: See `StageStatistics`.
     """
 
     counted: MeteredStage
@@ -109,6 +114,8 @@ class StageReadings:
     fill: float | None
     padding: float | None
     holds_gil: float | None = None
+    left_out: int = 0
+    too_old: int = 0
 
     @property
     def name(self) -> str:
@@ -157,7 +164,8 @@ class Readings:
                 stage.waiting,
                 stage.fill,
                 stage.padding,
-                stage.counted.left_out,
+                stage.left_out,
+                stage.too_old,
             )
             for stage in self.stages
         )

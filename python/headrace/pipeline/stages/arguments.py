@@ -181,12 +181,12 @@ def checked_directory(path: object, name: str = "cache_directory", where: str = 
     return text
 
 
-def checked_seconds(name: str, seconds: object) -> float:
+def checked_seconds(name: str, seconds: object, where: str = "options") -> float:
     """Returns a duration in seconds. Raises an error unless it is above 0."""
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
-        raise TypeError(f"options: {name} is {seconds!r}, expected a number of seconds.")
+        raise TypeError(f"{where}: {name} is {seconds!r}, expected a number of seconds.")
     if not 0 < seconds < math.inf:
-        raise ValueError(f"options: {name} is {seconds}, expected a positive number of seconds.")
+        raise ValueError(f"{where}: {name} is {seconds}, expected a positive number of seconds.")
     return float(seconds)
 
 

@@ -9,7 +9,7 @@ from headrace.core import engine
 from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.stages.arguments import checked_directory, checked_int
 from headrace.pipeline.stages.chain import Chain
-from headrace.pipeline.stages.components import has_epochs
+from headrace.pipeline.stages.components import check_not_growing, has_epochs
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Stage, named
 
 __all__ = ["Cache", "CacheMethod"]
@@ -137,10 +137,10 @@ class CacheMethod(Chain):
         Raises:
             TypeError: If `directory` is not a path, `bytes` is not an int, or `key` is not a
                 string.
-            ValueError: If the cache follows `epochs`, `directory` is a URL, or `bytes` or `key` is
-                set without a directory. With a directory, also if a later program could not verify
-                that the examples are the same: after `iterable` or `indexed`, after a shuffle or
-                mix without a seed, or after a function with a state.
+            ValueError: If the cache follows `epochs` or a journal, `directory` is a URL, or `bytes`
+                or `key` is set without a directory. With a directory, also if a later program could
+                not verify that the examples are the same: after `iterable` or `indexed`, after a
+                shuffle or mix without a seed, or after a function with a state.
 
         Examples:
             >>> def load(example):
@@ -159,6 +159,7 @@ class CacheMethod(Chain):
                 "cache: cannot come after epochs, because it would store every epoch. Write "
                 "cache() before epochs(...)."
             )
+        check_not_growing("cache", self._stages)
         if directory is None:
             if bytes is not None:
                 raise ValueError(

@@ -133,6 +133,22 @@ def batch_depth(chain: Sequence[Stage]) -> int:
     return depth
 
 
+def check_not_growing(where: str, chain: Sequence[Stage]) -> None:
+    """Raises ValueError if a pipeline reads a journal, whose rows cannot be repeated.
+
+    Args:
+        where: The stage that follows.
+        chain: The stages before it.
+    """
+    for stage in all_stages(chain):
+        if stage.is_growing:
+            raise ValueError(
+                f"{where}: {stage.name} yields each row once, while other processes may still be "
+                "appending rows. To repeat them, write the examples to files with write(...) and "
+                "read those."
+            )
+
+
 def static_specs(chain: Sequence[Stage]) -> Specs | None:
     """Returns the components after all stages; None if a Python function makes them unknown."""
     return specs_from(source_of(chain).spec, chain)

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import check_not_growing
 from headrace.pipeline.stages.order_warnings import warn_of_leaks
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
 
@@ -49,13 +50,15 @@ class EpochsMethod(Chain):
                 after 100 empty epochs in a row.
 
         Raises:
-            ValueError: If `count` is negative.
+            ValueError: If `count` is negative, or the source is a journal, which yields each row
+                once.
 
         Examples:
             >>> [int(example["x"]) for example in hr.arrays({"x": [1, 2]}).epochs(2)]
             [1, 2, 1, 2]
         """
         chosen = None if count is None else checked_int("epochs", "count", count, 0)
+        check_not_growing("epochs", self._stages)
         if chosen is None or chosen > 1:
             warn_of_leaks(self._stages)
         return self._then(Epochs(chosen))

@@ -68,6 +68,8 @@ class Origin(Enum):
     ITERATOR = auto()
     # An object from the user's program. The next step reads its rows by number.
     ROWS = auto()
+    #: Other processes, which may still be writing.
+    JOURNAL = auto()
     #: Other pipelines.
     PARTS = auto()
 
@@ -119,6 +121,16 @@ class Source(Stage, is_base=True):
     def reads_objects(self) -> bool:
         """Whether its examples come from an object that exists only in this process."""
         return self.origin in (Origin.ITERATOR, Origin.ROWS)
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether its first example may not exist yet, so that an iteration waits for it."""
+        return self.origin in (Origin.ITERATOR, Origin.JOURNAL)
+
+    @property
+    def reads_on_request(self) -> bool:
+        """Whether examples are read only when the loop requests them, and never ahead."""
+        return False
 
     @property
     def is_scanned(self) -> bool:

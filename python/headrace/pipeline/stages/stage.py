@@ -174,6 +174,11 @@ class Stage(ABC):
         return False
 
     @property
+    def is_growing(self) -> bool:
+        """Whether a later iteration may yield more examples."""
+        return False
+
+    @property
     def described_by(self) -> str | None:
         """Its description in saved states: "" to use its fields, None to leave it out."""
         return ""
