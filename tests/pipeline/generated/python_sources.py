@@ -190,6 +190,28 @@ def iterable(random: Random) -> Source:
     )
 
 
+def journal(random: Random) -> Source:
+    """Rows of a journal, whose order was recorded by the first iteration."""
+    count, max_age = random.choice([0, 1, 30, 150]), random.choice([None, 3])
+
+    def begin(directory: Path) -> hr.Pipeline:
+        path = directory / f"journal-{count}-{max_age}"
+        if directory.exists() and not path.exists():
+            with hr.Journal(path) as rows:
+                rows.append({"n": n} for n in range(count // 2))
+                for n in range(count // 2, count):
+                    rows.append([{"n": n}])
+        return hr.journal(path, max_age=max_age)
+
+    return Source(
+        f"journal({count}, max_age={max_age})",
+        begin,
+        [{"n": n} for n in range(count)],
+        sizes=None,
+        positions=[(0, record) for record in range(count)],
+    )
+
+
 def once(random: Random) -> Source:
     count, pace = random.choice([0, 1, 30, 150]), Pace()
     return Source(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from tests.pipeline.generated.model import Example
-from tests.pipeline.generated.python_sources import arrays, indexed, iterable, once
+from tests.pipeline.generated.python_sources import arrays, indexed, iterable, journal, once
 from tests.pipeline.generated.source import COMPRESSED, LARGE_VALUES, MANY, SPLIT, Source
 from tests.pipeline.generated.source_files import (
     ALL,
@@ -470,6 +470,7 @@ _SOURCES: list[Callable[[Random], Source]] = [
     indexed,
     iterable,
     iterable,
+    journal,
     _rows,
     _rows,
     _compressed,

@@ -19,7 +19,7 @@ MOST = 2000
 KINDS = {
     *("tfrecords", "text_lines", "csv", "json_lines", "json_array", "files"),
     *("fixed_length_records", "image_folder", "audio_folder", "webdataset", "tokens"),
-    *("arrays", "indexed", "iterable"),
+    *("arrays", "indexed", "iterable", "journal"),
     *("rows", "mix", "concat", "zip", "compressed", "inferred", "parquet of large values"),
     *("take", "skip", "shard", "window", "shuffle", "epochs", "cache", "cache on disk"),
     *("shard of ranks", "even shard of ranks"),
