@@ -364,15 +364,17 @@ class TestStates:
         with pytest.raises(FailedPreconditionError, match=r"group is 'g', but .* with None"):
             list(hr.journal(tmp_path, group="g", group_size=2))
 
-    def test_replay_names_the_same_batch(self, tmp_path):
+    def test_replay_yields_the_same_batches_and_their_places(self, tmp_path):
         append_in_parts(tmp_path, [{"n": n} for n in range(20)])
         pipe = hr.journal(tmp_path).batch(3)
         batches = iter(pipe)
-        first = [next(batches) for _ in range(3)]
+        next(batches)
         state = batches.state()
-        again = next(pipe.resume(state))
-        assert again["n"].tolist() == [9, 10, 11]
-        assert numbers(first) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+        expected = numbers(batches)
+        again = pipe.replay(state)
+        assert next(again)["n"].tolist() == [3, 4, 5]
+        assert [number for _, number, _ in again.origins()] == [3, 4, 5]
+        assert numbers(again) == expected[1:]
 
 
 class TestRanks:

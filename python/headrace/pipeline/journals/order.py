@@ -22,7 +22,7 @@ __all__ = ["Content", "Line", "OrderLog", "Run", "Start"]
 _VERSION: Final = 1
 _READ_BYTES: Final = 1 << 16
 # After this many bytes of lines, a file is followed by another one.
-_FILE_BYTES: Final = 1 << 20
+_FILE_BYTES: Final = 1 << 17
 _DIGITS: Final = 8
 
 _FULL: Final = (

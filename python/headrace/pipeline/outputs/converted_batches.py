@@ -111,6 +111,13 @@ class ConvertedBatches(ABC):
         """The examples of each part of `mix` that your loop received; see `Batches.counts`."""
         return self._order_position().counts
 
+    def set_version(self, version: int) -> None:
+        """Sets the version of your model; see `Batches.set_version`.
+
+        It does not affect batches that have been converted ahead of your loop.
+        """
+        self.batches.set_version(version)
+
     def digest(self) -> str:
         """Returns the digest up to the last batch your loop received; see `Batches.digest`."""
         return self._order_position().digest

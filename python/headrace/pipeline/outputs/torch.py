@@ -204,6 +204,10 @@ class TorchLoader:
         """The examples of each part of `mix` that your loop received; see `Batches.counts`."""
         return self._last_batches().counts
 
+    def set_version(self, version: int) -> None:
+        """Sets the version of your model; see `Batches.set_version`."""
+        self._begun().set_version(version)
+
     def digest(self) -> str:
         """Returns the digest up to the last batch your loop received; see `Batches.digest`."""
         return self._last_batches().digest()
