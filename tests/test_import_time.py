@@ -31,6 +31,7 @@ def test_import_without_numpy_is_quick(module):
 LATER = {
     "headrace.ops",
     "headrace.pipeline.functions.random_generators",
+    "headrace.pipeline.journals",
     "headrace.pipeline.native_functions",
     "headrace.pipeline.outputs.arrow",
     "headrace.pipeline.outputs.grain",

@@ -88,7 +88,7 @@ class TestRows:
 
     def test_rows_of_several_segments_and_order_files_come_once(self, tmp_path, monkeypatch):
         monkeypatch.setattr(writer, "_SEGMENT_BYTES", 300)
-        monkeypatch.setattr(order, "_FILE_BYTES", 400)
+        monkeypatch.setattr(order, "_FILE_BYTES", 150)
         monkeypatch.setattr(reader, "_BLOCK_ROWS", 2)
         append_in_parts(tmp_path, [{"n": n} for n in range(60)])
         assert numbers(hr.journal(tmp_path)) == [[n] for n in range(60)]
@@ -302,7 +302,7 @@ class TestAge:
 class TestStates:
     @pytest.mark.parametrize("build", ["rows", "batches", "window", "groups", "ages"])
     def test_iteration_resumes_after_each_batch(self, tmp_path, monkeypatch, build):
-        monkeypatch.setattr(order, "_FILE_BYTES", 600)
+        monkeypatch.setattr(order, "_FILE_BYTES", 300)
         monkeypatch.setattr(reader, "_BLOCK_ROWS", 4)
         for first in (0, 30):  # The journal ends twice.
             with hr.Journal(tmp_path) as journal:
@@ -425,7 +425,7 @@ class TestRanks:
 class TestDeletion:
     def test_files_before_a_state_are_deleted(self, tmp_path, monkeypatch):
         monkeypatch.setattr(writer, "_SEGMENT_BYTES", 2000)
-        monkeypatch.setattr(order, "_FILE_BYTES", 500)
+        monkeypatch.setattr(order, "_FILE_BYTES", 200)
         monkeypatch.setattr(reader, "_BLOCK_ROWS", 6)
         rows = [{"n": n, "g": n // 3} for n in range(300)]
         rows[1]["g"] = 10**6  # This row stays pending.

@@ -178,9 +178,10 @@ class Arrivals:
         }
         # The writers before this one, except those with a cursor, have ended and were read.
         self._num_writers: int = first.get("writers", 0)
-        # The rows of incomplete groups by the value that they share, and that value by row.
+        # The rows of incomplete groups by the value that they share, and for each row that value
+        # and the row's version.
         self._pending: dict[Any, list[_Row]] = {}
-        self._key_of: dict[_Row, Any] = {}
+        self._key_of: dict[_Row, tuple[Any, int]] = {}
         # The rows of incomplete groups that are still to be read.
         self._unread = [_rows_of(run) for run in first.get("pending", ())]
         # Rows of later commits that lines mention already.
@@ -213,14 +214,18 @@ class Arrivals:
             self._cursors[writer] = max(cursor, _Cursor(segment, offset, first + count))
             return
         for row in _rows_of(run):
-            key = self._key_of.pop(row, None)
-            if key is None:
-                self._mentioned.add(row)
+            if row in self._key_of:
+                self._forget(row)
             else:
-                rows = self._pending[key]
-                rows.remove(row)
-                if not rows:
-                    del self._pending[key]
+                self._mentioned.add(row)
+
+    def _forget(self, row: _Row) -> None:
+        """Removes a row from its incomplete group."""
+        key, _ = self._key_of.pop(row)
+        rows = self._pending[key]
+        rows.remove(row)
+        if not rows:
+            del self._pending[key]
 
     def _see(self, writer: int) -> None:
         """Adds the writers up to this one."""
@@ -287,7 +292,7 @@ class Arrivals:
                 continue
             rows = self._pending.setdefault(key, [])
             rows.append(row)
-            self._key_of[row] = key
+            self._key_of[row] = key, commit.version
             if len(rows) < self._grouping.size:
                 continue
             for one in self._pending.pop(key):
@@ -323,14 +328,10 @@ class Arrivals:
 
     def _drop_pending(self, builder: "_Builder") -> None:
         """Drops the rows of incomplete groups that have become too old."""
-        for row, key in list(self._key_of.items()):
-            commit = self._segments.recorded(*row[:3])
-            if is_too_old(commit.version, self._newest, self._grouping.max_age):
+        for row, (_, version) in list(self._key_of.items()):
+            if is_too_old(version, self._newest, self._grouping.max_age):
                 builder.dropped.append(row)
-                del self._key_of[row]
-                self._pending[key].remove(row)
-                if not self._pending[key]:
-                    del self._pending[key]
+                self._forget(row)
 
     def _read_pending(self) -> None:
         """Looks up the groups of the rows that were pending at the start of the file."""
@@ -341,7 +342,7 @@ class Arrivals:
             for row, key in zip(rows, keys, strict=True):
                 if not self._is_mentioned(row):
                     self._pending.setdefault(key, []).append(row)
-                    self._key_of[row] = key
+                    self._key_of[row] = key, commit.version
 
     def _next_commit(self) -> tuple[int, Commit] | None:
         """Returns the next commit with rows, of the writers in turn; None if there is none now."""

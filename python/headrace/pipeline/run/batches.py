@@ -17,7 +17,6 @@ from headrace.core.live_objects import LiveObjects
 from headrace.core.processors import num_cores
 from headrace.core.tracebacks import hide_own_frames
 from headrace.pipeline.functions.python_functions import PythonWorker
-from headrace.pipeline.journals.worker import JournalWorker
 from headrace.pipeline.paths.index_files import index_files
 from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.plan.revisions import (
@@ -547,8 +546,9 @@ class Batches(Reports):
     def _set_versions(self) -> None:
         """Passes the version to the readers of journals."""
         for python_worker in self._python_workers:
-            if self._version is not None and isinstance(python_worker, JournalWorker):
-                python_worker.set_version(self._version)
+            set_version = getattr(python_worker, "set_version", None)
+            if self._version is not None and set_version is not None:
+                set_version(self._version)
 
     def origins(self) -> list[tuple[str | None, int, int | None]]:
         """Returns where each example in the last batch comes from.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
-from headrace.pipeline.journals.worker import JournalWorker
 from headrace.pipeline.plan.pipeline_plan import MeteredStage
 from headrace.pipeline.run.activity_report import activity_lines
 from headrace.pipeline.run.skipped import Report, Skipped
@@ -136,8 +135,7 @@ class Reports:
 
     def _rows_left_out(self, counted: MeteredStage) -> tuple[int, int]:
         """Returns how many rows a stage has left out, and how many were too old."""
-        if counted.python_worker is not None:
-            python_worker = self._python_workers[counted.python_worker]
-            if isinstance(python_worker, JournalWorker):
-                return python_worker.left_out, python_worker.too_old
-        return counted.left_out, 0
+        if counted.python_worker is None:
+            return counted.left_out, 0
+        journal = self._python_workers[counted.python_worker]
+        return getattr(journal, "left_out", counted.left_out), getattr(journal, "too_old", 0)

@@ -25,7 +25,6 @@ from headrace.pipeline.run.threads.watchdog import named_if_stuck
 from headrace.pipeline.sources.combination import Combination
 from headrace.pipeline.sources.file_source import InferredSource
 from headrace.pipeline.sources.iterable import Iterable_
-from headrace.pipeline.sources.journal import JournalRows
 from headrace.pipeline.stages.cache import Cache
 from headrace.pipeline.stages.components import (
     ChainSpecs,
@@ -46,6 +45,7 @@ from headrace.pipeline.values.types import Specs
 
 if TYPE_CHECKING:
     from headrace.pipeline.plan.cache_keys.spec_file import SpecFile
+    from headrace.pipeline.sources.journal import JournalRows
 
 __all__ = ["InferenceContext", "infer_specs"]
 
