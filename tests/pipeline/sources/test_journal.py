@@ -293,7 +293,7 @@ class TestAge:
         batches.set_version(3)
         with pytest.raises(ValueError, match="version is 2, expected at least 3"):
             batches.set_version(2)
-        with pytest.raises(TypeError, match=r"version is 1\.5, expected"):
+        with pytest.raises(ValueError, match=r"version is 1\.5, expected an int"):
             batches.set_version(1.5)
         with pytest.raises(ValueError, match="the pipeline reads no journal"):
             iter(hr.arrays({"x": [1]})).set_version(1)

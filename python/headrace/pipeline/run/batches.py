@@ -517,8 +517,8 @@ class Batches(Reports):
             version: The version. It must not decrease.
 
         Raises:
-            TypeError: If `version` is not an int.
-            ValueError: If `version` is negative or decreases, or the pipeline reads no journal.
+            ValueError: If `version` is not an int, is negative or decreases, or the pipeline reads
+                no journal.
 
         Examples:
             >>> with hr.Journal("episodes") as journal:

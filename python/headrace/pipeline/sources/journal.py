@@ -214,7 +214,7 @@ def journal(
     Raises:
         TypeError: If an argument has the wrong type, or only one of `group` and `group_size` is
             set.
-        ValueError: If a number is out of range.
+        ValueError: If a number is out of range or no int.
 
     Examples:
         >>> with hr.Journal("answers") as answers:
