@@ -206,7 +206,7 @@ class TorchLoader:
 
     def set_version(self, version: int) -> None:
         """Sets the version of your model; see `Batches.set_version`."""
-        self._begun().set_version(version)
+        self._last_batches().set_version(version)
 
     def digest(self) -> str:
         """Returns the digest up to the last batch your loop received; see `Batches.digest`."""
@@ -412,6 +412,10 @@ class TorchBatches:
     def counts(self) -> dict[str, int]:
         """The examples of each part of `mix` that your loop received; see `Batches.counts`."""
         return self._begun().counts
+
+    def set_version(self, version: int) -> None:
+        """Sets the version of your model; see `Batches.set_version`."""
+        self._begun().set_version(version)
 
     def digest(self) -> str:
         """Returns the digest up to the last batch your loop received; see `Batches.digest`."""
