@@ -62,14 +62,14 @@ class Commands(click.Group):
 
 
 def _as_command(text: str) -> str:
-    """Replaces Python arguments in the remedy of a message by command-line options."""
+    """Replaces Python arguments in the remedy of a message with command-line options."""
     text = text.replace(", or read it as hr.Nullable(...), which adds a mask", "")
     text = re.sub(r"dtypes=\{'([^']*)': [^{}]*\}", r"--column '\1=TYPE'", text)
     return re.sub(r"defaults=\{'([^']*)': \.\.\.\}", r"--default '\1=VALUE'", text)
 
 
 def failure_of(error: Exception) -> Failure | None:
-    """Returns the failure for an error that is not a bug. None for other errors."""
+    """Returns the failure for an error that is not a bug, or None for other errors."""
     from headrace.core.errors import OpError, SkippedExamples  # noqa: PLC0415 (loads NumPy)
 
     if isinstance(error, OpError):

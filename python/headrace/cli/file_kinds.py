@@ -39,11 +39,9 @@ def files_of(command: str, argument: str) -> list[str]:
     """Returns the files that an argument refers to.
 
     For a directory with subdirectories, such as an image folder, these are all files below it,
-    sorted, without hidden ones. For everything else see `find_files`.
+    sorted, without hidden ones. For everything else, see `find_files`.
 
-    Raises:
-        NotFoundError: If there are no such files.
-        OpError: If a directory cannot be listed.
+    Raises: NotFoundError: If no such files exist. OpError: If a directory cannot be listed.
     """
     if not storage.is_remote(argument) and is_directory(argument):
         files = list(files_below(argument))
@@ -80,8 +78,8 @@ def start_of(path: str) -> Start:
     """Reads the beginning of a file.
 
     Raises:
-        Failure: If it is not a regular file.
-        OpError: If it cannot be read.
+        Failure: If the path is not a regular file.
+        OpError: If the file cannot be read.
     """
     is_remote = storage.is_remote(path)
     if not is_remote and os.path.exists(path) and not os.path.isfile(path):
@@ -153,7 +151,7 @@ def is_json_array(data: bytes) -> bool:
 
 
 def delimiter_of(data: bytes, is_whole: bool) -> str | None:
-    """Returns the delimiter if the bytes are CSV with a header. None otherwise.
+    """Returns the delimiter if the bytes are CSV with a header, otherwise None.
 
     The bytes are CSV if the first record has at least two fields, all different and none empty, and
     most of the following records have the same number of fields. A table with a single column
@@ -194,7 +192,7 @@ def _num_fields(text: str, delimiter: str) -> int:
 
 
 def _most(values: Iterable[bool]) -> bool:
-    """Returns whether at least three out of four values are true: a few lines may be damaged."""
+    """Returns whether at least three out of four values are true, as a few lines may be damaged."""
     items = list(values)
     return sum(items) >= len(items) * 3 / 4
 
@@ -272,7 +270,7 @@ _NAMES: Final = {
     ".tar": Kind.TAR,
 }
 _IMAGE_NAMES: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".tif", ".tiff", ".webp")
-# Kinds that any text or an empty file can be mistaken for.
+# The kinds that any text, or an empty file, can be mistaken for.
 _ANY_TEXT: Final = (Kind.TEXT, Kind.CSV, Kind.JSON_LINES, Kind.JSON_ARRAY, Kind.STATE, Kind.EMPTY)
 _COMPRESSED_NAMES: Final = (".gz", ".zst", ".bz2", ".xz", ".lz4")
 
@@ -313,7 +311,7 @@ def _mismatch(path: str, kind: str, start: Start) -> str | None:
 
 
 def image_kind(data: bytes) -> str | None:
-    """Returns the format of an image by its first bytes. None if the bytes are not an image."""
+    """Returns the format of an image by its first bytes, or None if the bytes are not an image."""
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "WebP"
     if (

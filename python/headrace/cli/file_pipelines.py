@@ -51,7 +51,8 @@ def source_of(  # noqa: PLR0911 (one for each kind)
 
     Args:
         content: The file.
-        is_counted: If True, values are only counted, so empty fields in a table are no error.
+        is_counted: Whether values are only counted, so that empty fields in a table are not an
+            error.
 
     Raises:
         OpError: During iteration, if the file cannot be read.

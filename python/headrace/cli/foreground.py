@@ -1,8 +1,8 @@
 """Runs programs one after the other. Ctrl-C can end them at any time.
 
 A KeyboardInterrupt can be raised between any two instructions, for example after a directory was
-created and before its removal was registered. Here a signal raises nothing: it writes a byte to a
-pipe, and only the code that waits for the running program reads the pipe.
+created and before its removal was registered. Here, a signal raises no exception, but writes a byte
+to a pipe, which only the code that waits for the running program reads.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Foreground:
             raise ProgramFailed(child.returncode)
 
     def _raise_if_interrupted(self) -> None:
-        """Reads the pipe, which has one byte for each signal since the last call: its number."""
+        """Reads the pipe, which contains a byte for each signal since the last call: its number."""
         try:
             numbers = os.read(self._reader, 4096)
         except BlockingIOError:
@@ -100,13 +100,13 @@ class Foreground:
 
 
 def _note(_number: int, _frame: FrameType | None) -> None:
-    """Does nothing: the interpreter has already written the signal's number to the pipe."""
+    """Does nothing, because the interpreter has already written the signal's number to the pipe."""
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes]:
     """Starts a program in which SIGINT stays blocked.
 
-    A terminal also sends Ctrl-C to the program, which ignores it: this process ends the program.
+    A terminal also sends Ctrl-C to the program, which ignores it. This process ends the program.
     """
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -12,16 +12,16 @@ from types import FrameType
 def main() -> None:
     """Runs the command line.
 
-    Until a command handles SIGINT, there are no files to clean up. So Ctrl-C ends the process
-    immediately, without a traceback from an import.
+    Until a command handles SIGINT, there are no files to clean up. Ctrl-C therefore ends the
+    process immediately, without a traceback from an import.
     """
     signal.signal(signal.SIGINT, _leave_at_once)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Escape characters that the terminal cannot show.
+            # This escapes characters that the terminal cannot show.
             stream.reconfigure(errors="replace")
-    # Imported only now, so that Ctrl-C works: on a cold disk, imports take most of the start-up
-    # time.
+    # This is imported only now, so that Ctrl-C works. On a cold disk, imports take most of the
+    # start-up time.
     from headrace.core.optional_dependencies import missing_cli  # noqa: PLC0415
 
     if missing := missing_cli():

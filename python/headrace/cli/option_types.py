@@ -14,7 +14,7 @@ _UNITS: Final = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    """Parses a number of bytes, such as 100M or 1.5GiB. A click callback, like the others."""
+    """Parses a number of bytes, such as 100M or 1.5GiB. Like the others, it is a click callback."""
     if value is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", value.lower())
@@ -29,7 +29,7 @@ def size(_context: click.Context, _option: click.Parameter, value: str | None) -
 def steps(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> tuple[int, int | None]:
-    """Returns the first step and the one after the last, given as A:B; both may be left out."""
+    """Parses A:B, the first step and the one after the last. Both may be omitted."""
     match = re.fullmatch(r"(\d*):(\d*)", value or ":")
     begin, end = (int(match[1] or 0), int(match[2]) if match[2] else None) if match else (0, 0)
     if end is not None and begin >= end:

@@ -20,12 +20,12 @@ from headrace.core.shapes import bracketed
 __all__ = ["available_bytes", "check_array", "check_bytes"]
 
 _MAX_ELEMENTS = 2**63 - 1
-# A string takes a pointer to a Python object, and the same amount in the engine.
+# A string needs a pointer to a Python object, and the same amount of memory in the engine.
 _STRING_BYTES = 40
 
 _NUM_COPIES = 2
 
-# The limit in bytes, and what sets it. Determined once.
+# The limit in bytes, and what sets it. It is determined only once.
 _LIMIT, _OWNER = memory_limit()
 
 
@@ -39,10 +39,10 @@ def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
 
     Args:
         shape: The sizes of its axes.
-        dtype: Its dtype; object for strings.
+        dtype: The dtype of the array, which is object for strings.
 
     Raises:
-        InvalidArgumentError: If it would have more than 2**63 - 1 elements.
+        InvalidArgumentError: If the array would have more than 2**63 - 1 elements.
         ResourceExhaustedError: If this machine or its control group does not have enough memory.
     """
     sizes = [int(size) for size in shape]

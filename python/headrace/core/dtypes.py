@@ -73,7 +73,7 @@ class DType:
         type_enum: TensorFlow's number for the type. For reference types, add 100.
 
     Raises:
-        TypeError: If there is no type with this number.
+        TypeError: If no type has this number.
     """
 
     __slots__ = (
@@ -251,7 +251,7 @@ _BY_TYPE: Final[dict[type, DType]] = {
     object: string,
     np.str_: string,
     np.bytes_: string,
-    # On some platforms, NumPy has two names for one integer width.
+    # On some platforms, NumPy has two names for the same integer width.
     **{
         kind: _BY_NAME[np.dtype(kind).name]
         for kind in (np.longlong, np.ulonglong, np.intc, np.uintc)

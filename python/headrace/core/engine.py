@@ -244,7 +244,7 @@ __all__ = [
 
 
 class _OpErrors(ContextDecorator):
-    """See `op_errors`. A generator's context would set attributes of users' exceptions."""
+    """See `op_errors`. A generator as the context would set attributes of users' exceptions."""
 
     def __enter__(self) -> None:
         pass
@@ -287,7 +287,7 @@ def call_functions(run: list[Any] | PythonCall) -> list[Any]:
 
 
 class _Node(NamedNode, Protocol):
-    """What an error needs to know about an operation."""
+    """The part of an operation that an error needs."""
 
     @property
     def node_def(self) -> Any: ...

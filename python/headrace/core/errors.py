@@ -2,7 +2,7 @@
 
 No error class is a subclass of another one except `OpError`, so `except OutOfRangeError` catches
 the end of the input and nothing else. If an error occurs while a record is processed, a note names
-the record (`add_note`). The message is that of the operation.
+the record (`add_note`). The message is the operation's own message.
 
 Source: `tf.errors` of TensorFlow 1.15. The codes are those of `google.rpc.Code`.
 """
@@ -103,7 +103,7 @@ class OpError(Exception):
     Args:
         node_def: The description of the node that failed. If None, it is taken from `op`, if that
             has one.
-        op: The `Operation` that failed; None if it is unknown.
+        op: The `Operation` that failed, or None if it is unknown.
         message: The error message, which is also `str(error)`. It may be None.
         error_code: One of the codes of this module.
     """
@@ -124,7 +124,7 @@ class OpError(Exception):
 
     @property
     def message(self) -> str:
-        """The error message; empty if the error was created without one."""
+        """The error message, or "" if the error was created without one."""
         return self._message
 
     @property
@@ -140,7 +140,8 @@ class OpError(Exception):
     @property
     def node_def(self) -> NamedNode | None:
         """The description of the node that failed; None if no node failed."""
-        # Created on first use, because it needs protocol buffers and most programs never read it.
+        # It is created on first use, because it needs protocol buffers and most programs never read
+        # it.
         own: NamedNode | None = getattr(self._op, "node_def", None)
         return own if self._node_def is None else self._node_def
 

@@ -1,6 +1,7 @@
 """Descriptions of the features to parse from an `Example`.
 
-They are separate from the operations, so that a pipeline can accept them without importing those.
+They are separate from the operations, so that a pipeline can accept them without importing the
+operations.
 
 Source: `tf.FixedLenFeature`, `tf.VarLenFeature`, `tf.FixedLenSequenceFeature` and
 `tf.SparseFeature` of TensorFlow 1.15.
@@ -63,7 +64,7 @@ class SparseFeature(NamedTuple):
             dimension.
         value_key: The name of the feature with the values.
         dtype: The type of the values: float32, int64 or string.
-        size: The size of the dimension, or a list with one for each.
+        size: The size of the dimension, or a list with the size of each dimension.
         already_sorted: Whether the indices are in order; otherwise, they are sorted.
     """
 

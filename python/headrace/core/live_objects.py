@@ -13,8 +13,8 @@ class LiveObjects(Generic[_T]):
     """A set of weak references to objects. Several threads may use it."""
 
     def __init__(self) -> None:
-        # Re-entrant, because a signal handler or the garbage collector may call it in the same
-        # thread.
+        # The lock is re-entrant, because a signal handler or the garbage collector may call this
+        # class in the same thread.
         self._lock = threading.RLock()
         self._objects: weakref.WeakSet[_T] = weakref.WeakSet()
 

@@ -1,4 +1,4 @@
-"""Determines this process's rank among those that train together, and how many there are."""
+"""Determines this process's rank, and the number of processes that train together."""
 
 import os
 import sys
@@ -35,8 +35,8 @@ def process_rank(where: str) -> ProcessRank:
 
     Raises:
         RuntimeError: If none of them is initialised, or PyTorch and JAX report different ranks.
-        ValueError: If only one of the two variables is set, or they are not a valid rank and number
-            of processes.
+        ValueError: If only one of the two variables is set, or the two are not a valid rank and
+            number of processes.
     """
     answers = [answer for answer in (_of_torch(), _of_jax()) if answer is not None]
     if len({answer[:2] for answer in answers}) > 1:

@@ -41,8 +41,8 @@ def _limits() -> Iterator[float]:
             home, read = _MOUNT / "cpu", _limit_of_version_1
         else:
             continue
-        # In a container, the path may be the one outside of it, and its own group the mount point
-        # itself.
+        # In a container, the path may be the path outside the container, and the container's own
+        # group is then the mount point itself.
         group = home / path.strip("/")
         for level in [group, *group.parents]:
             limit = read(level)

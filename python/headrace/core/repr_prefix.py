@@ -1,4 +1,4 @@
-"""Formats texts for people: package names in `repr`, and names, data and URLs in messages.
+"""Formats text for people: package names in `repr`, and names, data and URLs in messages.
 
 It uses `headrace`, unless the program has imported `headrace.tf1`, whose users know `tf`.
 """
@@ -35,7 +35,7 @@ _package: str | None = None
 
 
 def set_displayed_package(name: str | None) -> None:
-    """Sets the package name that `repr` shows for all modules; None to show the modules."""
+    """Sets the package name that `repr` shows for all modules, or None to show the modules."""
     global _package  # noqa: PLW0603  (one for the process, as are the classes)
     _package = name
 
@@ -71,7 +71,7 @@ def printable_lines(text: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     letter = match[0]
-    # A byte of a name that is not valid UTF-8.
+    # This is a byte of a name that is not valid UTF-8.
     if "\udc80" <= letter <= "\udcff":
         return f"\\x{ord(letter) - 0xDC00:02x}"
     return letter.encode("unicode_escape", "surrogatepass").decode()

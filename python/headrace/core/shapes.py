@@ -172,7 +172,7 @@ class Dimension:
 
 
 def as_dimension(value: "DimensionLike") -> Dimension:
-    """Returns `value` if it is a `Dimension`, and otherwise a `Dimension` of that size."""
+    """Returns `value` if it is a `Dimension`, otherwise a `Dimension` of that size."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
@@ -205,7 +205,7 @@ class TensorShape:
             size), or a single size for a vector.
 
     Raises:
-        TypeError: If it is a string, or an item is not a size.
+        TypeError: If `dims` is a string, or an item is not a size.
         ValueError: If a size is negative.
     """
 
@@ -240,7 +240,7 @@ class TensorShape:
         return list(self._sizes)
 
     def num_elements(self) -> int | None:
-        """Returns the number of elements; None unless the shape is fully defined."""
+        """Returns the number of elements, or None unless the shape is fully defined."""
         if self._sizes is None or None in self._sizes:
             return None
         return math.prod(size for size in self._sizes if size is not None)
@@ -327,7 +327,7 @@ class TensorShape:
         """Returns this shape with a known rank.
 
         Raises:
-            ValueError: If it has a different rank.
+            ValueError: If the shape has a different rank.
         """
         self.assert_has_rank(rank)
         return unknown_shape(rank) if self._sizes is None else self
@@ -336,7 +336,7 @@ class TensorShape:
         """Returns this shape, if its rank is large enough.
 
         Raises:
-            ValueError: If its rank is known and smaller.
+            ValueError: If the rank of the shape is known to be smaller.
         """
         if self.rank is not None and self.rank < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
@@ -346,7 +346,7 @@ class TensorShape:
         """Returns this shape, if its rank is small enough.
 
         Raises:
-            ValueError: If its rank is known and larger.
+            ValueError: If the rank of the shape is known to be larger.
         """
         if self.rank is not None and self.rank > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
@@ -431,7 +431,7 @@ def _sizes_of(dims: object) -> tuple[int | None, ...] | None:
     return (_size_of(dims),)
 
 
-# What can stand for one dimension: a size, or None for an unknown one.
+# A value for one dimension: a size, or None for an unknown size.
 DimensionLike: TypeAlias = Dimension | SupportsIndex | None
 # What `as_shape` accepts: a shape, its sizes, a single size for a vector, or None if it is unknown.
 ShapeLike: TypeAlias = TensorShape | Iterable[DimensionLike] | DimensionLike
@@ -440,7 +440,7 @@ ShapesLike: TypeAlias = TensorShape | Sequence[ShapeLike] | SupportsIndex
 
 
 def as_shape(shape: ShapeLike) -> TensorShape:
-    """Returns `shape` if it is a `TensorShape`, and otherwise `TensorShape(shape)`."""
+    """Returns `shape` if it is a `TensorShape`, otherwise `TensorShape(shape)`."""
     return shape if isinstance(shape, TensorShape) else TensorShape(shape)
 
 

@@ -29,14 +29,15 @@ def with_short_tracebacks(function: _Function) -> _Function:
 def hide_own_frames(error: BaseException) -> None:
     """Removes the package's frames from the traceback of the error being handled.
 
-    The frames of the user's function are kept, and for errors in the data, the frame that raised
+    It keeps the frames of the user's function and, for errors in the data, the frame that raised
     the error. Other errors keep all frames, because they may be bugs in the package. Call this
     where the error leaves the package, before `raise`.
 
     Args:
         error: The error. An error in a user's function has a note about its example.
     """
-    # Attributes of a user's class may raise exceptions, so none is read or set through the class.
+    # Attributes of a user's class may raise exceptions, so they are not read or set through the
+    # class.
     frames = list(_frames(BaseException.__getattribute__(error, "__traceback__")))
     kept = [frame for frame in frames if not _is_own(frame)]
     if issubclass(type(error), OpError):

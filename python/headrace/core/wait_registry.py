@@ -42,7 +42,7 @@ class ExplainsWaits(Protocol):
     """The watch of a run, if it can explain what the run's operations are waiting for."""
 
     def explain(self, op: str) -> str | None:
-        """Returns what an operation is waiting for; None if it is unknown."""
+        """Returns what an operation is waiting for, or None if it is unknown."""
 
 
 # Keyed by an object that belongs only to this wait. Setting and removing an entry is atomic.

@@ -16,7 +16,8 @@ def evaluate(directory: Path, batch_size: int) -> float:
     """Loads the checkpoint and returns its accuracy on the test records, 0 to 1.
 
     Raises:
-        click.ClickException: If there is no checkpoint, or an example was not seen exactly once.
+        click.ClickException: If the checkpoint does not exist, or an example was not seen exactly
+            once.
     """
     try:
         parameters = load_parameters(directory)

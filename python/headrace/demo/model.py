@@ -33,7 +33,7 @@ def _normal(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> F
 
 
 def save_parameters(directory: Path, parameters: Parameters) -> None:
-    """Saves a checkpoint. It replaces an older one once it is complete."""
+    """Saves a checkpoint, which replaces an older one once it is complete."""
     checkpoint = directory / CHECKPOINT
     unfinished = checkpoint.with_suffix(".unfinished")
     with unfinished.open("wb") as file:
@@ -45,7 +45,7 @@ def load_parameters(directory: Path) -> Parameters:
     """Loads the checkpoint.
 
     Raises:
-        FileNotFoundError: If there is no checkpoint.
+        FileNotFoundError: If the checkpoint does not exist.
     """
     with np.load(directory / CHECKPOINT) as saved:
         return dict(saved)

@@ -85,7 +85,7 @@ class SeenExamples:
         np.add.at(self._counts, np.asarray(ids), 1)
 
     def problem(self, num_epochs: int) -> str | None:
-        """Returns a message if an example was not seen exactly once per epoch. None otherwise."""
+        """Returns a message if an example was not seen exactly once per epoch, otherwise None."""
         wrong = np.flatnonzero(self._counts != num_epochs)
         if not len(wrong):
             return None

@@ -1,7 +1,7 @@
 """Atomic replacement of files. The package replaces files only in this way.
 
-The data goes to a temporary file in the same directory, which is then renamed. So readers see
-either the old file or the new one, and if the writer fails or is killed, the old file stays. The
+The data goes to a temporary file in the same directory, which is then renamed. Readers therefore
+see either the old file or the new one. If the writer fails or is killed, the old file is kept. The
 new file has the mode of the old one.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["AtomicFile", "replacing"]
 class AtomicFile:
     """A file that is being written. When it is published, it replaces the file at its path.
 
-    As a context manager, it discards the file at the end unless it has been published.
+    When used as a context manager, it discards the file at the end unless it has been published.
 
     If the path is not a regular file (such as a pipe or a device), or its directory does not allow
     new files, the file is written directly. A symbolic link is kept, and its target is replaced.
@@ -39,7 +39,7 @@ class AtomicFile:
             self._file = engine.AtomicFile(os.fsencode(path))
 
     def keep_mode_of(self, path: str | bytes | os.PathLike[str]) -> None:
-        """Copies another file's mode. Must be called before anything is written."""
+        """Copies the mode of an existing file. Must be called before anything is written."""
         with _op_errors():
             self._file.keep_mode_of(os.fsencode(path))
 

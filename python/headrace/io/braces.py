@@ -19,11 +19,11 @@ def expanded(path: str) -> list[str]:
     """Returns the paths that a path with braces stands for, in order.
 
     `{a,b}` expands to each of its parts, which may be empty or contain braces themselves.
-    `{000..010}` expands to numbers, with leading zeros if one of the two has any. `{0..10..2}`
+    `{000..010}` expands to numbers, with leading zeros if one of the limits has any. `{0..10..2}`
     expands to every second number, and `{a..e}` to letters. Other braces are kept as they are.
 
     Raises:
-        ValueError: If there are more than a million paths.
+        ValueError: If the path stands for more than a million paths.
     """
     return _checked(path, path)
 
@@ -69,7 +69,7 @@ def _first(path: str) -> tuple[int, int, list[str]] | None:
 
 
 def _series(text: str, path: str) -> Iterator[str]:
-    """Yields the numbers or letters in a range; nothing if the text is not a range."""
+    """Yields the numbers or letters in a range, or nothing if the text is not a range."""
     numbers, letters = _NUMBERS.fullmatch(text), _LETTERS.fullmatch(text)
     match = numbers or letters
     if match is None:

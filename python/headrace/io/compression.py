@@ -90,5 +90,5 @@ class TFRecordOptions:
         raise ValueError(f'Not a valid compression_type: "{options}"')
 
 
-# The compression of a record file; None for an uncompressed file.
+# The compression of a record file, or None for an uncompressed file.
 CompressionLike: TypeAlias = TFRecordOptions | int | str | None

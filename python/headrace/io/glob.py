@@ -67,7 +67,7 @@ def _listdir(path: str) -> list[str]:
 
 
 def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
-    """Returns the result of `look` for a path; None if it does not exist or may not be read."""
+    """Returns the result of `look` for a path, or None if it does not exist or may not be read."""
     if "\0" in path:
         return None
     with os_errors(path, ". The pattern cannot be matched without reading this path."):
@@ -82,8 +82,8 @@ def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
 def _as_regex(pattern: str) -> str:
     """Converts a pattern for one part of a path to a regular expression.
 
-    The text between two stars is matched at its first occurrence, without backtracking. So the time
-    to match a name does not grow with the number of stars.
+    The text between two stars is matched at its first occurrence, without backtracking. The time to
+    match a name therefore does not grow with the number of stars.
     """
     pieces = [""]  # The text between the stars.
     position = 0

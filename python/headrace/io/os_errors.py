@@ -1,7 +1,7 @@
 """Converts the operating system's errors to those of `headrace.core.errors`.
 
 Source: `tensorflow/core/platform/posix/error.cc` of TensorFlow 1.15, with one exception. If a file
-has become too large, this does not raise OutOfRangeError, which queue runners would mistake for the
+has become too large, the error is not OutOfRangeError, which queue runners would mistake for the
 end of the input.
 """
 
@@ -35,7 +35,7 @@ _TYPES: Final[dict[int | None, type[errors.OpError]]] = {
 
 @contextmanager
 def os_errors(path: str | bytes | os.PathLike[str], remedy: str = "") -> Iterator[None]:
-    """Converts the system's errors to TensorFlow's, such as `PATH; No such file or directory`.
+    """Converts the system's errors in the body to errors like `PATH; No such file or directory`.
 
     Args:
         path: The file or directory that the body uses.

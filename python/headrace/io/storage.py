@@ -51,7 +51,8 @@ __all__ = [
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _WITHOUT_LISTS: Final = ("http", "https")
 _CHUNK_BYTES: Final = 1 << 20
-# How many letters of a name its temporary name keeps, because names have at most 255 bytes.
+# The number of letters of a name that its temporary name keeps, because names have at most 255
+# bytes.
 _TEMPORARY_LETTERS: Final = 50
 
 
@@ -114,7 +115,7 @@ def size_of(file: IO[bytes]) -> int:
     """Returns the size in bytes of a file opened by `open_file`.
 
     Raises:
-        FailedPreconditionError: If the server does not report it.
+        FailedPreconditionError: If the server does not report the size.
     """
     size = known_size_of(file)
     if size is None:
@@ -123,13 +124,13 @@ def size_of(file: IO[bytes]) -> int:
 
 
 def known_size_of(file: IO[bytes]) -> int | None:
-    """Returns the size of an open file in bytes; None if the server does not report it."""
+    """Returns the size of an open file in bytes, or None if the server does not report it."""
     raw = getattr(file, "raw", None)
     return raw.size if isinstance(raw, _RemoteReader) else os.fstat(file.fileno()).st_size
 
 
 def unknown_size(url: str) -> FailedPreconditionError:
-    """Returns the error for a file whose size is needed but not reported by the server."""
+    """Returns the error for a file whose size is needed, but which the server does not report."""
     text = (
         f"{url}: the server does not report the length of the file (no Content-Length "
         "header). Copy the file to this machine."
@@ -140,8 +141,7 @@ def unknown_size(url: str) -> FailedPreconditionError:
 def status(path: str) -> Entry:
     """Returns the size, modification time and kind of a file or directory.
 
-    Raises:
-        NotFoundError: If it does not exist.
+    Raises: NotFoundError: If the file or directory does not exist.
     """
     if not is_remote(path):
         with os_errors(path):
@@ -157,7 +157,7 @@ def status(path: str) -> Entry:
 
 
 def statuses(urls: Iterable[str]) -> list[Entry | None]:
-    """Returns the metadata of remote files (None for missing ones), using concurrent requests."""
+    """Returns the metadata of remote files (None for missing files), using concurrent requests."""
     with _op_errors():
         entries = engine.remote_statuses(list(urls))
     return [None if entry is None else _entry(entry) for entry in entries]
@@ -195,7 +195,7 @@ def _is_remote_directory(url: str) -> bool:
 
 
 def entries(directory: str) -> list[Entry]:
-    """Returns the entries of a directory, sorted by name; none if a remote one does not exist.
+    """Returns the entries of a directory, sorted by name. A missing remote directory has none.
 
     Raises:
         OpError: If the directory cannot be listed.
@@ -226,7 +226,7 @@ def _entry(entry: engine.RemoteEntry) -> Entry:
 
 
 def revision(url: str) -> str | None:
-    """Returns the commit that a hub URL's revision currently points to; None for a bucket.
+    """Returns the commit that a hub URL's revision currently points to, or None for a bucket.
 
     Raises:
         OpError: If the revision does not exist, or the hub cannot be reached.
@@ -253,7 +253,7 @@ def copy(source: str, target: str) -> None:
     """Copies a file. If this fails, an existing target is unchanged.
 
     Raises:
-        FailedPreconditionError: If one of them is a directory.
+        FailedPreconditionError: If one of the paths is a directory.
         NotFoundError: If the source does not exist.
     """
     if is_remote(source) and _storage(source) == _storage(target):

@@ -94,7 +94,7 @@ class ReaderActor:
     """A `Reader` as a Ray actor."""
 
     def __init__(self, head: Any, parked_bytes: int) -> None:
-        """Gets the pipeline from the head: an argument would have to outlive every restart."""
+        """Gets the pipeline from the head, as an argument would have to outlive every restart."""
         self._reader = Reader(pickle.loads(ray.get(head.pipe.remote())), parked_bytes)
         self._gone: set[str] = set()
 
@@ -206,7 +206,7 @@ class Head:
         return self._readers[name].node.options(concurrency_group="questions").remote()
 
     def report(self, report: Report) -> ServiceLayout | None:
-        """Records a trainer's report. Returns the layout if the trainer's is outdated."""
+        """Records a trainer's report. Returns the layout if the trainer's layout is outdated."""
         if (trainer := self._trainers.get(report.trainer)) is not None:
             trainer.report, trainer.time = report, time.monotonic()
         self._end_removed()
@@ -220,7 +220,7 @@ class Head:
         self._end_removed()
 
     def missing(self, name: str, report: Report) -> ServiceLayout:
-        """If a reader that a trainer waits for does not answer, replaces it by other readers."""
+        """Replaces a reader that a trainer waits for with other readers if it does not answer."""
         is_starting = time.monotonic() < self._started_at.get(name, 0) + _STARTING_S
         is_known = name in self._layout.readers and not is_starting
         if is_known and name not in self._nodes((name,)):
@@ -277,7 +277,7 @@ class Head:
         ray.kill(self._readers.pop(name))
 
     def advice(self) -> Advice:
-        """Returns whether there are too few readers or too many."""
+        """Returns whether more or fewer readers are needed."""
         reports = [trainer.report for trainer in self._trainers.values()]
         seconds = min((report.seconds for report in reports), default=0.0)
         working = {name: load for one in reports for name, load in one.working.items()}
@@ -293,10 +293,10 @@ class Head:
         advice = self.advice()
         num_wanted, count = min(max(advice.num_readers, least), most), len(self._layout.readers)
         if num_wanted > count:
-            _LOG.info("%s; adding %d", advice.text, num_wanted - count)
+            _LOG.info("%s. Adding %d.", advice.text, num_wanted - count)
             self.add_readers(num_wanted - count)
         elif num_wanted < count:
-            _LOG.info("%s; removing %d", advice.text, count - num_wanted)
+            _LOG.info("%s. Removing %d.", advice.text, count - num_wanted)
             self.remove_readers(count - num_wanted)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ def answer_of(where: str, asked: Any) -> Any:
     """Returns the result of a method of the head, or raises its error.
 
     Waits until the method has finished, or until Ray detects that the head is gone: immediately
-    after its process has ended, about twenty seconds after its node was lost.
+    after its process has ended, or about twenty seconds after its node was lost.
 
     Args:
         where: The name of the caller, for the error message.

@@ -150,10 +150,10 @@ class FeedBatches:
             if self._came[0] is answer:
                 replies = self._came[1]
                 if position + 1 == len(replies):
-                    self._came = None, []  # Now only the program holds the last batch.
+                    self._came = None, []  # From now on, only the program holds the last batch.
                 if position < len(replies):
                     return replies[position]
-                # The reader omitted it.
+                # The reader has omitted the batch.
                 self._ask_again(answer)
                 continue
             ready, _ = ray.wait([answer], timeout=self._part.patience_s)
@@ -166,7 +166,7 @@ class FeedBatches:
                 self._came = answer, replies
                 self._window.came(len(replies), seconds)
             except ray.exceptions.RayTaskError as error:
-                # The exception of the pipeline, raised as on one machine.
+                # This is the exception of the pipeline, raised as on one machine.
                 raise (error.cause or error) from None
             except ray.exceptions.RayError as error:
                 _LOG.warning("batch %d of %s is requested again: %s", number, reader, error)
@@ -176,7 +176,7 @@ class FeedBatches:
                     self._num_again += self._ask_again(answer)
 
     def _learn(self, layout_reply: ServiceLayout) -> None:
-        """Sets another layout. Batches requested from lost readers are requested from others."""
+        """Sets a new layout. Batches of lost readers are requested from other readers."""
         self._known = layout_reply
         lost = {
             id(asked.answer): asked.answer
@@ -238,7 +238,7 @@ class FeedBatches:
         self._talk()
 
     def _note_skipped(self, reply: BatchReply) -> None:
-        """Adds new skipped examples: the batch was requested before some of them were known."""
+        """Adds new skipped examples, as the batch was requested before some of them were known."""
         self._skipped.extend(reply.skipped[len(self._skipped) - reply.num_skipped :])
 
     def _talk(self) -> None:
@@ -251,7 +251,8 @@ class FeedBatches:
             try:
                 layout = answer_of("batches", answer)
             except UnavailableError:
-                # The batch just taken is fine. The next one, which is missing, will raise this.
+                # The batch just taken is fine. The next batch, which is missing, will raise this
+                # error.
                 return
             if layout is not None:
                 self._learn(layout)
@@ -307,7 +308,7 @@ class FeedBatches:
         if not self._is_over:
             self._is_over = True
             # Requests that wait at readers are answered without work. A cancelled call would delay
-            # the calls after it: an actor waits half a minute for each call number.
+            # the calls after it, because an actor waits half a minute for each call number.
             for name in {asked.reader for asked in self._window.under_way.values()}:
                 if (reader := self._known.readers.get(name)) is not None:
                     reader.forget.options(concurrency_group="questions").remote(self._name)

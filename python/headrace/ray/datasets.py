@@ -17,8 +17,8 @@ def from_dataset(dataset: Any) -> Pipeline:
 
     Columns become components: numbers, arrays, `bytes` and `str`. The dataset runs on the cluster
     while you iterate, and its blocks arrive one after the other. As with `iterable`, every
-    iteration and epoch runs the dataset again, and a resumed iteration first reads all blocks
-    before its position again. If the order matters, make Ray Data preserve it:
+    iteration and epoch runs the dataset again, and a resumed iteration first re-reads all blocks
+    before its position. If the order matters, make Ray Data preserve it:
     `ray.data.DataContext.get_current().execution_options.preserve_order = True`.
 
     Args:

@@ -83,7 +83,8 @@ def serve(
         ray.init()
     pickled = cloudpickle.dumps(with_buffers(pipe))
     settings = Settings(num_readers, cpus_per_reader, parked_bytes, autoscale)
-    # Run on the caller's node. Ray would choose any node, and losing it would end all readers.
+    # The head runs on the caller's node. Ray would choose any node, and losing that node would end
+    # all readers.
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     head = ray.remote(Head).options(num_cpus=0, scheduling_strategy=here).remote(pickled, settings)
     ray.get(head.known.remote())
@@ -108,7 +109,7 @@ def _done_for_all(pipe: Pipeline) -> list[Step]:
     return done
 
 
-# Only moves rows, or can be deferred.
+# The stage only moves rows, or can be deferred.
 _MOVING: Final = (Effect.EACH, Effect.REORDERS, Effect.REPEATS)
 
 

@@ -1,6 +1,6 @@
 """The layout of batches over readers, and the requests of trainers.
 
-Independent of the transport: `headrace.ray` carries the requests, and a simulation can do so too.
+It is independent of the transport: `headrace.ray` carries the requests, and so can a simulation.
 """
 
 from headrace.read_service.advice import Advice, Loads, advice

@@ -6,7 +6,7 @@ from typing import Final
 
 __all__ = ["Advice", "Loads", "advice"]
 
-# If trainers wait less than this share of the time, they are fed fast enough.
+# If trainers wait less than this share of the time, they get data fast enough.
 _LEAST_WAITING: Final = 0.05
 # If readers work less than this share of the time, they are not the bottleneck.
 _LEAST_WORKING: Final = 0.6

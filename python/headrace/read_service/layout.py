@@ -25,8 +25,8 @@ class ReaderAssignment:
 class Layout:
     """The assignment of batches to readers.
 
-    It names the best reader for a batch, but any reader returns any batch on request. So trainers
-    may use different layouts while one replaces another.
+    It names the best reader for a batch, but any reader returns any batch on request. Trainers may
+    therefore use different layouts while a new layout replaces the old one.
 
     Attributes:
         version: The version. Later layouts have higher versions.
@@ -64,7 +64,7 @@ class Layout:
         }
 
     def changed(self, readers: Sequence[str], first: int, oldest: int = 0) -> "Layout":
-        """Returns a layout with other readers from a batch on.
+        """Returns a layout with new readers from a batch on.
 
         Args:
             readers: The names of the readers.
@@ -83,7 +83,7 @@ class Layout:
         """Returns a layout in which other readers replace one reader.
 
         Raises:
-            ValueError: If it is the only reader.
+            ValueError: If the replaced reader is the only one.
         """
         rest = tuple(name for name in self.readers if name != reader)
         if not rest:
@@ -114,7 +114,7 @@ def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ..
     left: dict[str, list[str]] = {}
     for name in sorted(nodes, reverse=True):
         left.setdefault(nodes[name], []).append(name)
-    # Trainers with a reader on their node first, then the others.
+    # Trainers with a reader on their node come first, then the others.
     beside = [left[node].pop() if left.get(node) else None for node in order]
     others = iter(sorted(name for names in left.values() for name in names))
     if not beside:

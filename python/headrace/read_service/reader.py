@@ -1,4 +1,4 @@
-"""A reader, which produces requested batches of a pipeline. It is fastest if they are in order."""
+"""A reader, which produces requested batches of a pipeline, fastest if they are in order."""
 
 import time
 from collections import OrderedDict
@@ -14,7 +14,7 @@ from headrace.read_service.window import TOGETHER_S
 
 __all__ = ["BatchReply", "BatchRequest", "Reader", "ReaderReply", "num_bytes_of"]
 
-# During a change of the layout, a reader has a share of the old and one of the new layout.
+# While the layout changes, a reader has a share of the old layout and a share of the new one.
 _MOST_SHARES: Final = 2
 
 
@@ -42,7 +42,7 @@ class BatchReply(NamedTuple):
     """A batch, or the end of the order.
 
     Attributes:
-        batch: The components of the batch. None if the order ends before it.
+        batch: The components of the batch, or None if the order ends before it.
         num_bytes: The size of the batch in bytes.
         cursor: A position at or before the batch from which the pipeline can resume.
         num_skipped: The number from the `BatchRequest`. The trainer may know of more by now.
@@ -97,7 +97,7 @@ class Reader:
         self._pipe = pipe
         self._parked_bytes = parked_bytes
         self._shares: OrderedDict[tuple[int, int, int], ShareBatches] = OrderedDict()
-        # By epoch and number.
+        # The batches by epoch and number.
         self._parked: OrderedDict[tuple[int, int], _FinishedBatch] = OrderedDict()
         self._begin: float | None = None
         self._busy_seconds = 0.0
@@ -108,8 +108,7 @@ class Reader:
         """Waits for a batch and returns it.
 
         Raises:
-            Exception: If the pipeline failed at or before this batch; its exception is raised
-                again.
+            Exception: The exception of the pipeline, if it failed at or before this batch.
         """
         begin = time.monotonic()
         self._begin = self._begin or begin
@@ -123,7 +122,7 @@ class Reader:
         return BatchReply(*batch[:3], ask.num_skipped, skipped, working)
 
     def give_together(self, asks: Sequence[BatchRequest]) -> ReaderReply:
-        """Returns the batches of the first requests, at least one and as many as are quickly made.
+        """Returns the batches of the first requests: at least one, and as many as are quickly made.
 
         Batches after the end of the order are omitted, and so is the rest after some milliseconds.
         A batch that raises an exception is omitted with all batches after it. It raises the

@@ -23,7 +23,7 @@ class Window(Generic[_T]):
     made are requested together.
     """
 
-    # The number of most recent sizes that count.
+    # The number of recent sizes that the estimate is based on.
     _NUM_SIZES = 16
     # The maximum number of requests waiting at a reader. More do not make it faster.
     _MOST_AT_READER = 8
@@ -32,7 +32,7 @@ class Window(Generic[_T]):
     _TOGETHER_BYTES = 4 << 20
 
     def __init__(self, first: int, step: int, credit_bytes: int) -> None:
-        """Makes a window over the batches `first`, `first + step`, ….
+        """Creates a window over the batches `first`, `first + step`, ….
 
         Args:
             first: The number of the first batch of the trainer.
@@ -64,7 +64,7 @@ class Window(Generic[_T]):
 
     @property
     def expected_bytes(self) -> int:
-        """The estimated size of a batch in bytes. 0 before the first batch has arrived."""
+        """The estimated size of a batch in bytes, or 0 before the first batch has arrived."""
         return max(self._sizes, default=0)
 
     def together(self, num_readers: int) -> int:
@@ -72,7 +72,7 @@ class Window(Generic[_T]):
         if not self._sizes:
             return 1
         small = self._TOGETHER_BYTES // max(self.expected_bytes, 1)
-        # Two requests at each reader, so that it works while other batches are on their way.
+        # Each reader has two requests, so that it works while other batches are in transit.
         fitting = self._fitting() // (2 * self._num_mine(num_readers))
         return max(min(self._most_quick, small, fitting, self._MOST_TOGETHER), 1)
 

@@ -13,7 +13,7 @@ from headrace.pipeline.values.nested import NestedList
 
 __all__ = ["assert_resumes", "assert_same_order"]
 
-# Marks the end of an iteration that has fewer batches than another.
+# Marks the end of an iteration that has fewer batches than the other one.
 _END: Final = object()
 
 
@@ -27,7 +27,7 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
 
     Args:
         pipe: A pipeline with a fixed order.
-        every: How many batches (or examples, without `batch`) lie between two states. At least 1.
+        every: The number of batches (or examples, without `batch`) between two states, at least 1.
 
     Raises:
         AssertionError: If batches differ. The message names the state and the first batch,
@@ -110,7 +110,8 @@ def _check(
     if differs is None:
         _check_skipped(how, batches.skipped, skipped)
         return
-    # Runs one iteration after the other, so that functions that count their calls behave the same.
+    # The iterations run one after the other, so that functions that count their calls behave the
+    # same.
     with start() as batches:
         actual_batch = next(islice(batches, differs, None), _END)
     with iter(pipe) as expected:

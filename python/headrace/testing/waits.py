@@ -62,7 +62,7 @@ def dump_waits_on_signal(signum: int | None = None) -> None:
         signum: The signal. Defaults to `signal.SIGUSR1`.
 
     Raises:
-        ValueError: If it is not called in the main thread, or the signal does not exist.
+        ValueError: If this function is not called in the main thread, or the signal does not exist.
     """
     if threading.current_thread() is not threading.main_thread():
         raise ValueError(
@@ -111,7 +111,7 @@ class _WaitSnapshot:
         for thread, since, describe in python_waits():
             words = _safely(lambda describe=describe: [describe()])  # type: ignore[misc]
             self.of_python[thread].append(f"{words[0]}, for {now - since:.1f} s")
-        # By the operating system's thread ID.
+        # The waits by the operating system's thread ID.
         self.of_engine: defaultdict[int, list[str]] = defaultdict(list)
         for wait in engine.waits():
             text = " or ".join(_words(event.op, event.text, wait.watch) for event in wait.awaited)
@@ -174,7 +174,7 @@ def _others(explained: set[int | None], waits: _WaitSnapshot) -> Iterator[str]:
 
 
 def _state(number: int | None) -> str:
-    """Describes the operating system's state of a thread; empty if it is unknown."""
+    """Describes the operating system's state of a thread, or returns "" if it is unknown."""
     try:
         stat = (_TASKS / str(number) / "stat").read_text()
     except OSError:

@@ -1,6 +1,7 @@
 """A drop-in for PyTorch's `DataLoader` that can resume at any batch.
 
-`from headrace.torch import DataLoader` is all that a program changes. Needs PyTorch.
+A program only needs to change its import to `from headrace.torch import DataLoader`. Requires
+PyTorch.
 """
 
 from headrace.core.optional_dependencies import missing_torch

@@ -1,4 +1,4 @@
-"""The answers of worker processes: in the order of the requests, or as they come."""
+"""The answers of worker processes, in the order of the requests or of their arrival."""
 
 import queue
 import select
@@ -18,9 +18,9 @@ from headrace.torch.worker import Answer, AnswerKind
 
 __all__ = ["Answers", "PinnedAnswers", "Received"]
 
-# The segments of each worker that a loop may hold before batches are copied.
+# The number of each worker's segments that a loop may hold before batches are copied.
 _MOST_HELD: Final = 2
-# The seconds between two looks of a thread at whether it must end.
+# The interval in seconds at which a thread checks whether it must end.
 _LOOK_S: Final = 0.2
 
 
@@ -33,7 +33,7 @@ class Received(NamedTuple):
 
 
 class Answers:
-    """Takes the answers of workers.
+    """Receives the answers of workers.
 
     Attributes:
         segments: The shared memory of each worker.
@@ -43,7 +43,7 @@ class Answers:
         self.segments: Final = [FilledSegments(_MOST_HELD) for _ in children]
         self._children: Final = children
         self._in_order: Final = in_order
-        # The workers that owe an answer, in the order of the requests.
+        # The workers that have not answered yet, in the order of the requests.
         self._owed: Final[deque[int]] = deque()
 
     def expect(self, worker: int) -> None:
@@ -54,7 +54,7 @@ class Answers:
         """Waits for the next answer.
 
         Raises:
-            TimeoutError: If it takes longer.
+            TimeoutError: If no answer arrives in time.
             WorkerEnded: If the worker has ended.
         """
         worker = self._owed[0] if self._in_order else self._ready(timeout)
@@ -63,7 +63,7 @@ class Answers:
         return received
 
     def _settle(self, worker: int, is_end: bool) -> None:
-        """Notes an answer: a worker at its end owes none."""
+        """Records an answer. A worker at its end gives no more answers."""
         self._owed.remove(worker)
         while is_end and worker in self._owed:
             self._owed.remove(worker)
@@ -81,7 +81,7 @@ class Answers:
         return Received(worker, answer, data)
 
     def close(self) -> None:
-        """Takes no more answers, until the next epoch."""
+        """Receives no more answers until the next epoch."""
         self._owed.clear()
 
     def _ready(self, timeout: float | None) -> int:
@@ -99,7 +99,8 @@ class Answers:
 class PinnedAnswers(Answers):
     """Answers whose batches a thread copies to pinned memory, ahead of the loop.
 
-    The thread has no reference to this object's user, so that an iteration ends when it is dropped.
+    The thread has no reference to the user of this object, so that an iteration ends when it is
+    dropped.
     """
 
     def __init__(self, children: Sequence[ChildProcess], in_order: bool, device: str) -> None:

@@ -23,13 +23,13 @@ _T_co = TypeVar("_T_co", covariant=True)
 class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
     """PyTorch's `DataLoader`, with a state that you can resume at any batch.
 
-    All arguments, attributes, warnings and errors are those of `torch.utils.data.DataLoader`, and
-    the batches come in the same order for the same random generators. It adds:
+    All arguments, attributes, warnings and errors are the same as in `torch.utils.data.DataLoader`,
+    and batches have the same order for the same random generators. In addition, it has:
 
-    - `state_dict()` and `load_state_dict()`, as torchdata's `StatefulDataLoader` has them.
-    - The index of the sample in the text of an exception, also if a worker was killed.
-    - Batches that cross from worker processes in shared memory without being pickled. They use no
-      file descriptors and no `/dev/shm`.
+    - `state_dict()` and `load_state_dict()`, as in torchdata's `StatefulDataLoader`.
+    - The index of the sample in the text of an exception, even if a worker was killed.
+    - Batches that worker processes send in shared memory without pickling. They need neither file
+      descriptors nor `/dev/shm`.
     - `workers="threads"` and `bottleneck()`.
 
     Example:
@@ -44,30 +44,31 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
 
     Args:
         dataset: A map-style or an iterable-style dataset.
-        batch_size: The number of samples in a batch; None for single samples.
-        shuffle: Whether the order is random, and another one in each epoch.
+        batch_size: The number of samples in a batch, or None for single samples.
+        shuffle: Whether each epoch has a new random order.
         sampler: Yields the index of each sample.
         batch_sampler: Yields the indices of each batch.
-        num_workers: The number of worker processes, or threads; 0 for none.
-        collate_fn: Makes a batch from a list of samples.
+        num_workers: The number of worker processes or threads, or 0 for none.
+        collate_fn: Creates a batch from a list of samples.
         pin_memory: Whether tensors are copied to pinned memory.
-        drop_last: Whether an incomplete last batch is left out.
-        timeout: The most seconds to wait for a batch of a worker; 0 for any time.
+        drop_last: Whether an incomplete last batch is omitted.
+        timeout: The maximum time in seconds to wait for a worker's batch, or 0 for no limit.
         worker_init_fn: Called in each worker process with its number, after seeding.
-        multiprocessing_context: How worker processes are started.
+        multiprocessing_context: The way in which worker processes are started.
         generator: Draws the order and the seeds of workers.
-        prefetch_factor: The number of batches that each worker makes ahead; 2 if there are workers.
-        persistent_workers: Whether worker processes stay for the next epoch.
+        prefetch_factor: The number of batches that each worker prepares in advance. Defaults to 2
+            if there are workers.
+        persistent_workers: Whether worker processes are kept for the next epoch.
         pin_memory_device: Deprecated in PyTorch.
-        in_order: Whether batches come in the order of the sampler.
+        in_order: Whether batches are returned in the order of the sampler.
         workers: "processes", or "threads" of this process. In threads, `get_worker_info()` returns
             None and `worker_init_fn` is not called, as with `num_workers=0`.
-        snapshot_every_n_steps: How many batches a worker makes between two states of an
-            iterable-style dataset. A resume fetches the batches in between again.
+        snapshot_every_n_steps: The number of batches of a worker between two states of an
+            iterable-style dataset. Resuming fetches the batches in between again.
 
     Raises:
-        ValueError: As PyTorch does, or if `workers` is neither of the two.
-        TypeError: As PyTorch does.
+        ValueError: As in PyTorch, or if `workers` is neither "processes" nor "threads".
+        TypeError: As in PyTorch.
     """
 
     def __init__(
@@ -134,12 +135,12 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
         )
 
     def check_worker_number_rationality(self) -> None:
-        """Warns if there are more worker processes than processors; threads may well wait."""
+        """Warns if there are more worker processes than processors. Threads may wait instead."""
         if self.workers == "processes":
             super().check_worker_number_rationality()
 
     def __iter__(self) -> Any:
-        """Starts the next epoch, or continues the one of a loaded state."""
+        """Starts the next epoch, or continues the epoch of a loaded state."""
         if self.workers == "threads":
             return self._get_iterator()
         return super().__iter__()
@@ -164,11 +165,13 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
     def state_dict(self) -> dict[str, Any]:
         """Returns the position after the last batch that your loop received.
 
-        After the end of an epoch, it is the beginning of the next one. A dataset, its iterator, or
-        a sampler with the methods `state_dict` and `load_state_dict` is saved with it.
+        After the end of an epoch, this is the beginning of the next one. If the dataset, its
+        iterator or the sampler has the methods `state_dict` and `load_state_dict`, its state is
+        included.
 
         Returns:
-            A dict that JSON can hold if the states of your dataset and sampler are of that kind.
+            A dict that JSON can represent if it can represent the states of your dataset and
+            sampler.
         """
         if self._resumed is not None:
             return self._resumed.as_dict()
@@ -179,16 +182,16 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
         """Makes the next iteration continue from the result of `state_dict`.
 
         The samples before it are not loaded again, unless the dataset is iterable-style and keeps
-        no state. Random draws in worker processes continue as well. Those in this process depend
-        on its global generators, which you save yourself.
+        no state. Random draws in worker processes continue as well. Draws in this process depend on
+        its global generators, which you must save yourself.
 
         Args:
             state_dict: The result of `state_dict` of a loader with the same arguments. An empty one
                 changes nothing.
 
         Raises:
-            ValueError: If `state_dict` did not come from `DataLoader.state_dict()`. If it belongs
-                to another loader, the next iteration raises the error.
+            ValueError: If `state_dict` is not a result of `DataLoader.state_dict()`. If it belongs
+                to a different loader, the next iteration raises the error.
         """
         self._iterator = None
         if not state_dict and isinstance(state_dict, Mapping):

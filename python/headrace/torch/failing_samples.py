@@ -1,4 +1,4 @@
-"""Errors of datasets, with the sample at which they were raised."""
+"""Adds the sample to the errors that datasets raise."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -7,17 +7,18 @@ from headrace.core.errors import add_note
 
 __all__ = ["name_samples", "of_item", "of_sample", "of_samples"]
 
-# The most indices of a batch that a message lists.
+# The maximum number of indices of a batch that a message lists.
 _MOST_LISTED: Final = 8
 
 
 def of_sample(index: object, dataset: object, error: BaseException | None = None) -> str:
-    """Returns words that name a sample of a map-style dataset.
+    """Returns a phrase that names a sample of a map-style dataset.
 
     Args:
         index: What the sampler yielded.
         dataset: The dataset.
-        error: The error that it raised; words about its length are added to an error of lookup.
+        error: The error that the dataset raised. If it is a lookup error, the phrase includes the
+            length of the dataset.
     """
     text = f"the sample with index {index!r}"
     if not isinstance(error, (IndexError, KeyError)):
@@ -25,13 +26,13 @@ def of_sample(index: object, dataset: object, error: BaseException | None = None
     try:
         length = len(dataset)  # type: ignore[arg-type]
         is_outside = not -length <= index < length  # type: ignore[operator]
-    except Exception:  # It has no length, or the index is not a number.
+    except Exception:  # The dataset has no length, or the index is not a number.
         return text
     return f"{text}; the dataset has {length} samples" if is_outside else text
 
 
 def of_samples(indices: Any) -> str:
-    """Returns words that name the samples of a batch."""
+    """Returns a phrase that names the samples of a batch."""
     try:
         listed = list(indices)
     except Exception:
@@ -41,14 +42,14 @@ def of_samples(indices: Any) -> str:
 
 
 def of_item(number: int) -> str:
-    """Returns words that name a sample of an iterable-style dataset."""
+    """Returns a phrase that names a sample of an iterable-style dataset."""
     return f"item {number} of the iterator, counted from 0"
 
 
 def name_samples(error: BaseException, samples: str) -> None:
-    """Adds the samples at which an exception was raised to its text.
+    """Adds the samples for which an exception was raised to its text.
 
-    The exception stays the same object. If its class builds its text in its own way, the samples
+    The exception stays the same object. If its class formats the text in its own way, the samples
     are added as a note.
     """
     for change in (_change_key, _change_message, _change_attribute):
@@ -57,7 +58,7 @@ def name_samples(error: BaseException, samples: str) -> None:
             if samples in str(error):
                 return
             undo()
-        except Exception:  # A class of the user's may raise anything.
+        except Exception:  # A user's class may raise any exception.
             continue
     add_note(error, f"Raised at {samples}.")
 
@@ -87,7 +88,7 @@ def _change_attribute(error: Any, words: str) -> Callable[[], None]:
 
 
 class _NamedKey:
-    """The key of a KeyError, which prints the sample too."""
+    """The key of a KeyError, which also prints the sample."""
 
     def __init__(self, key: Any, words: str) -> None:
         self._key: Final = key

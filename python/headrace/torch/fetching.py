@@ -1,4 +1,4 @@
-"""Batches of a dataset: its samples, one after the other, and then `collate_fn`."""
+"""Fetches batches of a dataset: the samples one after the other, and then `collate_fn`."""
 
 import copy
 import time
@@ -19,7 +19,8 @@ __all__ = [
     "state_of",
 ]
 
-# Called before each sample with its place in the batch; returns whether fetching must stop.
+# A function that is called before each sample with its position in the batch, and returns whether
+# fetching must stop.
 Begin: TypeAlias = Callable[[int], bool]
 
 
@@ -38,7 +39,7 @@ class Batch(NamedTuple):
 
 
 class Stopped(Exception):
-    """Fetching must stop, since nobody needs the batch."""
+    """Fetching must stop, because the batch is no longer needed."""
 
 
 def is_stateful(value: object) -> bool:
@@ -49,7 +50,7 @@ def is_stateful(value: object) -> bool:
 
 
 def state_of(value: Any) -> Any:
-    """Returns a copy of an object's state; None if it keeps none."""
+    """Returns a copy of an object's state, or None if it has none."""
     return copy.deepcopy(value.state_dict()) if is_stateful(value) else None
 
 
@@ -60,7 +61,7 @@ def load_state(value: Any, state: Any) -> None:
 
 
 class MapFetcher:
-    """The batches of a map-style dataset. May be used by several threads."""
+    """The batches of a map-style dataset. Several threads can use it."""
 
     def __init__(
         self, dataset: Any, auto_collation: bool, collate_fn: Any, begin: Begin | None
@@ -140,7 +141,7 @@ class IterableFetcher:
         """Returns the next batch, of as many samples as there are indices.
 
         Raises:
-            StopIteration: If there are no more.
+            StopIteration: If there are no more batches.
         """
         began = time.perf_counter()
         first = self._number
@@ -160,7 +161,7 @@ class IterableFetcher:
         self._next(index)
 
     def state(self) -> dict[str, Any]:
-        """Returns the position: the iterator's state, if it keeps one, and whether it has ended."""
+        """Returns the position: the iterator's state, if it has one, and whether it has ended."""
         return {"dataset_iter_state": state_of(self.dataset_iter), "fetcher_ended": self.has_ended}
 
     def load(self, state: dict[str, Any]) -> None:
@@ -174,8 +175,7 @@ class IterableFetcher:
     def finish(self, state: dict[str, Any] | None) -> bool:
         """Brings the iterator from a state at its end to the end, or to the next epoch.
 
-        Returns:
-            Whether it is at the end, so that the dataset must be asked for another iterator. Some
+        Returns: Whether it is at the end, so that the dataset must create a new iterator. Some
             datasets are at the beginning of the next epoch as soon as one has ended.
         """
         load_state(self.dataset_iter, None if state is None else state["dataset_iter_state"])

@@ -17,8 +17,8 @@ class Position(NamedTuple):
 
     Attributes:
         num_batches: The number of batches before it.
-        sampler: The state of the sampler; None if it keeps none.
-        iterator: The state of the sampler's iterator; None if it keeps none.
+        sampler: The state of the sampler, or None if it has none.
+        iterator: The state of the sampler's iterator, or None if it has none.
     """
 
     num_batches: int = 0
@@ -34,13 +34,14 @@ class Indices:
 
     Args:
         sampler: The sampler of the loader: of batches, or of single samples.
-        iterator: Its iterator, from which nothing was taken.
+        iterator: The iterator of the sampler, from which nothing has been taken.
     """
 
     def __init__(self, sampler: Any, iterator: Iterator[Any]) -> None:
         self._sampler: Final = sampler
         self._is_plain: Final = type(sampler) is torch.utils.data.BatchSampler
-        # The iterator with the sampler's own state: of a batch sampler of PyTorch, that within it.
+        # The iterator with the sampler's own state. For PyTorch's batch sampler, it is the inner
+        # iterator.
         self._inner: Iterator[Any] | None = None if self._is_plain else iterator
         self._iterator: Final = self._batches() if self._is_plain else iterator
         self._num_batches = 0
@@ -60,18 +61,18 @@ class Indices:
         return Position(self._num_batches, state_of(sampler), iterator)
 
     def count_on(self, num_batches: int) -> None:
-        """Sets the number of batches before the next indices, which the sampler does not need."""
+        """Sets the number of batches before the next indices, without reading the sampler."""
         self._num_batches = num_batches
 
     def go_to(self, position: Position) -> None:
-        """Continues from a position of another epoch of the sampler. Reads no samples.
+        """Continues from a position in an epoch of the sampler. Reads no samples.
 
         Raises:
             ValueError: If the sampler has fewer indices.
         """
         number = self._num_batches = position.num_batches
         if position.sampler is not None:
-            return  # It was loaded before the iterator was made.
+            return  # The state was loaded before the iterator was created.
         if position.iterator is not None:
             load_state(self._opened(), position.iterator)
             return
@@ -89,7 +90,7 @@ class Indices:
         return self._inner
 
     def _batches(self) -> Iterator[list[Any]]:
-        """Yields batches as PyTorch's `BatchSampler` does, with its iterator within reach."""
+        """Yields batches as PyTorch's `BatchSampler` does, but its iterator is accessible."""
         size = self._sampler.batch_size
         iterator = self._opened()
         while batch := list(itertools.islice(iterator, size)):
@@ -99,7 +100,7 @@ class Indices:
 
 
 def stateful_sampler(sampler: Any) -> Any:
-    """Returns the sampler that keeps a state: a batch sampler, or that within it; or None."""
+    """Returns the sampler that has a state: the batch sampler, its inner sampler, or None."""
     if is_stateful(sampler):
         return sampler
     inner = getattr(sampler, "sampler", None)
@@ -107,7 +108,7 @@ def stateful_sampler(sampler: Any) -> Any:
 
 
 def begins_late(sampler: Any) -> bool:
-    """Returns whether `iter` of a sampler draws nothing, but the first `next` does."""
+    """Returns whether a sampler draws random numbers only in the first `next`, not in `iter`."""
     return type(sampler) is torch.utils.data.BatchSampler or inspect.isgeneratorfunction(
         getattr(type(sampler), "__iter__", None)
     )

@@ -1,4 +1,4 @@
-"""What the iterations of a loader have in common, whoever fetches their batches."""
+"""The common part of all iterations of a loader, no matter what fetches the batches."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -32,16 +32,16 @@ class LoaderIteration(_BaseDataLoaderIter):  # type: ignore[misc]
         resumed: LoaderState | None,
         opens: Callable[[], None],
     ) -> None:
-        """Opens the sampler's iterator, at the state of a loader if there is one.
+        """Opens the sampler's iterator, at the position of a loader's state if one is given.
 
         Args:
             loader: The loader.
-            progress: Gets the position of the loop.
-            resumed: The state; None for a new epoch.
+            progress: Receives the position of the loop.
+            resumed: The state, or None for a new epoch.
             opens: A call that opens the iterator, and may draw the base seed, as PyTorch does.
         """
         self._progress = progress
-        # Where the first index is drawn from, if not from the states of the process.
+        # The random states from which the first index is drawn, if not the states of the process.
         self._drawn_from: RandomStates | None = None
         if resumed is not None:
             resumed.check(progress.facts)
@@ -66,7 +66,7 @@ class LoaderIteration(_BaseDataLoaderIter):  # type: ignore[misc]
             progress.begin_epoch()
             opens()
             if before is not None and before.has_finished and self._keeps_workers:
-                # With the workers of the epoch before, PyTorch draws no other seed.
+                # If the workers of the previous epoch are kept, PyTorch draws no new seed.
                 progress.start.start.set()
                 set_generators(progress.generators, progress.start.start_generators)
                 self._base_seed = before.randomness.base_seed
@@ -125,7 +125,7 @@ class LoaderIteration(_BaseDataLoaderIter):  # type: ignore[misc]
                     first_generators=generators,
                 )
 
-    # Whether a resume fetches the samples before it again, in this process.
+    # Whether resuming fetches the samples before the position again, in this process.
     _replays = False
-    # Whether the workers of an epoch work for the next one, too.
+    # Whether the workers of an epoch are kept for the next one.
     _keeps_workers = False

@@ -1,4 +1,4 @@
-"""States of a loader, with the keys that torchdata's `StatefulDataLoader` uses."""
+"""States of a loader, with the keys of torchdata's `StatefulDataLoader`."""
 
 import pickle
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _OURS: Final = "_headrace"
 
 
 class OtherLoaderError(ValueError, AssertionError):
-    """A state was made by another loader, or by one with other arguments.
+    """The error for a state that was saved by a different loader, or with different arguments.
 
     torchdata raises an AssertionError.
     """
@@ -26,11 +26,12 @@ class EpochRandomness:
     """The states of random generators from which an epoch's indices are drawn again.
 
     Attributes:
-        base_seed: The seed of the epoch's workers; None if the epoch has not begun.
-        start: The global states before the sampler's `iter`; none if that draws nothing.
+        base_seed: The seed of the epoch's workers, or None if the epoch has not begun.
+        start: The global states before the sampler's `iter`. Empty if `iter` draws nothing.
         first: The global states before the first index.
-        start_generators: The generators of the loader and of its samplers, at `start`.
-        first_generators: These generators, at `first`.
+        start_generators: The states of the generators of the loader and its samplers, at the time
+            of `start`.
+        first_generators: The states of these generators, at the time of `first`.
     """
 
     base_seed: int | None = None
@@ -40,7 +41,7 @@ class EpochRandomness:
     first_generators: Mapping[str, Any] = field(default_factory=dict)
 
     def encoded(self) -> dict[str, Any]:
-        """Returns this in a form that JSON can hold."""
+        """Returns the states in a form that JSON can represent."""
         return {
             "start": self.start.encoded(),
             "first": self.first.encoded(),
@@ -50,7 +51,7 @@ class EpochRandomness:
 
     @classmethod
     def decoded(cls, base_seed: int | None, encoded: Mapping[str, Any]) -> "EpochRandomness":
-        """Returns what `encoded` returned."""
+        """Decodes the result of `encoded`."""
         return cls(
             base_seed,
             RandomStates.decoded(encoded["start"]),
@@ -66,10 +67,10 @@ class WorkerState:
 
     Attributes:
         states: The pickled states of the dataset, and of its iterator as `IterableFetcher.state`
-            returns it; None if they keep none.
-        num_since: The number of batches since these two states; they are fetched again.
-        has_ended: Whether the worker has said that its iterator is over.
-        random: The states of the global generators; missing ones are as they were seeded.
+            returns it; None if they have none.
+        num_since: The number of batches since these two states, which are fetched again.
+        has_ended: Whether the worker has reported that its iterator has ended.
+        random: The states of the global generators. A missing state is the one after seeding.
     """
 
     states: bytes | None = None
@@ -112,17 +113,18 @@ class LoaderState:
     """The position of a loop over a loader.
 
     Attributes:
-        facts: What identifies the loader, see `Progress.facts`.
+        facts: The facts that identify the loader; see `Progress.facts`.
         num_yielded: The number of batches that the loop received in this epoch.
-        has_finished: Whether the epoch is over.
+        has_finished: Whether the epoch has ended.
         position: The position in the sampler's indices.
-        randomness: Where the epoch's indices are drawn from.
+        randomness: The random states from which the epoch's indices are drawn.
         len_called: The length that `len` of the loader has returned for an iterable-style dataset.
-        dataset: The state of the dataset in this process; None if it keeps none.
+        dataset: The state of the dataset in this process, or None if it has none.
         fetcher: The state of its iterator in this process.
         workers: The states of worker processes.
         next_worker: The worker that makes the next batch.
-        pending: The indices before the position whose batches have not come, each with its worker.
+        pending: The indices before the position whose batches have not arrived, each with its
+            worker.
         shared_seed: The seed of a DataPipe.
     """
 
@@ -141,7 +143,7 @@ class LoaderState:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the state is within an epoch, so that its indices are drawn again."""
+        """Whether the state is inside an epoch, so that the epoch's indices are drawn again."""
         return not self.has_finished and self.randomness.base_seed is not None
 
     def as_dict(self) -> dict[str, Any]:
@@ -193,7 +195,7 @@ class LoaderState:
         """Returns what `as_dict` returned.
 
         Raises:
-            ValueError: If it is something else.
+            ValueError: If the argument is not such a result.
         """
         if not isinstance(state, Mapping) or _OURS not in state:
             got = (
@@ -247,7 +249,7 @@ class LoaderState:
         )
 
     def check(self, facts: Mapping[str, Any]) -> None:
-        """Raises OtherLoaderError unless a loader has the facts of this state."""
+        """Raises OtherLoaderError unless a loader matches the facts in this state."""
         for name, mine in facts.items():
             its = self.facts.get(name)
             if its != mine:

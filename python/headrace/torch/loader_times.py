@@ -1,4 +1,4 @@
-"""How long a training loop, its dataset and `collate_fn` take, and what to change."""
+"""Measures a training loop, its dataset and `collate_fn`, and advises what to change."""
 
 import time
 from typing import Any, Final
@@ -9,12 +9,12 @@ __all__ = ["LoaderTimes"]
 
 # A loop that waits for less than this share of the time is itself the bottleneck.
 _LEAST_WAIT: Final = 0.1
-# Workers that are busy for more than this share of the time cannot do more.
+# Workers that are busy for more than this share of the time are at their limit.
 _MOST_BUSY: Final = 0.8
 
 
 class LoaderTimes:
-    """Seconds of one loader since its first batch.
+    """The times of one loader since its first batch.
 
     Args:
         loader: The loader.
@@ -29,7 +29,7 @@ class LoaderTimes:
         self._num_batches = 0
 
     def note(self, began: float) -> None:
-        """Counts a batch for which the loop has waited since `began`."""
+        """Records a batch for which the loop has waited since `began`."""
         now = time.perf_counter()
         if self._began is None:
             self._began = began
@@ -38,7 +38,7 @@ class LoaderTimes:
         self._num_batches += 1
 
     def add(self, fetched: float, collated: float) -> None:
-        """Counts the seconds that a batch took in the dataset and in `collate_fn`."""
+        """Records the time that a batch took in the dataset and in `collate_fn`."""
         self._fetched += fetched
         self._collated += collated
 

@@ -1,4 +1,4 @@
-"""Batches that this process fetches when the loop asks for them."""
+"""Batches that this process fetches when the loop requests them."""
 
 import time
 from contextlib import nullcontext
@@ -69,9 +69,9 @@ def share_datapipe(iteration: Any) -> None:
 
 
 def open_fetcher(iteration: Any, resumed: LoaderState | None) -> Fetcher:
-    """Returns the fetcher of an iteration in this process, at the state of a loader.
+    """Returns the fetcher of an iteration in this process, at the position of a loader's state.
 
-    An iterator that keeps no state is replayed.
+    An iterator without a state is replayed.
     """
     dataset = iteration._dataset
     is_resumed = resumed is not None and resumed.has_begun
@@ -105,7 +105,7 @@ def open_fetcher(iteration: Any, resumed: LoaderState | None) -> Fetcher:
 
 
 def _keeps_state(state: LoaderState) -> bool:
-    """Returns whether a dataset or its iterator has kept a state."""
+    """Returns whether a dataset or its iterator has saved a state."""
     has_iterator = state.fetcher is not None and state.fetcher["dataset_iter_state"] is not None
     return state.dataset is not None or has_iterator
 
@@ -113,7 +113,7 @@ def _keeps_state(state: LoaderState) -> bool:
 def _states_of(dataset: Any, fetcher: Fetcher) -> Any:
     """Returns a function that returns the states of a dataset and its iterator.
 
-    It does not keep an iterator alive that has no state.
+    It does not keep an iterator without a state alive.
     """
     if not isinstance(fetcher, IterableFetcher):
         return lambda: (state_of(dataset), None)

@@ -1,4 +1,4 @@
-"""Batches that worker processes fetch ahead of the loop."""
+"""Batches that worker processes fetch in advance."""
 
 import functools
 import itertools
@@ -49,7 +49,7 @@ _CANNOT_START: Final = (
 
 
 class _Task(NamedTuple):
-    """A batch that a worker makes: its number, its indices, and the position after them."""
+    """A batch that a worker prepares: its number, its indices, and the position after them."""
 
     number: int
     index: Any
@@ -59,7 +59,7 @@ class _Task(NamedTuple):
 class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type: ignore[misc]
     """An epoch whose batches worker processes fetch, in turn, as PyTorch's loader does.
 
-    Training loops use `_workers` and `_shutdown_workers`.
+    Training libraries use `_workers` and `_shutdown_workers`.
     """
 
     def __init__(self, loader: Any, progress: Progress, resumed: LoaderState | None) -> None:
@@ -96,7 +96,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
         self._request_first()
 
     def _open(self, loader: Any) -> None:
-        """Does what PyTorch does before the first index: it opens the sampler's iterator twice."""
+        """Opens the sampler's iterator twice, as PyTorch does before the first index."""
         _BaseDataLoaderIter.__init__(self, loader)
         # Workers get the seed that was drawn first.
         shared_seed = self._shared_seed
@@ -136,7 +136,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
             self._workers.append(child.process)
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
-        """Begins another epoch with the same workers."""
+        """Begins a new epoch with the same workers."""
         if self._failure is not None:
             raise self._failure
         assert self._answers is not None
@@ -155,7 +155,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
         self._request_first()
 
     def _until_new_epoch(self, worker: int, state: WorkerState) -> WorkerState:
-        """Drops a worker's batches of the epoch before, and returns its state."""
+        """Drops a worker's batches of the previous epoch, and returns its state."""
         assert self._answers is not None
         while True:
             try:
@@ -168,7 +168,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
                 return state
 
     def _request_first(self) -> None:
-        """Asks workers for the first batches of the epoch, or those after its state."""
+        """Requests the first batches of the epoch, or those after its state, from workers."""
         progress = self._progress
         self._tasks: list[deque[_Task]] = [deque() for _ in self._children]
         self._num_requested = 0
@@ -183,7 +183,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
             self._request_next()
 
     def _request_next(self) -> None:
-        """Asks the worker whose turn it is for the batch with the next indices, if there are."""
+        """Requests the batch with the next indices, if any, from the worker whose turn it is."""
         try:
             index = self._next_index()
         except StopIteration:
@@ -212,7 +212,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
         try:
             child.tell(message)
         except OSError:
-            pass  # It has ended, as the wait for its answer will find.
+            pass  # The worker has ended. The wait for its answer will report that.
 
     def _next_data(self) -> Any:
         began = time.perf_counter()
@@ -246,7 +246,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
         raise StopIteration
 
     def _note(self, worker: int, task: _Task) -> None:
-        """Notes that the loop receives a batch."""
+        """Records that the loop receives a batch."""
         progress = self._progress
         progress.num_yielded += 1
         if task.number > self._newest:
@@ -282,7 +282,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
         ]
 
     def _failed(self, worker: int, end: WorkerEnded) -> BaseException:
-        """Returns the error for a worker that has ended, which each later call raises again."""
+        """Returns the error for a worker that has ended. Each later call raises the same error."""
         self._failure = ended_error(end, worker, self._samples_at(worker, end.call))
         return self._failure
 
@@ -293,7 +293,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
         return samples_of(index, self._auto_collation, self._is_iterable, place)
 
     def _shutdown_workers(self) -> None:
-        """Ends the workers; PyTorch's loops call it, too."""
+        """Ends the workers. Training libraries for PyTorch also call this method."""
         if self._shutdown or self._owner != os.getpid():
             return
         if _utils is None or _utils.python_exit_status in (True, None):

@@ -14,23 +14,24 @@ __all__ = ["Progress"]
 class Progress:
     """The position of the loop that received a batch most recently.
 
-    Only the iteration writes it, and only the loader reads it. It keeps no worker alive.
+    Only the iteration writes it, and only the loader reads it. It does not keep workers alive.
 
     Attributes:
-        facts: What a state and its loader must agree on.
+        facts: The facts in which a state and its loader must agree.
         generators: The random generators of the loader and of its samplers.
         start: The random states at the beginning of the epoch.
-        randomness: Where the epoch's indices are drawn from; None before the first one.
+        randomness: The random states from which the epoch's indices are drawn, or None before the
+            first index.
         position: The position in the sampler's indices.
         num_yielded: The number of batches that the loop received.
-        has_finished: Whether the epoch is over.
+        has_finished: Whether the epoch has ended.
         len_called: See `LoaderState`.
         local_states: Returns the states of the dataset and of its iterator in this process.
         workers: The states of worker processes.
         next_worker: The worker that makes the next batch.
         pending: See `LoaderState`.
         shared_seed: See `LoaderState`.
-        times: How long the loop and the dataset took.
+        times: The times that the loop and the dataset took.
     """
 
     def __init__(self, loader: Any) -> None:
@@ -41,7 +42,7 @@ class Progress:
         self.begin_epoch()
 
     def begin_epoch(self) -> None:
-        """Notes that nothing was drawn yet in a new epoch."""
+        """Records that nothing has been drawn yet in a new epoch."""
         self.start = EpochRandomness(
             start=RandomStates.current(), start_generators=generators_state(self.generators)
         )
@@ -95,7 +96,7 @@ def _facts_of(loader: Any) -> dict[str, Any]:
     inner = getattr(sampler, "sampler", None) if loader._auto_collation else None
     try:
         length = len(sampler)
-    except Exception:  # Samplers of iterable-style datasets have none.
+    except Exception:  # The samplers of iterable-style datasets have no generator.
         length = None
     return {
         "num_workers": loader.num_workers if loader.workers == "processes" else 0,

@@ -1,4 +1,4 @@
-"""States of random number generators: the global ones of a process, and those of samplers."""
+"""States of random number generators: the global generators of a process, and samplers' own."""
 
 import base64
 import random
@@ -12,9 +12,9 @@ import torch
 
 __all__ = ["NO_STATES", "RandomStates", "generators_of", "generators_state", "set_generators"]
 
-# The generator of `numpy.random` unless a program replaces it.
+# The type of the generator of `numpy.random`, unless a program replaces it.
 _MERSENNE_TWISTER: Final = "MT19937"
-# How far below a sampler its own samplers are looked for.
+# The maximum depth at which the samplers inside a sampler are searched.
 _MOST_LEVELS: Final = 4
 
 
@@ -45,12 +45,12 @@ class RandomStates(NamedTuple):
         return cls(torch.get_rng_state().numpy().tobytes(), python, numpy)
 
     def unlike(self, other: "RandomStates") -> "RandomStates":
-        """Returns the states that differ from others, and None for the rest."""
+        """Returns the states that differ from given states, and None for the rest."""
         pairs = zip(self, other, strict=True)
         return RandomStates._make(mine if mine != its else None for mine, its in pairs)
 
     def over(self, other: "RandomStates") -> "RandomStates":
-        """Returns these states, with those of another for the missing ones."""
+        """Returns these states, with missing states replaced by those of a second object."""
         pairs = zip(self, other, strict=True)
         return RandomStates._make(its if mine is None else mine for mine, its in pairs)
 
@@ -58,7 +58,7 @@ class RandomStates(NamedTuple):
         return any(state is not None for state in self)
 
     def set(self) -> None:
-        """Makes them the states of this process; leaves generators whose state is missing."""
+        """Sets this process's generators to these states, except generators without a state."""
         if self.torch is not None:
             torch.set_rng_state(_tensor(self.torch))
         if self.python is not None:
@@ -70,7 +70,7 @@ class RandomStates(NamedTuple):
             np.random.set_state((_MERSENNE_TWISTER, key, position, has_gauss, cached))
 
     def encoded(self) -> dict[str, Any]:
-        """Returns them in a form that JSON can hold; see `decoded`."""
+        """Returns the states in a form that JSON can represent; see `decoded`."""
         result: dict[str, Any] = {}
         if self.torch is not None:
             result["torch"] = _text(self.torch)
@@ -84,7 +84,7 @@ class RandomStates(NamedTuple):
 
     @classmethod
     def decoded(cls, encoded: Mapping[str, Any]) -> "RandomStates":
-        """Returns the states that `encoded` returned."""
+        """Decodes the result of `encoded`."""
         python, numpy = encoded.get("python"), encoded.get("numpy")
         return cls(
             _bytes(encoded["torch"]) if "torch" in encoded else None,
@@ -94,7 +94,7 @@ class RandomStates(NamedTuple):
 
     @contextmanager
     def borrowed(self) -> Iterator[list["RandomStates"]]:
-        """Draws from these states within the context, and from those of the process afterwards.
+        """Draws from these states in the context, and from the process's states afterwards.
 
         Yields:
             A list, to which the states at the end are added.
@@ -113,7 +113,7 @@ NO_STATES: Final = RandomStates()
 
 
 def generators_of(loader_generator: Any, sampler: Any) -> dict[str, Any]:
-    """Returns the generators of a loader and of its samplers, by the way to them.
+    """Returns the generators of a loader and of its samplers, by the path that leads to them.
 
     Args:
         loader_generator: The generator of the loader; None if it has none.
@@ -138,12 +138,12 @@ def generators_of(loader_generator: Any, sampler: Any) -> dict[str, Any]:
 
 
 def generators_state(generators: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the states of generators, in a form that JSON can hold."""
+    """Returns the states of generators in a form that JSON can represent."""
     return {way: _generator_state(generator) for way, generator in generators.items()}
 
 
 def set_generators(generators: Mapping[str, Any], states: Mapping[str, Any]) -> None:
-    """Sets generators to the results of `generators_state`; leaves those without a state."""
+    """Sets generators to the results of `generators_state`, except generators without a state."""
     for way, generator in generators.items():
         state = states.get(way)
         if state is None:
@@ -178,7 +178,7 @@ def _generator_state(generator: Any) -> Any:
 
 
 def _plain(state: Any) -> Any:
-    """Returns a state of NumPy in a form that JSON can hold."""
+    """Returns a state of NumPy in a form that JSON can represent."""
     if isinstance(state, Mapping):
         return {name: _plain(value) for name, value in state.items()}
     if isinstance(state, np.ndarray):

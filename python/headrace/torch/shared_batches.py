@@ -1,4 +1,4 @@
-"""Batches in shared memory: tensors and arrays lie there, and the rest is pickled around them."""
+"""Batches in shared memory, which holds tensors and arrays. Everything else is pickled."""
 
 import io
 import pickle
@@ -10,22 +10,22 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.multiprocessing  # Registers how tensors of other kinds are sent.
+import torch.multiprocessing  # This registers how tensors of other kinds are sent.
 
 from headrace.pipeline.workers.shared_segments import FilledSegments, Segment, SegmentPool
 
 __all__ = ["BatchWriter", "PackedBatch", "unpacked"]
 
-# Smaller arrays are pickled, and a longer pickle is put into shared memory.
+# Arrays with fewer bytes are pickled, and a pickle with more bytes is put into shared memory.
 _LEAST_BYTES: Final = 1 << 10
 _MOST_PICKLED: Final = 1 << 14
 
 
 class PackedBatch(NamedTuple):
-    """A batch that crosses from a worker.
+    """A batch that a worker sends.
 
     Attributes:
-        pickled: The pickled batch; None if it is the first of the parts.
+        pickled: The pickled batch, or None if it is the first of the parts.
         segment: The number of the segment that has its parts; None if there are none.
         size: The size of the segment, if it is new; else 0. Its descriptor comes with the message.
         locations: The offset and the size of each part.
@@ -61,7 +61,7 @@ class BatchWriter:
         torch.UntypedStorage._new_shared = classmethod(new_shared)
 
     def packed(self, batch: Any) -> tuple[PackedBatch, Segment | None]:
-        """Packs a batch; returns the segment too if its descriptor must be sent.
+        """Packs a batch. Also returns the segment if its descriptor must be sent.
 
         Raises:
             Exception: If a part of the batch cannot be pickled.
@@ -71,7 +71,7 @@ class BatchWriter:
         def add(buffer: pickle.PickleBuffer) -> bool:
             try:
                 raw = buffer.raw()
-            except BufferError:  # It is not contiguous.
+            except BufferError:  # The array is not contiguous.
                 return True
             if raw.nbytes < _LEAST_BYTES:
                 return True
@@ -130,7 +130,7 @@ class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, add: Any) -> None:
         super().__init__(file, 5, buffer_callback=add)
         self.dispatch_table = ForkingPickler(io.BytesIO()).dispatch_table
-        # The bytes of storages, so that two views of one storage stay such.
+        # The bytes of storages, so that two views of one storage still share it.
         self._storages: dict[int, _Bytes] = {}
 
     def reducer_override(self, value: Any) -> Any:
@@ -157,7 +157,7 @@ class _Pickler(pickle.Pickler):
         needed = tensor.numel() * item
         known = self._storages.get(storage.data_ptr())
         if known is None and storage.nbytes() > 2 * needed:
-            # A view of a part, such as one sample of a tensor with all of them.
+            # This is a view of a part, such as one sample in a tensor of all samples.
             tensor = tensor.detach().contiguous()
             if tensor.untyped_storage().nbytes() > needed:
                 tensor = tensor.clone(memory_format=torch.contiguous_format)
@@ -180,7 +180,7 @@ class _Bytes:
 
 
 def _is_usual(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor is nothing but bytes of this process with a shape and strides."""
+    """Returns whether a tensor consists only of bytes of this process, a shape and strides."""
     return (
         tensor.layout is torch.strided
         and tensor.device.type == "cpu"
@@ -191,7 +191,7 @@ def _is_usual(tensor: torch.Tensor) -> bool:
 
 
 def _storage(data: Any) -> torch.Tensor:
-    """Returns the bytes of a storage as a tensor; called where a batch is unpickled."""
+    """Returns the bytes of a storage as a tensor. It is called when a batch is unpickled."""
     return torch.frombuffer(data, dtype=torch.uint8)
 
 
@@ -203,7 +203,7 @@ def _view(
     stride: tuple[int, ...],
     offset: int,
 ) -> torch.Tensor:
-    """Returns a tensor over a storage; called where a batch is unpickled."""
+    """Returns a tensor over a storage. It is called when a batch is unpickled."""
     tensor = torch.empty(0, dtype=dtype, device="cpu")
     tensor.set_(storage.untyped_storage(), offset, size, stride)
     return tensor.requires_grad_() if requires_grad else tensor
@@ -212,5 +212,5 @@ def _view(
 def _empty(
     dtype: torch.dtype, size: tuple[int, ...], requires_grad: bool, stride: tuple[int, ...]
 ) -> torch.Tensor:
-    """Returns a tensor without elements; called where a batch is unpickled."""
+    """Returns a tensor without elements. It is called when a batch is unpickled."""
     return torch.empty_strided(size, stride, dtype=dtype, device="cpu", requires_grad=requires_grad)

@@ -1,4 +1,4 @@
-"""Batches that threads of this process fetch ahead of the loop."""
+"""Batches that threads of this process fetch in advance."""
 
 import queue
 import threading
@@ -24,7 +24,7 @@ __all__ = ["ThreadIteration"]
 
 
 class _Ahead(NamedTuple):
-    """A batch that is fetched ahead, with its indices and the position after them."""
+    """A batch that is fetched in advance, with its indices and the position after them."""
 
     index: Any
     position: Position
@@ -41,7 +41,7 @@ class _Fetched(NamedTuple):
 class ThreadIteration(LoaderIteration):
     """An epoch whose batches threads fetch, in the order of the sampler.
 
-    One thread iterates over an iterable-style dataset, or fetches from one that keeps a state.
+    A single thread iterates over an iterable-style dataset, or fetches from a dataset with a state.
     """
 
     def __init__(self, loader: Any, progress: Progress, resumed: LoaderState | None) -> None:
@@ -91,7 +91,7 @@ class ThreadIteration(LoaderIteration):
             self._end()
             raise
         except TimeoutError:
-            if ahead.batch.done():  # The dataset has raised it.
+            if ahead.batch.done():  # The dataset has raised this exception.
                 self._ahead.popleft()
                 self._look_ahead()
                 raise
@@ -126,10 +126,11 @@ class ThreadIteration(LoaderIteration):
 
 
 class _Threads:
-    """Threads that make calls. They keep no program from ending."""
+    """Threads that make calls. They do not keep the program alive."""
 
     def __init__(self, number: int, device: str | None) -> None:
-        # Not the queue of `queue.Queue`, whose lock a garbage collector could need twice.
+        # This is not a `queue.Queue`, because the garbage collector could need its lock a second
+        # time.
         self._calls: Final[queue.SimpleQueue[Callable[[], None] | None]] = queue.SimpleQueue()
         self._number = number
         index = None if device is None else torch.accelerator.current_device_index()
@@ -152,7 +153,7 @@ class _Threads:
         return future
 
     def close(self) -> None:
-        """Makes the threads end after the calls that they make now."""
+        """Makes the threads end after their current calls."""
         while self._number:
             try:
                 while True:

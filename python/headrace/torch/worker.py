@@ -1,4 +1,4 @@
-"""A worker process of the loader: fetches batches, in the order in which it is asked."""
+"""A worker process of the loader, which fetches batches in the order of the requests."""
 
 import gc
 import pickle
@@ -35,22 +35,23 @@ __all__ = ["Answer", "AnswerKind", "FetchRequest", "NewEpochRequest", "WorkerPla
 
 @dataclass
 class WorkerPlan:
-    """What a worker process needs from the beginning.
+    """The data that a worker process needs at its start.
 
     Attributes:
         dataset: The dataset.
         is_iterable: Whether it is iterable-style.
         auto_collation: Whether batches are made of samples.
-        collate_fn: Makes a batch.
-        drop_last: Whether an incomplete last batch is left out.
-        base_seed: The seed of the first worker; each further one has the next number.
+        collate_fn: Creates a batch.
+        drop_last: Whether an incomplete last batch is omitted.
+        base_seed: The seed of the first worker. Each further worker has the next number.
         worker_init_fn: Called before the first batch; None for nothing.
         worker: The number of the worker.
         num_workers: The number of all workers.
         shared_seed: The seed that all processes have in common for a DataPipe.
-        every: How many batches are made between two states of an iterable-style dataset.
-        resumed: The state from which it continues; None for the beginning.
-        is_next_epoch: Whether that is the state at the end of an epoch, and the next one begins.
+        every: The number of batches between two states of an iterable-style dataset.
+        resumed: The state from which the worker continues, or None for the beginning.
+        is_next_epoch: Whether `resumed` is the state at the end of an epoch, and the next epoch
+            begins.
         resumed_index: The indices of a batch, for those that are fetched again.
     """
 
@@ -71,11 +72,11 @@ class WorkerPlan:
 
 
 class FetchRequest(NamedTuple):
-    """Asks for a batch.
+    """A request for a batch.
 
     Attributes:
         index: Its indices.
-        unused: The segments that may be filled again.
+        unused: The segments that may be reused.
     """
 
     index: Any
@@ -83,14 +84,14 @@ class FetchRequest(NamedTuple):
 
 
 class NewEpochRequest(NamedTuple):
-    """Asks for a new iterator of the dataset; see `WorkerPlan` for the seed."""
+    """A request for a new iterator of the dataset; see `WorkerPlan` for the seed."""
 
     shared_seed: int | None
     unused: Sequence[int]
 
 
 class AnswerKind(IntEnum):
-    """What an answer is."""
+    """The kinds of answers."""
 
     BATCH = 0
     ERROR = 1
@@ -102,8 +103,8 @@ class Answer(NamedTuple):
     """An answer of a worker.
 
     Attributes:
-        kind: What it is.
-        batch: The batch, or the error as PyTorch wraps it; None for the others.
+        kind: The kind of the answer.
+        batch: The batch, or the error as PyTorch wraps it. None for other kinds.
         states: The pickled states of the dataset and its iterator after it; None if they keep
             none, or if it is not the turn of a state.
         random: The states of the global generators that have changed since the last answer.
@@ -118,11 +119,12 @@ class Answer(NamedTuple):
 
 
 def run_worker(program: ProgramSide, holder: list[WorkerPlan]) -> None:
-    """Works until the program wants it to end.
+    """Answers requests until the program ends the worker.
 
     Args:
         program: The connection to the program.
-        holder: A list with the plan, which is taken out, so that nothing else keeps the dataset.
+        holder: A list that contains the plan. The plan is removed from it, so that nothing else
+            keeps the dataset alive.
     """
     # The garbage collector would write to objects that the program shares with its forks.
     gc.freeze()
@@ -211,7 +213,7 @@ class _Worker:
         )
 
     def answer(self, message: FetchRequest | NewEpochRequest) -> None:
-        """Does what a message asks for, and sends the answer, if there is one."""
+        """Handles a message, and sends the answer, if any."""
         self._writer.segments.release(message.unused)
         if isinstance(message, NewEpochRequest):
             self._begin_epoch(message.shared_seed)
@@ -247,7 +249,7 @@ class _Worker:
             self._writer.segments.give_up()
             self._send(AnswerKind.ERROR, wrapped)
             return
-        # If the process ends instead, the program must know the sample.
+        # The program must know the sample in case the process ends instead.
         self._program.call_status.forget_calls()
         self._num_batches += 1
         is_due = not self._plan.is_iterable or self._num_batches % self._plan.every == 0
@@ -305,7 +307,7 @@ class _Worker:
         for kind in wrapped.exc_type.__mro__:
             try:
                 pickle.dumps(kind)
-            except Exception:  # A class within a function cannot be found by its name.
+            except Exception:  # A class that is defined in a function cannot be found by its name.
                 continue
             wrapped.exc_type = kind
             break

@@ -1,4 +1,4 @@
-"""Errors of worker processes that ended, or took too long."""
+"""Errors for worker processes that ended or took too long."""
 
 import signal
 from typing import Any, Final
@@ -12,13 +12,13 @@ _GO_ON: Final = "You can resume from the loader's state_dict() after the last ba
 
 
 def samples_of(index: Any, auto_collation: bool, is_iterable: bool, place: int | None) -> str:
-    """Returns words that name the sample that a worker works on.
+    """Returns a phrase that names the sample that a worker is processing.
 
     Args:
         index: The indices of its batch.
-        auto_collation: Whether there are several.
+        auto_collation: Whether the batch has several samples.
         is_iterable: Whether the dataset is iterable-style.
-        place: The place of the sample in the batch, or its number in the iterator; None if the
+        place: The position of the sample in the batch, or its number in the iterator. None if the
             worker is between two samples.
     """
     if is_iterable:
@@ -27,12 +27,12 @@ def samples_of(index: Any, auto_collation: bool, is_iterable: bool, place: int |
         return of_sample(index, None)
     try:
         return of_samples(index) if place is None else of_sample(list(index)[place], None)
-    except Exception:  # The dataset takes something else than a list.
+    except Exception:  # The dataset does not accept a list of indices.
         return of_samples(index)
 
 
 def ended_error(end: WorkerEnded, worker: int, samples: str) -> RuntimeError:
-    """Returns the error for a worker that has ended, with PyTorch's words in it."""
+    """Returns the error for a worker that has ended, which includes PyTorch's wording."""
     cause = RuntimeError(_cause(end))
     error = RuntimeError(
         f"DataLoader worker (pid(s) {end.worker}) exited unexpectedly at {samples}: worker "

@@ -12,7 +12,7 @@ __all__ = ["compare", "entries_in", "summary"]
 
 
 def entries_in(path: str, begin: int, end: int | None) -> Iterator[LedgerEntry]:
-    """Yields the entries of the steps from `begin` to `end` - 1. None means to the last step.
+    """Yields the entries of the steps from `begin` to `end` - 1, or to the last step for None.
 
     Raises:
         Failure: If the file is not a ledger or is damaged.
@@ -47,11 +47,11 @@ def summary(path: str, begin: int, end: int | None) -> str:
 
 
 def compare(path: str, other: str, begin: int, end: int | None) -> str:
-    """Returns one line that says that two ledgers recorded the same data.
+    """Returns a line that says that two ledgers recorded the same data.
 
     Raises:
-        Failure: If the ledgers differ, with the first different step in the message, or if they
-            have no step in common.
+        Failure: If the ledgers differ (the message names the first different step), or if they have
+            no step in common.
     """
     num_equal, numbers = 0, None
     for one, two in _common(entries_in(path, begin, end), entries_in(other, begin, end)):
@@ -90,7 +90,7 @@ def _data(entry: LedgerEntry) -> str:
 
 
 def _first_number(one: LedgerEntry, two: LedgerEntry) -> str | None:
-    """Returns the first of the user's numbers that differs in a step. None if all are equal."""
+    """Returns the first of the user's numbers that differs in a step, or None if all are equal."""
     for name in one.numbers.keys() & two.numbers.keys():
         values = one.numbers[name], two.numbers[name]
         if values[0] != values[1] and not all(map(math.isnan, values)):

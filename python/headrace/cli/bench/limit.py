@@ -36,9 +36,9 @@ class Limit(NamedTuple):
 def measured_limit(files: Sequence[str], num_threads: int, most_seconds: float) -> Limit | None:
     """Reads files twice and measures the second pass. Returns None if they are empty.
 
-    The first pass brings the files into the page cache, as far as they fit and time allows. So the
-    result is the limit of memory for files that fit into the cache, and otherwise the limit of
-    storage. The second pass reads the same parts.
+    The first pass brings the files into the page cache, as far as they fit and time allows. The
+    result is therefore the limit of memory for files that fit into the cache, and the limit of
+    storage for others. The second pass reads the same parts.
 
     Args:
         files: The files, in reading order.
@@ -48,7 +48,7 @@ def measured_limit(files: Sequence[str], num_threads: int, most_seconds: float) 
     warm, num_pieces = _read(_pieces(files), num_threads, most_seconds)
     if not warm.num_bytes:
         return None
-    # Each started piece is read to its end, so the bytes are the same.
+    # Every piece that was started is read to its end, so both passes read the same bytes.
     again = itertools.islice(_pieces(files), num_pieces)
     return _read(again, num_threads, math.inf)[0]
 

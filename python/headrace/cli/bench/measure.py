@@ -156,7 +156,7 @@ def _bytes_read(
 
 
 def _reads_all(chain: Sequence[Stage]) -> bool:
-    """Returns whether the pipeline makes a single pass that reads all files once."""
+    """Returns whether the pipeline makes a single pass over the data and reads all files once."""
     others = (Effect.REPEATS, Effect.KEEPS, Effect.TAKES, Effect.DIVIDES, Effect.SHARES)
     is_concat = not chain[0].parts or isinstance(chain[0], Concat)
     is_one_pass = not any(step.effect in others for step in steps(chain))

@@ -33,16 +33,15 @@ class Mixing(NamedTuple):
 def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -> Mixing | None:
     """Counts the files from which the first examples after the last shuffle come.
 
-    Functions directly before the shuffle are not called: they do not change the order.
+    Functions directly before the shuffle are not called, because they do not change the order.
 
     Args:
         pipe: The pipeline.
         files: The files that it reads.
         most_seconds: The time limit in seconds.
 
-    Returns:
-        The numbers. None if the pipeline does not shuffle the examples of several files, or no
-        example arrives in time.
+    Returns: The numbers, or None if the pipeline does not shuffle the examples of several files, or
+        no example arrives in time.
     """
     chain = _up_to_shuffle(pipe._stages)
     if chain is None or len(files) < 2:
@@ -60,7 +59,7 @@ def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -
 
 
 def _up_to_shuffle(chain: Sequence[Stage]) -> tuple[Stage, ...] | None:
-    """Returns the stages up to the last shuffle of examples. None if there is no shuffle."""
+    """Returns the stages up to the last shuffle of examples, or None if there is no shuffle."""
     indices = [n for n, step in enumerate(steps(chain), 1) if step.effect is Effect.REORDERS]
     if not indices or batch_depth(chain[: indices[-1]]) > 0:
         return None

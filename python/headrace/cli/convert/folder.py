@@ -117,7 +117,7 @@ class Folder:
         self._known = set(written)
         self.names: list[str] = []
         with os_errors(self._directory):
-            # Missing if the earlier run was killed just after the rename.
+            # The directory is missing if the earlier run was killed just after the rename.
             if not (self._known and os.path.isdir(output)):
                 os.makedirs(self._directory, exist_ok=True)
 
@@ -128,7 +128,7 @@ class Folder:
             shutil.rmtree(_partial(output))
 
     def part(self) -> Shard:
-        """Starts another part."""
+        """Starts a new part."""
         self.names = []
         return _Part(self)
 
@@ -175,7 +175,7 @@ class Folder:
                 f"example {number}: {name!r} is not a file name. Use --name to choose another "
                 "feature."
             )
-        # Within the folder of its class an image may be in subdirectories. Otherwise only the file
+        # An image may be in subdirectories of the folder of its class. Otherwise, only the file
         # name is used.
         is_within = len(parts) > 1 and parts[0] == _text(row[self._plan.label])
         parts = parts[1:] if is_within else parts[-1:]
@@ -194,10 +194,10 @@ class _Part(Shard):
         return self._folder.write(row, number)
 
     def publish(self) -> None:
-        """Does nothing: the directory is renamed once all images have been written."""
+        """Does nothing, because the directory is renamed once all images have been written."""
 
     def discard(self) -> None:
-        """Does nothing: the directory is hidden, and the next run writes these images again."""
+        """Does nothing, as the directory is hidden and the next run writes these images again."""
 
 
 def _partial(output: str) -> str:

@@ -42,7 +42,7 @@ class Rule:
 
 
 def check_casts(source: Source, request: Request) -> None:
-    """Raises Failure if a feature to cast is missing or has no numbers."""
+    """Raises Failure if a feature to cast is missing or does not contain numbers."""
     if request.cast and source.format == Format.TFRECORD:
         raise Failure(
             "--cast does not work with TFRecords as the source, because their records are not "
@@ -94,7 +94,7 @@ def _text(kind: str | None, item: Any) -> str:
 
 
 def first_changed(numbers: npt.NDArray[Any], rule: str) -> tuple[int, Any] | None:
-    """Returns the row and value of the first number that breaks a rule. None if there is none."""
+    """Returns the row and value of the first number that breaks a rule, or None."""
     indices = np.argwhere(~_are_kept(numbers, rule))
     return (int(indices[0][0]), numbers[tuple(indices[0])]) if len(indices) else None
 
@@ -108,7 +108,7 @@ def _are_kept(numbers: npt.NDArray[Any], rule: str) -> npt.NDArray[np.bool_]:
         return np.asarray(is_rounded | ~np.isfinite(numbers))
     kept = np.asarray((narrow == numbers) | np.isnan(numbers))
     if rule == Rule.TEXT and not kept.all():
-        # As in the type inference of `csv`: integers must be exact if an integer type can hold
+        # As in the type inference of `csv`, integers must be exact if an integer type can hold
         # them.
         is_int = (numbers == np.floor(numbers)) & (np.abs(numbers) < _BEYOND_INTEGERS)
         given_back = narrow.astype(str).astype(np.float64) == numbers

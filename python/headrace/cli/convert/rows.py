@@ -1,4 +1,4 @@
-"""Rows: the values of each feature of an example, on their way from a source to an output."""
+"""Rows, which are the values of an example's features on their way from a source to an output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["row_maker"]
 
 
 def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int], Row]:
-    """Returns a function that turns an example of a source and its number into a row."""
+    """Returns a function that converts an example of a source, and its number, to a row."""
     make = _maker(source)
     # All examples were checked before the first one is written, but files may change.
     rules = rules_of(source, request)

@@ -82,7 +82,7 @@ def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> Conver
     checked_names(source, request)
     directory = os.path.dirname(request.output)
     if storage.is_remote(request.output):
-        # Fails if files cannot be written there at all.
+        # This fails if no files can be written there at all.
         AtomicFile(request.output).discard()
     elif directory:
         with os_errors(directory):
@@ -137,7 +137,7 @@ class _Conversion:
         )
 
     def _is_begun(self) -> bool:
-        """Returns whether an earlier run has written something, or may have."""
+        """Returns whether an earlier run has written, or may have written, something."""
         header = self._journal.header
         is_same = header is not None and header["request"] == self._request.as_json()
         return bool(self._journal.done) or is_same

@@ -47,9 +47,9 @@ def source_of(request: Request) -> Source:
     """Returns the source for a request.
 
     Raises:
-        Failure: If the sources have different formats or an unsupported one, or if the options do
-            not fit them.
-        OpError: If they cannot be read.
+        Failure: If the sources have different formats or an unsupported format, or the options do
+            not apply to them.
+        OpError: If the sources cannot be read.
     """
     root = _image_folder(request)
     if root is not None:
@@ -159,7 +159,7 @@ def _csv(paths: list[str], delimiter: str, request: Request) -> Pipeline:
 
 
 def _check_header(path: str, names: list[str], request: Request) -> None:
-    """Rejects a first line that looks like data: it would be lost."""
+    """Rejects a first line that looks like data, because it would be lost."""
     number = next((name for name in names if is_number(name)), None)
     if number is not None and request.header is None:
         raise Failure(
@@ -250,7 +250,7 @@ def _shuffled(source: Pipeline, request: Request) -> Pipeline:
     if request.seed is None:
         return source
     try:
-        # A conversion reads each source once, so it writes no index next to it.
+        # A conversion reads each source only once, so it writes no index next to it.
         return source.shuffle(request.window, seed=request.seed).options(index="memory")
     except ValueError as error:
         raise Failure(f"{error} With this command, use --window 10000.") from error

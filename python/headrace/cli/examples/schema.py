@@ -52,17 +52,17 @@ class FeatureSummary:
 
     @property
     def is_string(self) -> bool:
-        """True if the values are strings."""
+        """Whether the values are strings."""
         return self.num_strings > 0
 
     @property
     def is_scalar(self) -> bool:
-        """True if it has exactly one value in each example that has the feature."""
+        """Whether each example that has the feature has exactly one value."""
         return self.lengths == (1, 1) and self.shapes <= {None, ()}
 
     @property
     def format(self) -> str | None:
-        """The format of its strings: "JPEG", "PNG", ..., "text". None for anything else."""
+        """The format of its strings ("JPEG", "PNG", ..., "text"), or None for anything else."""
         if self.formats and self.formats.total() == self.num_strings:
             return ", ".join(sorted(self.formats))
         return "text" if self.is_string and self.is_text and self.most else None
@@ -156,7 +156,7 @@ class Schema:
 
 
 def _shape(feature: FeatureSummary) -> list[int] | None:
-    """Returns the shape if it is the same in all examples. None for lists of different lengths."""
+    """Returns the shape if it is the same in all examples, or None."""
     if len(feature.shapes) == 1 and (shape := next(iter(feature.shapes))) is not None:
         return list(shape)
     fewest, most = feature.lengths or (0, 0)

@@ -12,7 +12,7 @@ __all__ = ["sequences_of_record", "values_of_record"]
 
 
 def values_of_record(record: bytes) -> dict[str, Values] | None:
-    """Returns the features of a serialized `Example`. None if the bytes are not an `Example`."""
+    """Returns the features of a serialized `Example`, or None if the bytes are not an `Example`."""
     try:
         example = Example.FromString(record)
     except DecodeError:
@@ -24,7 +24,7 @@ def values_of_record(record: bytes) -> dict[str, Values] | None:
 
 
 def sequences_of_record(record: bytes) -> dict[str, Values] | None:
-    """Returns the joined feature lists of a serialized `SequenceExample`. None if it has none."""
+    """Returns the joined feature lists of a serialized `SequenceExample`, or None."""
     try:
         lists = SequenceExample.FromString(record).feature_lists.feature_list
     except DecodeError:

@@ -13,7 +13,7 @@ from headrace.cli.wording import count_of, shortened, size, table
 
 __all__ = ["Folder"]
 
-# The maximum number of entries in each part. All parts together have about forty lines.
+# The maximum number of entries in each part. All parts together take about forty lines.
 _MOST_KINDS: Final = 8
 _MOST_FOLDERS: Final = 5
 _MOST_DAMAGE: Final = 5

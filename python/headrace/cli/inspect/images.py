@@ -25,8 +25,8 @@ class Picture(NamedTuple):
 
     Attributes:
         format: One of `DECODED`.
-        pixels: uint8, (height, width, channels), 0 to 255. Of an animation or a TIFF with several
-            images, the first one.
+        pixels: uint8, (height, width, channels), 0 to 255. For an animation or a TIFF with several
+            images, the first image.
     """
 
     format: str

@@ -50,7 +50,7 @@ def _read(path: str) -> tuple[engine.IndexContent | None, str | None]:
 
 
 def _is_of(path: str, num_bytes: int, time: tuple[int, int] | None) -> bool | None:
-    """Returns whether a file is unchanged since it was indexed. None if the file is missing."""
+    """Returns whether a file is unchanged since it was indexed, or None if it is missing."""
     try:
         entry = storage.status(path)
     except NotFoundError:

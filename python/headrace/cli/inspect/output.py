@@ -35,8 +35,8 @@ class Output:
         num_of_folder: The number of examples to show after the summary of a folder.
 
     Attributes:
-        reports: The reports of all readable files. If reports are printed, those of folders are
-            left out.
+        reports: The reports of all readable files. If reports are printed, the reports of folders
+            are omitted.
         is_whole: Whether all files could be read and none is damaged.
     """
 

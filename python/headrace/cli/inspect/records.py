@@ -48,7 +48,7 @@ def report_of_records(
 
 
 def _records(content: Content, looked: InspectOptions, report: dict[str, Any]) -> Iterator[bytes]:
-    """Yields the first records. Adds their damage to the report unless all records were read."""
+    """Yields the first records. Adds their damage to the report, unless all records were read."""
     source = source_of(content).skip_errors(ALL).take(looked.num_records)
     with iter(source) as examples:
         for example in examples:

@@ -38,7 +38,7 @@ def state_in(path: str, where: str | None) -> dict[str, Any]:
         where: The keys that lead to the state. None if the file has a single state.
 
     Raises:
-        Failure: If there is no state, or `where` is None and there are several.
+        Failure: If the file contains no state, or `where` is None and it contains several.
     """
     states = found_states(path)
     names = ", ".join(state.where or "the document" for state in states)

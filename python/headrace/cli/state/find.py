@@ -39,7 +39,7 @@ def found_states(path: str) -> list[PipelineState]:
     """Returns the states in a file. "-" means stdin.
 
     Raises:
-        Failure: If there are no states, or one is damaged.
+        Failure: If the file contains no states, or one is damaged.
         OpError: If the file cannot be read.
     """
     document = _document(path)

@@ -1,6 +1,6 @@
-"""Describes the position of a state: one line for each stage, from the last to the first.
+"""Describes the position of a state with one line for each stage, from the last to the first.
 
-Source: `crates/pipeline/src/checkpoint.rs`, and the checkpoints that the nodes there make.
+Source: `crates/pipeline/src/checkpoint.rs`, and the checkpoints that the nodes there create.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _ONE_TO_ONE: Final = ("take", "skip", "epochs", "skip_errors", "cache")
 
 
 def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
-    """Returns the number of batches taken. None if the last stage does not make batches."""
+    """Returns the number of batches taken, or None if the last stage does not make batches."""
     if name_of(words[-1]) not in _BATCHES:
         return None
     return checkpoint.skip + (checkpoint.numbers[0] if checkpoint.numbers else 0)
@@ -102,7 +102,7 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
         checkpoint: The checkpoint of the last stage.
         after: The number of examples after the checkpoint.
         digested: The number of stages that determine the global order. The checkpoint of the digest
-            follows theirs.
+            follows the checkpoints of these stages.
         in_blocks: Whether a shuffle after these stages reads pieces of files.
     """
     for index in range(len(words) - 1, -1, -1):
@@ -165,7 +165,7 @@ def _said(saying: str, checkpoint: Checkpoint, after: int) -> str:
 
 def _has_blocks(words: Any) -> bool:
     """Returns whether a stage is a shuffle that fills its window from pieces of files."""
-    # Its window, the number of open pieces, their order, and the size of a piece.
+    # The values are its window, the number of open pieces, their order, and the size of a piece.
     return name_of(words) == "shuffle" and re.search(r", \d+\)$", str(words)) is not None
 
 
@@ -212,7 +212,7 @@ def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:
 
 
 def _lines_of_shuffled_parts(words: Any, checkpoint: Checkpoint, after: int) -> Iterator[str]:
-    """Yields the lines for a full shuffle of several sources, with the sources in order."""
+    """Yields the lines for a full shuffle of several sources, in the order of the sources."""
     taken = count_of(checkpoint.skip + after, "example")
     yield f"shuffle: It has yielded {taken} since its parts were at these positions:"
     for number, (part, inner) in enumerate(zip(words[1:], checkpoint.inputs, strict=False)):

@@ -14,7 +14,7 @@ from headrace.pipeline.paths.paths import find_files
 
 __all__ = ["texts_of"]
 
-# Kinds that prose can be mistaken for.
+# The kinds that prose can be mistaken for.
 _TEXTS: Final = (Kind.TEXT, Kind.CSV, Kind.STATE)
 _OTHERS: Final = (".csv", ".tsv", ".json", ".xml", ".html", ".htm")
 
@@ -41,7 +41,7 @@ def texts_of(sources: Iterable[str], key: str, has_lines: bool) -> list[Pipeline
 
     Raises:
         Failure: If a file contains no texts.
-        OpError: If there are no files, or one cannot be read.
+        OpError: If no files are found, or a file cannot be read.
     """
     paths = map(os.fsdecode, find_files("tokenize", sources))
     texts = [one for path in paths if (one := _looked_at(path, has_lines)) is not None]
@@ -60,10 +60,10 @@ def _read(kind: str, paths: Sequence[str], key: str, has_lines: bool) -> Pipelin
 
 
 def _looked_at(path: str, has_lines: bool) -> _Texts | None:
-    """Returns a file with its kind. None if it is empty.
+    """Returns a file with its kind, or None if it is empty.
 
     Raises:
-        Failure: If the file is of another kind.
+        Failure: If the file has an unsupported kind.
     """
     content = content_of(path)
     match content.kind:

@@ -92,7 +92,7 @@ def verified_alone(content: Content) -> Result:
 
 
 def _read_parquet(path: str) -> int:
-    """Reads all pages, and checks the checksums of those that have one."""
+    """Reads all pages, and checks the checksums of pages that have one."""
     with opened(path) as file:
         arrow = import_module("pyarrow")
         try:
@@ -144,7 +144,7 @@ def _plain(reason: str) -> str:
 
 
 def _total(contents: Sequence[Content]) -> int | None:
-    """Returns the number of bytes to read. None if it is unknown."""
+    """Returns the number of bytes to read, or None if it is unknown."""
     if any(content.compression for content in contents):
         return None
     return sum(content.size_bytes for content in contents)
@@ -152,7 +152,7 @@ def _total(contents: Sequence[Content]) -> int | None:
 
 @native
 def _decoded(example: dict[str, Any]) -> dict[str, Any]:
-    # The last value of an image exists only after the whole image was decoded.
+    # The last value of an image exists only once the whole image has been decoded.
     return {"file": example["file"], "size": ops.size(ops.decode_image(example["data"]))}
 
 
@@ -184,7 +184,7 @@ class VerifyResult(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """True if all files were read and none is damaged."""
+        """Whether all files were read and none is damaged."""
         return not self.unreadable and not any(result.damage for result in self.results)
 
 
@@ -217,7 +217,7 @@ def _read(contents: list[Content], num_threads: int | None) -> Iterator[Result]:
 
 
 def _group(content: Content) -> str:
-    """Returns a key that is equal for files read together. "" for a file that is read alone."""
+    """Returns a key that files read together share, or "" for a file that is read alone."""
     if content.kind not in TOGETHER:
         return ""
     if content.kind == Kind.IMAGE:

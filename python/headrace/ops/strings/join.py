@@ -31,7 +31,7 @@ def string_join(
         name: Name of the operation.
 
     Raises:
-        TypeError: If an input is not strings, or `inputs` is not a list.
+        TypeError: If an input does not contain strings, or `inputs` is not a list.
         ValueError: If the shapes differ.
     """
     if not isinstance(inputs, (list, tuple)):
@@ -66,7 +66,8 @@ def string_join(
 
 def _join_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
     ranks = {item.row.shape.rank for item in inputs if item.is_batched}
-    # A scalar counts for every element of a row; over blocks it would be a vector of another shape.
+    # A scalar applies to every element of a row, but for blocks it would be a vector of a different
+    # shape.
     is_simple = len(ranks) == 1 and None not in ranks
     is_simple &= all(item.is_batched or item.row.shape.rank == 0 for item in inputs)
     return made_again(op, [item.block for item in inputs]) if is_simple else None

@@ -1,4 +1,4 @@
-"""Splitting of strings at separators.
+"""Splits strings at separators.
 
 Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
 """

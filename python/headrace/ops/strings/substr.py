@@ -138,7 +138,7 @@ def _part(text: bytes, begin: int, length: int, index: int, unit: str) -> bytes:
 
 def _substr_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
     _, begins, lengths = inputs
-    # They must have one shape over blocks too.
+    # They must have the same shape for blocks, too.
     return elementwise(op, inputs) if begins.is_batched == lengths.is_batched else None
 
 

@@ -1,6 +1,6 @@
-"""Texts as the numbers of their tokens, by a `tokenizer.json`.
+"""Converts texts to token numbers with a `tokenizer.json`.
 
-Source: the crate `tokenizers`, which the package of this name on PyPI is made of.
+Source: the crate `tokenizers`, on which the PyPI package of the same name is based.
 """
 
 from __future__ import annotations
@@ -88,8 +88,7 @@ def tokenize(
 def _content(path: str) -> bytes:
     """Returns the content of a `tokenizer.json`.
 
-    Raises:
-        OpError: If it cannot be read.
+    Raises: OpError: If the file cannot be read.
     """
     if storage.is_directory(path):
         raise FailedPreconditionError(
