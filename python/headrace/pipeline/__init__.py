@@ -1,4 +1,4 @@
-"""Pipelines turn files into batches, in an order that depends only on the description.
+"""Pipelines convert files to batches, in an order that depends only on the description.
 
 A source such as `tfrecords` or `text_lines` returns a `Pipeline`, whose methods add stages. A
 pipeline is only a description. Iterating over it starts threads and yields `Batches`. Names are

@@ -489,7 +489,7 @@ class Pipeline(
             >>> hr.json_lines("train-*.jsonl").count()
             10
         """
-        # Imported here, because programs that only read don't need it.
+        # This is imported here, because programs that only read don't need it.
         from headrace.pipeline.writing.write import write  # noqa: PLC0415
 
         return write(self, path, num_shards, resume)
@@ -510,7 +510,7 @@ class Pipeline(
 
         def __getattr__(self, name: str) -> Any:
             if hasattr(type(self), name):
-                # Lets the property raise its own error again.
+                # This lets the property raise its own error again.
                 return object.__getattribute__(self, name)
             text = f"'Pipeline' object has no attribute {name!r}"
             if not name.startswith("_"):
@@ -569,7 +569,7 @@ class Pipeline(
         return str(stage)
 
     def _epoch_length(self) -> int:
-        """Returns the number of batches in an epoch, including those that are left out."""
+        """Returns the number of batches in an epoch, including omitted batches."""
         return length_of(with_all_steps(self._stages), index_files(self._options))
 
     def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:
@@ -595,7 +595,7 @@ class Pipeline(
     def _learned_specs(self, epoch: int = 0) -> ChainSpecs:
         """Returns the components after each stage.
 
-        To learn a Python function's components, it is called for the first example of the epoch.
+        A Python function is called for the first example of the epoch to learn its components.
         """
         try:
             chain_specs = self._all_specs(epoch)
@@ -606,7 +606,7 @@ class Pipeline(
         return chain_specs
 
     def _all_specs(self, epoch: int = 0, is_start: bool = False) -> ChainSpecs:
-        # Uses a loop, because there may be more stages than the recursion limit.
+        # This is a loop, because there may be more stages than the recursion limit.
         unknown: list[Pipeline] = []
         pipe: Pipeline | None = self
         while pipe is not None and pipe._chain_specs is None:

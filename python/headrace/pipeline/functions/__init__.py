@@ -1,1 +1,1 @@
-"""Functions and iterators of users: how they are called, and what they keep."""
+"""Users' functions and iterators: how they are called, and what state they keep."""

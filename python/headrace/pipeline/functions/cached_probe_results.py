@@ -60,7 +60,7 @@ class CachedProbeResults:
         self._num_bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leaves out the function, because the other process has it already."""
+        """Omits the function, because the other process already has it."""
         return {**vars(self), "of": None}
 
     def __bool__(self) -> bool:
@@ -88,12 +88,12 @@ class CachedProbeResults:
         self._num_bytes += size
 
     def copy_of(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
-        """Returns a copy of an example's result, without removing it; None if there is none."""
+        """Returns a copy of an example's result, without removing it, or None if there is none."""
         results = self._results.get(key, ())
         return next(((deepcopy(value),) for one, value in results if one == digest), None)
 
     def pop(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
-        """Removes and returns an example's result; None if there is none."""
+        """Removes and returns an example's result, or returns None if there is none."""
         results = self._results.get(key, [])
         for number, (one, value) in enumerate(results):
             if one == digest:
@@ -126,7 +126,7 @@ class CachedProbeResults:
 
 
 def digest_of(example: Mapping[str, Any]) -> bytes | None:
-    """Returns a digest of an example's contents; None if it cannot be pickled."""
+    """Returns a digest of an example's contents, or None if it cannot be pickled."""
     try:
         parts = [(name, _plain(value)) for name, value in example.items()]
         return blake2b(pickle.dumps(parts), digest_size=16).digest()

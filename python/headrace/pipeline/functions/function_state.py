@@ -22,12 +22,12 @@ def keeps_state(function: object) -> bool:
 
 
 def kept(function: object) -> str | None:
-    """Returns a function's state as JSON text; None if it has no state."""
+    """Returns a function's state as JSON text, or None if it has no state."""
     return json.dumps(function.state()) if keeps_state(function) else None  # type: ignore[attr-defined]
 
 
 def initial(function: object) -> str | None:
-    """Returns a function's state at the first call of `initial`; None if it has no state."""
+    """Returns a function's state at the first call of `initial`, or None if it has no state."""
     return _facts_of(function).initial if keeps_state(function) else None
 
 
@@ -35,7 +35,7 @@ def restore(function: object, state: str | None) -> None:
     """Restores a function's state, unless the function already has it.
 
     Raises:
-        TypeError: If the saved function had a state and this one has none.
+        TypeError: If the saved function had a state, but this function has none.
     """
     if state is None:
         return
@@ -114,7 +114,7 @@ def _reference(function: object) -> Callable[[], object]:
 
 
 def _renew_locks() -> None:
-    """Creates new locks in a child process, which lacks the threads that held the old ones."""
+    """Creates new locks in a child process, which lacks the threads that held the old locks."""
     global _lock  # noqa: PLW0603 (a lock that another thread held cannot be released)
     _lock = threading.Lock()
     for facts in _all.values():

@@ -1,7 +1,7 @@
 """Detects Python functions that draw from random generators shared by the whole process.
 
-Such a function runs in a thread alongside the training loop, so its random numbers depend on
-timing, and so do those of the loop. Only the first calls are checked.
+Such a function runs in a thread alongside the training loop, so its random numbers, and those of
+the loop, depend on timing. Only the first calls are checked.
 """
 
 import logging
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 __all__ = ["GlobalDraws"]
 
-# How many calls to check. At least two must draw, because the loop may draw at the same time.
+# The number of calls to check. At least two must draw, because the loop may draw at the same time.
 _MOST_CALLS: Final = 8
 _LEAST_DRAWING: Final = 2
 

@@ -71,7 +71,7 @@ class IndexedRows:
             numbers, coming.numbers = coming.numbers, []
             try:
                 rows = _block_of(self._source, numbers)
-            except Exception:  # Reads the rows one by one, to find the one that fails.
+            except Exception:  # This reads the rows one by one to find the row that fails.
                 rows = None
             if rows is not None:
                 coming.rows = dict(zip(numbers, rows, strict=True))
@@ -229,7 +229,7 @@ def _row_of(source: Any, number: int) -> Any:
 
 
 def _block_of(source: Any, numbers: Sequence[int]) -> Sequence[Any] | None:
-    """Reads the rows of a block in one call; returns None if the source doesn't support that."""
+    """Reads the rows of a block in one call, or returns None if the source doesn't support that."""
     if getattr(source, "__getitems__", None):
         return _of_items(source, numbers)
     first, end = min(numbers), max(numbers) + 1

@@ -125,7 +125,7 @@ class RemoteIteratorBase(Iterator[Any]):
 
     @abstractmethod
     def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
-        """Sets the components of its examples, and how many bytes to prepare ahead."""
+        """Sets the components of the examples, and the number of bytes to prepare in advance."""
 
     @abstractmethod
     def skip(self, number: int) -> None:
@@ -166,7 +166,7 @@ class Examples:
     """The examples of an iterator, starting with the first.
 
     Attributes:
-        number: The number of the next example, from 0; None after `go_on` with a state.
+        number: The number of the next example, from 0, or None after `go_on` with a state.
     """
 
     def __init__(self, iterator: Iterator[Any]) -> None:
@@ -204,7 +204,7 @@ class Examples:
         if state is not None:
             self._seen.clear()
             restore(self._iterator, state)
-            # All examples may have been read ahead.
+            # All examples may already have been read.
             self.number, self._is_over = None, False
         if isinstance(self._iterator, RemoteIteratorBase):
             seen = min(num_left_out, len(self._seen))
@@ -222,7 +222,7 @@ class Examples:
             self._iterator.expect(specs, num_bytes)
 
     def state(self) -> str | None:
-        """Returns the iterator's state before the next example; None if it has no state."""
+        """Returns the iterator's state before the next example, or None if it has no state."""
         return self._seen[0][1] if self._seen else kept(self._iterator)
 
     def watch(self, processes: Any) -> None:
@@ -242,7 +242,7 @@ class Examples:
         return example
 
     def _ask(self) -> Any:
-        """Returns the iterator's next example, unless it has ended or failed already."""
+        """Returns the iterator's next example, unless the iterator has already ended or failed."""
         if self._is_over:
             return _NOTHING
         self._is_over = True

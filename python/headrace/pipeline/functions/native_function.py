@@ -1,7 +1,7 @@
 """The interface to functions that the engine runs.
 
-`headrace.pipeline.native_functions` traces them. It needs all operations, and is imported when a
-program uses `headrace.native`.
+`headrace.pipeline.native_functions` traces them. That package needs all operations, and is imported
+when a program uses `headrace.native`.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from headrace.pipeline.values.types import Spec
 
 __all__ = ["NativeFunction", "TracedFunction", "Use"]
 
-# How a function is used: in which stage, or in a call outside a pipeline.
+# The use of a function: the stage that calls it, or a call outside a pipeline.
 Use: TypeAlias = Literal["call", "filter", "flat_map", "map"]
 
 

@@ -88,7 +88,7 @@ class PythonWorker(Protocol):
 
     Attributes:
         num_callers: The number of threads that process its blocks, one block at a time each.
-        running: What each thread is running, by thread ID.
+        running: What each thread is doing, by thread ID.
         is_over: Set at the end of the iteration, so that blocks that have not been started are
             dropped.
     """
@@ -115,7 +115,7 @@ def has_gil() -> bool:
 
 
 class _Calls:
-    """Calls a function for the examples of a block, one by one, up to the first error.
+    """Calls a function for the examples of a block one by one, until the first error.
 
     Attributes:
         number: The number of the current call.
@@ -186,7 +186,8 @@ def noted(
 
     The message of a KeyError contains only the key, so a second note lists the components.
     """
-    # Unlike isinstance, this reads no attributes of the exception, which could raise another one.
+    # Unlike isinstance, this reads no attributes of the exception, which could raise a second
+    # exception.
     if issubclass(type(error), StopIteration):
         # A StopIteration would silently end the program's loop.
         stopped = RuntimeError("a Python function of a pipeline raised StopIteration")
@@ -201,7 +202,7 @@ def noted(
 def _draws_of(seed: int | None) -> "Draws | None":
     if seed is None:
         return None
-    # NumPy's generators are loaded only if a function draws.
+    # NumPy's generators are loaded only if a function draws random numbers.
     from headrace.pipeline.functions.random_generators import Draws  # noqa: PLC0415
 
     return Draws(seed)
@@ -219,7 +220,7 @@ class _Function(ABC):
         where: The stage and the function, for messages.
     """
 
-    # True if the function returns an iterable of examples.
+    # Whether the function returns an iterable of examples.
     gives_many = False
 
     def __init__(

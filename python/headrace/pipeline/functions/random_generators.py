@@ -1,4 +1,4 @@
-"""Random numbers for Python functions, with one generator per example in any order of calls."""
+"""Random numbers for Python functions: a generator per example, whatever the order of calls."""
 
 import sys
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ __all__ = ["Draws", "Generators"]
 class _RowSeed(ISpawnableSeedSequence):
     """The key of a generator, and the seeds of generators spawned from it.
 
-    Without a seed sequence, a generator cannot spawn others, and NumPy requests random bytes from
-    the system, which is slow.
+    Without a seed sequence, a generator cannot spawn generators, and NumPy slowly requests random
+    bytes from the system.
 
     Attributes:
         row_id: The epoch, the record, the file, and the number within the record.
@@ -33,7 +33,7 @@ class _RowSeed(ISpawnableSeedSequence):
         return self._words()[:n_words]
 
     def spawn(self, n_children: int) -> list[SeedSequence]:  # type: ignore[override]
-        """Returns seeds that depend only on the row ID. Each call returns different ones."""
+        """Returns seeds that depend only on the row ID. Each call returns different seeds."""
         if self._spawning is None:
             self._spawning = SeedSequence(self._words().view(np.uint32).tolist())
         return self._spawning.spawn(n_children)
@@ -51,8 +51,9 @@ class Draws:
     """The generators for one seed.
 
     The generator is counter-based and has a separate stream of 2^64 random numbers for each row.
-    The epoch is part of the key, and the rest of the row ID is the upper part of the counter. So
-    examples never share random numbers, and these do not depend on earlier ones.
+    The epoch is part of the key, and the rest of the row ID is the upper part of the counter.
+    Examples therefore never share random numbers, and the numbers do not depend on earlier
+    examples.
 
     Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011).
 
@@ -76,8 +77,8 @@ class Draws:
 class Generators:
     """The generators for one seed, for use in one thread.
 
-    A generator is reused for the next row, because creating one takes six times as long. If a
-    function has kept a generator, it is not changed.
+    A generator is reused for the next row, because creating one takes six times as long. A
+    generator that a function has kept is not changed.
 
     Args:
         seed: See `Draws`.
@@ -93,11 +94,11 @@ class Generators:
         row_id = (epoch, record, file, part)
         if self._row_seed is None or self._holders() != self._num_holders:
             self._make(row_id)
-            # Counts references after the call, when its own references are gone.
+            # References are counted after the call, when the call's own references are gone.
             self._num_holders = self._holders()
             return self._generator
         self._row_seed.move(row_id)
-        # Sets the whole state, including numbers drawn ahead.
+        # This sets the whole state, including numbers drawn in advance.
         self._key[1] = epoch
         self._counter[1], self._counter[2], self._counter[3] = record, file, part
         self._philox.state = self._state

@@ -65,7 +65,7 @@ class Results:
         return self._num_rows
 
     def add(self, row: object) -> None:
-        """Adds a copy of the function's result for a row. If an error is raised, nothing is added.
+        """Adds a copy of the function's result for a row. Adds nothing if it raises an error.
 
         Raises:
             TypeError: If the result is not a dict, a component cannot hold the value, or its type

@@ -80,7 +80,7 @@ def _mode() -> Callable[[int], Any]:
         *(getattr(torch, name) for name in _DRAWING if hasattr(torch, name)),
         *(getattr(torch.Tensor, name) for name in (*_DRAWING_IN_PLACE, "bernoulli", "multinomial")),
     }
-    # Not all PyTorch versions accept a generator here.
+    # Not every PyTorch version accepts a generator here.
     like: dict[Any, Callable[..., Any]] = {
         torch.rand_like: lambda tensor, generator: tensor.uniform_(generator=generator),
         torch.randn_like: lambda tensor, generator: tensor.normal_(generator=generator),

@@ -37,7 +37,7 @@ class WorkerHolder:
         self._idle.append(worker)
 
     def take(self) -> EndableWorker | None:
-        """Removes and returns an idle worker; None if there is none."""
+        """Removes and returns an idle worker, or returns None if there is none."""
         self._forget_others()
         try:
             return self._idle.pop()
@@ -57,7 +57,7 @@ class WorkerHolder:
 
 
 def _let_go(idle: list[EndableWorker], process: int) -> None:
-    """Ends idle workers. Takes no lock, because the garbage collector may call it at any time."""
+    """Ends idle workers without a lock, because the garbage collector may call it at any time."""
     while idle:
         worker = idle.pop()
         if process == os.getpid():

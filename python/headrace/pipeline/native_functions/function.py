@@ -65,7 +65,7 @@ class _Native(NativeFunction):
         self._compiled: dict[object, CompiledFunction] = {}
 
     def traced(self, use: Use, specs: dict[str, Spec], seed: int | None = None) -> CompiledFunction:
-        """Returns the function compiled for these components; traces it if it is new."""
+        """Returns the function compiled for these components, and traces it first if necessary."""
         key = use, tuple(specs.items()), seed
         with self._lock:
             function = self._compiled.get(key)

@@ -31,7 +31,7 @@ class TracedGraph(Graph):
 
     Args:
         name: The function's name, for errors.
-        seed: The seed for random operations; None to reject them.
+        seed: The seed for random operations, or None to reject them.
 
     Attributes:
         lowering: Compiles the graph to programs.
@@ -119,7 +119,7 @@ class TracedGraph(Graph):
         self.lowering.generator(op)
 
     def _folded(self, op: Operation) -> Operation | None:
-        """Replaces an operation on constants by a constant."""
+        """Replaces an operation on constants with a constant."""
         is_constant = all(tensor.op.definition.role is Role.CONSTANT for tensor in op.inputs)
         if not op.inputs or not is_constant or len(op.outputs) != 1 or op.definition.is_stateful:
             return None

@@ -12,7 +12,7 @@ class RowLowering(Lowering):
     """Compiles stateless programs. Errors name operations by their type and line.
 
     Args:
-        seed: The seed for random operations; None if there are none.
+        seed: The seed for random operations, or None if there are none.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -23,7 +23,7 @@ class RowLowering(Lowering):
 
     @property
     def is_random(self) -> bool:
-        """True if there are random operations."""
+        """Whether there are random operations."""
         return bool(self._random)
 
     def generator(self, op: Operation) -> engine.RandomGenerator:

@@ -1,6 +1,6 @@
 """Divides native functions into segments, so that a few calls process all rows of a block.
 
-Operations with a batch rule are converted to operations over all rows, and form segments that run
+Operations with a batch rule are converted to operations on all rows, and form segments that run
 once per block. Between them, segments with the other operations run for each row. If rows are
 large, an operation stays in such a loop even if it has a rule. The values of one row are then still
 in the processor's cache when the next operation reads them, and intermediate values, such as a
@@ -87,7 +87,7 @@ class _Division:
             self._blocks |= zip(op.outputs, outputs, strict=True)
 
     def segments(self) -> Segments:
-        """Returns the segments; empty if all operations run for each row."""
+        """Returns the segments, or an empty list if all operations run for each row."""
         if all(segment % 2 for segment in self._ops):
             return Segments([], list(range(len(self._results))))
         constants = [tensor for tensor in self._results if tensor not in self._segment_of]
@@ -136,7 +136,7 @@ class _Division:
         return self._trace.graph.lowering.lower(blocks[0], [], blocks[1])
 
     def _over_blocks(self, op: Operation) -> Sequence[Tensor] | None:
-        """Adds an operation to the graph for blocks; returns None if it must run for each row."""
+        """Adds an operation to the graph for blocks. Returns None if it must run for each row."""
         rule = op.definition.batch_rule
         rows = [tensor for tensor in op.inputs if tensor in self._segment_of]
         if rule is None or any(tensor in self._uneven for tensor in rows):
@@ -171,7 +171,7 @@ class _Division:
 
 
 def _row_bytes(tensor: Tensor) -> int | None:
-    """Returns the size of a row in bytes; None if unknown. Strings are assumed to be short."""
+    """Returns the size of a row in bytes, or None. Strings are assumed to be short."""
     count = tensor.shape.num_elements()
     if tensor.dtype.name == "string" and count is not None:
         return count

@@ -48,7 +48,7 @@ class Trace:
     def operations(self) -> list[Operation]:
         """Returns the operations that the results need, each after its inputs.
 
-        Operations whose values are the same for all rows are left out.
+        Operations whose values are the same for all rows are omitted.
         """
         needed: set[Operation] = set()
         stack = [tensor.op for tensor in self.results.values()]
@@ -115,7 +115,7 @@ def _argument(spec: Spec) -> Tensor:
 
 
 def _of_mixed_types(error: Exception) -> TypeError | None:
-    """Returns an error with a remedy if operations received mixed types; None for other errors."""
+    """Returns an error with a remedy if operations received mixed types, or None otherwise."""
     text = str(error)
     is_mixed = _MIXED_TYPES.search(text) is not None
     if not is_mixed or not isinstance(error, (TypeError, ValueError)):

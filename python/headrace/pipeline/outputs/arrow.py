@@ -59,7 +59,7 @@ def _element_type(spec: Spec) -> Any:
 
 
 def _type(name: str, spec: Spec) -> Any:
-    """Returns the Arrow type of a component: a list per axis, with a fixed size if known."""
+    """Returns the Arrow type of a component, with a list per axis, of a fixed size if known."""
     if spec.shape is None:
         raise TypeError(
             f"to_arrow: the component {name!r} has an unknown number of axes, which Arrow does "
@@ -86,7 +86,7 @@ def _array(spec: Spec, column: Any) -> Any:
     """Converts the rows of a component to an Arrow array. Numbers are not copied."""
     shape = cast("tuple[int | None, ...]", spec.shape)
     if not isinstance(column, (list, np.ndarray)):
-        return column  # Strings are Arrow arrays already.
+        return column  # Strings are already Arrow arrays.
     if spec.dtype is Json:
         return _texts(list(column), len(shape))
     if spec.is_nested:
@@ -103,7 +103,7 @@ def _array(spec: Spec, column: Any) -> Any:
 
 
 def _texts(objects: Sequence[Any], ndim: int) -> Any:
-    """Converts objects to JSON texts; for a batch, to lists of texts."""
+    """Converts objects to JSON texts, or to lists of texts for a batch."""
     pa = import_module("pyarrow")
     if ndim:
         return pa.array([_texts(row, ndim - 1).to_pylist() for row in objects], _lists(ndim))

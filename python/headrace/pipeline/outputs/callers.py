@@ -55,7 +55,7 @@ def callers() -> Iterator[Caller]:
 
 
 def combination(is_resumed: bool) -> str | None:
-    """Returns how a Lightning `CombinedLoader` combines this loader; None if it isn't in one.
+    """Returns how a Lightning `CombinedLoader` combines this loader, or None if it isn't in one.
 
     Args:
         is_resumed: Whether the loader resumes from a state.
@@ -95,7 +95,7 @@ def _has_length(loader: Any) -> bool:
 
 
 def unloaded_states(loader: object) -> Any:
-    """Returns Lightning's loop if it has yet to load a checkpoint's state into this loader.
+    """Returns Lightning's loop if it has not loaded a checkpoint's state into this loader yet.
 
     Lightning forgets this if the data was set up before the checkpoint was read, as
     `trainer.estimated_stepping_batches` does. Returns None in all other cases.

@@ -12,7 +12,7 @@ from headrace.pipeline.values.nested import NestedList
 
 __all__ = ["JaxBatches", "check_jax"]
 
-# How many batches to copy to the devices ahead of the user's loop.
+# The number of batches that are copied to the devices before the user's loop needs them.
 _AHEAD: Final = 2
 
 

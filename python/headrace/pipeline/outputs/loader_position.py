@@ -16,11 +16,11 @@ class LoaderPosition:
     """The next epoch of a loader, and the state to resume in it.
 
     A loader and its iterations share one position. Training loops pass their own epoch number to
-    `set_epoch`. After a resume, some of them continue to count, and others start from 0.
+    `set_epoch`. After a resume, some of them continue their count, and others start from 0.
 
     Attributes:
         epoch: The number of the next epoch.
-        resumed: The state within that epoch to resume from; None to start at its beginning.
+        resumed: The state in that epoch to resume from, or None to start at its beginning.
         offset: The number of the epoch that the loop counts as 0.
         is_waiting: Whether no batch has been taken since a state was loaded.
         is_held_ahead: Whether the loop takes a batch before it has used the previous one.
@@ -46,7 +46,7 @@ class LoaderPosition:
             self._follow_a_state(number)
             return
         if self._loaded is not None:
-            # Loops that load a state late have called `set_epoch` before that.
+            # Loops that load a state late have already called `set_epoch`.
             counts_on = before is not None and number == before + 1 and number != self._loaded + 1
             self.offset, self._loaded = self._loaded + 1 - number if counts_on else 0, None
         elif before is not None and number < before:
@@ -61,7 +61,7 @@ class LoaderPosition:
             self.offset, self._loaded = offset, None
             return
         if told is not None and is_lightning():
-            # The loop is in another epoch already, and counts from the start of the training.
+            # The loop is already in a different epoch, and counts from the start of the training.
             self.epoch, self.resumed, self.offset = number, None, 0
             self._loaded, self.is_waiting = None, False
             return

@@ -18,7 +18,7 @@ class CopiedBatch(NamedTuple):
 
     Attributes:
         batch: Its components.
-        copied: A CUDA event that marks the end of the copy; None if the copy is complete.
+        copied: A CUDA event that marks the end of the copy, or None if the copy is complete.
     """
 
     batch: dict[str, Any]
@@ -26,7 +26,7 @@ class CopiedBatch(NamedTuple):
 
 
 class Tensors(ConvertedBatches):
-    """Batches as PyTorch tensors. On a device, one batch is copied ahead of the loop."""
+    """Batches as PyTorch tensors. On a device, one batch is copied before the loop needs it."""
 
     def __init__(self, batches: Batches, device: Any, pins: bool) -> None:
         super().__init__(batches, 0 if device is None else 1)
@@ -72,7 +72,7 @@ class Tensors(ConvertedBatches):
         ]
 
     def _each(self, value: Any, function: Callable[[Any], Any]) -> Any:
-        """Applies a function to each tensor of a component, also in lists."""
+        """Applies a function to each tensor of a component, even inside lists."""
         if isinstance(value, self._torch.Tensor):
             return function(value)
         kinds = (self._torch.Tensor, list)

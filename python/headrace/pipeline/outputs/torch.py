@@ -47,7 +47,7 @@ class TorchLoader:
             Lightning's.
         batch_sampler: The same object, for training loops that read its batch size.
         is_attached: True if a Trainer saves and restores its position; see `headrace.hf.attach`.
-        batch_size: None, because its items are batches already. This attribute and those below are
+        batch_size: None, because its items are already batches. This attribute and those below are
             for training loops that read them from a `DataLoader`.
         num_workers: 0, because the pipeline runs its own threads.
         drop_last: False.
@@ -91,7 +91,7 @@ class TorchLoader:
 
     @property
     def pin_memory(self) -> bool:
-        """True if tensors pass through pinned memory."""
+        """Whether tensors pass through pinned memory."""
         return self._pins
 
     @staticmethod
@@ -102,7 +102,7 @@ class TorchLoader:
     def __len__(self) -> int:
         if self._length_or_error is None:
             try:
-                # Loops may stop after this number, so batches that an epoch leaves out count, too.
+                # Loops may stop after this number, so batches that an epoch omits also count.
                 whole = self.pipeline._epoch_length
                 self._length_or_error = whole() if self._length is None else self._length
             except TypeError as error:
@@ -191,7 +191,7 @@ class TorchLoader:
 
     @property
     def epoch(self) -> int | None:
-        """The number of the epoch of the last batch. None before the first batch."""
+        """The number of the epoch of the last batch, or None before the first batch."""
         return self._last_batches().epoch
 
     @property
@@ -222,7 +222,7 @@ class TorchLoader:
     def _begin(self, batches: "TorchBatches") -> tuple[int, Tensors | None, dict[str, Any] | None]:
         """Starts the next epoch, and returns its number, its batches and the first batch.
 
-        The batches are None if the epoch is already over.
+        The batches are None if the epoch has already ended.
         """
         position = self._position
         epoch, resumed = position.epoch, position.resumed
@@ -501,7 +501,7 @@ def torch_loader(
     torch = import_module("torch")
     target = None if device is None else torch.device(device)
     if target is not None:
-        # Raises PyTorch's own error here if the device does not exist.
+        # PyTorch raises its own error here if the device does not exist.
         torch.empty(0, device=target)
     is_cuda = target is not None and target.type == "cuda"
     dataset = import_module("torch.utils.data").IterableDataset

@@ -21,7 +21,7 @@ def checked_mode(mode: object) -> str:
 
 
 def cache_directory() -> str | None:
-    """Returns the default directory for indexes, in the user's cache; None if there is none."""
+    """Returns the default directory for indexes, in the user's cache, or None without a cache."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(cache):
         try:

@@ -70,7 +70,7 @@ def is_index(name: str) -> bool:
 
 
 def is_directory(path: str) -> bool | None:
-    """Returns whether a path is a directory; None if it does not exist.
+    """Returns whether a path is a directory, or None if it does not exist.
 
     A broken link counts as existing.
 
@@ -291,7 +291,7 @@ def _visible(directory: str) -> list[_Named]:
 
 
 def _entries(directory: str) -> list[_Named]:
-    """Returns the entries of a directory, sorted; none if it does not exist."""
+    """Returns the sorted entries of a directory, or nothing if it does not exist."""
     with os_errors(directory or os.curdir, _REMEDY):
         try:
             with os.scandir(directory or os.curdir) as entries:

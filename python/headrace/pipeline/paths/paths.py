@@ -44,7 +44,7 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
 
     Raises:
         TypeError: If an item is not a path.
-        ValueError: If there are no paths.
+        ValueError: If no paths are given.
     """
     items: list[Any]
     if isinstance(paths, (str, bytes, os.PathLike)) or not isinstance(paths, Iterable):

@@ -1,1 +1,1 @@
-"""Turns a pipeline's description into the plan that the engine runs."""
+"""Converts a pipeline's description to the plan that the engine runs."""

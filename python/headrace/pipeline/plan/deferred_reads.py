@@ -18,7 +18,7 @@ def defer_reads(
     Args:
         chain: The stages.
         chain_specs: The components after each stage.
-        has_error_skipper: Whether a stage after all of these skips failing examples.
+        has_error_skipper: Whether a later stage skips failing examples.
     """
     if len(chain) < 2 or source_of(chain).origin is not Origin.ROWS:
         return chain, chain_specs

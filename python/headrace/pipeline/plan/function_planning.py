@@ -28,8 +28,7 @@ class FunctionPlanning:
         chain: All stages.
         index: The index of the stage that is being added.
         number: The number under which its work is measured.
-        turn: This share's turn among the batches of all shares, as its index and the number of
-            shares.
+        turn: This share's turn among the batches of all shares: its index and the number of shares.
         num_ready: The maximum number of results that wait for the consumer.
         is_shuffled: Whether a full shuffle needs random access to the source.
     """
@@ -97,7 +96,7 @@ class FunctionPlanning:
     def _process_functions(self, is_batched: bool) -> PythonWorker:
         """Returns the worker that calls the collected functions in other processes."""
         _open_fork_server()
-        # Imported here, because it is needed only for worker processes.
+        # This is imported here, because it is needed only for worker processes.
         from headrace.pipeline.workers import process_functions  # noqa: PLC0415
 
         functions, holders = [], []
@@ -156,7 +155,7 @@ class FunctionPlanning:
     def finish_waiting(self) -> None:
         """Runs the deferred work at this point, if there is any.
 
-        Unlike `finish_rows`, it does not turn rows into blocks if nothing was deferred.
+        Unlike `finish_rows`, it does not convert rows to blocks if nothing was deferred.
         """
         if self._waiting:
             self.finish_rows()

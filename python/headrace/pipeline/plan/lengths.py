@@ -86,7 +86,7 @@ class _Lengths:
 
         Args:
             chain: The stages.
-            index: The record positions that a full shuffle has found, if there is one.
+            index: The record positions that a full shuffle has found, if any.
             part: The number of this source in `index`.
         """
         source = source_of(chain)
@@ -133,7 +133,7 @@ class _Lengths:
             first += _num_scanned(part)
 
     def counts(self, source: Source, index: engine.Index | None, part: int) -> Sequence[int] | None:
-        """Returns the number of records in each file of a source; None if it is unknown."""
+        """Returns the number of records in each file of a source, or None if it is unknown."""
         counts = source.counts()
         if counts is not None or not source.reads_files:
             return counts
@@ -141,7 +141,7 @@ class _Lengths:
         return self._indexed(source) if scanned is None else scanned
 
     def _indexed(self, source: Source) -> Sequence[int] | None:
-        """Returns the number of records in each file, from its index; None if one has no index."""
+        """Returns the number of records in each file, or None if a file has no index."""
         try:
             records = source.records() if source.may_have_index else None
             if records is None:
@@ -176,7 +176,7 @@ def _is_of_unknown_compression(source: Any) -> bool:
 
 
 def _scanned(source: Any, index: engine.Index, part: int) -> Sequence[int] | None:
-    """Returns the numbers of records from a full shuffle's scan; None if files have changed."""
+    """Returns the numbers of records from a full shuffle's scan, or None if files have changed."""
     paths = getattr(source, "paths", None)
     num_records = {
         (file.path, file.num_bytes): file.num_records

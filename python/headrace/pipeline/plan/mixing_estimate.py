@@ -104,9 +104,10 @@ def _has_marks(source: Source) -> bool:
 
 
 def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, Any]) -> str:
-    """Describes how many files a shuffle's first examples come from; empty if it is unknown.
+    """Describes how many files a shuffle's first examples come from, or returns "" if unknown.
 
-    It reads only file names, file sizes, index files and footers, and nothing of remote files.
+    It reads only the names and sizes of files, index files and footers, and does not read remote
+    files.
 
     Args:
         chain: All stages.
@@ -171,7 +172,7 @@ def _parts(
 
 
 def _files(source: Source, shuffle: Shuffle, options: Mapping[str, Any]) -> list[_File]:
-    """Returns the files of a source; empty if they are not local."""
+    """Returns the files of a source, or nothing if they are not local."""
     paths = getattr(source, "paths", ())
     if any(map(storage.is_remote, paths)):
         return []
@@ -189,7 +190,7 @@ def _files(source: Source, shuffle: Shuffle, options: Mapping[str, Any]) -> list
 
 
 def _is_uncompressed(source: Source, files: Sequence[str]) -> bool:
-    """Returns whether the files are uncompressed, judging by their names."""
+    """Returns whether the names of files indicate that they are uncompressed."""
     compression = getattr(source, "compression", None)
     packed = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zz", ".zlib", ".snappy")
     return compression is None or (

@@ -23,7 +23,7 @@ class MeteredStage:
         reads_files: Whether its tasks wait for storage.
         part: The name of this part of the stage, if its parts are measured separately.
         python_worker: The number of its Python worker, if it is a Python function.
-        left_out: The number of tokens that don't fill a window.
+        left_out: The number of remaining tokens that don't fill a window.
     """
 
     stage: Stage

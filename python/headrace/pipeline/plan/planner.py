@@ -1,7 +1,7 @@
-"""The planner, which turns a pipeline's description into the plan that the engine runs.
+"""The planner, which converts a pipeline's description to the plan that the engine runs.
 
 Stages that make one example from one (`parse`, `select`, `rename`) run after `take`, `skip`,
-`shard`, `shuffle` and `batch`, even if they are written before, because those only move row
+`shard`, `shuffle` and `batch`, even if they are written before these stages, which only move row
 numbers. This keeps the rows that wait in a window small, and whole batches are decoded at once.
 What each stage adds to the plan is defined in its own file; see `Step.plan_into` and
 `Source.source_plan`.
@@ -47,7 +47,7 @@ def plan(
         is_learning: Whether components are being learned, so that the examples of iterators are
             kept.
         is_resumed: Whether the iteration resumes from a state.
-        indexes: The index files to read and write; None for none.
+        indexes: The index files to read and write, or None.
         digest: The digest of the global order, if there is one.
         mix_checkpoint: The checkpoint of a mix that has changed since the state was saved; None if
             it is unchanged.
@@ -102,7 +102,7 @@ class _Planning(Requests):
             depth: How many levels of combined pipelines enclose these stages, up to the next cache.
             is_shuffled: Whether a full shuffle follows these stages.
             digest: The digest of the global order, if these stages determine it.
-            is_whole: False if they are a part of a combined pipeline.
+            is_whole: Whether they are a whole pipeline, not a part of a combined pipeline.
         """
         if chain_specs.first_empty_stage is not None:
             # After this stage, only reports of skipped examples remain, in each epoch.

@@ -1,4 +1,4 @@
-"""What sources and steps can request from a plan under construction, apart from function calls."""
+"""Requests of sources and steps to a plan under construction, apart from function calls."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ __all__ = ["Requests"]
 
 
 class Requests(FunctionPlanning):
-    """What stages can access of a plan; see `Planning` and `SourcePlanning`."""
+    """The part of a plan that stages can access; see `Planning` and `SourcePlanning`."""
 
     # Where the files and contents of these stages start in the shared lists.
     _first_files: tuple[int, int]
@@ -33,7 +33,7 @@ class Requests(FunctionPlanning):
 
     @property
     def resumed_mixture(self) -> list[Any] | None:
-        """The saved position of a mix that has been changed since."""
+        """The saved position of a mix that has changed since then."""
         return self._shared.mix_checkpoint if self._is_whole else None
 
     def add_files(self, paths: Sequence[bytes]) -> None:
@@ -67,7 +67,7 @@ class Requests(FunctionPlanning):
 
     @property
     def has_error_skipper(self) -> bool:
-        """Whether a later stage skips examples that this step fails on."""
+        """Whether a later stage skips the examples for which this step fails."""
         return self.index < self._skipper_index
 
     @property
@@ -90,7 +90,7 @@ class Requests(FunctionPlanning):
         return seen_components
 
     def skipping(self) -> tuple[Any, ...] | None:
-        """Returns what the counts of skipped examples depend on; None if nothing is skipped.
+        """Returns what the counts of skipped examples depend on, or None if nothing is skipped.
 
         They depend on the number of the stage and on all stages up to the last `skip_errors`.
         """
@@ -101,7 +101,7 @@ class Requests(FunctionPlanning):
 
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
         """Returns the plan with a disk cache for the stages before this step."""
-        # Loaded only if there is a disk cache.
+        # This is loaded only if there is a disk cache.
         from headrace.pipeline.plan.cache_keys.keys import (  # noqa: PLC0415
             cache_key,
             with_companions,

@@ -79,7 +79,7 @@ def _paths(chain: Sequence[Stage]) -> Iterator[str]:
 
 
 def contents_of(contents: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Returns what states store about the files that native functions depend on.
+    """Returns the data that states store about the files that native functions depend on.
 
     Args:
         contents: Their names without directories, and the digests of their contents.

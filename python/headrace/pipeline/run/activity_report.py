@@ -1,4 +1,4 @@
-"""Describes what a pipeline is doing at the moment, for example why no batch arrives."""
+"""Describes what a pipeline is currently doing, for example, why no batch arrives."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

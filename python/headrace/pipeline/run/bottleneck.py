@@ -1,4 +1,4 @@
-"""Finds what limits the speed of a running pipeline, and suggests a remedy."""
+"""Determines what limits the speed of a running pipeline, and suggests a remedy."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ __all__ = ["bottleneck"]
 _LEAST_LOAD: Final = 0.5
 # If a function holds the GIL for at most this share of its time, more threads help.
 _MOST_HELD: Final = 0.5
-# Handing a call to another thread or process and back takes longer than shorter calls.
+# A call shorter than this takes less time than handing it to another thread or process.
 _LEAST_SECONDS: Final = 100e-6
 # The maximum number of threads to suggest for a function that waits.
 _MOST_WAITING: Final = 64
@@ -176,7 +176,7 @@ def _python(stage: StageReadings, readings: Readings, before: Sequence[StageRead
 
 
 def _more_threads(stage: StageReadings, parallel: int) -> int | None:
-    """Returns the number of threads to suggest for a function; None if more threads don't help."""
+    """Returns the number of threads to suggest for a function, or None if more don't help."""
     stateful = keeps_state(stage.counted.stage.called_function)
     # A function that only waits needs no core.
     cores = num_cores() if _share(stage.computing, stage.busy) > _MOST_HELD else _MOST_WAITING

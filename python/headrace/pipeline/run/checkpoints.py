@@ -17,7 +17,7 @@ class Checkpoint(NamedTuple):
     """A position in a stage's rows, from which the stage can resume.
 
     Attributes:
-        skip: How many examples the stage has returned since the position in `numbers`.
+        skip: The number of examples that the stage has returned since the position in `numbers`.
         numbers: The position of the stage, as numbers.
         inputs: The checkpoints of the preceding stages.
     """

@@ -61,12 +61,12 @@ def count_of(chain: Stages, options: Mapping[str, Any], chain_specs: ChainSpecs)
 
 
 def _may_differ(stage: Stage) -> bool:
-    """Returns whether a stage may produce different examples in another epoch."""
+    """Returns whether a stage may produce different examples in each epoch."""
     return stage.draws or keeps_state(stage.called_function)
 
 
 def _num_read(chain: Sequence[Stage]) -> int:
-    """Returns how many stages must run. The counts of later stages follow from their result."""
+    """Returns how many stages must run. The counts of later stages follow from their results."""
     numbered = list(enumerate(steps(chain), 1))
     end = 1 + max((n for n, step in numbered if step.length_after(1) is None), default=0)
     is_drawn = any(map(_may_differ, all_stages(chain[:end]))) or any(

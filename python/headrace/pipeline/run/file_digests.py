@@ -1,4 +1,4 @@
-"""Digests of a source's files, by which a state recognises them."""
+"""Digests of a source's files, which states use to recognise the files."""
 
 import os
 from collections.abc import Sequence

@@ -42,9 +42,9 @@ class GlobalOrder:
         self._ordered = (
             chain[:num_ordered] if isinstance(num_ordered, int) and not is_shared else ()
         )
-        # True if a change of the mix has interrupted the order.
+        # Whether a change of the mix has interrupted the order.
         self._is_cut = False
-        # The engine's part; None if there is no order.
+        # The engine's part, or None if there is no order.
         self.seen = engine.OrderDigest() if is_wanted and self._ordered else None
         if self.seen is not None and resumed is not None and resumed.digest is not None:
             point = engine.OrderPoint(*resumed.digest[1:])
@@ -84,7 +84,7 @@ class GlobalOrder:
 
         Args:
             files: The digests of each source's files.
-            left_out: The steps that were left out so far.
+            left_out: The steps that were omitted so far.
             num_left: See `note_position`.
             name: The name of the pipeline, for messages.
 
@@ -97,14 +97,14 @@ class GlobalOrder:
         return sha256(text.encode()).hexdigest()[:_NUM_LETTERS]
 
     def position(self, num_left: int, name: str) -> int:
-        """Returns the number of examples up to the place of the program.
+        """Returns the number of examples up to the program's position.
 
         The arguments and errors are those of `digest`.
         """
         return self._exact_point("position", num_left, name).num_hashed
 
     def _exact_point(self, what: str, num_left: int, name: str) -> engine.OrderPoint:
-        """Returns the point of the order at the place of the program; `what` is for messages."""
+        """Returns the point of the order at the program's position. `what` is for messages."""
         if self.seen is None:
             raise FailedPreconditionError(
                 None, None, f"{what}: the batches have no global order, because {self._refusal}."

@@ -19,8 +19,8 @@ class Metric(NamedTuple):
 
     Attributes:
         description: One sentence that describes the metric.
-        label: The name of its label. None if it has no label.
-        is_counter: True for a counter, which only grows. False for a gauge.
+        label: The name of its label, or None if it has no label.
+        is_counter: Whether it is a counter, which only grows, rather than a gauge.
     """
 
     description: str
@@ -105,12 +105,12 @@ class Meter:
 
     @property
     def is_final(self) -> bool:
-        """True once the measurements can no longer change."""
+        """Whether the measurements can no longer change."""
         return self._final is not None
 
     def read(self) -> Metrics:
         """Returns the current values of all metrics."""
-        # Read first, because `finish` sets the final values before it drops the execution.
+        # The execution is read first, because `finish` sets the final values before it drops it.
         execution = self._execution
         if self._final is not None:
             return self._final
@@ -135,7 +135,7 @@ class Meter:
         return values
 
     def finish(self) -> None:
-        """Stores the current values and drops the execution; does nothing in a forked process."""
+        """Stores the current values and drops the execution. Does nothing in a forked process."""
         if self._owner != os.getpid():
             return  # A thread of the parent process may have held the execution's lock.
         self.is_open = False
@@ -147,14 +147,14 @@ class _Process:
     """The sums over all iterations of this process."""
 
     def __init__(self) -> None:
-        # Re-entrant, because the garbage collector may end an iteration in a thread that holds the
-        # lock.
+        # The lock is re-entrant, because the garbage collector may end an iteration in a thread
+        # that holds it.
         self._lock = threading.RLock()
         self._meters: list[Meter] = []
         self._finished: Counter[tuple[str, str]] = Counter()
 
     def forget(self) -> None:
-        """Begins with nothing in a forked process, where no thread can release the lock."""
+        """Starts anew in a forked process, where no thread can release the lock."""
         self.__init__()  # type: ignore[misc]
 
     def add(self, meter: Meter) -> None:

@@ -8,7 +8,7 @@ from headrace.core import engine
 
 __all__ = ["MissingComponents"]
 
-# If there were fewer records, a rare component would look like a misspelt one.
+# With fewer records, a rare component would look like a misspelt one.
 _LEAST_RECORDS: Final[Mapping[str, int]] = {
     "parse": 1_000,
     "json_lines": 10_000,

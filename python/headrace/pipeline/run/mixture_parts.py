@@ -22,10 +22,10 @@ __all__ = [
 
 # A pass number that no order reaches.
 CHANGED_MIXTURE_PASS: Final = 1 << 62
-# What a state stores for the order of a changed mix, before its first example.
+# The value that a state stores for the order of a changed mix, before its first example.
 CHANGED_MIXTURE_ORDER: Final = [0, CHANGED_MIXTURE_PASS, 0, 0, 0]
 _BEGINNING: Final = [[0]]
-# How many outputs to wait for until the other ranks' examples of the last step have been read.
+# The number of outputs to wait for until the other ranks' examples of the last step have been read.
 _MOST_AHEAD: Final = 8
 # The entries of a state with values for each part, in the order of `_sizes`.
 _OF_PARTS: Final = ("files", "seeds", "epochs", "weights")
@@ -37,7 +37,7 @@ class MixtureResumePoint:
 
     Attributes:
         counts: The number of examples delivered so far, by part name.
-        checkpoints: The position, directly at an example; None if it is unknown.
+        checkpoints: The position, directly at an example, or None if it is unknown.
         is_changed: Whether the parts or weights differ from those in the state.
     """
 
@@ -58,7 +58,7 @@ class MixtureParts:
 
     @property
     def is_changed(self) -> bool:
-        """True if the parts or weights of the mix differ from those in the state."""
+        """Whether the parts or weights of the mix differ from those in the state."""
         return self._resumed is not None and self._resumed.is_changed
 
     @property
@@ -67,7 +67,7 @@ class MixtureParts:
         return () if self._mix is None or self._divider is not None else self._mix.called
 
     def counts(self, received: Sequence[int]) -> dict[str, int]:
-        """Returns the counts by part name; empty if the source is not a mix.
+        """Returns the counts by part name, or an empty dict if the source is not a mix.
 
         Args:
             received: The number of examples from each part in this iteration.
@@ -97,7 +97,7 @@ class MixtureParts:
         received: Sequence[int],
         has_taken: bool,
     ) -> dict[str, Any] | None:
-        """Returns what a state stores for the mix; None if the source is not a mix."""
+        """Returns the value that a state stores for the mix, or None if the source is not a mix."""
         if self._mix is None:
             return None
         if has_taken:
@@ -127,7 +127,7 @@ class MixtureParts:
 
 
 def _divider(chain: Sequence[Stage]) -> str | None:
-    """Returns the name of a stage that splits batches, if there is one."""
+    """Returns the name of a stage that splits batches, if any."""
     has_groups = False
     for step in steps(chain):
         has_groups = has_groups or step.effect is Effect.GROUPS

@@ -1,9 +1,9 @@
 """Divides the batches of one pipeline among several readers.
 
-Reader `index` of `count` returns every `count`-th batch of the common order. The share is taken
-before batching and before the stages that make one example from one, so a reader runs these only
-for its own batches. All earlier stages (reading, filters, windows) run in every reader, because
-they determine the order.
+Reader `index` of `count` returns every `count`-th batch of the common order. The batches are
+divided before batching and before the stages that make one example from one, so a reader runs these
+stages only for its own batches. All earlier stages (reading, filters, windows) run in every reader,
+because they determine the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -207,7 +207,7 @@ def _without_skips(checkpoints: Sequence[Sequence[Any]], run: int) -> list[Any]:
             case [number, size]:  # Batches.
                 behind.append([0, [number + skip * count, size], 1])
                 skip *= size
-            case _:  # A Python function makes one row from one.
+            case _:  # A Python function makes one row from each row.
                 behind.append([0, numbers, 1])
     skip += checkpoints[where][0]
     first, *rest = kept[where - 1]

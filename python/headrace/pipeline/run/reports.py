@@ -41,7 +41,7 @@ class Reports:
     @property
     @abstractmethod
     def _has_begun(self) -> bool:
-        """True once the engine works for the iteration."""
+        """Whether the engine has started to work for the iteration."""
 
     @abstractmethod
     def _begin_now(self) -> None:

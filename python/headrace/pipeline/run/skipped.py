@@ -17,7 +17,7 @@ __all__ = ["Report", "Skipped", "is_report"]
 # A fraction is checked once this many examples have been read, and at the end.
 _LEAST_EXAMPLES: Final = 1000
 _KEY_BYTES: Final = 6
-# A budget this large even covers losses that cannot be counted.
+# A budget of at least this size even covers losses that cannot be counted.
 _ALL: Final = 1 << 62
 
 
@@ -25,8 +25,8 @@ class Skipped(NamedTuple):
     """A skipped example, or a part of a file that could not be read.
 
     Attributes:
-        file: The path of the file, or the name of another source, such as "arrays". None if there
-            is no source, as for batches.
+        file: The path of the file, or the name of another source, such as "arrays". It is None if
+            there is no source, as for batches.
         record_number: The number of the record in the file, from 0. If there is no file, the number
             of the example in its source, or of the batch. None if it is unknown.
         offset_bytes: The offset of the record in the uncompressed file, counting the record's
@@ -119,7 +119,7 @@ class _SkipCounter:
             engine.raise_op_error(error)
 
     def excess(self) -> str | None:
-        """Describes how the budget is exceeded at the end of the data; None if it is not."""
+        """Describes how the budget is exceeded at the end of the data. Returns None if it is not."""
         total, budget = self.rows + self.count, self.stage.budget
         if isinstance(budget, int) or self.is_open or self.count <= budget * total:
             return None
@@ -212,7 +212,7 @@ class Report:
         """Restores another report's state, which `is_report` has checked.
 
         Raises:
-            ValueError: If the pipeline has other stages.
+            ValueError: If the pipeline has different stages.
         """
         if not state and not self._judges:
             return

@@ -1,7 +1,7 @@
 """Determines the components after each stage, by running Python functions if necessary.
 
-Learning does not consume anything. Files are read again, and the next iteration continues with the
-same iterator, from its first example.
+Learning does not consume any examples. Files are read again, and the next iteration continues with
+the same iterator, from its first example.
 """
 
 from collections import deque
@@ -133,7 +133,7 @@ def _next(
     behind: Sequence[Step],
     how: InferenceContext,
 ) -> Specs | None:
-    """Returns the components after the last stage; None if there is no example to learn from."""
+    """Returns the components after the last stage, or None if no example provides them."""
     if len(chain) == 1:
         return _of_source(source_of(chain), chain_specs, behind, how)
     specs = steps(chain)[-1].specs_after(chain_specs.specs[-1])
@@ -152,7 +152,7 @@ def _next(
 def _of_source(
     source: Source, chain_specs: ChainSpecs, behind: Sequence[Step], how: InferenceContext
 ) -> Specs | None:
-    """Returns the components of a source that does not declare them; None if it is empty."""
+    """Returns the components of a source that does not declare them, or None if it is empty."""
     seconds = how.options.get("warn_after_s")
     if source.origin is Origin.ITERATOR:
         iterable = cast("Iterable_", source)
@@ -176,11 +176,11 @@ def _of_source(
 def _kept_specs(
     chain: Sequence[Stage], chain_specs: ChainSpecs, behind: Sequence[Step], how: InferenceContext
 ) -> "SpecFile | None":
-    """Returns the components stored with the next disk cache; None if there is no such cache."""
+    """Returns the components stored with the next disk cache, or None without such a cache."""
     cache = next((cast("Cache", step) for step in behind if step.keeps_on_disk), None)
     if cache is None:
         return None
-    # Loaded only if there is a disk cache.
+    # This is loaded only if there is a disk cache.
     from headrace.pipeline.plan.cache_keys.spec_file import SpecFile  # noqa: PLC0415
 
     before = pinned(chain[:-1], revisions_of(chain))
@@ -263,7 +263,7 @@ def _learning_results(
 ) -> Iterator[Mapping[str, Any]]:
     """Yields a function's results for this many examples.
 
-    If a later `skip_errors` would skip an example that fails, it is skipped here too.
+    An example that fails is skipped if a later `skip_errors` would skip it.
     """
     results: deque[Mapping[str, Any]] = deque()
     learning_chain = [*chain, Learn(stage, results, how.is_start)]

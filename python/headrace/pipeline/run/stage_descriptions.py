@@ -1,4 +1,4 @@
-"""Short descriptions of stages, by which a state identifies its pipeline."""
+"""Short descriptions of stages, which states use to identify their pipeline."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import fields
@@ -189,7 +189,7 @@ def _text(value: object) -> str:
 
 
 def _is_elastic(after: Sequence[Stage]) -> bool:
-    """Returns whether the stages after `shard` allow resuming with another number of shards.
+    """Returns whether the stages after `shard` allow resuming with a different number of shards.
 
     No later stage may change the number of examples, hold examples back, or have a state of its own
     that only one rank knows.

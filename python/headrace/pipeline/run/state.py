@@ -60,7 +60,7 @@ _KEYS: Final = (
     "digest",
     "skipped",
 )
-# How many keys a message lists.
+# The number of keys that a message lists.
 _MOST_KEYS: Final = 10
 # The differences that can be allowed, by state key, as described in messages.
 _ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
@@ -86,7 +86,7 @@ class ResumePoint:
         mixture: The position and the counts of a mix; None if the source is not a mix.
         step: How many batches the pipeline has made in the epoch. None if it yields examples, or
             the state was saved by an earlier version.
-        left_out: The steps that were left out so far; see `StepCounter.left_out`.
+        left_out: The steps that were omitted so far; see `StepCounter.left_out`.
     """
 
     chain: Stages
@@ -193,7 +193,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
 
     Raises:
         TypeError: If the state is not a dict.
-        ValueError: If the state is damaged, is newer than this package, or belongs to another
+        ValueError: If the state is damaged, is newer than this package, or belongs to a different
             pipeline.
     """
     for what in allow:
@@ -222,7 +222,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
         raise damaged()
     drawn = _with_seeds(chain, iter(seeds))
     if drawn != chain:
-        # Cached examples have the order that belongs to other seeds.
+        # Cached examples have the order for different seeds.
         drawn = _with_empty_caches(drawn)
     mixture = _mixture(chain, before, state)
     is_changed = mixture is not None and mixture.is_changed

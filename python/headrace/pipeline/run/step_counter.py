@@ -1,4 +1,4 @@
-"""Counts the batches of an iteration, to leave out those of some steps."""
+"""Counts the batches of an iteration, to omit those of some steps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,18 +13,18 @@ __all__ = ["StepCounter"]
 
 
 class StepCounter:
-    """The number of batches that an iteration has made, including those that are left out.
+    """The number of batches that an iteration has made, including those that are omitted.
 
     Attributes:
         number: The number of batches since the beginning of the iteration's epoch. None after
             resuming from a state that does not include it.
-        num_left_out: How many batches this iteration has left out.
+        num_left_out: The number of batches that this iteration has omitted.
     """
 
     def __init__(
         self, chain: Stages, options: Mapping[str, Any], epoch: int, resumed: ResumePoint | None
     ) -> None:
-        """Finds the steps to leave out, and checks that a state fits them.
+        """Finds the steps to omit, and checks that a state matches them.
 
         Args:
             chain: The stages of the pipeline.
@@ -34,7 +34,7 @@ class StepCounter:
 
         Raises:
             ValueError: If the steps of this epoch are unknown, the batches have no fixed order, or
-                the run that saved the state left out other steps.
+                the run that saved the state omitted different steps.
         """
         self._ranges = left_out_steps(chain)
         self._first = _num_earlier(chain, options, epoch) if self._ranges else 0
@@ -72,20 +72,20 @@ class StepCounter:
 
     @property
     def left_out(self) -> list[StepRange]:
-        """The steps left out so far, including those of earlier epochs."""
+        """The steps omitted so far, including those of earlier epochs."""
         end = self._first + (self.number or 0)
         return [(start, min(behind, end)) for start, behind in self._ranges if start < end]
 
     @property
     def left_out_of_epoch(self) -> list[StepRange]:
-        """The steps left out so far, counted from the beginning of the iteration's epoch."""
+        """The steps omitted so far, counted from the beginning of the iteration's epoch."""
         first = self._first
         return [
             (max(start, first) - first, end - first) for start, end in self.left_out if end > first
         ]
 
     def count(self) -> bool:
-        """Counts a batch, and returns whether to leave it out."""
+        """Counts a batch, and returns whether to omit it."""
         if self.number is None:
             return False
         step = self._first + self.number

@@ -50,7 +50,7 @@ def array_columns(components: Any) -> ArrayColumns:
     Raises:
         TypeError: If the argument has an unsupported type, or contains a value that a component
             cannot hold.
-        ValueError: If there are no columns, or their lengths differ. Also if a column is a scalar,
+        ValueError: If there are no columns, or their lengths differ, or if a column is a scalar,
             has missing values, or is a list of lists of different lengths.
     """
     package = type(components).__module__.partition(".")[0]
@@ -88,7 +88,7 @@ def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
                 f"arrays: the column {name!r} has {missing} missing values. Fill them in, or drop "
                 "their rows first."
             )
-        # By default, Arrow refuses conversions that need a copy, such as those of strings.
+        # By default, Arrow rejects conversions that need a copy, such as those of strings.
         options = {"zero_copy_only": False} if package == "pyarrow" else {}
         yield name, column.to_numpy(**options)
 

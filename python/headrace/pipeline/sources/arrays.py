@@ -99,9 +99,9 @@ def arrays(components: Any) -> Arrays:
 
     Raises:
         TypeError: If an array has a dtype that components don't support.
-        ValueError: If there are no arrays, an array has no dimensions, or their lengths differ.
-            Also if a list contains lists of different lengths, or a table column has missing values
-            and is not floating-point.
+        ValueError: If no arrays are given, an array has no dimensions, or their lengths differ, or
+            if a list contains lists of different lengths, or a table column has missing values and
+            is not floating-point.
 
     Examples:
         >>> pipe = hr.arrays({"image": np.zeros((3, 28, 28), np.uint8), "label": [3, 1, 4]})

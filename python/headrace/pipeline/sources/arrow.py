@@ -30,7 +30,7 @@ _BESIDE_TABLES: Final = re.compile(
 
 
 def _tables(paths: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
-    """Returns those files that are tables, each with its path relative to the user's argument.
+    """Returns the files that are tables, each with its path relative to the user's argument.
 
     In a directory written by `Dataset.save_to_disk`, the tables are the files that `state.json`
     lists. In other directories, the additional files that `datasets` writes are skipped, unless
@@ -73,7 +73,7 @@ def _tables(paths: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
 
 
 def _field(path: bytes, key: str) -> Any:
-    """Returns a field of a JSON document; None if it has no such field."""
+    """Returns a field of a JSON document, or None if it has no such field."""
     with storage.open_file(os.fsdecode(path)) as file:
         try:
             return json.load(file)[key]

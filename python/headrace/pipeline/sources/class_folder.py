@@ -54,10 +54,10 @@ class ClassFolder(FileSource, is_base=True):
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The sorted class names; label 0 is the first.
+        """The sorted class names. Label 0 is the first.
 
         Raises:
-            NotFoundError: If there are no classes.
+            NotFoundError: If the directory contains no classes.
         """
         if storage.is_remote(self.root):
             inside = storage.entries(self.root)
@@ -142,7 +142,7 @@ def chosen_extensions(where: str, extensions: Iterable[str], example: str) -> tu
 
     Raises:
         TypeError: If an extension is not a string.
-        ValueError: If there are no extensions.
+        ValueError: If `extensions` is empty.
     """
     chosen = (extensions,) if isinstance(extensions, str) else tuple(extensions)
     if not all(isinstance(one, str) and one.strip(".") for one in chosen):

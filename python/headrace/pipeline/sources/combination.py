@@ -16,7 +16,7 @@ __all__ = ["Combination", "check_alike", "parts_of"]
 
 @dataclass(frozen=True)
 class Combination(Source, is_base=True):
-    """Several pipelines combined into one."""
+    """Several pipelines combined into one source."""
 
     origin: ClassVar = Origin.PARTS
 
@@ -24,7 +24,7 @@ class Combination(Source, is_base=True):
 
     @property
     def spec(self) -> Specs | None:
-        """The components of an example; None unless those of all parts are known."""
+        """The components of an example, or None unless those of all parts are known."""
         specs = [static_specs(part) for part in self.parts]
         known_specs = [one for one in specs if one is not None]
         return self.combined(known_specs) if len(known_specs) == len(self.parts) else None
@@ -58,7 +58,7 @@ def parts_of(where: str, pipelines: Iterable[Chain]) -> tuple[Stages, ...]:
 
     Raises:
         TypeError: If an item is not a pipeline.
-        ValueError: If there are no pipelines.
+        ValueError: If no pipelines are given.
     """
     if isinstance(pipelines, Chain) or not isinstance(pipelines, Iterable):
         raise TypeError(

@@ -24,17 +24,17 @@ class Concat(Combination):
 
     @property
     def obstacle(self) -> str | None:
-        """The reason why its examples cannot be accessed at random; None if they can."""
+        """The reason why its examples cannot be accessed at random, or None if they can."""
         obstacles = (obstacle(part, is_part=True) for part in self.parts)
         return next((text for text in obstacles if text is not None), None)
 
     @property
     def is_reordered(self) -> bool:
-        """Whether a shuffle that follows it changes the order of examples from files."""
+        """Whether a following shuffle changes the order of examples from files."""
         return all(map(is_reordered, self.parts))
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Names the pieces that a following window may reorder; empty if there are none."""
+        """Names the pieces that a following window may reorder. Empty if there are none."""
         return [name for part in self.parts for name in pieces_before(part, block_bytes)]
 
     def combined_length(self, lengths: Callable[[Sequence[Stages]], Iterator[float]]) -> float:
@@ -54,7 +54,7 @@ def concat(pipelines: Iterable[Chain]) -> Concat:
 
     Raises:
         TypeError: If an item is not a pipeline.
-        ValueError: If there are no pipelines, or their components differ. If a function determines
+        ValueError: If no pipelines are given, or their components differ. If a function determines
             the components, the error is raised during the iteration instead.
 
     Examples:

@@ -82,7 +82,7 @@ def _plain(where: str, name: str, value: Any) -> Any:
 
 
 def _is_nothing(value: Any) -> bool:
-    """Returns whether a value is NaN or NaT. Only these are not equal to themselves."""
+    """Returns whether a value is NaN or NaT, the only values that are not equal to themselves."""
     return not isinstance(value, np.ndarray) and bool(value != value)  # noqa: PLR0124
 
 
@@ -90,7 +90,7 @@ def is_met(value: int | str | None, condition: Condition) -> bool:
     """Returns whether a value taken from a directory name meets a condition.
 
     Raises:
-        TypeError: If the condition compares it with a value of another type.
+        TypeError: If the condition compares it with a value of a different type.
     """
     name, op, operand = condition
     if value is None:
@@ -108,7 +108,7 @@ def native_condition(where: str, spec: Spec | None, condition: Condition) -> eng
     """Converts a condition to the engine's form; `spec` is None for decimal columns.
 
     Raises:
-        TypeError: If the column does not hold single values, or is compared with another type.
+        TypeError: If the column does not hold single values, or is compared with a different type.
         ValueError: If the type of the column cannot represent the value exactly.
     """
     name, op, value = condition

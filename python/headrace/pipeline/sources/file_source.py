@@ -23,10 +23,10 @@ class SourcePlan(NamedTuple):
     Attributes:
         plan: The plan that reads records.
         files: The files that it reads, in order.
-        stages: The stages that turn records into examples. They may run later, after a shuffle.
+        stages: The stages that convert records to examples. They may run later, after a shuffle.
         num_parallel: The maximum number of parallel reads; None for the number of threads.
         is_python: Whether a Python function does the reading.
-        left_out: The number of tokens that don't fill a window.
+        left_out: The number of remaining tokens that don't fill a window.
         seen_components: Tracks which optional components occur.
         part: The name under which the work of `stages` is measured.
     """
@@ -53,7 +53,7 @@ class FileSource(Source, is_base=True):
 
     @property
     def obstacle(self) -> str | None:
-        """The reason why its examples cannot be accessed at random; None if they can."""
+        """The reason why its examples cannot be accessed at random, or None if they can."""
         # With "auto", the scan finds out whether the files are compressed.
         if self._compression in (None, "auto"):
             return None
@@ -65,7 +65,7 @@ class FileSource(Source, is_base=True):
         return True
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Names the pieces that a following window may reorder; empty if there are none."""
+        """Names the pieces that a following window may reorder. Empty if there are none."""
         if self.piece != "file":
             return [f"the {self.piece}s of {self.name}"]
         blocks = "" if block_bytes is None else f"pieces of {block_bytes:,} bytes of "

@@ -26,7 +26,7 @@ class FixedLengthRecords(RecordFiles):
         return False
 
     def counts(self) -> Sequence[int] | None:
-        """Returns the number of records in each file; None if a file may be compressed."""
+        """Returns the number of records in each file, or None if a file may be compressed."""
         if self.compression not in (None, "auto"):
             return None
         header, record, footer = self.lengths
@@ -49,8 +49,8 @@ def fixed_length_records(
     Args:
         paths: The files to read; see `tfrecords`.
         record_bytes: The length of a record in bytes, at least 1.
-        header_bytes: How many bytes to skip at the start of each file.
-        footer_bytes: How many bytes to skip at the end of each file.
+        header_bytes: The number of bytes to skip at the start of each file.
+        footer_bytes: The number of bytes to skip at the end of each file.
         compression: The compression of the files; see `tfrecords`.
 
     Raises:
@@ -75,7 +75,7 @@ def fixed_length_records(
 
 
 def _is_plain(path: bytes, name: str) -> bool:
-    """Returns whether a file is known to be uncompressed. False for remote files."""
+    """Returns whether a file is known to be uncompressed, which is False for remote files."""
     if storage.is_remote(name):
         return False
     with engine.op_errors():

@@ -99,9 +99,9 @@ def indexed(
             Bagz reader, an h5py or zarr array, or a list. If it has `__getitems__`, whole blocks
             are read at a time. You can also pass a dict of such objects, all of the same length.
             Each of them then becomes a component.
-        num_threads: How many threads read rows; see `map`.
-        num_processes: How many worker processes read rows instead of threads; 0 for none. The
-            object must be picklable.
+        num_threads: The number of threads that read rows; see `map`.
+        num_processes: The number of worker processes that read rows instead of threads, or 0 for
+            none. The object must be picklable.
         names: The component names, if rows are not dicts.
 
     Raises:

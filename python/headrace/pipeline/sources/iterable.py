@@ -23,7 +23,7 @@ class Iterable_(Source):
     Attributes:
         factory: Returns an iterator. If there are two or more processes, it is called in each of
             them, for a part of the examples.
-        num_processes: The number of processes that iterate; 0 to iterate in this process.
+        num_processes: The number of processes that iterate, or 0 to iterate in this process.
         openings: The iterators created so far.
     """
 
@@ -95,11 +95,11 @@ def iterable(
             epoch. If you read `spec` before you iterate, it is called then, and the next iteration
             continues with that iterator. You can also pass an object that can be iterated several
             times, such as a list of dicts or a `datasets.Dataset`.
-        num_processes: How many worker processes to use; 0 for none. With 1, the iterator runs in
-            another process. With more, each process calls `factory(worker, num_workers)` for its
-            part of the examples, where `worker` counts from 0. The processes take turns, one
-            example each, and skip those that have finished, so the order is always the same. The
-            workers must be able to import `factory`. If they can't, install cloudpickle (`pip
+        num_processes: The number of worker processes to use, or 0 for none. With 1, the iterator
+            runs in another process. With more, each process calls `factory(worker, num_workers)`
+            for its part of the examples, where `worker` counts from 0. The processes take turns,
+            one example each, and skip those that have finished, so the order is always the same.
+            The workers must be able to import `factory`. If they can't, install cloudpickle (`pip
             install headrace[processes]`).
 
     Raises:

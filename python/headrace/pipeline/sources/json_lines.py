@@ -104,7 +104,7 @@ class JsonLines(InferredSource):
         fields = engine.json_fields(list(map(native, components)), seen_components, self.is_array)
         paths = find_files(self.name, self.paths)
         records = engine.json_records(paths, self.compression or "", self.is_array)
-        # Inferred keys do occur, and the user did not name them.
+        # Inferred keys do occur, and the user did not name any.
         missing = None if self.columns is None else seen_components
         return SourcePlan(records, paths, [fields], len(paths), seen_components=missing)
 

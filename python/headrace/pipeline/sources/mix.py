@@ -61,7 +61,7 @@ class Mix(Combination):
 
     @property
     def exhausted(self) -> list[Stages] | None:
-        """The parts that `stop="all"` reads to the end; None if a part may have examples left."""
+        """The parts that `stop="all"` reads to the end. None if a part may have examples left."""
         weights = zip(self.weights, *(changed for _, changed in self.schedule), strict=True)
         drawn = [
             (part, of_part)
@@ -77,17 +77,17 @@ class Mix(Combination):
 
     @property
     def is_reordered(self) -> bool:
-        """Whether a shuffle that follows it changes the order of examples from files."""
+        """Whether a following shuffle changes the order of examples from files."""
         return all(map(is_reordered, self.parts))
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Names the pieces that a following window may reorder; empty if there are none."""
+        """Names the pieces that a following window may reorder. Empty if there are none."""
         return [name for part in self.parts for name in pieces_before(part, block_bytes)]
 
     def combined_length(
         self, lengths: Callable[[Sequence[Stages]], Iterator[float]]
     ) -> float | None:
-        """Returns the number of examples if the parts are read to the end; None otherwise."""
+        """Returns the number of examples if the parts are read to the end, otherwise None."""
         is_known = self.stop == "all" and self.exhausted is not None
         return sum(lengths(self.exhausted or ())) if is_known else None
 
@@ -110,7 +110,7 @@ class Mix(Combination):
 
 
 def mixture_of(source: Source) -> Mix | None:
-    """Returns the source if it is a mix; None otherwise."""
+    """Returns the source if it is a mix, otherwise None."""
     return source if isinstance(source, Mix) else None
 
 
@@ -132,7 +132,7 @@ def mix(
             or as a dict by name. They need not add up to 1. At least one must be above 0, and a
             pipeline with weight 0 is never used. Defaults to equal weights.
         seed: The same seed always gives the same draws, which differ from epoch to epoch. Must be
-            between 0 and 2^63 - 1. If None, a random seed is picked by this call.
+            between 0 and 2^63 - 1. If None, this call chooses a random seed.
         stop: "first" stops when a draw selects a pipeline that has no more examples. "all"
             continues with the remaining pipelines whose weight is above 0.
         schedule: Weights that change over time, instead of `weights`. For example, `{0: {…},
@@ -144,8 +144,8 @@ def mix(
 
     Raises:
         TypeError: If an item is not a pipeline, or weights are not numbers.
-        ValueError: If there are no pipelines, their components differ, a name is missing or
-            unknown, or another argument is out of range.
+        ValueError: If no pipelines are given, their components differ, a name is missing or
+            unknown, or an argument is out of range.
 
     Examples:
         >>> web, books = hr.arrays({"x": [0] * 100}), hr.arrays({"x": [1] * 100})
@@ -219,7 +219,7 @@ def checked_schedule(
 
 
 def checked_unit(unit: object, specs: Sequence[Mapping[str, Spec] | None]) -> str | None:
-    """Returns the component whose elements the weights refer to; None for examples.
+    """Returns the component whose elements the weights refer to, or None for examples.
 
     Args:
         unit: The argument of `mix`.

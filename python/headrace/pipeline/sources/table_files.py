@@ -101,7 +101,7 @@ class TableFiles(InferredSource, is_base=True):
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The columns to read; None for all columns of the first file."""
+        """The columns to read, or None for all columns of the first file."""
         return self.columns if self.types is None else tuple(self.spec or ())
 
     def inferred(self) -> dict[str, Spec]:
@@ -117,7 +117,7 @@ class TableFiles(InferredSource, is_base=True):
         return with_dtypes(self.name, specs, self.dtypes)
 
     def counts(self) -> Sequence[int] | None:
-        """Returns the number of rows in each file; None if there are conditions."""
+        """Returns the number of rows in each file, or None if there are conditions."""
         if self.where:
             return None
         with engine.op_errors():
@@ -222,7 +222,7 @@ def as_table_columns(
 
     Raises:
         TypeError: If the columns are neither names nor types.
-        ValueError: If there are no columns, or a default does not fit its column.
+        ValueError: If no columns are given, or a default does not fit its column.
     """
     typed = as_dtypes(where, dtypes, columns)
     if isinstance(columns, Mapping):

@@ -25,7 +25,7 @@ _NPY_VERSIONS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_arra
 # The token types that datatrove writes, by their size in bytes.
 _OF_DATATROVE: Final[dict[int, _Dtype]] = {2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
 _END_BYTES: Final = 8
-# How many tokens at the start of a file are used to check its type.
+# The number of tokens at the start of a file that are used to check its type.
 _NUM_SEEN: Final = 4096
 _LEAST_SEEN: Final = 64
 _LEAST_VARIOUS: Final = 8
@@ -51,7 +51,7 @@ class TokenFile:
         dtype: The type of the tokens.
         first_byte: The offset of the first token.
         num_tokens: The number of tokens.
-        index: The path of its document index; None if it has none.
+        index: The path of its document index, or None if it has none.
     """
 
     path: str
@@ -63,7 +63,7 @@ class TokenFile:
 
     @property
     def says_its_type(self) -> bool:
-        """True if the file stores the type of its tokens."""
+        """Whether the file stores the type of its tokens."""
         return self.form != ".bin"
 
     def native(self, documents: Documents | None) -> engine.TokenFile:
@@ -153,7 +153,7 @@ def looked_at(paths: Sequence[str], dtype: _Dtype) -> list[TokenFile]:
         dtype: The type that the tokens of all files must have.
 
     Raises:
-        InvalidArgumentError: If the tokens of a file have another type.
+        InvalidArgumentError: If the tokens of a file have a different type.
         DataLossError: If the size of a file does not match its tokens.
     """
     sizes = storage.sizes(paths)
@@ -200,7 +200,7 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
             f"its tokens are {stored_dtype}, expected {dtype}. Read only files of one type "
             "together",
         )
-    # Checking a remote file takes a request. Only small ones are checked, as they may be pointers.
+    # Checking a remote file takes a request. Only small files are checked, as they may be pointers.
     if form == ".bin" and (size <= _CONTENT_BYTES or not storage.is_remote(path)):
         _check_content(path, dtype)
     if num_bytes % dtype.itemsize:
@@ -222,7 +222,7 @@ def _check_content(path: str, dtype: _Dtype | None = None) -> None:
     If tokens have several bytes, it also rejects plain text.
 
     Raises:
-        InvalidArgumentError: If the file starts like one of these.
+        InvalidArgumentError: If the start of the file looks like one of these.
     """
     with storage.open_file(path) as opened:
         start = opened.read(_CONTENT_BYTES)
@@ -249,7 +249,7 @@ def _check_size(file: TokenFile) -> None:
     high half is usually not 0.
 
     Raises:
-        InvalidArgumentError: If the tokens seem to have another size.
+        InvalidArgumentError: If the tokens seem to have a different size.
     """
     with storage.open_file(file.path) as opened:
         start = opened.read(_NUM_SEEN * file.dtype.itemsize)
@@ -292,7 +292,7 @@ def _form(path: str, index: str | None) -> str:
 
 
 def _with_indexes(paths: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Returns each file with its document index, if there is one."""
+    """Returns each file with its document index, if any."""
     indexes = {path: index_file for path in paths if (index_file := _index_of(path)) is not None}
     remote = [index for index in indexes.values() if storage.is_remote(index)]
     statuses = storage.statuses(remote) if remote else []

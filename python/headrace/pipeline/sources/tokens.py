@@ -34,7 +34,7 @@ class Tokens(InferredSource):
     Attributes:
         paths: The user's paths and patterns.
         length: The number of tokens in a window.
-        dtype: The type of the tokens; None if the files store it.
+        dtype: The type of the tokens, or None if the files store it.
         stride: The number of tokens between the starts of two windows.
         documents: What to do at the end of a document.
     """
@@ -86,7 +86,7 @@ class Tokens(InferredSource):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads bytes that are turned into arrays later."""
+        """Returns the plan, which reads bytes that are converted to arrays later."""
         dtype = np.dtype(specs["tokens"].dtype)
         files = looked_at(self._files(), dtype)
         windows = self._windows(files)

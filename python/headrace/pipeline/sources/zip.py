@@ -29,7 +29,7 @@ class Zip(Combination):
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The component names; None unless those of all parts are known."""
+        """The component names, or None unless those of all parts are known."""
         parts = [known_names(part) for part in self.parts]
         known_names_of_parts = [names for names in parts if names is not None]
         if len(known_names_of_parts) < len(parts):
@@ -45,12 +45,12 @@ class Zip(Combination):
         return zipped(specs)
 
     def combined_of(self, specs_of_parts: Sequence[Specs]) -> Specs | None:
-        """Returns the components of all parts; None if a part has no examples."""
+        """Returns the components of all parts, or None if a part has no examples."""
         return zipped(specs_of_parts) if len(specs_of_parts) == len(self.parts) else None
 
     @property
     def obstacle(self) -> str | None:
-        """The reason why its examples cannot be accessed at random; None if they can."""
+        """The reason why its examples cannot be accessed at random, or None if they can."""
         obstacles = (obstacle(part, is_part=True) for part in self.parts)
         return next((text for text in obstacles if text is not None), None)
 
@@ -86,7 +86,7 @@ def zip(pipelines: Iterable[Chain], strict: bool = True) -> Zip:
 
     Raises:
         TypeError: If an item is not a pipeline.
-        ValueError: If there are no pipelines, some yield batches and others examples, or two of
+        ValueError: If no pipelines are given, some yield batches and others examples, or two of
             them have a component of the same name.
 
     Examples:

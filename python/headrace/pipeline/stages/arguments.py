@@ -1,4 +1,4 @@
-"""Checks of the arguments that users pass to pipelines."""
+"""Checks the arguments that users pass to pipelines."""
 
 import inspect
 import math
@@ -46,7 +46,7 @@ def check_budget(budget: object) -> None:
 
 
 def check_function(where: str, function: object, has_seed: bool = False) -> None:
-    """Raises TypeError if a function doesn't accept an example, and with a seed a generator."""
+    """Raises TypeError if a function doesn't accept an example (and a generator with a seed)."""
     if not callable(function):
         raise TypeError(f"{where}: got {function!r}, expected a function that receives a dict.")
     if isinstance(function, NativeFunction) or _takes(function, 1 + has_seed):
@@ -87,7 +87,7 @@ def _takes(function: Callable[..., object], num_arguments: int) -> bool:
 
 
 def checked_int(where: str, name: str, value: object, least: int) -> int:
-    """Returns any integer type as an int. Raises ValueError if it is below `least`."""
+    """Converts any integer type to an int. Raises ValueError if it is below `least`."""
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
         number = operator.index(value)
         if least <= number <= _MAX_COUNT:
@@ -101,9 +101,9 @@ def checked_num_callers(
     """Returns the number of threads and of processes that will call a function.
 
     Raises:
-        ValueError: If a number is not an int or out of range, or if both are set. Also if one is
-            set for a native function or a function with a state, which only one thread of this
-            process can call.
+        ValueError: If a number is not an int or out of range, if both are set, or if one is set for
+            a native function or a function with a state, which only one thread of this process can
+            call.
     """
     threads = checked_int(where, "num_threads", num_threads, 1)
     processes = checked_int(where, "num_processes", num_processes, 0)
@@ -149,14 +149,14 @@ def check_bool(where: str, name: str, value: object) -> None:
 
 
 def checked_ints(where: str, name: str, values: object, least: int) -> tuple[int, ...]:
-    """Returns integers of any type as ints. Raises an error if one is below `least`."""
+    """Converts integers of any type to ints. Raises an error if one is below `least`."""
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
         raise TypeError(f"{where}: {name} is {values!r}, expected a list of ints, such as [8, 16].")
     return tuple(checked_int(where, f"a value in {name}", value, least) for value in values)
 
 
 def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
-    """Returns component names. Raises an error if there are none or if there are duplicates."""
+    """Returns component names. Raises an error if the list is empty or has duplicates."""
     checked: tuple[Any, ...] = tuple(names)
     for name in checked:
         if not isinstance(name, str):

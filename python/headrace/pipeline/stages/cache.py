@@ -18,8 +18,8 @@ __all__ = ["Cache", "CacheMethod"]
 class CachedExamples:
     """The examples that a cache keeps in memory.
 
-    Skipped examples are recorded by stage number. So pipelines that skip errors share a cache only
-    if their stages are the same up to the last `skip_errors`.
+    Skipped examples are recorded by stage number. Pipelines that skip errors therefore share a
+    cache only if their stages are the same up to the last `skip_errors`.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Cache(KeepsComponents):
 
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
-        # Caches whole blocks, after the deferred work, which may remove rows.
+        # Whole blocks are cached, after the deferred work, which may remove rows.
         planning.finish_waiting()
         planning.finish_rows()
         if self.directory is None:

@@ -22,7 +22,7 @@ class Chain:
     __slots__ = ("_base", "_chain_specs", "_history", "_options", "_specs", "_stages")
 
     def __init_subclass__(cls) -> None:
-        """Makes calls with wrong arguments raise an error that shows what to write instead."""
+        """Makes a call with wrong arguments raise an error that shows what to write instead."""
         for name, value in vars(cls).copy().items():
             if isfunction(value) and not name.startswith("_"):
                 setattr(cls, name, with_explained_calls(value))
@@ -42,7 +42,7 @@ class Chain:
         self._history: Final = RepeatedOrderWarning(chain)
 
     def _then(self, stage: Step) -> Self:
-        # Raises an error at once if the stage refers to a missing component.
+        # This raises an error at once if the stage refers to a missing component.
         check_even(self._stages, stage)
         check_counts_steps(self._stages, stage)
         known_names((*self._stages, stage))

@@ -70,7 +70,7 @@ class ChainSpecs:
 
     @property
     def is_whole(self) -> bool:
-        """True if all components are known, including those of combined pipelines."""
+        """Whether all components are known, including those of combined pipelines."""
         return self.first_empty_stage is None and all(part.is_whole for part in self.parts)
 
 
@@ -150,12 +150,12 @@ def check_not_growing(where: str, chain: Sequence[Stage]) -> None:
 
 
 def static_specs(chain: Sequence[Stage]) -> Specs | None:
-    """Returns the components after all stages; None if a Python function makes them unknown."""
+    """Returns the components after all stages, or None if a Python function makes them unknown."""
     return specs_from(source_of(chain).spec, chain)
 
 
 def specs_from(specs: Specs | None, chain: Sequence[Stage]) -> Specs | None:
-    """Returns the components after all stages, given those of the source; None if unknown."""
+    """Returns the components after all stages, given those of the source, or None if unknown."""
     for step in steps(chain):
         if specs is None:
             return None

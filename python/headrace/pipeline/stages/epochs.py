@@ -15,7 +15,7 @@ __all__ = ["Epochs", "EpochsMethod"]
 
 @dataclass(frozen=True)
 class Epochs(KeepsComponents):
-    """Repeats the data for `count` epochs; endlessly if None."""
+    """Repeats the data for `count` epochs, or endlessly for None."""
 
     count: int | None
 

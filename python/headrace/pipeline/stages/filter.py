@@ -44,7 +44,7 @@ class Filter(FunctionStep):
         return names
 
     def length_after(self, length: float) -> None:
-        """Returns None, because the function decides."""
+        """Returns None, because the function determines the number."""
 
     def worker(
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
@@ -71,8 +71,8 @@ class FilterMethod(Chain):
 
         Args:
             function: The function to call for each example or batch.
-            num_threads: How many threads call the function; see `map`.
-            num_processes: How many worker processes call the function; see `map`.
+            num_threads: The number of threads that call the function; see `map`.
+            num_processes: The number of worker processes that call the function; see `map`.
 
         Raises:
             TypeError: If the function doesn't accept one argument.

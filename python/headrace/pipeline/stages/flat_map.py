@@ -39,14 +39,14 @@ class FlatMap(FunctionStep):
     use: ClassVar = "flat_map"
 
     def specs_after(self, specs: Specs) -> Specs | None:
-        """Returns the components of a native function's result; None for a Python function."""
+        """Returns the components of a native function's result, or None for a Python function."""
         return None if self.runs_python else self.traced(specs).specs
 
     def names_after(self, names: tuple[str, ...] | None) -> None:
         """Returns None, because the function may return any names."""
 
     def length_after(self, length: float) -> None:
-        """Returns None, because the function decides."""
+        """Returns None, because the function determines the number."""
 
     def worker(
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
@@ -76,8 +76,8 @@ class FlatMapMethod(Chain):
                 same kinds of values as in `map`.
             seed: If set, the function receives a random generator as its second argument; see
                 `map`.
-            num_threads: How many threads call the function; see `map`.
-            num_processes: How many worker processes call the function; see `map`.
+            num_threads: The number of threads that call the function; see `map`.
+            num_processes: The number of worker processes that call the function; see `map`.
 
         Raises:
             TypeError: If the function doesn't accept one argument, or two if `seed` is set.

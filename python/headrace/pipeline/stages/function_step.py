@@ -50,7 +50,7 @@ class FunctionStep(Caller, is_base=True):
     """A step that calls a function for each example or batch.
 
     Attributes:
-        use: Which kind of stage uses the function.
+        use: The kind of stage that uses the function.
         function: The user's function. It also receives a generator if there is a seed.
         seed: The seed for its random generator; None if it doesn't need one.
         num_threads: The number of threads that call the function.
@@ -76,7 +76,7 @@ class FunctionStep(Caller, is_base=True):
 
     @property
     def native(self) -> NativeFunction | None:
-        """The function if it is native; None otherwise."""
+        """The function if it is native, otherwise None."""
         return self.function if isinstance(self.function, NativeFunction) else None
 
     @property
@@ -91,7 +91,7 @@ class FunctionStep(Caller, is_base=True):
 
     @property
     def num_parallel(self) -> int | None:
-        """The number of threads or processes that call it; None if the engine runs it."""
+        """The number of threads or processes that call it, or None if the engine runs it."""
         return (self.num_processes or self.num_threads) if self.runs_python else None
 
     def traced(self, specs: Specs) -> TracedFunction:
@@ -109,10 +109,10 @@ class FunctionStep(Caller, is_base=True):
 
 
 def caller_of(stage: Stage) -> Caller | None:
-    """Returns the stage if it calls a user's function for each example; None otherwise."""
+    """Returns the stage if it calls a user's function for each example, otherwise None."""
     return stage if isinstance(stage, Caller) else None
 
 
 def callers(chain: Sequence[Stage]) -> Iterator[Caller]:
-    """Yields all steps that call a user's function, those of combined pipelines first."""
+    """Yields all steps that call a user's function, starting with those of combined pipelines."""
     return (step for step in map(caller_of, all_steps(chain)) if step is not None)

@@ -38,7 +38,7 @@ class Map(FunctionStep):
     use: ClassVar = "map"
 
     def specs_after(self, specs: Specs) -> Specs | None:
-        """Returns the components of a native function's result; None for a Python function."""
+        """Returns the components of a native function's result, or None for a Python function."""
         return None if self.runs_python else self.traced(specs).specs
 
     def names_after(self, names: tuple[str, ...] | None) -> None:
@@ -92,19 +92,18 @@ class MapMethod(Chain):
                 Its random numbers depend only on the seed, the epoch and the example's position in
                 its source (or the batch number). Two functions with the same seed get the same
                 numbers. Must be between 0 and 2^63 - 1.
-            num_threads: How many threads call the function in parallel. More threads help if the
-                function releases the GIL, as OpenCV, Pillow and NumPy do for large arrays. The
-                function must then be thread-safe. You can change this number when you resume.
-            num_processes: How many worker processes call the function instead of threads; 0 for
-                none. Processes help if the function holds the GIL. Arrays and strings are passed
-                through shared memory. The workers must be able to import the function. If they
-                can't, install cloudpickle (`pip install headrace[processes]`).
+            num_threads: The number of threads that call the function in parallel. More threads help
+                if the function releases the GIL, as OpenCV, Pillow and NumPy do for large arrays.
+                The function must then be thread-safe. You can change this number when you resume.
+            num_processes: The number of worker processes that call the function instead of threads,
+                or 0 for none. Processes help if the function holds the GIL. Arrays and strings are
+                passed through shared memory. The workers must be able to import the function. If
+                they can't, install cloudpickle (`pip install headrace[processes]`).
 
         Raises:
             TypeError: If the function doesn't accept one argument, or two if `seed` is set.
             ValueError: If a number is out of range, or both `num_threads` and `num_processes` are
-                set. Also if you set one of them for a native function or for a function with a
-                state.
+                set, or if one of them is set for a native function or a function with a state.
 
         Examples:
             >>> pipe = hr.arrays({"x": [1, 2, 3]}).map(lambda example: {"double": 2 * example["x"]})

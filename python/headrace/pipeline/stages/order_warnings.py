@@ -24,7 +24,7 @@ def check_one_order(chain: Sequence[Stage]) -> None:
     """Checks that all processes see the same order before a shard.
 
     Raises:
-        ValueError: If a stage has a random seed, because every process would draw a different one.
+        ValueError: If a stage has a random seed, because every process would draw a different seed.
     """
     for stage in all_stages(chain):
         if not stage.is_seed_given:
@@ -64,7 +64,7 @@ def check_counts_steps(chain: Sequence[Stage], step: Step) -> None:
         step: The stage to add after them.
 
     Raises:
-        ValueError: If steps are left out, and the stage may change the number of batches.
+        ValueError: If steps are omitted, and the stage may change the number of batches.
     """
     if step.effect is not Effect.EACH and any(one.left_out for one in steps(chain)):
         raise ValueError(
@@ -141,5 +141,5 @@ def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
 
 
 def _repeated(chain: Sequence[Stage]) -> str | None:
-    """Returns the name of a stage that repeats its draws in each iteration, if there is one."""
+    """Returns the name of a stage that repeats its draws in each iteration, if any."""
     return next((stage.name for stage in all_stages(chain) if stage.draws), None)

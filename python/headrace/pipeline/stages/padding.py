@@ -17,7 +17,7 @@ _SCALARS: Final = (bool, int, float, complex, bytes, str, np.generic)
 
 
 def as_values(where: str, values: object) -> Values:
-    """Returns the user's padding values as plain data; None becomes 0.
+    """Returns the user's padding values as plain data. None becomes 0.
 
     Raises:
         TypeError: If a value is neither a number nor a string.
@@ -48,7 +48,7 @@ def as_values(where: str, values: object) -> Values:
 def as_multiples(
     where: str, multiple_of: int | Mapping[str, int | Sequence[int]]
 ) -> int | tuple[tuple[str, tuple[int, ...]], ...]:
-    """Returns the multiples as plain data: one for the first axis, or several by component.
+    """Returns the multiples as plain data: one for the first axis, or a dict by component.
 
     Raises:
         TypeError: If a name is not a string.

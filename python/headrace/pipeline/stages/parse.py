@@ -1,4 +1,4 @@
-"""`parse`: turns serialized `tf.train.Example`s into components."""
+"""`parse`: converts serialized `tf.train.Example`s to components."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ __all__ = ["Parse", "ParseMethod"]
 
 @dataclass(frozen=True)
 class Parse(Step):
-    """Turns serialized `tf.train.Example`s into components."""
+    """Converts serialized `tf.train.Example`s to components."""
 
     features: tuple[tuple[str, Feature | Ragged], ...]
 

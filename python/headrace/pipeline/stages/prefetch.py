@@ -1,4 +1,4 @@
-"""`prefetch`: how many batches to prepare ahead."""
+"""`prefetch`: the number of batches to prepare in advance."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -12,21 +12,21 @@ __all__ = ["Prefetch", "PrefetchMethod"]
 
 @dataclass(frozen=True)
 class Prefetch(KeepsComponents):
-    """The number of batches to prepare ahead."""
+    """The number of batches to prepare in advance."""
 
     count: int
 
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
-    described_by: ClassVar = None  # Left out of states, because they can be used with any number.
+    described_by: ClassVar = None  # Omitted from states, which can be used with any number.
 
     def length_after(self, length: float) -> float:
         """Returns the number of output examples."""
         return length
 
     def plan_into(self, planning: Planning) -> None:
-        """Sets how many results may wait for the consumer."""
+        """Sets the number of results that may wait for the consumer."""
         planning.num_ready = self.count
 
 

@@ -4,7 +4,7 @@ The hash of a function covers its bytecode and constants, its defaults, its attr
 and the functions, classes and values that its names refer to. If a module is used in any way other
 than reading an attribute directly, or if names are looked up at run time, the sources of the module
 and of everything that it imports are hashed instead. Installed packages are hashed by version.
-Other objects are hashed by what they would be pickled from.
+Other objects are hashed by the data that pickling would store.
 """
 
 import builtins
@@ -319,7 +319,7 @@ class Fingerprint:
                 self._add_whole(inner, where)
 
     def _add_own_module(self, where: str) -> None:
-        """Adds everything a function can look up by name: its module, and what that imports."""
+        """Adds all that a function can look up by name: its module, and the module's imports."""
         if self._is_ending:
             return
         if not self._functions:
@@ -369,7 +369,7 @@ class Fingerprint:
     def _add_method(self, method: types.MethodType, where: str) -> None:
         module = module_of(getattr(method.__func__, "__globals__", {}))
         if module is not None and is_library(module) and _is_at(module, method, method.__name__):
-            # For example, `random.choice`: its object has drawn numbers before.
+            # An example is `random.choice`, whose object has already drawn numbers.
             self._put("method", module.__name__, method.__name__, version(module))
             return
         self.add((method.__func__, method.__self__), where)

@@ -20,7 +20,7 @@ _OWN: Final = os.path.dirname(os.path.dirname(os.path.realpath(engine.__file__))
 
 
 class NoSourceError(Exception):
-    """A user's module has no source file."""
+    """The error for a user's module without a source file."""
 
 
 @functools.cache
@@ -57,7 +57,7 @@ def is_library(module: types.ModuleType) -> bool:
 
 
 def module_of(names: Mapping[str, Any]) -> types.ModuleType | None:
-    """Returns the module with these global names; None if it is not loaded."""
+    """Returns the module with these global names, or None if it is not loaded."""
     name = names.get("__name__")
     module = sys.modules.get(name) if isinstance(name, str) else None
     return module if module is not None and vars(module) is names else None
@@ -77,7 +77,7 @@ def _version(top: str, file: str | None) -> str:
         if file is None or os.path.realpath(file).startswith(standard):
             return sys.version
         return f"{top} {_digest(file)}"
-    # Loaded only for a key that depends on a library, since it takes long.
+    # This is loaded only for a key that depends on a library, because it takes long.
     from importlib import metadata  # noqa: PLC0415
 
     try:
@@ -160,7 +160,7 @@ class _Module:
 
 
 def _find(name: str) -> _Module | None:
-    """Returns a module without importing it; None if it does not exist."""
+    """Returns a module without importing it, or None if it does not exist."""
     module = sys.modules.get(name)
     if isinstance(module, types.ModuleType):
         return _Module.of(module)

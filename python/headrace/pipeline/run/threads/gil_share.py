@@ -1,4 +1,4 @@
-"""Measures how much of their time Python functions hold the GIL.
+"""Measures the share of their time for which Python functions hold the GIL.
 
 A thread takes the GIL at regular intervals. If that takes no time, no other thread held it at that
 moment, so the running functions had released it.
@@ -16,7 +16,7 @@ _SECONDS_BETWEEN: Final = 0.02
 # After this many samples, which are accurate to a few percent, samples are taken less often.
 _MANY_LOOKS: Final = 100
 _SECONDS_LATER: Final = 0.1
-# Taking a free lock takes a few microseconds, unless another thread gets the processor at that
+# Taking a free lock takes a few microseconds, unless a different thread gets the processor at that
 # moment.
 _LEAST_WAIT_S: Final = 0.0001
 _LEAST_LOOKS: Final = 5
@@ -25,7 +25,7 @@ _LEAST_LOOKS: Final = 5
 class GilShares:
     """For each function, the share of samples in which the GIL was held while it ran.
 
-    Written by the sampling thread, and read by any thread.
+    The sampling thread writes it, and any thread reads it.
     """
 
     def __init__(self, num_functions: int) -> None:
@@ -38,7 +38,7 @@ class GilShares:
         self._num_held[function] += is_held
 
     def of(self, function: int) -> float | None:
-        """Returns the share for a function, from 0.0 to 1.0; None if it has too few samples."""
+        """Returns the share for a function, from 0.0 to 1.0, or None if it has too few samples."""
         if self._num_looks[function] < _LEAST_LOOKS:
             return None
         return self._num_held[function] / self._num_looks[function]

@@ -13,7 +13,7 @@ from headrace.pipeline.workers.python_iterables import Feed
 
 __all__ = ["EndableWorkers", "IterationParts", "close"]
 
-# How long the end of an iteration waits for a running Python function.
+# The time for which the end of an iteration waits for a running Python function.
 _PATIENCE_S = 0.15
 
 
@@ -21,10 +21,10 @@ class EndableWorkers(Protocol):
     """The worker processes of an iteration."""
 
     def stop(self) -> None:
-        """Tells them to stop after their current calls."""
+        """Tells the processes to stop after their current calls."""
 
     def end(self) -> None:
-        """Ends them, or keeps them alive for the next iteration."""
+        """Ends the processes, or keeps them alive for the next iteration."""
 
 
 class IterationParts(NamedTuple):
@@ -47,7 +47,7 @@ class IterationParts(NamedTuple):
         ]
 
     def call_of(self, thread: threading.Thread) -> tuple[object, int] | None:
-        """Returns a thread's current call with its number; None if it is not in a call."""
+        """Returns a thread's current call with its number, or None if it is not in a call."""
         running = [
             python_worker.running.get(thread.ident or 0) for python_worker in self.python_workers()
         ]
@@ -86,10 +86,10 @@ def close(
 def _join(ending: IterationParts, calls: Sequence[tuple[object, int] | None]) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     for thread, call in zip(ending.threads, calls, strict=True):
-        # If a function ends its own iteration, it cannot wait for itself.
+        # A function that ends its own iteration cannot wait for itself.
         if thread is threading.current_thread() or thread.ident is None:
             continue
         thread.join(max(0.0, deadline - time.monotonic()))
-        # A call that does not return is not waited for either. Its thread ends when it returns.
+        # Nothing waits for a call that does not return, either. Its thread ends when it returns.
         while thread.is_alive() and (call is None or ending.call_of(thread) != call):
             thread.join(_PATIENCE_S)

@@ -1,4 +1,4 @@
-"""The Python threads of an iteration, for functions, for iterators, and to watch these."""
+"""The Python threads of an iteration, which run and watch functions and iterators."""
 
 import threading
 import weakref
@@ -72,7 +72,7 @@ class Threads:
             watched = (execution, self._find_python_workers, names, seconds, self._is_over)
             self._all.append(_thread("watch", None, watch, *watched))
         self.gil_watch: threading.Thread | None = None
-        # Functions in other processes do not hold the GIL of this one.
+        # Functions in other processes do not hold the GIL of this process.
         runs_here = any(
             python_worker.num_callers and getattr(python_worker, "processes", None) is None
             for python_worker in python_workers
@@ -119,5 +119,5 @@ def _serve(
                 python_worker.process(job)
             except BaseException as error:  # The iteration must not wait for a thread that is gone.
                 job.keep([], error)
-            # Holds no references while it waits.
+            # It holds no references while it waits.
             del python_worker, job

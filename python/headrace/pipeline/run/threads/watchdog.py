@@ -13,7 +13,7 @@ from headrace.pipeline.functions.python_functions import PythonWorker
 __all__ = ["named_if_stuck", "watch"]
 
 _LOGGER: Final = logging.getLogger("headrace.pipeline")
-# How many checks to make within the time after which a warning is due.
+# The number of checks within the time after which a warning is due.
 _LOOKS: Final = 4
 
 
@@ -31,7 +31,7 @@ def watch(
         find_python_workers: Functions that return the Python workers, or None once the iteration is
             gone.
         names: The names of its stages, by the numbers under which they are measured.
-        seconds: How many seconds each may take.
+        seconds: The time in seconds that each may take.
         is_over: An event that is set at the end, and stops this function.
     """
     since: dict[object, float] = {}
@@ -68,7 +68,7 @@ def named_if_stuck(text: str, seconds: float | None) -> AbstractContextManager[N
 
     Args:
         text: A description of what the body does, for the message.
-        seconds: How many seconds it may take; None for no limit.
+        seconds: The time in seconds that it may take, or None for no limit.
     """
     if seconds is None:
         return nullcontext()
