@@ -119,7 +119,7 @@ class _SkipCounter:
             engine.raise_op_error(error)
 
     def excess(self) -> str | None:
-        """Describes how the budget is exceeded at the end of the data. Returns None if it is not."""
+        """Describes how the budget is exceeded at the end of the data, or returns None."""
         total, budget = self.rows + self.count, self.stage.budget
         if isinstance(budget, int) or self.is_open or self.count <= budget * total:
             return None

@@ -36,7 +36,7 @@ def check_reachable(chain: Sequence[Stage]) -> None:
     """Checks that a full shuffle may follow.
 
     Raises:
-        ValueError: If it may not. The message names the reason.
+        ValueError: If a full shuffle may not follow. The message names the reason.
     """
     reason = obstacle(chain)
     if reason is not None:
@@ -72,7 +72,7 @@ def check_skippable(chain: Sequence[Stage]) -> None:
 
 
 def obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
-    """Returns the reason why a full shuffle cannot follow; None if it can.
+    """Returns the reason why a full shuffle cannot follow, or None if it can.
 
     Args:
         chain: The stages before the shuffle.
@@ -160,11 +160,11 @@ def reads_files(chain: Sequence[Stage]) -> bool:
 
 
 def pieces_before(chain: Sequence[Stage], block_bytes: int | None = None) -> list[str]:
-    """Names the pieces that a following window may reorder; empty if there are none.
+    """Names the pieces that a following window may reorder. Empty if there are none.
 
     Args:
         chain: The stages before the window.
-        block_bytes: The block size in bytes; None for whole files.
+        block_bytes: The block size in bytes, or None for whole files.
     """
     if any(step.effect not in _ALONE for step in steps(chain)):
         return []

@@ -14,7 +14,7 @@ __all__ = ["Rename", "RenameMethod"]
 
 @dataclass(frozen=True)
 class Rename(Step):
-    """Renames components; `names` contains pairs of an old and a new name."""
+    """Renames components. `names` contains pairs of an old and a new name."""
 
     names: tuple[tuple[str, str], ...]
 

@@ -26,7 +26,7 @@ __all__ = ["Even", "Shard", "ShardMethod", "read_by_shard"]
 
 _log: Final = logging.getLogger("headrace.pipeline")
 
-# What to do with the last examples if there are fewer of them than ranks.
+# What to do with the last examples if fewer examples than ranks are left.
 Even: TypeAlias = Literal["drop", "pad"] | None
 
 
@@ -37,7 +37,7 @@ class Shard(KeepsComponents):
     Attributes:
         index: The rank.
         count: The number of ranks.
-        even: What to do with the last examples if there are fewer of them than ranks.
+        even: What to do with the last examples if fewer examples than ranks are left.
         by: "example" to assign every `count`-th example, "piece" to assign whole files.
         taken_from: Where index and count were found; empty if the user passed them.
     """
@@ -59,16 +59,16 @@ class Shard(KeepsComponents):
 
     @property
     def makes_even(self) -> str | None:
-        """How it gives every rank the same number of examples; None if it doesn't."""
+        """How it gives every rank the same number of examples, or None if it doesn't."""
         return self.even
 
     @property
     def piece_shard(self) -> tuple[int, int] | None:
-        """The rank and the number of ranks, if each rank reads different files; None otherwise."""
+        """The rank and the number of ranks, if each rank reads different files, otherwise None."""
         return (self.index, self.count) if self.by == "piece" else None
 
     def length_after(self, length: float) -> float | None:
-        """Returns the number of output examples; None if each rank has its own files."""
+        """Returns the number of output examples, or None if each rank has its own files."""
         if self.by == "piece":
             return None
         if length == math.inf:

@@ -13,7 +13,7 @@ from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, St
 
 __all__ = ["Shuffle", "ShuffleMethod", "files_of_window"]
 
-# How many files a window reads at a time, by default.
+# The default number of files that a window reads at a time.
 _NUM_OPEN: Final = 16
 # Every open file uses memory, and the operating system limits their number.
 _MOST_OPEN: Final = 10_000
@@ -97,9 +97,9 @@ class ShuffleMethod(Chain):
         or its ETag, stay the same. After `parquet` and `arrow`, the shuffle holds all selected
         columns in memory.
 
-        With `window`, the shuffle holds that many examples and picks each next one at random. It
-        also shuffles the order of the source's files in each epoch, and reads `num_open` files at a
-        time, one example from each in turn. Files keep their order if `take`, `skip`, `shard`,
+        With `window`, the shuffle holds that many examples and draws each next example at random.
+        It also shuffles the order of the source's files in each epoch, and reads `num_open` files
+        at a time, one example from each in turn. Files keep their order if `take`, `skip`, `shard`,
         `zip`, a batch, `cache` or another shuffle comes before the window, because these stages
         depend on the order.
 
@@ -112,10 +112,11 @@ class ShuffleMethod(Chain):
         number.
 
         Args:
-            window: How many examples the window holds, at least 1. None for a full shuffle.
+            window: The number of examples that the window holds, at least 1. None for a full
+                shuffle.
             seed: The same seed always gives the same orders. Must be between 0 and 2^63 - 1. If
                 None, a random seed is picked by this call.
-            num_open: With a window, how many files to read at a time.
+            num_open: With a window, the number of files to read at a time.
             file_order: With a window, "shuffled" reorders the files in each epoch, and "sequential"
                 keeps their order. With "sequential" and `num_open=1`, an example moves forward by
                 at most `window` places.

@@ -38,7 +38,7 @@ class SkipMethod(Chain):
         """Skips the first `count` examples (or batches, after `batch`).
 
         Args:
-            count: How many to skip, at least 0.
+            count: The number to skip, at least 0.
 
         Raises:
             ValueError: If `count` is negative.

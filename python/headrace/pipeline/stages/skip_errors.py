@@ -1,4 +1,4 @@
-"""`skip_errors`: skips examples that an earlier stage fails on."""
+"""`skip_errors`: skips examples for which an earlier stage fails."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -16,7 +16,7 @@ class SkipErrors(KeepsComponents):
     """Skips examples that an earlier stage fails on.
 
     Attributes:
-        budget: How many examples may be skipped, as a number or a fraction.
+        budget: The number or fraction of examples that may be skipped.
         raises_at_end: Whether to raise an error at the end of the data if any example was skipped.
     """
 
@@ -65,10 +65,10 @@ class SkipErrorsMethod(Chain):
         `errors.SkippedExamples` is raised.
 
         Args:
-            budget: How many examples may be skipped. An int is the number for the whole iteration,
-                at least 0. A float between 0.0 and 1.0 is a fraction of the examples read so far.
-                It is checked whenever an example is skipped, once 1,000 examples have been read,
-                and at the end. Use `1 << 62` to skip everything, including losses that cannot be
+            budget: The limit for skipped examples. An int is the number for the whole iteration, at
+                least 0. A float between 0.0 and 1.0 is a fraction of the examples read so far. It
+                is checked whenever an example is skipped, once 1,000 examples have been read, and
+                at the end. Use `1 << 62` to skip everything, including losses that cannot be
                 counted.
             raises_at_end: If True, `errors.SkippedExamples` is raised after the last batch if any
                 example was skipped.

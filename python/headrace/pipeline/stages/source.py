@@ -30,7 +30,7 @@ class SourcePlanning(Protocol):
 
     @property
     def resumed_mixture(self) -> list[Any] | None:
-        """The saved position of a mixture that has been changed since; None otherwise."""
+        """The saved position of a mixture that has changed since then, otherwise None."""
 
     def add_files(self, paths: Sequence[bytes]) -> None:
         """Records the files that the source reads, in order."""
@@ -58,7 +58,7 @@ _FILE: Final = "file"
 
 
 class Origin(Enum):
-    """Where the examples of a source come from."""
+    """The origins of a source's examples."""
 
     #: Files.
     FILES = auto()
@@ -150,11 +150,11 @@ class Source(Stage, is_base=True):
     @property
     @abstractmethod
     def spec(self) -> Specs | None:
-        """The components of an example; None if they are unknown until something is read."""
+        """The components of an example, or None if they are unknown until something is read."""
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The component names; None if they are unknown until something is read."""
+        """The component names, or None if they are unknown until something is read."""
         return None if self.spec is None else tuple(self.spec)
 
     @property
@@ -175,12 +175,12 @@ class Source(Stage, is_base=True):
     @property
     @abstractmethod
     def obstacle(self) -> str | None:
-        """The reason why its examples cannot be accessed at random; None if they can."""
+        """The reason why its examples cannot be accessed at random, or None if they can."""
 
     @property
     @abstractmethod
     def is_reordered(self) -> bool:
-        """Whether a shuffle that follows it changes the order of examples from files."""
+        """Whether a following shuffle changes the order of examples from files."""
 
     @abstractmethod
     def window_pieces(self, block_bytes: int | None) -> list[str]:
@@ -213,7 +213,7 @@ class Source(Stage, is_base=True):
         return None
 
     def records(self) -> engine.Plan | None:
-        """Returns a plan of its raw records, to look up index files; None if it has none."""
+        """Returns a plan of its raw records, to look up index files, or None if it has none."""
         return None
 
     @abstractmethod

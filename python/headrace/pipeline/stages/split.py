@@ -18,9 +18,9 @@ from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, St
 __all__ = ["Split", "SplitMethod", "num_kept", "shuffled_before"]
 
 _KEYS: Final = 1 << 64
-# How many levels of combined pipelines the engine can number.
+# The maximum number of levels of combined pipelines that the engine can number.
 _MOST_DEPTH: Final = 8
-# How many record keys to compute at a time.
+# The number of record keys to compute at a time.
 _AT_ONCE: Final = 1 << 20
 
 
@@ -136,7 +136,7 @@ def _splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[
 
 
 def _check_depth(chain: Sequence[Stage], depth: int) -> None:
-    """Raises ValueError if pipelines are combined in more levels than the engine can number.
+    """Raises ValueError if pipelines are nested more deeply than the engine can number.
 
     Args:
         chain: The stages before a split; more stages may follow.
@@ -206,8 +206,8 @@ def shuffled_before(
 ) -> tuple[Sequence[Stage], ChainSpecs]:
     """Returns equivalent stages, with a full shuffle moved before any `split`.
 
-    All examples of a source can be accessed at random, but not those of one part. Shuffling
-    everything and then keeping one part is the same as shuffling that part.
+    All examples of a source can be accessed at random, but the examples of one part cannot.
+    Shuffling everything and then keeping one part is the same as shuffling that part.
 
     Args:
         chain: The stages.

@@ -31,17 +31,17 @@ _WORD_BORDER: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Effect(Enum):
-    """How a stage affects the examples that reach it and their order."""
+    """The effect of a stage on the examples that reach it and on their order."""
 
-    # Turns each example into one example, independently of the others.
+    # Converts each example to one example, independently of the others.
     EACH = auto()
-    # Turns each example into any number of examples, independently of the others.
+    # Converts each example to any number of examples, independently of the others.
     EXPANDS = auto()
     # Keeps the examples for which a function returns true.
     FILTERS = auto()
     # Keeps the examples whose records belong to one part of the data.
     SPLITS = auto()
-    # Drops examples that an earlier stage fails on.
+    # Drops examples for which an earlier stage fails.
     SKIPS_ERRORS = auto()
     # Keeps the first examples.
     TAKES = auto()
@@ -108,7 +108,7 @@ class Stage(ABC):
         facts: The names of the facts that subclasses must declare.
         added_axes: The number of leading axes the stage adds: 1 if it batches, -1 if it splits
             batches.
-        is_seed_given: False if the user passed no seed, so that a random one was drawn.
+        is_seed_given: Whether the user passed a seed. If not, a random seed was drawn.
         parts: The pipelines that a source combines, each as a tuple of stages.
     """
 
@@ -250,7 +250,7 @@ class Step(Stage, is_base=True):
 
     @property
     def makes_even(self) -> str | None:
-        """How it gives every rank the same number of examples; None if it doesn't."""
+        """How it gives every rank the same number of examples, or None if it doesn't."""
         return None
 
     @property
@@ -260,7 +260,7 @@ class Step(Stage, is_base=True):
 
     @property
     def left_out(self) -> tuple[StepRange, ...]:
-        """The steps whose batches it leaves out."""
+        """The steps whose batches it omits."""
         return ()
 
     @property
@@ -275,7 +275,7 @@ class Step(Stage, is_base=True):
 
     @abstractmethod
     def specs_after(self, specs: Specs) -> Specs | None:
-        """Returns the components after this step; None if they must be learned by running it.
+        """Returns the components after this step, or None if they must be learned by running it.
 
         Args:
             specs: The components before this step.
@@ -289,7 +289,7 @@ class Step(Stage, is_base=True):
         """Returns the component names after this step, for pipelines whose types are unknown.
 
         Args:
-            names: The names before this step; None if they are unknown too.
+            names: The names before this step, or None if they are also unknown.
 
         Raises:
             ValueError: If the step refers to a component that does not exist.

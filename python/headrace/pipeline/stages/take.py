@@ -38,7 +38,7 @@ class TakeMethod(Chain):
         """Keeps only the first `count` examples (or batches, after `batch`).
 
         Args:
-            count: How many to keep, at least 0.
+            count: The number to keep, at least 0.
 
         Raises:
             ValueError: If `count` is negative.

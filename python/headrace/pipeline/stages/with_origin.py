@@ -85,8 +85,8 @@ class WithOriginMethod(Chain):
         `file` is the path (str), and `record_number` counts from 0 within the file (int64).
 
         Raises:
-            ValueError: If it does not come directly after a source of files, or a component already
-                has one of these names.
+            ValueError: If this stage does not directly follow a source of files, or a component
+                already has one of these names.
 
         Examples:
             >>> paths = hr.arrays({"x": [1, 2]}).write("numbers.jsonl")

@@ -1,4 +1,4 @@
-"""`without_steps`: leaves out the batches of some steps."""
+"""`without_steps`: omits the batches of some steps."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -34,12 +34,12 @@ class WithoutSteps(KeepsComponents):
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
-    # States list the steps that were left out so far.
+    # States list the steps that were omitted so far.
     described_by: ClassVar = None
 
     @property
     def left_out(self) -> tuple[StepRange, ...]:
-        """The steps whose batches it leaves out."""
+        """The steps whose batches it omits."""
         return self.ranges
 
     def length_after(self, length: float) -> float:
@@ -58,23 +58,22 @@ class WithoutStepsMethod(Chain):
     __slots__ = ()
 
     def without_steps(self, ranges: Iterable[StepRange]) -> Self:
-        """Leaves out the batches of some steps, and changes no other batch.
+        """Omits the batches of some steps, and changes no other batch.
 
-        Use it if training diverged because of a few batches. Resume from a state before them, with
-        their steps left out.
+        Use it if training diverged because of a few batches. Resume from a state before them, and
+        omit their steps.
 
         Steps count the batches that your loop receives, from 0 and over all epochs, like the steps
         of a `Ledger`. In loops over `epoch(e)` or `to_torch()`, epoch `e` starts at `e` times the
-        number of batches of an epoch, so that number must be known. All ranks leave out the same
-        steps.
+        number of batches of an epoch, so that number must be known. All ranks omit the same steps.
 
-        Afterwards, steps are numbered without a gap: if you leave out (340, 352), step 340 is the
-        batch that was step 352 before. To leave out steps of this new run as well, call
-        `without_steps` again after the first call.
+        Afterwards, steps are numbered without a gap: if you omit (340, 352), step 340 is the batch
+        that was step 352 before. To omit steps of this new run as well, call `without_steps` again
+        after the first call.
 
-        `Batches.position` still counts the examples of the left-out batches. Digests change from
-        the first left-out step on. `resume` accepts a state if its run left out the same steps up
-        to the position of the state.
+        `Batches.position` still counts the examples of the omitted batches. Digests change from the
+        first omitted step on. `resume` accepts a state if its run omitted the same steps up to the
+        position of the state.
 
         Args:
             ranges: Pairs of the first step and the step after the last one. They may overlap.
@@ -99,7 +98,7 @@ class WithoutStepsMethod(Chain):
 
 
 def left_out_steps(chain: Sequence[Stage]) -> tuple[StepRange, ...]:
-    """Returns the steps that a pipeline leaves out, counted before any are left out."""
+    """Returns the steps that a pipeline omits, counted before any are omitted."""
     ranges: tuple[StepRange, ...] = ()
     for step in steps(chain):
         added = [
@@ -111,12 +110,12 @@ def left_out_steps(chain: Sequence[Stage]) -> tuple[StepRange, ...]:
 
 
 def with_all_steps(chain: Stages) -> Stages:
-    """Returns the stages without those that leave out steps."""
+    """Returns the stages without those that omit steps."""
     return (chain[0], *(step for step in steps(chain) if not step.left_out))
 
 
 def _step_before(step: int, ranges: Sequence[StepRange]) -> int:
-    """Returns the number that a step had before others were left out."""
+    """Returns the number that a step had before other steps were omitted."""
     for start, end in ranges:
         if step >= start:
             step += end - start

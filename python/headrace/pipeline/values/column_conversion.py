@@ -56,7 +56,7 @@ def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
 
 
 def shown(column: Any, spec: Spec) -> Any:
-    """Converts a component of a batch, or of several examples, to what the user receives."""
+    """Converts a component of a batch or of several examples to what the user receives."""
     if spec.dtype is Json:
         return json_value(column)
     if spec.is_nested:
@@ -66,7 +66,7 @@ def shown(column: Any, spec: Spec) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """Decodes `bytes` to `str`, also in arrays and lists.
+    """Decodes `bytes` to `str`, even in arrays and lists.
 
     Raises:
         ValueError: If a string is not valid UTF-8.
@@ -81,7 +81,7 @@ def decoded(value: Any) -> Any:
 
 
 def column_of(name: str, values: Sequence[Any]) -> engine.Column:
-    """Returns a column for several results of `as_value`, dense if all have one shape.
+    """Returns a column for several results of `as_value`, dense if all have the same shape.
 
     Raises:
         TypeError: If the values have different types.
@@ -191,7 +191,7 @@ def _arrays(where: str, name: str, value: Any, row: Spec) -> list[Any]:
 
 
 def _json(where: str, name: str, value: Any, shape: Sequence[int | None]) -> Any:
-    """Returns an object as JSON text; for a batch, an array of texts."""
+    """Returns an object as JSON text, or an array of texts for a batch."""
     if not shape:
         return json_text(where, name, value)
     if not isinstance(value, (list, tuple, np.ndarray)):

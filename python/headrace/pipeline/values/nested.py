@@ -36,8 +36,8 @@ def nested_value(value: Any, spec: Spec, is_given: bool = False) -> NestedList:
             dtype.
 
     Raises:
-        TypeError: If the value has another type.
-        ValueError: If the value has another number of axes.
+        TypeError: If the value has the wrong type.
+        ValueError: If the value has the wrong number of axes.
     """
     shape = spec.shape or ()
     return NestedList(_lists(value, spec, len(shape), is_given), spec)

@@ -70,7 +70,7 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
 
 def is_masked(value: object) -> bool:
     """Returns whether a value is a masked array of NumPy."""
-    # A program that has masked arrays has loaded the module, which takes long.
+    # Loading the module takes long, but a program that has masked arrays has already loaded it.
     module = sys.modules.get("numpy.ma")
     return module is not None and isinstance(value, module.MaskedArray)
 
@@ -131,7 +131,7 @@ def _tells_type(where: str, name: str, value: Any) -> bool:
 
 
 def _spec_of_known(value: Any) -> Spec | None:
-    """Returns the spec of a JSON value or of lists of lists; None for other values."""
+    """Returns the spec of a JSON value or of lists of lists, or None for other values."""
     if isinstance(value, (Unchanged, NestedList)):
         return value.spec
     return Spec(Json, ()) if is_object(value) else None
@@ -140,7 +140,7 @@ def _spec_of_known(value: Any) -> Spec | None:
 def learned(
     where: str, examples: Iterable[Mapping[str, Any]], is_batched: bool = False
 ) -> dict[str, Spec] | None:
-    """Returns the components of the first example; None if there are no examples.
+    """Returns the components of the first example, or None if there are no examples.
 
     If `is_batched` is set, a list of JSON values is a component of a batch.
 
@@ -174,7 +174,7 @@ def strings_of(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Converts an array of strings to an array of `bytes` objects.
 
     Raises:
-        TypeError: If the array holds other objects, or both `bytes` and `str`.
+        TypeError: If the array holds objects other than strings, or both `bytes` and `str`.
     """
     elements = array.ravel().tolist()
     kinds = {type(item) for item in elements}

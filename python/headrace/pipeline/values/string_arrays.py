@@ -23,7 +23,7 @@ def checked_kind(kind: StringKind) -> StringKind:
 
     Raises:
         ModuleNotFoundError: If pyarrow is not installed.
-        ValueError: If there is no such representation.
+        ValueError: If the representation does not exist.
     """
     if kind not in _KINDS:
         raise ValueError(f"options: strings is {kind!r}, expected 'numpy' or 'arrow'.")

@@ -59,7 +59,7 @@ _WORDS: Final[dict[object, np.dtype[Any]]] = {
     float: np.dtype(np.float32),
     bool: np.dtype(np.bool_),
 }
-# Types that the engine does not know are passed through it as known types of the same width.
+# Types that the engine does not support pass through it as supported types of the same width.
 _CARRIED: Final = {"bfloat16": np.dtype(np.uint16)}
 _TIME_UNITS: Final = ("D", "s", "ms", "us", "ns")
 # The maximum number of axes in nested lists.
@@ -89,17 +89,17 @@ class Spec(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """True if the length of the first axis may vary between examples."""
+        """Whether the length of the first axis may vary between examples."""
         return self.is_ragged or self.shape is None or self.shape[:1] == (None,)
 
     @property
     def is_open(self) -> bool:
-        """True if the size of any axis may vary between examples."""
+        """Whether the size of any axis may vary between examples."""
         return self.is_ragged or self.shape is None or None in self.shape
 
     @property
     def is_nested(self) -> bool:
-        """True for nested lists of any length."""
+        """Whether the component consists of nested lists of any length."""
         return self.is_ragged and self.shape is not None and len(self.shape) > 1
 
     def merged(self, other: "Spec") -> "Spec":
@@ -245,7 +245,7 @@ def delivered(column: Any, spec: Spec) -> Any:
 
 
 def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
-    """Converts one or several values to an array; None if the type cannot represent them.
+    """Converts one or several values to an array. Returns None if the type cannot represent them.
 
     Fractions are rounded to the type, but whole numbers must be exact, and no number may overflow.
     """
@@ -378,7 +378,7 @@ class Nullable:
     r"""A component whose values may be missing. A second component masks the missing values.
 
     The mask is a bool component named `NAME_mask`, which follows the component. It is True if there
-    is a value. Missing values are replaced by the column's default. If there is no default, they
+    is a value. Missing values are replaced with the column's default. If there is no default, they
     become 0, "", an empty list, or None for `Json`.
 
     Args:

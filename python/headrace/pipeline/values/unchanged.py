@@ -22,7 +22,7 @@ class Unchanged(NamedTuple):
 
 
 def with_unchanged(result: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
-    """Replaces JSON values that a function returned unchanged by `Unchanged`.
+    """Replaces JSON values that a function returned unchanged with `Unchanged`.
 
     If a component was a list of arrays and the function returned a list, it becomes a `NestedList`.
 
@@ -47,7 +47,7 @@ def with_unchanged(result: Any, example: Mapping[str, Any], specs: Mapping[str, 
 
 
 def without_unchanged(result: Any, example: Mapping[str, Any]) -> Any:
-    """Replaces `Unchanged` in a function's result by the values of the example."""
+    """Replaces `Unchanged` in a function's result with the values of the example."""
     if not isinstance(result, Mapping):
         return result
     return {

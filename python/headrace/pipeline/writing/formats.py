@@ -34,7 +34,7 @@ class Format(NamedTuple):
         check: Raises UnwritableError if the format cannot hold a component.
         begin: Starts a shard, given a path, a compression and columns.
         keeps_shapes: Whether arrays with several axes keep their shapes.
-        missing: Names the package that must be installed; None if nothing is missing.
+        missing: Names the package that must be installed, or None if nothing is missing.
     """
 
     name: str

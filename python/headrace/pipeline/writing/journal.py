@@ -1,8 +1,8 @@
 """The progress of a run that writes files, in a hidden file next to its output.
 
 The first line stores the arguments of the run. Each further line describes a complete shard and
-where the next one starts. If a kill truncated a line, it is ignored. The file is locked while a
-process uses it, except in remote storage, which has no locks.
+where the next one starts. A line that was truncated by a kill is ignored. The file is locked while
+a process uses it, except in remote storage, which has no locks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Journal:
 
     Attributes:
         path: The journal file.
-        header: The arguments of the run; None if no run has started.
+        header: The arguments of the run, or None if no run has started.
         done: The finished shards, in order.
         is_needed: Whether a file that is not in `done` may already have its final name.
 
@@ -203,7 +203,7 @@ def _locked(path: str) -> int:
 
 
 def _content(line: bytes) -> dict[str, Any] | None:
-    """Returns the content of a line; None if it was truncated."""
+    """Returns the content of a line, or None if it was truncated."""
     checksum, _, text = line.partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text[:-1]):
         return None

@@ -18,7 +18,8 @@ def check_json_columns(columns: Sequence[Column], wording: Wording) -> None:
     """Rejects columns that JSON cannot hold.
 
     Raises:
-        UnwritableError: If there is such a column. The message names the first one and a remedy.
+        UnwritableError: If there is such a column. The message names the first such column and a
+            remedy.
     """
     for column in columns:
         if column.kind == "bytes":
@@ -36,7 +37,7 @@ class JsonShard(Shard):
         self._file = WholeFile(path, compression)
 
     def write(self, row: Row, number: int) -> int:
-        """Appends a line, and returns its size in bytes. Keys of missing values are left out."""
+        """Appends a line, and returns its size in bytes. Keys of missing values are omitted."""
         content = {}
         for column in self._columns:
             if column.name in row:

@@ -33,11 +33,11 @@ class Output(ABC):
 
     @abstractmethod
     def begin(self, number: int) -> tuple[str, Shard]:
-        """Starts shard `number`, and returns its path (empty if it has none) and the shard."""
+        """Starts shard `number`. Returns its path (empty if it has none) and the shard."""
 
     @abstractmethod
     def most(self, number: int) -> int | None:
-        """Returns the maximum number of examples in shard `number`; None for no limit."""
+        """Returns the maximum number of examples in shard `number`, or None for no limit."""
 
     @abstractmethod
     def write(self, shard: Shard, example: Mapping[str, Any], number: int) -> int:

@@ -21,7 +21,7 @@ class Wording(NamedTuple):
         as_list: How to write lists.
         as_numbers: How to write numbers that JSON does not support.
         new_key: How to give samples keys.
-        other_key: How to give samples other keys.
+        other_key: How to give samples different keys.
         rename: How to rename a component; `{name}` is the component.
     """
 
