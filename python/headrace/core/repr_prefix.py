@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 # `re` compiles a pattern when it is first used, and keeps it.
-# The same as in the engine's `without_passwords`.
+# This is the same as in the engine's `without_passwords`.
 _USER: Final = r"(?<=://)[^/?#\\\s]*@"
 _QUERY: Final = r"(://[^'\"<>|\\`\s?]*\?)([^'\"<>|\\`\s]*)"
 _SECRET: Final = (

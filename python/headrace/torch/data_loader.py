@@ -147,7 +147,7 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
 
     def _get_iterator(self) -> Any:
         if self.num_workers:
-            self.check_worker_number_rationality()  # PyTorch does so for each epoch, too.
+            self.check_worker_number_rationality()  # PyTorch also does this for each epoch.
         if isinstance(self.sampler, torch.utils.data.SequentialSampler):
             _check_length(self.sampler.data_source)
         kind: Any = LocalIteration

@@ -54,7 +54,7 @@ def check_shares(where: str, pipe: Description) -> None:
     """Checks that a pipeline yields batches in a fixed order.
 
     Raises:
-        ValueError: If it yields examples, has no fixed order, or reads a journal.
+        ValueError: If the pipeline yields examples, has no fixed order, or reads a journal.
     """
     if not batch_depth(pipe._stages):
         raise ValueError(
