@@ -105,6 +105,17 @@ def test_shuffled_labels_stay_with_their_images(pets):
     assert numbers(again) == orders[0]
 
 
+def test_directory_has_a_length_and_resumes_at_any_batch(pets):
+    data = read(pets, shuffle=True, seed=1, batch_size=5)
+    assert len(data) == 3
+    batches = data.pipeline.epoch(1)
+    next(batches)
+    state = batches.state()
+    expected = [batch["image"].tolist() for batch in batches]
+    again = read(pets, shuffle=True, seed=1, batch_size=5).pipeline.resume(state)
+    assert [batch["image"].tolist() for batch in again] == expected
+
+
 def test_formats_and_colours(tmp_path):
     colours = np.zeros((2, 4, 3), np.uint8)
     colours[0, 0], colours[1, 3] = (10, 200, 30), (0, 0, 255)
