@@ -61,7 +61,7 @@ def attach(trainer: Any, train: Any, eval: Any = None) -> Any:
     if trainer.args.ignore_data_skip:
         raise ValueError(
             "hf.attach: ignore_data_skip is True, so Trainer would count steps wrongly after a "
-            "resume. Remove it: nothing is read twice."
+            "resume. Set it to False; no data is read twice."
         )
     num_processes = trainer.args.world_size
     loader = _loader("train", train, num_processes)

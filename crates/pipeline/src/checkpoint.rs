@@ -173,7 +173,7 @@ impl Checkpoint {
 
 /// The error for a state that this kind of node cannot have.
 pub fn damaged() -> Error {
-    Error::invalid_argument("it belongs to a pipeline with another description")
+    Error::invalid_argument("it was saved by a different pipeline")
 }
 
 /// The checkpoints of waiting rows. Row `i` after a checkpoint is `i` rows further on.

@@ -32,7 +32,8 @@ fn handle() -> Result<Handle> {
     {
         return Ok(handle.clone());
     }
-    let handle = start().map_err(|error| Error::new(Code::Unavailable, format!("no thread for requests: {error}")))?;
+    let handle = start()
+        .map_err(|error| Error::new(Code::Unavailable, format!("cannot start the thread for requests: {error}")))?;
     *runtime = Some((process(), handle.clone()));
     Ok(handle)
 }

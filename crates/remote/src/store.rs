@@ -140,7 +140,7 @@ fn parse(text: &str) -> Result<(Kind, Url)> {
     let url = Url::parse(if is_http { text } else { root }).map_err(|error| match error {
         // The tables for other names would add a tenth of a megabyte to each wheel.
         ParseError::IdnaError => {
-            invalid("its host is not ASCII. Write its name as xn--..., as `host.encode('idna')` gives it")
+            invalid("its host is not ASCII. Write its name as xn--..., as returned by `host.encode('idna')`")
         }
         error => invalid(&error.to_string()),
     })?;

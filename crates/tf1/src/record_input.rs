@@ -246,7 +246,7 @@ impl RecordInput {
         if !files.iter().eq(&self.spec.files) {
             return Err(Error::failed_precondition(format!(
                 "RecordInput '{}' was saved with {num_files} files, but now has {} different or reordered ones, \
-                 matching {}. Restore it beside the same files.",
+                 matching {}. Restore it with the same files.",
                 self.spec.name,
                 self.spec.files.len(),
                 self.spec.pattern

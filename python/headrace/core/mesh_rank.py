@@ -40,7 +40,7 @@ def mesh_rank(where: str, mesh: Any) -> ProcessRank:
         return _of_jax_axis(where, *mesh)
     if _is_jax_mesh(mesh):
         raise ValueError(
-            f"{where}: a mesh of JAX needs the name of the data axis. Pass both, for example "
+            f"{where}: a JAX mesh requires the name of the data axis. Pass both, for example "
             f"{where}((mesh, {str(mesh.axis_names[0])!r}))."
         )
     if _is_foreign_group(mesh):
@@ -75,8 +75,8 @@ def check_no_model_parallel_mesh(where: str) -> None:
     data = [name for name in names if name and _is_data_dimension(name)]
     remedy = f"mesh[{data[0]!r}]" if data else "mesh[NAME], with the name of the data dimension"
     raise ValueError(
-        f"{where}: the current mesh has the dimension {others[0]!r}, whose processes need the same "
-        f"data, so the rank of the process is not its share of the data. Pass the data dimension: "
+        f"{where}: processes along the mesh dimension {others[0]!r} need the same data, so the "
+        f"rank of the process does not select its data. Pass the data dimension: "
         f"{where}({remedy})."
     )
 

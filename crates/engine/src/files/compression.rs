@@ -52,9 +52,9 @@ impl Compression {
     pub fn remedy(self, start: &[u8]) -> &'static str {
         match Self::guess(start) {
             guess if guess == self => "It is damaged; copy it again.",
-            Self::Gzip => "It looks like GZIP; set that as its compression.",
-            Self::Zlib => "It looks like ZLIB; set that as its compression.",
-            Self::None => "It does not look compressed; omit the compression.",
+            Self::Gzip => "It looks like GZIP; set the compression to GZIP.",
+            Self::Zlib => "It looks like ZLIB; set the compression to ZLIB.",
+            Self::None => "It does not look compressed; read it without compression.",
         }
     }
 }

@@ -233,6 +233,6 @@ fn checkpoints_of_other_plans_never_panic() {
         Checkpoint::new([1, 10], [Checkpoint::new([0, 0, 0, 0, 0], [Checkpoint::new([7, 0, 0], [])])]),
     ] {
         let error = plan.start(0, Settings::new(1), 0, &checkpoint).err().unwrap();
-        assert!(error.message().starts_with("it belongs to a pipeline with another"), "{error}");
+        assert!(error.message().starts_with("it was saved by a different pipeline"), "{error}");
     }
 }

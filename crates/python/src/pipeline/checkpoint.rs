@@ -41,7 +41,7 @@ fn to_list<'py>(py: Python<'py>, checkpoint: &Checkpoint) -> PyResult<Bound<'py,
 
 /// Parses a list created by [`to_python`]. Fails with a ValueError for anything else.
 pub fn from_python(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
-    read(checkpoints).map_err(|_| PyValueError::new_err("its checkpoint is not one that a pipeline makes"))
+    read(checkpoints).map_err(|_| PyValueError::new_err("its checkpoint was not created by a pipeline"))
 }
 
 fn read(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {

@@ -344,6 +344,6 @@ impl Drop for Job {
             return;
         }
         // The job's thread has ended. This wakes everybody who is waiting for the result.
-        self.end(Err(Error::cancelled("the thread of a Python function ended before the function")), Vec::new(), None);
+        self.end(Err(Error::cancelled("a thread ended while it was running a Python function")), Vec::new(), None);
     }
 }

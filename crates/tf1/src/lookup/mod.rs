@@ -67,7 +67,7 @@ impl Table {
         let num_given = keys.num_elements();
         if keys.dtype() != self.key || values.dtype() != self.value || values.num_elements() != num_given {
             return Err(Error::invalid_argument(format!(
-                "a table of {} to {} got {num_given} keys of {} and {} values of {}",
+                "the table maps {} to {}, got {num_given} keys of type {} and {} values of type {}",
                 self.key,
                 self.value,
                 keys.dtype(),
@@ -92,7 +92,7 @@ impl Table {
         let entries = self.filled()?;
         if keys.dtype() != self.key || default.dtype() != self.value || default.num_elements() != 1 {
             return Err(Error::invalid_argument(format!(
-                "a table of {} to {} was looked up with keys of {} and a default of {} elements of {}",
+                "the table maps {} to {}, got keys of type {} and a default with {} elements of type {}",
                 self.key,
                 self.value,
                 keys.dtype(),

@@ -91,7 +91,7 @@ impl MutableTable {
     pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         if default.dtype() != self.value || *default.shape() != self.row {
             return Err(Error::invalid_argument(format!(
-                "a table with values of type {} and shape {} was looked up with a default of type {} and shape {}",
+                "the table has values of type {} and shape {}, got a default of type {} and shape {}",
                 self.value,
                 self.row,
                 default.dtype(),

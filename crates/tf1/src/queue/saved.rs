@@ -68,8 +68,8 @@ impl Queue {
         }
         if core.is_busy() {
             return Err(Error::failed_precondition(format!(
-                "{class} '{name}' is in use: an enqueue waits for room in it, or a dequeue has taken some of its \
-                 elements and waits for more. Finish the runs of other threads first."
+                "{class} '{name}' is in use: an enqueue is waiting for room, or a dequeue has taken some elements \
+                 and is waiting for more. Wait until the runs of other threads have finished."
             )));
         }
         Ok(())

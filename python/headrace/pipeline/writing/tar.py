@@ -117,7 +117,7 @@ def _data(name: str, values: Values, number: int, wording: Wording) -> bytes:
         return json.dumps(items if is_list else items[0], ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise UnwritableError(
-            f"example {number}: '{name}' is a list of strings that are not text, which a tar "
+            f"example {number}: '{name}' is a list of bytes that are not valid UTF-8, which a tar "
             f"archive cannot store. {wording.dropped}"
         ) from error
 

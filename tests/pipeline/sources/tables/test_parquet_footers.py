@@ -60,10 +60,10 @@ def values(path):
 @pytest.mark.parametrize(
     ("column", "number", "words"),
     [
-        ("int32", FLOAT, "its type is INT32 here, but FLOAT"),
-        ("float32", INT32, "its type is FLOAT here, but INT32"),
-        ("int64", DOUBLE, "its type is INT64 here, but DOUBLE"),
-        ("float64", BOOLEAN, "its type is DOUBLE here, but BOOLEAN"),
+        ("int32", FLOAT, "its type is INT32, but FLOAT"),
+        ("float32", INT32, "its type is FLOAT, but INT32"),
+        ("int64", DOUBLE, "its type is INT64, but DOUBLE"),
+        ("float64", BOOLEAN, "its type is DOUBLE, but BOOLEAN"),
     ],
 )
 def test_changed_type_in_the_schema_is_an_error(tmp_path, column, number, words):
@@ -78,7 +78,9 @@ def test_changed_type_in_the_schema_is_an_error(tmp_path, column, number, words)
 def test_changed_letter_in_a_column_name_is_an_error(tmp_path):
     path = written(tmp_path / "a.parquet", COLUMNS_OF["int32"])
     change(path, b"o", SCHEMA, -2, NAME)
-    with pytest.raises(errors.DataLossError, match="the column 'o': its name is 'n' here, but not"):
+    with pytest.raises(
+        errors.DataLossError, match="the column 'o': its name is 'n', which differs from the name"
+    ):
         values(path)
 
 
@@ -106,7 +108,7 @@ def test_list_with_a_wrong_converted_type_is_an_error(tmp_path):
     column = pa.array([[n] for n in range(5)])
     path = written(tmp_path / "a.parquet", column)
     change(path, 7, SCHEMA, -2, CONVERTED)
-    match = "the column 'n': the footer calls it both a list or map and"
+    match = "the column 'n': the footer marks it as a list or map, but also as"
     with pytest.raises(errors.DataLossError, match=match):
         values(path)
 
@@ -117,7 +119,7 @@ def test_column_with_a_lost_logical_type_is_an_error(tmp_path):
     field(footer, SCHEMA, -2, LOGICAL).number += 1
     field(footer, SCHEMA, -2, CONVERTED).number += 1
     path.write_bytes(with_footer(rows, footer))
-    match = "the column 'n': the footer has no logical type for it, but a field 11 that the format"
+    match = "the column 'n': instead of a logical type, the footer has field 11 for it, which the"
     with pytest.raises(errors.DataLossError, match=match):
         values(path)
 

@@ -26,9 +26,9 @@ ZLIB = zlib.compress(PLAIN)
 COPY = "copy the file again."
 CUT = "The file is cut short; copy it again."
 LOOKS = {
-    "": "It does not look compressed; omit the compression.",
-    "GZIP": "It looks like GZIP; set that as its compression.",
-    "ZLIB": "It looks like ZLIB; set that as its compression.",
+    "": "It does not look compressed; read it without compression.",
+    "GZIP": "It looks like GZIP; set the compression to GZIP.",
+    "ZLIB": "It looks like ZLIB; set the compression to ZLIB.",
 }
 NO_RECORDS = "; is it a TFRecord file, and uncompressed? If it is, copy it again."
 

@@ -33,9 +33,9 @@ def test_every_string_of_a_tensor_is_decompressed(run):
 @pytest.mark.parametrize(
     ("compression", "data", "text"),
     [
-        ("ZLIB", b"abc", f"{HEADER}It does not look compressed; omit the compression."),
-        ("ZLIB", G, f"{HEADER}It looks like GZIP; set that as its compression."),
-        ("GZIP", Z, f"{HEADER}It looks like ZLIB; set that as its compression."),
+        ("ZLIB", b"abc", f"{HEADER}It does not look compressed; read it without compression."),
+        ("ZLIB", G, f"{HEADER}It looks like GZIP; set the compression to GZIP."),
+        ("GZIP", Z, f"{HEADER}It looks like ZLIB; set the compression to ZLIB."),
         ("GZIP", G + b"junk", f"{HEADER}It is damaged; copy it again."),
         ("ZLIB", Z[:-1] + b"?", "inflate() failed with error -3: incorrect data check."),
     ],

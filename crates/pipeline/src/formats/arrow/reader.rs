@@ -221,8 +221,8 @@ impl Readers {
             let is_of_decimals = condition.values.iter().any(|value| matches!(value, Value::Decimal(_)));
             if is_of_decimals && !reader.kind.is_decimal() {
                 return Err(Error::invalid_argument(format!(
-                    "{}: the column '{}' is {}, expected decimals, as in the first file, since a condition compares \
-                     them. Write the files with the same types.",
+                    "{}: the column '{}' is {}, expected decimals as in the first file, because a condition compares \
+                     them. Write all files with the same types.",
                     file.name.text(),
                     reader.name(),
                     words(&reader.kind)

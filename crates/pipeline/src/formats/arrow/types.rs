@@ -126,7 +126,7 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
         return match inferred(&component.name, kind).as_ref() {
             Ok(is) if alike(is) => Ok(()),
             _ => Err(format!(
-                "expected {}, as in the first file. Write the files with the same types, or set its type with \
+                "expected {}, as in the first file. Write all files with the same types, or set its type with \
                  dtypes={{'{}': ...}}.",
                 component.type_name(),
                 component.name

@@ -82,8 +82,9 @@ fn without_logical_type(footer: &[u8]) -> Option<(String, String)> {
             }
         }
         if let Some(field) = unknown.filter(|_| !is_known) {
-            let text =
-                format!("the footer has no logical type for it, but a field {field} that the format does not define");
+            let text = format!(
+                "instead of a logical type, the footer has field {field} for it, which the format does not define"
+            );
             return Some((String::from_utf8_lossy(name).into_owned(), text));
         }
     }
@@ -101,7 +102,9 @@ fn group_of_two_kinds(group: &SchemaType) -> Option<(String, String)> {
     };
     match is_right {
         true => fields.iter().find_map(|field| group_of_two_kinds(field)),
-        false => Some((basic_info.name().to_owned(), format!("the footer calls it both a list or map and {old}"))),
+        false => {
+            Some((basic_info.name().to_owned(), format!("the footer marks it as a list or map, but also as {old}")))
+        }
     }
 }
 
@@ -141,7 +144,7 @@ impl<'a> Chunk<'a> {
             && kind != Some(&column.physical_type())
         {
             let kind = kind.map_or_else(|| "unknown".to_owned(), Type::to_string);
-            return Some(format!("its type is {kind} here, but {}", column.physical_type()));
+            return Some(format!("its type is {kind}, but {}", column.physical_type()));
         }
         // Some programs join names or omit those of lists, but none changes a letter.
         let names = column.path().parts();
@@ -150,7 +153,7 @@ impl<'a> Chunk<'a> {
         let is_same = self.path.iter().zip(names).all(|(name, other)| *name == other.as_bytes());
         (is_as_long && !is_same).then(|| {
             let names: Vec<_> = self.path.iter().map(|name| String::from_utf8_lossy(name)).collect();
-            format!("its name is '{}' here, but not", names.join("."))
+            format!("its name is '{}', which differs from the name", names.join("."))
         })
     }
 }

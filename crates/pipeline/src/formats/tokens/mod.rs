@@ -175,8 +175,8 @@ impl RandomAccess for Tokens {
 
 fn shorter(file: &FileProvenance, is: u64, was: u64) -> Error {
     Error::data_loss(format!(
-        "{}: it became shorter: it has {is} bytes, expected {was}, its size when the pipeline was planned. Finish \
-         writing the files before you read them",
+        "{}: it has {is} bytes, but had {was} when the pipeline was planned. Finish writing the files before you \
+         read them",
         file.name.text()
     ))
 }
