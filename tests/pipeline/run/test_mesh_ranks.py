@@ -53,7 +53,7 @@ def test_torch_ranks_share_data_along_the_data_dimension(tmp_path):
         assert shares["inside ('dp', 'sharded_data')"] == everyone
         assert shares["inside unnamed"] == everyone
         assert "the mesh has the dimensions 'dp', 'tp', expected one" in errors["whole"]
-        assert "the current mesh has the dimension 'tp'" in errors["inside"]
+        assert "processes along the mesh dimension 'tp' need the same data" in errors["inside"]
         assert errors["inside"].endswith("Pass the data dimension: shard(mesh['dp']).")
         assert "'dimension 0'" in errors["inside (None, None)"]
         assert "already has shard" in errors["twice"]
