@@ -1,6 +1,6 @@
 """Runs programs side by side and compares their rates.
 
-Each program is a process of its own that prints one line of JSON. The programs of a scenario run in
+Each program is a separate process that prints one line of JSON. The programs of a scenario run in
 turn, several times over, every other time in reverse, so that a drift of the machine's speed meets
 all of them. Ratios are of runs of the same round. A run during which the machine changed its speed
 is repeated.
@@ -26,14 +26,14 @@ MAX_RUNS = 3
 
 @dataclass(frozen=True)
 class Contender:
-    """A program that measures something.
+    """A program to measure.
 
     Attributes:
         name: Its row in the table.
         command: How it is run: arguments, the first being the interpreter.
         is_ours: Whether it is what the others are compared with in the last column.
         variables: Added to its environment.
-        problem_of: Says what is wrong with the figures that it printed, if anything.
+        problem_of: Returns what is wrong with the figures that it printed, if anything.
     """
 
     name: str
@@ -67,8 +67,8 @@ class Result:
     Attributes:
         contender: The program.
         rates: Examples or elements a second.
-        seconds: What a round took.
-        cpu_us: Microseconds of processor time each, of all processes.
+        seconds: The duration of a round.
+        cpu_us: The processor time of each in microseconds, in all processes.
         first_batch_seconds: From the start of the process to the first batch, if the program
             says when that came.
         peak_mib: Memory, of all processes.
@@ -96,7 +96,7 @@ class Result:
 
     @property
     def spread(self) -> float:
-        """The distance of the rates from each other, as a part of their median."""
+        """The range of the rates, as a fraction of their median."""
         return (max(self.rates) - min(self.rates)) / self.rate
 
     def ratios_of(self, ours: "Result") -> list[float]:
@@ -166,7 +166,8 @@ def measure(
         result.num_unsettled += is_last
         result.num_repeated += not is_last
     result.loop_seconds += [before, after]
-    # A program that measures its own part of the time says so; else all counts but the set-up.
+    # A program can report the part of the time that it measured. Otherwise, everything except the
+    # set-up counts.
     cpu_seconds = figures.get("cpu_seconds")
     if cpu_seconds is None:
         cpu_seconds = run.cpu_seconds - figures.get("cpu_seconds_before", 0.0)

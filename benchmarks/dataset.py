@@ -1,4 +1,4 @@
-"""The data of the benchmarks: made once, the same on every machine."""
+"""The data of the benchmarks, which is created once and is the same on every machine."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ class Selection(NamedTuple):
 
 
 def ensure(workload: Workload, scale: float = 1.0) -> tuple[Path, list[Part]]:
-    """Makes the data of a workload, unless this very code made them.
+    """Creates the data of a workload, unless exactly this code has already created it.
 
     Args:
         workload: What reads them.
@@ -65,7 +65,7 @@ def ensure(workload: Workload, scale: float = 1.0) -> tuple[Path, list[Part]]:
 
 
 def files_of(workload: Workload) -> list[str]:
-    """Returns the paths of all files of a workload's data, which are made if need be."""
+    """Returns the paths of all files of a workload's data, and creates the files if necessary."""
     home, parts = ensure(workload)
     return select(home, parts, len(parts)).files
 
@@ -73,7 +73,8 @@ def files_of(workload: Workload) -> list[str]:
 def select(home: Path, parts: Sequence[Part], num_parts: int) -> Selection:
     """Returns the input that amounts to a number of parts.
 
-    Fewer than there are: the first ones, once. More: all of them, as often as it takes.
+    If fewer parts are requested than exist, it is the first ones, once. Otherwise, it is all parts,
+    repeated as often as necessary.
     """
     chosen = parts[:num_parts]
     num_epochs = math.ceil(num_parts / len(chosen))

@@ -1,4 +1,4 @@
-"""Other libraries to measure against, each in a virtual environment of its own."""
+"""Other libraries for comparison, each in a separate virtual environment."""
 
 import subprocess
 import sys
@@ -18,15 +18,15 @@ REQUIREMENTS = {
     "polars": ["polars>=1.20,<3", "pyarrow>=18", "numpy>=1.26"],
     "orjson": ["orjson>=3.10,<4", "numpy>=1.26"],
     "numpy": ["numpy>=1.26", "protobuf>=5.26", *PHOTO_TOOLS],
-    # torchaudio works with the PyTorch of its own version alone.
+    # torchaudio works only with the PyTorch of the same version.
     "sound": ["torch==2.11.*", "torchaudio==2.11.*", "librosa>=0.10", "soundfile>=0.12"],
-    # No peer: where real photographs come from.
+    # This is not a peer, but the source of real photographs.
     "photographs": ["--no-deps", "scikit-image>=0.24,<1"],
 }
 
 
 def python_of(peer: str) -> Path | None:
-    """Returns the interpreter of the environment that has a peer, which is made if need be.
+    """Returns the interpreter of a peer's environment, and creates it if necessary.
 
     Returns:
         None, after a line that says why, if the peer cannot be installed.

@@ -1,6 +1,6 @@
 """Counts the engine's instructions for small programs: `python -m benchmarks.instructions`.
 
-A regression shows without timing anything. Each program takes so many examples through an input
+A regression shows without timing anything. Each program takes a number of examples through an input
 pipeline, in one thread. In TensorFlow 1's programs, a queue runner's thread fills the queue before
 it is emptied, so that the same instructions are executed each time. Pipelines have one worker.
 Nothing is counted but what the native engine does.
@@ -79,7 +79,7 @@ class Program(NamedTuple):
 
     @property
     def num_examples(self) -> int:
-        """How many examples it handles."""
+        """The number of examples that it handles."""
         return NUM_BATCHES * self.batch_size
 
 
@@ -155,11 +155,12 @@ def _run_queues(program: Program, path: str) -> int:
         session.run(tf.local_variables_initializer())
         session.run(names.enqueue_ops[0])
         session.run(names.queue.close())
-        # Tried before anything is put in, as by a consumer that waits already.
+        # This is tried before anything is put in, as by a consumer that is already waiting.
         dequeue = session.make_callable(batch)
         with contextlib.suppress(tf.errors.DeadlineExceededError):
             session.run(batch, options=tf.RunOptions(timeout_in_ms=1))
-        # The queue holds all: the thread fills it without waiting, and closes it.
+        # The queue has room for all elements, so the thread fills it without waiting, and closes
+        # it.
         runner = tf.train.QueueRunner(batcher.queue, batcher.enqueue_ops[:1])
         for thread in runner.create_threads(session, start=True):
             thread.join()

@@ -1,4 +1,4 @@
-"""How each library is set up, the same way for all workloads."""
+"""The configuration of each library, which is the same for all workloads."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ def torch_loader(data: Any, batch_size: int | None, num_workers: int, **more: An
 
     torch.set_num_threads(1)
     if num_workers:
-        # Data sets are classes of functions, which can't be pickled.
+        # Data sets contain functions that can't be pickled.
         more |= {"prefetch_factor": PREFETCH, "multiprocessing_context": "fork"}
     return DataLoader(data, batch_size, num_workers=num_workers, **more)
 
@@ -132,7 +132,7 @@ def datasets_stream(
     import datasets
 
     datasets.disable_progress_bars()
-    # It would wait for five seconds after each epoch until its threads are gone.
+    # It would wait for five seconds after each epoch until its threads have ended.
     datasets.config.SLEEP_TIME_ON_THREADS_SHUTDOWN = 0
     data = datasets.load_dataset(
         kind, data_files={"train": list(files)}, split="train", streaming=True, cache_dir=cache

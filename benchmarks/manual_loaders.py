@@ -1,4 +1,4 @@
-"""What is left to the user where a library doesn't do it: shuffling, and reading by hand."""
+"""The work that a library leaves to the user: shuffling, and reading by hand."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ POOL = 10_000
 
 
 def epochs_of(files: Sequence[str], num_epochs: int) -> list[str]:
-    """Returns the files of all epochs, those of each in an order of its own."""
+    """Returns the files of all epochs, in a different order for each epoch."""
     return [
         name
         for epoch in range(num_epochs)
@@ -31,7 +31,7 @@ def lines_of(files: Iterable[str]) -> Iterator[bytes]:
 
 
 def cut(elements: Sequence[Element], size: int) -> Iterator[Sequence[Element]]:
-    """Yields the elements in pieces of one size; the last one may be smaller."""
+    """Yields the elements in pieces of one size. The last piece may be smaller."""
     return (elements[begin : begin + size] for begin in range(0, len(elements), size))
 
 

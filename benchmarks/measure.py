@@ -36,10 +36,10 @@ def batches_of(
 
 
 def measure(workload: Workload, batches: Iterable[Any]) -> None:
-    """Takes all batches and prints what that took: time, processor time, count and sums.
+    """Takes all batches, and prints the time, the processor time, the count and the sums.
 
-    Time counts from the first request to the last batch. What was imported, described and loaded
-    into memory before doesn't count.
+    Time counts from the first request to the last batch. Anything that was imported, described or
+    loaded into memory before does not count.
     """
     cpu_seconds = time.process_time()
     begin = time.monotonic()
@@ -61,7 +61,7 @@ def measure(workload: Workload, batches: Iterable[Any]) -> None:
 
 
 def steady_rate(marks: Sequence[tuple[float, int]]) -> float | None:
-    """Returns examples a second, without how a program begins and how its queues run empty.
+    """Returns the examples per second, without the start of a program and the end of its queues.
 
     Args:
         marks: After each batch the time and the number of examples so far.

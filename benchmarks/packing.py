@@ -53,7 +53,7 @@ def lists_of(count: int) -> list[np.ndarray]:
 
 
 def pack(name: str, count: int) -> None:
-    """Packs lists, and prints how long it took and how much of the rows fills up."""
+    """Packs lists, and prints the time and the fraction of the rows that is filled."""
     lists = lists_of(count)
     begin = time.perf_counter()
     num_rows = num_tokens = total = 0
@@ -68,7 +68,7 @@ def pack(name: str, count: int) -> None:
 
 
 def run(python: str, name: str, count: int) -> dict[str, float]:
-    """Runs a packer in a process of its own; returns what it prints."""
+    """Runs a packer in a separate process, and returns its output."""
     command = [python, "-m", "benchmarks.packing", name, str(count)]
     environment = {"PYTHONPATH": f"{ROOT / 'python'}:{ROOT}"}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Pictures for the data: sections of real photographs, and pictures out of a seed."""
+"""Pictures for the data: sections of real photographs, and pictures generated from a seed."""
 
 from functools import cache
 from pathlib import Path
@@ -33,7 +33,7 @@ NOISE = 5.0
 
 
 class MissingPhotographsError(Exception):
-    """The photographs can't be had."""
+    """The photographs are not available."""
 
 
 @cache

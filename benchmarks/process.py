@@ -13,7 +13,7 @@ from pathlib import Path
 
 SAMPLE_SECONDS = 0.05
 
-# Modules are compiled once, as those of installed packages are, whatever the shell says.
+# Modules are compiled once, like those of installed packages, regardless of the shell's settings.
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 
 
@@ -26,8 +26,8 @@ class Run:
         failure: The last line of its standard error if it failed; else nothing.
         started_at: When it was started, on the clock of `time.monotonic`.
         cpu_seconds: Of all its processes.
-        peak_bytes: The most memory all its processes had at one time. Pages that several
-            processes share count once.
+        peak_bytes: The peak memory of all its processes together. Pages that several processes
+            share count once.
     """
 
     output: str
@@ -115,7 +115,7 @@ def _family(pid: int) -> list[int]:
                 children = Path(f"/proc/{member}/task/{task}/children").read_text()
                 results += map(int, children.split())
         except OSError:
-            pass  # it has just ended
+            pass  # The process has just ended.
     return results
 
 
@@ -123,5 +123,5 @@ def _memory_of(pid: int) -> int:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
-        return 0  # it has just ended
+        return 0  # The process has just ended.
     return next((int(line.split()[1]) * 1_024 for line in lines if line.startswith("Pss:")), 0)

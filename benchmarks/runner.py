@@ -89,7 +89,7 @@ def sized(
 def _trial(
     workload: Workload, program: Program, home: Path, parts: Sequence[Part], seconds: float
 ) -> Result | None:
-    """A program with as much work as takes it about `seconds`, found by trying."""
+    """A program with as much work as it does in about `seconds`, found by trial."""
     num_parts = workload.num_parts or workload.min_parts
     while True:
         chosen = dataset.select(home, parts, num_parts)
@@ -102,7 +102,7 @@ def _trial(
         measure(trial, (), TIMEOUT)
         if trial.failure or workload.num_parts is not None or trial.seconds[0] > 0.5 * seconds:
             return trial
-        # A short trial mostly measures how the program begins, so one step goes only so far.
+        # A short trial mostly measures the start of the program, so the size of a step is limited.
         factor = min(0.9 * seconds / trial.seconds[0], 20.0)
         needed = math.ceil(num_parts * factor)
         num_parts = needed if needed < len(parts) else math.ceil(needed / len(parts)) * len(parts)
@@ -153,13 +153,13 @@ def _checker(workload: Workload, expected: Sequence[int]) -> Callable[[dict[str,
 
 
 def with_count(workload: Workload, count: int) -> Workload:
-    """Returns work without data that makes so many examples."""
+    """Returns work without data that produces a number of examples."""
     return replace(workload, count=count, num_epochs=count)
 
 
 @cache
 def build_limits() -> Path:
-    """Builds the native loops for this very processor; returns the program."""
+    """Builds the native loops for this processor, and returns the program."""
     target = ROOT / "target" / "limits"
     command = ["cargo", "build", "--quiet", "--release", "--package", "headrace-limits"]
     flags = {"RUSTFLAGS": "-C target-cpu=native", "CARGO_TARGET_DIR": str(target)}

@@ -26,7 +26,7 @@ DRAINED = 5
 
 @dataclass(frozen=True)
 class Series:
-    """Programs that differ in one figure.
+    """Programs that differ in one number.
 
     Attributes:
         title: Stands above the table.
@@ -65,7 +65,7 @@ def capacity(rounds: int, seconds: float) -> Iterator[Series]:
 
 
 def disk(rounds: int, seconds: float) -> Iterator[Series]:
-    """A disk that takes 10 ms for each read."""
+    """A disk that needs 10 ms for each read."""
     milliseconds, files = 10.0, 2 * THREADS[-1]
     blocks = math.ceil(seconds * 1e3 / milliseconds * 4 / files)
     arguments = ["--milliseconds", milliseconds, "--files", files, "--blocks", blocks]

@@ -121,7 +121,7 @@ WAYS: dict[str, Callable[[float], None]] = {
 
 def consumer(options: argparse.Namespace) -> None:
     """Prints the number of lines read, and the time."""
-    # Whoever wants the GIL gets it only when the main thread gives it away.
+    # Other threads get the GIL only when the main thread releases it.
     sys.setswitchinterval(60.0)
     keep_busy = WAYS[options.way]
     files = options.files or dataset.files_of(text_lines.W5)

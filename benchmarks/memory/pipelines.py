@@ -1,4 +1,4 @@
-"""Pipelines whose memory is measured: the programs of W1 to W5, and what is hard on memory.
+"""Pipelines whose memory is measured: the programs of W1 to W5, and demanding cases.
 
 `python -m benchmarks.memory.pipelines CASE WINDOW MEMORY_BYTES` iterates over one while another
 process watches its memory. It prints `ready` when all is imported and one tiny pipeline has run,
@@ -74,13 +74,13 @@ def iterable(window: int) -> Pipeline:
 
 
 def buckets(window: int) -> Pipeline:
-    """Lists of which long ones are rare, by their lengths."""
+    """Lists that are rarely long, grouped by their lengths."""
     records = hr.tfrecords([_lists()]).parse({"list": hr.Ragged(int)}).shuffle(window=window)
     return records.epochs().bucket_by_length("list", [8, 64, 128, 256, 512], size=512)
 
 
 def padded(window: int) -> Pipeline:
-    """Lists of which long ones are rare, filled up."""
+    """Lists that are rarely long, padded."""
     records = hr.tfrecords([_lists()]).parse({"list": hr.Ragged(int)}).shuffle(window=window)
     return records.epochs().padded_batch(64)
 
@@ -129,7 +129,7 @@ def make(case: str, window: int, memory_bytes: int | None) -> Pipeline:
 
 
 def _once(name: str, write: Callable[[Path], None]) -> str:
-    """Returns the path of a file that is written if it is not there."""
+    """Returns the path of a file, and writes the file if it does not exist."""
     path = dataset.HOME / "memory" / name
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ class Growth:
     error: str
 
     def allowed_bytes(self, memory_bytes: int) -> int:
-        """Returns how much it may be."""
+        """Returns the allowed growth."""
         return int(memory_bytes * SHARE) + self.batch_bytes
 
 
@@ -201,7 +201,7 @@ def measure(case: str, window: int, memory_bytes: int, seconds: float) -> Growth
 
 
 def size_of(batch: dict[str, Any]) -> int:
-    """Returns how many bytes a batch has, its strings included."""
+    """Returns the size of a batch in bytes, including its strings."""
     return sum(map(_array_bytes, batch.values()))
 
 

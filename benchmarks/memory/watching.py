@@ -58,7 +58,7 @@ def growth(
 
 
 def anonymous_bytes(pid: int | str = "self") -> int:
-    """Returns the size of heaps and stacks of a process, this one or another, as far as in use."""
+    """Returns the size in use of the heaps and stacks of this or another process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1_024 for line in lines if line.startswith("RssAnon:"))
 
