@@ -1,8 +1,8 @@
 """Pipelines in torchtitan, on any number of data-parallel ranks."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from headrace.core.optional_dependencies import missing_torchtitan
 from headrace.pipeline import Pipeline
@@ -15,6 +15,7 @@ from headrace.pipeline.stages.stage import Effect
 if missing := missing_torchtitan():
     raise ModuleNotFoundError(f"headrace.torchtitan: {missing}", name="torchtitan")
 
+import tyro
 from torchtitan.components.dataloader import BaseDataLoader
 
 __all__ = ["DataLoader"]
@@ -59,7 +60,7 @@ class DataLoader(BaseDataLoader):  # type: ignore[misc]
             pin_memory: See `DataLoader`.
         """
 
-        pipeline: Pipeline | Callable[[Any, int], Pipeline] | None = None
+        pipeline: Annotated[Any, tyro.conf.Suppress] = None  # Not an option of the command line.
         labels: str = "labels"
         infinite: bool = True
         pin_memory: bool = False

@@ -11,6 +11,7 @@ import headrace as hr
 pytest.importorskip("torchtitan")
 
 import torch
+import tyro
 from torchtitan.components.dataloader import BaseDataLoader
 from torchtitan.config import Configurable
 
@@ -113,6 +114,13 @@ def test_config_builds_the_loader_with_the_arguments_of_the_trainer():
     assert inputs["input"].shape == (4, 5)
     assert (loader.dp_rank, loader.dp_world_size, loader.batch_size) == (1, 2, 4)
     assert config.to_dict()["infinite"] is True
+
+
+def test_command_line_of_torchtitan_keeps_the_pipeline():
+    default = DataLoader.Config(pipeline=rows)
+    config = tyro.cli(DataLoader.Config, default=default, args=["--no-infinite"])
+    assert config.pipeline is rows
+    assert config.infinite is False
 
 
 def test_empty_state_changes_nothing():
