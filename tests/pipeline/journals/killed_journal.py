@@ -1,7 +1,7 @@
 """Writers and a reader of a journal that are killed repeatedly.
 
 Run as a program: `killed_journal.py DIRECTORY NUM_KILLS MODE`, where MODE is "rows" or "groups".
-Each writer appends numbered rows until it is killed, and notes each append after it. The reader
+Each writer appends numbered rows and notes each append after it, until it is killed. The reader
 saves its state after each batch, together with the rows that it has received. Prints as JSON how
 many rows were received, dropped and left out, or an error.
 """
@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ from headrace.pipeline.journals.directory import JournalDirectory
 from headrace.pipeline.journals.order import OrderLog
 
 GROUP_SIZE = 3
+# After these rows, a writer waits until it is killed.
+MOST_ROWS = 60
 
 
 def pipeline(directory, mode):
@@ -32,7 +35,7 @@ def pipeline(directory, mode):
     return hr.journal(directory / "journal", poll_s=0.01, **group).select("id").batch(2)
 
 
-def write(directory, run, is_last):
+def write(directory, begun, run, is_last):
     draws = random.Random(run)
     number = 0
     # Before the lock, so that a reader waits for this writer once it runs.
@@ -40,7 +43,7 @@ def write(directory, run, is_last):
         hr.Journal(directory / "journal") as journal,
         open(directory / f"appended-{run}", "a", buffering=1) as appended,
     ):
-        while not is_last or number < 30:
+        while number < MOST_ROWS:
             rows = [
                 {
                     "id": run * 10**6 + number + k,
@@ -52,9 +55,12 @@ def write(directory, run, is_last):
             journal.append(rows, version=draws.randrange(8))
             number += len(rows)
             appended.write(f"{number}\n")
+            begun()
+        while not is_last:
+            signal.pause()
 
 
-def read(directory, mode):
+def read(directory, begun, mode):
     """Continues from the last saved state; the file of results may have more."""
     saved, results = directory / "saved.json", directory / "results"
     last = json.loads(saved.read_text()) if saved.exists() else {"state": None, "size": 0}
@@ -64,12 +70,42 @@ def read(directory, mode):
         if mode == "groups":
             batches.set_version(6)
         for batch in batches:
+            begun()
             file.write(b"".join(b"%d\n" % number for number in batch["id"].ravel()))
             file.flush()
             saved.with_suffix(".new").write_text(
                 json.dumps({"state": batches.state(), "size": file.tell()})
             )
             os.replace(saved.with_suffix(".new"), saved)
+
+
+class Process:
+    """A forked process, which reports when it has begun its work."""
+
+    def __init__(self, function, directory, *arguments):
+        self._begun, end = os.pipe()
+        self._process = forked(function, directory, partial(closed, end, []), *arguments)
+        os.close(end)
+
+    def wait_until_begun(self):
+        """Waits until the process reports, or has ended."""
+        os.read(self._begun, 1)
+
+    def kill(self):
+        os.kill(self._process, signal.SIGKILL)
+
+    def join(self, *expected):
+        """Waits for the end, and ends this program if the exit code is another one."""
+        os.close(self._begun)
+        code = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+        if code not in expected:
+            sys.exit(f"a process ended with {code}")
+
+
+def closed(end, calls):
+    if not calls:
+        os.close(end)
+        calls.append(end)
 
 
 def forked(function, *arguments):
@@ -82,12 +118,6 @@ def forked(function, *arguments):
             os._exit(1)
         os._exit(0)
     return process
-
-
-def ended(process, *expected):
-    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    if code not in expected:
-        sys.exit(f"a process ended with {code}")
 
 
 def recorded(directory):
@@ -108,24 +138,26 @@ def recorded(directory):
 def main(directory, num_kills, mode):
     draws = random.Random(num_kills)
     run = 0
-    writer, reader = forked(write, directory, run, False), forked(read, directory, mode)
+    writer, reader = Process(write, directory, run, False), Process(read, directory, mode)
     for _ in range(num_kills):
-        time.sleep(draws.uniform(0, 0.02))
-        if draws.random() < 0.5:
-            os.kill(writer, signal.SIGKILL)
-            ended(writer, -signal.SIGKILL)
+        process = writer if draws.random() < 0.5 else reader
+        if draws.random() < 0.8:
+            process.wait_until_begun()
+        time.sleep(draws.uniform(0, 0.01))
+        process.kill()
+        if process is writer:
+            writer.join(-signal.SIGKILL)
             run += 1
-            writer = forked(write, directory, run, False)
+            writer = Process(write, directory, run, False)
         else:
-            os.kill(reader, signal.SIGKILL)
             # It may have ended, because no writer was open.
-            ended(reader, -signal.SIGKILL, 0)
-            reader = forked(read, directory, mode)
-    os.kill(writer, signal.SIGKILL)
-    ended(writer, -signal.SIGKILL)
-    ended(reader, 0)
-    ended(forked(write, directory, run + 1, True), 0)
-    ended(forked(read, directory, mode), 0)
+            reader.join(-signal.SIGKILL, 0)
+            reader = Process(read, directory, mode)
+    writer.kill()
+    writer.join(-signal.SIGKILL)
+    reader.join(0)
+    Process(write, directory, run + 1, True).join(0)
+    Process(read, directory, mode).join(0)
     check(directory, run + 2, mode)
 
 

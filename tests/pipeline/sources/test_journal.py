@@ -486,7 +486,7 @@ class TestArguments:
             hr.journal(tmp_path).shuffle(seed=1)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("mode", ["rows", "groups"])
 def test_killed_writers_and_readers_deliver_each_row_once(tmp_path, mode, is_nightly):
     script = Path(__file__).parents[1] / "journals" / "killed_journal.py"
