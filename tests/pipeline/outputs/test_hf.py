@@ -75,6 +75,22 @@ def test_training_resumes_on_another_number_of_processes(world, tmp_path):
 
 
 @pytest.mark.timeout(300)
+def test_sft_trainer_resumes_exactly(tmp_path):
+    pytest.importorskip("trl")
+    done = subprocess.run(
+        [sys.executable, PROGRAM.with_name("attached_sft_trainer.py"), tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    whole, resumed = json.loads(done.stdout.splitlines()[-1])
+    assert len(whole[0]) == 6
+    assert resumed == whole
+
+
+@pytest.mark.timeout(300)
 def test_each_evaluation_reads_epoch_0(tmp_path):
     (result,) = trained(tmp_path / "whole", "evaluated")
     once = [
