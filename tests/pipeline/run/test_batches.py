@@ -14,6 +14,7 @@ import pytest
 from tests.calls import wait_until
 
 from headrace import pipeline as hp
+from headrace.core import processors
 from headrace.core.errors import FailedPreconditionError
 
 TIMEOUT = 30
@@ -22,6 +23,19 @@ TIMEOUT = 30
 @pytest.fixture
 def endless():
     return hp.arrays({"n": np.arange(1000)}).map(lambda e: e).epochs().batch(10)
+
+
+def test_default_threads_follow_the_quota_of_the_container(endless, tmp_path, monkeypatch):
+    (tmp_path / "cgroup").write_text("0::/\n")
+    (tmp_path / "cpu.max").write_text("250000 100000\n")
+    monkeypatch.setattr(processors, "_GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(processors, "_MOUNT", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    with iter(endless) as batches:
+        assert batches.num_threads == 3
+        assert native_threads() == ["headrace-0", "headrace-1", "headrace-2"]
+    with iter(endless.options(num_threads=5)) as batches:
+        assert batches.num_threads == 5
 
 
 def native_threads():
@@ -140,6 +154,7 @@ PROGRAM = """
 import sys, time
 import numpy as np
 from headrace import pipeline as hp
+from headrace.core import processors
 batches = iter(hp.arrays({"n": np.arange(1000)}).map(lambda e: e).epochs().batch(10))
 next(batches)
 print("begun", flush=True)
