@@ -166,7 +166,7 @@ def with_thread_pool(function: Callable[[int], np.ndarray], count: int) -> Itera
     "alone-processes", "processes by hand", "`ProcessPoolExecutor(2)`, six batches wait", "numpy"
 )
 def with_process_pool(function: Callable[[int], np.ndarray], count: int) -> Iterator[np.ndarray]:
-    with ProcessPoolExecutor(2, get_context("forkserver")) as pool:
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         yield from pooled(pool, function, count)
 
 

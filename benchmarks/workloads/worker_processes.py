@@ -171,7 +171,8 @@ def results_of(name: str, places: np.ndarray, seed: int) -> np.ndarray:
 )
 def with_pool(function: PictureFunction, count: int) -> Iterator[np.ndarray]:
     waiting: deque[Any] = deque()
-    with ProcessPoolExecutor(NUM_WORKERS, get_context("forkserver"), hold_pictures) as pool:
+    # The processor time of a fork server's processes would not be counted.
+    with ProcessPoolExecutor(NUM_WORKERS, get_context("spawn"), hold_pictures) as pool:
         for seed, places in enumerate(indices(count)):
             waiting.append(pool.submit(results_of, function.__name__, places, seed))
             if len(waiting) == 3 * NUM_WORKERS:
