@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -114,18 +115,52 @@ if __name__ == "__main__":
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("num_workers", [1, 2])
 def test_worker_processes_keep_order_and_state(num_workers, tmp_path):
-    program = tmp_path / "workers.py"
-    program.write_text(WORKERS)
+    assert run(WORKERS, tmp_path, str(num_workers)) == BATCHES
+
+
+def run(text, directory, *arguments):
+    """Returns what a program prints, as JSON."""
+    program = directory / "program.py"
+    program.write_text(text)
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "KERAS_BACKEND": "jax"}
     done = subprocess.run(
-        [sys.executable, program, str(num_workers)],
+        [sys.executable, program, *arguments],
         capture_output=True,
         text=True,
         timeout=180,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, **environment, "JAX_PLATFORMS": "cpu"},
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    assert json.loads(done.stdout) == BATCHES
+    return json.loads(done.stdout)
+
+
+KERAS = """
+import json
+
+import keras
+import numpy as np
+
+import headrace as hr
+
+numbers = np.arange(40, dtype=np.float32)[:, None] / 40
+pipe = hr.arrays({"x": numbers, "y": 3 * numbers}).shuffle(seed=3).batch(8)
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+data = pipe.epochs(3).to_grain().map(lambda batch: (batch["x"], batch["y"]))
+history = model.fit(data, steps_per_epoch=5, epochs=3, verbose=0)
+print(json.dumps(history.history["loss"]))
+"""
+
+
+@pytest.mark.timeout(200)
+def test_keras_trains_on_the_dataset(tmp_path):
+    for name in ("keras", "jax"):
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    losses = run(KERAS, tmp_path)
+    assert len(losses) == 3
+    assert losses[0] > losses[1] > losses[2] > 0
 
 
 def test_threads_keep_order_and_state():
