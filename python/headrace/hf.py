@@ -143,10 +143,10 @@ def _check_shares(name: str, chain: Stages, num_processes: int) -> None:
             "shard, so all would train on the same examples. Call shard() before batch."
         )
     if shares - {num_processes}:
+        remedy = "Remove shard." if num_processes == 1 else "Call shard() without arguments."
         raise ValueError(
             f"hf.attach: the pipeline {name} is divided among {max(shares)} ranks, but the number "
-            f"of processes is {num_processes}, so examples would be left out. Call shard() without "
-            "arguments, which uses the number of processes."
+            f"of processes is {num_processes}, so examples would be left out. {remedy}"
         )
 
 
