@@ -32,6 +32,7 @@ QUERIES = {
     "validation": "guides/splits.html",
     "checkpoint": "guides/resume.html",
     "keras": "guides/train/keras.html",
+    "grpo": "guides/rollouts.html",
 }
 NUM_RESULTS = 5
 
