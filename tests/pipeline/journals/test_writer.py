@@ -105,6 +105,12 @@ class TestUse:
         with pytest.raises(hr.errors.OpError, match="Choose a directory that you can write to"):
             hr.Journal(path)
 
+    @pytest.mark.parametrize("path", [b"bytes", 3, "", "s3://bucket/journal"])
+    def test_directory_that_is_not_local_is_an_error(self, path):
+        for call in (hr.Journal, hr.journal):
+            with pytest.raises((TypeError, ValueError), match=r"directory is .*, expected a"):
+                call(path)
+
 
 class TestFullDisk:
     PROGRAM = """

@@ -15,11 +15,12 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.core.errors import DataLossError, FailedPreconditionError
+from headrace.io import storage
 from headrace.io.atomic_file import replacing
 from headrace.pipeline.journals.locks import FileLock
 from headrace.pipeline.values.types import ElementType, Json, Spec, Specs, type_name
 
-__all__ = ["Description", "JournalDirectory"]
+__all__ = ["Description", "JournalDirectory", "directory_of"]
 
 # The version of the format. Raise it if the files or their meaning change.
 _VERSION: Final = 1
@@ -28,6 +29,24 @@ _WRITER: Final = re.compile(r"writer-(\d{6,})\.lock")
 _SEGMENT: Final = re.compile(r"writer-(\d{6,})-(\d{6,})\.rows")
 _ORDER: Final = re.compile(r"order-(\d{6,})")
 _WORDS: Final[dict[str, ElementType]] = {"bytes": bytes, "str": str, "Json": Json}
+
+
+def directory_of(where: str, path: object) -> str:
+    """Returns the absolute path of a journal's directory.
+
+    Raises:
+        TypeError: If the path is neither a string nor a `pathlib.Path`.
+        ValueError: If it is a URL.
+    """
+    if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
+        raise TypeError(f"{where}: directory is {path!r}, expected a str or a pathlib.Path.")
+    text = storage.local_path(os.fspath(path))
+    if not text or storage.is_remote(text):
+        raise ValueError(
+            f"{where}: directory is {text!r}, expected a local directory, because journals need "
+            "file locks."
+        )
+    return os.path.abspath(text)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from headrace.core.errors import FailedPreconditionError
 from headrace.io.os_errors import os_errors
 from headrace.pipeline.journals.deletion import delete_before
-from headrace.pipeline.journals.directory import Description, JournalDirectory
+from headrace.pipeline.journals.directory import Description, JournalDirectory, directory_of
 from headrace.pipeline.journals.locks import FileLock
 from headrace.pipeline.journals.rows import encode_rows, learned_specs
 from headrace.pipeline.journals.segments import SegmentWriter
@@ -42,6 +42,8 @@ class Journal:
 
     Raises:
         OpError: If the directory cannot be created or written.
+        TypeError: If the directory is neither a string nor a `pathlib.Path`.
+        ValueError: If the directory is a URL.
 
     Examples:
         >>> with hr.Journal("rollouts") as journal:
@@ -53,7 +55,7 @@ class Journal:
     """
 
     def __init__(self, directory: str | os.PathLike[str], *, sync: bool = False) -> None:
-        self.directory: Final = os.path.abspath(os.fspath(directory))
+        self.directory: Final = directory_of("Journal", directory)
         self._files: Final = JournalDirectory(self.directory)
         self._sync: Final = sync
         self._process: Final = os.getpid()
@@ -205,7 +207,7 @@ class Journal:
             >>> hr.Journal.delete_before("samples", batches.state())
             0
         """
-        return delete_before(JournalDirectory(os.path.abspath(os.fspath(directory))), state)
+        return delete_before(JournalDirectory(directory_of("delete_before", directory)), state)
 
     def __enter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from headrace.core import engine
 from headrace.pipeline.journals.arrivals import Grouping
 from headrace.pipeline.journals.columns import Shapes, group_shapes, group_specs, shapes_of
-from headrace.pipeline.journals.directory import Description, JournalDirectory
+from headrace.pipeline.journals.directory import Description, JournalDirectory, directory_of
 from headrace.pipeline.journals.order import OrderLog
 from headrace.pipeline.journals.reader import JournalReader, wait_for_description
 from headrace.pipeline.journals.worker import JournalWorker
@@ -214,7 +214,7 @@ def journal(
     Raises:
         TypeError: If an argument has the wrong type, or only one of `group` and `group_size` is
             set.
-        ValueError: If a number is out of range or no int.
+        ValueError: If a number is out of range or no int, or the directory is a URL.
 
     Examples:
         >>> with hr.Journal("answers") as answers:
@@ -239,7 +239,7 @@ def journal(
         checked_int("journal", "max_age", max_age, 0)
     if isinstance(ragged, str):
         raise TypeError(f"journal: ragged is {ragged!r}, expected a list of strings.")
-    path = os.path.abspath(os.fsdecode(os.fspath(directory)))
+    path = directory_of("journal", directory)
     seconds = checked_seconds("poll_s", poll_s, "journal")
     names = tuple(checked_names("journal", ragged)) if ragged else ()
     return JournalRows(path, group, group_size, max_age, seconds, names)
