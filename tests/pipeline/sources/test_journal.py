@@ -142,12 +142,13 @@ class TestFollowing:
             closer.join()
 
     @pytest.mark.timeout(60)
-    def test_ctrl_c_ends_a_wait(self, tmp_path):
+    @pytest.mark.parametrize("arguments", ["", ", max_age=1"])
+    def test_ctrl_c_ends_a_wait(self, tmp_path, arguments):
         program = (
             "import headrace as hr, os, signal, threading\n"
             f"journal = hr.Journal({str(tmp_path)!r})\n"
             "journal.append([{'n': 0}])\n"
-            "rows = iter(hr.journal(journal.directory, poll_s=3600))\n"
+            f"rows = iter(hr.journal(journal.directory, poll_s=3600{arguments}))\n"
             "next(rows)\n"
             "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
             "try:\n    next(rows)\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
@@ -165,6 +166,17 @@ class TestFollowing:
             next(rows)
             expected = f"waiting for rows from writer 0 (process {os.getpid()} on "
             while expected not in "\n".join(rows.activity_lines({})):
+                pass
+        assert list(rows) == []
+
+    @pytest.mark.timeout(60)
+    def test_warning_names_the_open_writers(self, tmp_path, caplog):
+        with hr.Journal(tmp_path) as journal:
+            journal.append([{"n": 0}])
+            rows = iter(hr.journal(tmp_path, poll_s=0.01).options(warn_after_s=0.1))
+            next(rows)
+            expected = f"waiting for rows from writer 0 (process {os.getpid()} on "
+            while expected not in caplog.text:
                 pass
         assert list(rows) == []
 
