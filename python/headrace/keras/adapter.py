@@ -11,6 +11,7 @@ from headrace.core.optional_dependencies import missing_keras
 from headrace.pipeline import Pipeline
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.stages.components import batch_depth, steps
+from headrace.pipeline.stages.schedule import fixed_size
 from headrace.pipeline.stages.stage import Effect
 from headrace.pipeline.values.types import Spec
 
@@ -322,9 +323,9 @@ class PipelineAdapter:
 
     @property
     def batch_size(self) -> int | None:
-        """The number of examples in a batch; None if the pipeline does not set it."""
+        """The number of examples in a batch; None if the pipeline does not set it or changes it."""
         sizes = [size for stage in self.pipeline._stages if (size := getattr(stage, "size", None))]
-        return sizes[-1] if sizes else None
+        return fixed_size(sizes[-1]) if sizes else None
 
     @property
     def has_partial_batch(self) -> bool | None:

@@ -78,24 +78,45 @@ def shard(items: Items, index: int, count: int, even: str | None = None) -> Item
         yield dict(group[index % len(group)])
 
 
+# A size, or sizes by the position from which they apply.
+Sizes = int | dict[int, int]
+
+
+def size_at(sizes: Sizes, position: int) -> int:
+    """The size that applies at a position."""
+    if isinstance(sizes, int):
+        return sizes
+    return sizes[max(first for first in sizes if first <= position)]
+
+
 def groups_of(items: Items, size: int) -> Iterator[list[Example]]:
-    while group := list(islice(items, size)):
-        yield group
+    return (group for _, group in sized_groups(items, size))
+
+
+def sized_groups(
+    items: Items, sizes: Sizes, distance: int = 1
+) -> Iterator[tuple[int, list[Example]]]:
+    """Groups of items, each with the size at its position; positions count `distance` per item."""
+    position = 0
+    while group := list(islice(items, size_at(sizes, position))):
+        yield size_at(sizes, position), group
+        position += len(group) * distance
 
 
 def batch(
     items: Items,
-    size: int,
+    sizes: Sizes,
     remainder: str,
     width: Callable[[int], int] | None = None,
     fill: int = 0,
     listed: Sequence[str] = (),
+    distance: int = 1,
 ) -> Items:
     """Batches of a size; lists are padded to the width for the longest if one is given.
 
     Lists of the components `listed` stay apart: those that fill up a batch are empty.
     """
-    for group in groups_of(items, size):
+    for size, group in sized_groups(items, sizes, distance):
         if len(group) == size or remainder != "drop":
             pad_to = size if remainder == "pad" else None
             yield stacked(group, pad_to, width, fill=fill, listed=listed)
@@ -177,16 +198,17 @@ def bucket(
 
 def pack(
     items: Items,
-    length: int,
+    lengths: Sizes,
     is_split: bool,
     max_open: int,
     along: tuple[str, ...] = (),
     world: int | None = None,
     fill: int = 0,
+    turn: tuple[int, int] = (0, 1),
 ) -> Items:
     """Lists of the component `list` packed into rows by first fit."""
-    rows = _packed(items, length, is_split, max_open)
-    for row in rows if world is None else _balanced(rows, world):
+    rows = _packed(items, lengths, is_split, max_open, turn)
+    for row, length in rows if world is None else _balanced(rows, world):
         pieces = enumerate((piece for _, piece in row), 1)
         flat = [(value, n, position) for n, piece in pieces for position, value in piece]
         flat += [(fill, 0, 0)] * (length - len(flat))
@@ -197,30 +219,34 @@ def pack(
         yield {**columns, **{name: [example[name] for example, _ in row] for name in along}}
 
 
-# A row: each packed example, and its values with their positions.
-_Row = list[tuple[Example, list[tuple[int, int]]]]
+# A row: each packed example, and its values with their positions; and the length of the row.
+_Row = tuple[list[tuple[Example, list[tuple[int, int]]]], int]
 
 
-def _packed(items: Items, length: int, is_split: bool, max_open: int) -> Iterator[_Row]:
+def _packed(
+    items: Items, lengths: Sizes, is_split: bool, max_open: int, turn: tuple[int, int]
+) -> Iterator[_Row]:
     rows: list[_Row] = []
 
-    def used(row: _Row) -> int:
-        return sum(len(piece) for _, piece in row)
+    def room(row: _Row) -> int:
+        return row[1] - sum(len(piece) for _, piece in row[0])
 
-    for example in items:
+    first, distance = turn
+    for number, example in enumerate(items):
+        length = size_at(lengths, first + number * distance)
         uninterrupted = list(enumerate(example["list"]))
         step = length if is_split else max(len(uninterrupted), 1)
         for piece in (
             uninterrupted[start : start + step] for start in range(0, len(uninterrupted), step)
         ):
-            fitting = [row for row in rows if used(row) + len(piece) <= length]
+            fitting = [row for row in rows if len(piece) <= room(row)]
             if not fitting:
                 if len(rows) >= max_open:
-                    yield rows.pop(rows.index(max(rows, key=used)))
-                rows.append([])
+                    yield rows.pop(rows.index(min(rows, key=room)))
+                rows.append(([], length))
                 fitting = rows[-1:]
-            fitting[0].append((example, piece))
-            if used(fitting[0]) == length:
+            fitting[0][0].append((example, piece))
+            if not room(fitting[0]):
                 yield rows.pop(next(n for n, row in enumerate(rows) if row is fitting[0]))
     yield from rows
 
@@ -231,7 +257,7 @@ def _balanced(rows: Iterator[_Row], world: int) -> Iterator[_Row]:
         yield from rows
         return
     while group := list(islice(rows, 8 * world)):
-        costs = [sum(len(piece) ** 2 for _, piece in row) for row in group]
+        costs = [sum(len(piece) ** 2 for _, piece in row) for row, _ in group]
         positions = sorted(range(len(group)), key=lambda position: (-costs[position], position))
         rounds = [positions[n : n + world] for n in range(0, len(positions), world)]
         sums = [0] * world

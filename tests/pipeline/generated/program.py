@@ -101,12 +101,26 @@ class Shape:
         depth: How many leading axes batches have put before examples.
         is_even: Whether the values of all items have equal shapes, so that batches can be made.
         tags: The kinds of sources and stages before.
+        shards: The index and the count of each shard before, or None for that of the ranks. None
+            instead of the tuple if parts of a combination have shards.
     """
 
     names: frozenset[str]
     depth: int = 0
     is_even: bool = True
     tags: frozenset[str] = frozenset()
+    shards: tuple[tuple[int, int] | None, ...] | None = ()
+
+    def with_shard(self, shard: tuple[int, int] | None) -> "Shape":
+        return self if self.shards is None else replace(self, shards=(*self.shards, shard))
+
+    def turn(self, ranks: Ranks) -> tuple[int, int]:
+        """The position of a rank's first item in the order of all ranks, and the next distance."""
+        first, distance = 0, 1
+        for shard in self.shards or ():
+            index, count = shard or ranks
+            first, distance = first + index * distance, distance * count
+        return first, distance
 
     def with_tags(self, *tags: str) -> "Shape":
         return replace(self, tags=self.tags | set(tags))

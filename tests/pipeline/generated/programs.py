@@ -46,6 +46,7 @@ from tests.pipeline.generated.steps import (
     select,
     shard,
     shard_of_ranks,
+    sized_batch,
     skip,
     skip_errors,
     take,
@@ -235,7 +236,7 @@ def _for_ranks(random: Random, program: Program) -> Program:
         program = tried(program, epochs(random.choice([2, 3])))
     if program.shape.depth == 0 and random.random() < 0.6:
         if not program.shape.names & LISTS:
-            program = tried(program, batch(random.choice([1, 2, 5])))
+            program = tried(program, sized_batch(random, program.shape, [1, 2, 5]))
         elif (step := list_batch(random, program.shape)) is not None:
             program = tried(program, step)
     return program
@@ -303,7 +304,8 @@ def _shape_of(parts: Sequence[Program], names: frozenset[str]) -> Shape:
     shapes = [part.shape for part in parts]
     tags = frozenset().union(*(shape.tags for shape in shapes))
     # Batches of several parts have several sizes.
-    return Shape(names, shapes[0].depth, shapes[0].depth == 0, tags)
+    shards = () if all(shape.shards == () for shape in shapes) else None
+    return Shape(names, shapes[0].depth, shapes[0].depth == 0, tags, shards)
 
 
 def _models(parts: Sequence[Program]) -> list[Model]:

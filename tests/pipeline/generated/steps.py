@@ -91,6 +91,7 @@ def shard(random: Random, shape: Shape) -> Step:
         f"shard({index}, {count})",
         lambda p, _: p.shard(index, count),
         items_of(lambda i, _: m.shard(i, index, count)),
+        lambda before: before.with_shard((index, count)),
     )
 
 
@@ -101,6 +102,7 @@ def shard_of_ranks(even: Literal["drop", "pad"] | None = None) -> Step:
         f"shard(rank, world, {even!r})",
         lambda p, ranks: p.shard(*ranks, even),
         items_of(lambda i, at: m.shard(i, *at.ranks, even)),
+        lambda before: before.with_shard(None),
     )
 
 
@@ -140,6 +142,7 @@ def window(random: Random, shape: Shape) -> Step | None:
         f"shuffle({window}, {seed}, {num_open}, {file_order!r}, {block_bytes}){by_piece}",
         apply,
         drawn,
+        lambda before: before if count == 1 else before.with_shard((0, count)),
         order="own",
         least_pieces=0 if count == 1 else count,
     )
@@ -397,29 +400,55 @@ def _epochs(random: Random, shape: Shape) -> Step | None:
     return epochs(random.choice([1, 2, 2, 3]))
 
 
+def _sizes(random: Random, shape: Shape, sizes: list[int]) -> m.Sizes:
+    """Draws a size, or sizes by position."""
+    size = random.choice(sizes)
+    if shape.shards is None or random.random() < 0.6:
+        return size
+    positions = random.sample([1, 4, 10, 25, 60], random.choice([1, 2]))
+    return {0: size, **{position: random.choice(sizes) for position in positions}}
+
+
+def _kind(name: str, sizes: m.Sizes) -> str:
+    return name if isinstance(sizes, int) else f"{name} by position"
+
+
+def sized_batch(random: Random, shape: Shape, sizes: list[int]) -> Step:
+    """Batches of one of some sizes, or of several by position."""
+    return batch(_sizes(random, shape, sizes), "keep", shape)
+
+
 def _batch(random: Random, shape: Shape) -> Step | None:
-    size, remainder = random.choice([1, 2, 3, 7, 20]), random.choice(["keep", "drop", "pad"])
+    size = _sizes(random, shape, [1, 2, 3, 7, 20])
+    remainder = random.choice(["keep", "drop", "pad"])
     if not shape.is_even or (not shape.depth and shape.names & LISTS):
         return None
     if remainder == "pad" and shape.names & {"draw", "mask", "chat"}:
         remainder = "keep"
-    return batch(size, remainder)
+    return batch(size, remainder, shape)
 
 
-def batch(size: int, remainder: str = "keep") -> Step:
-    """Batches of a size."""
+def batch(size: m.Sizes, remainder: str = "keep", shape: Shape | None = None) -> Step:
+    """Batches of a size, or of sizes by position; then `shape` is that of the items before."""
+
+    def batched(items: Items, at: At) -> Items:
+        distance = 1 if shape is None else shape.turn(at.ranks)[1]
+        return m.batch(items, size, remainder, distance=distance)
+
     return Step(
-        "batch",
+        _kind("batch", size),
         f"batch({size}, {remainder!r})",
         lambda p, _: p.batch(size, remainder),
-        items_of(lambda i, _: m.batch(i, size, remainder)),
-        lambda before: _batched(before, remainder),
+        items_of(batched),
+        lambda before: _batched(before, remainder, is_sized=isinstance(size, int)),
     )
 
 
-def _batched(before: Shape, remainder: str, is_padded: bool = False) -> Shape:
+def _batched(
+    before: Shape, remainder: str, is_padded: bool = False, is_sized: bool = True
+) -> Shape:
     names = before.names | ({"mask"} if remainder == "pad" else set())
-    is_even = remainder != "keep" and not (is_padded and "list" in names)
+    is_even = is_sized and remainder != "keep" and not (is_padded and "list" in names)
     return replace(before, names=names, depth=before.depth + 1, is_even=is_even)
 
 
@@ -460,7 +489,7 @@ def list_batch(random: Random, shape: Shape) -> Step | None:
 
 
 def padded_batch(random: Random, shape: Shape) -> Step | None:
-    size, multiple_of = random.choice([1, 3, 7]), random.choice([1, 4])
+    size, multiple_of = _sizes(random, shape, [1, 3, 7]), random.choice([1, 4])
     remainder, value = random.choice(["keep", "drop", "pad"]), random.choice([0, 0, -1])
     if shape.depth:
         return None
@@ -473,12 +502,16 @@ def padded_batch(random: Random, shape: Shape) -> Step | None:
     def width(longest: int) -> int:
         return -(-longest // multiple_of) * multiple_of
 
+    def padded(items: Items, at: At) -> Items:
+        distance = shape.turn(at.ranks)[1]
+        return m.batch(items, size, remainder, width, value, distance=distance)
+
     return Step(
-        "padded_batch",
+        _kind("padded_batch", size),
         f"padded_batch({size}, {value}, multiple_of={multiple_of}, remainder={remainder!r})",
         lambda p, _: p.padded_batch(size, value, multiple_of, remainder),
-        items_of(lambda i, _: m.batch(i, size, remainder, width, value)),
-        lambda before: _batched(before, remainder, is_padded=True),
+        items_of(padded),
+        lambda before: _batched(before, remainder, True, isinstance(size, int)),
     )
 
 
@@ -526,8 +559,8 @@ def bucket(random: Random, shape: Shape) -> Step | None:
 def pack(random: Random, shape: Shape) -> Step | None:
     if shape.depth or "list" not in shape.names:
         return None
-    length, most = random.choice([4, 6, 9]), random.choice([1, 2, 64])
-    is_split = random.random() < 0.4
+    length, most = _sizes(random, shape, [4, 6, 9]), random.choice([1, 2, 64])
+    is_split = isinstance(length, int) and random.random() < 0.4
     has_more = random.random() < 0.4
     along = ("n",) if has_more and "n" in shape.names else ()
     world = random.choice([None, None, 2, 3])
@@ -535,19 +568,21 @@ def pack(random: Random, shape: Shape) -> Step | None:
     values: int | dict[str, int] | None = random.choice([None, -100, {"list": 3}])
     fill = values.get("list", 0) if isinstance(values, dict) else values or 0
     more = f"along={along}, cu_seqlens={has_more}, balance={world}, values={values}"
+
+    def packed(items: Items, at: At) -> Items:
+        turn = shape.turn(at.ranks)
+        rows = m.pack(items, length, is_split, most, along, world, fill, turn)
+        return map(f.packed_sum_in_model, rows)
+
     return Step(
-        "pack",
+        _kind("pack", length),
         f"select{names}.pack({length}, 'list', {is_split}, {most}, {more}).map(packed_sum)",
         lambda p, _: (
             p.select(*names)
             .pack(length, "list", is_split, most, along, has_more, world, values)
             .map(f.packed_sum)
         ),
-        items_of(
-            lambda i, _: map(
-                f.packed_sum_in_model, m.pack(i, length, is_split, most, along, world, fill)
-            )
-        ),
+        items_of(packed),
         lambda before: replace(before, names=frozenset({"n"})),
     )
 

@@ -28,6 +28,7 @@ KINDS = {
     *("map", "native map", "seeded map", "seeded native map", "filter", "native filter"),
     *("flat_map", "native flat_map", "select", "rename", "prefetch", "skip_errors"),
     *("batch", "batch with offsets", "padded_batch", "padded_batch of grids"),
+    *("batch by position", "padded_batch by position", "pack by position"),
     *("batch of lists", "bucket_by_length", "pack", "unbatch"),
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
     "without_steps",

@@ -22,8 +22,16 @@ struct Run {
     length: usize,
 }
 
-/// The provenance that counts batches, and the number of the batch.
-pub type Group = (Arc<FileProvenance>, u64);
+/// A batch, or a packed row, that rows belong to.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The provenance that counts batches.
+    pub file: Arc<FileProvenance>,
+    /// The number of the batch.
+    pub number: u64,
+    /// The number of rows of a whole batch, or the number of elements of a packed row.
+    pub size: usize,
+}
 
 /// A selection of rows from blocks, in any order. Nothing is copied until [`Rows::gather`].
 #[derive(Clone, Debug, Default)]

@@ -394,7 +394,7 @@ impl Work<'_> {
     /// The provenance of row `row`, or of the batch if the rows form one.
     fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
         match self.rows.group() {
-            Some((file, number)) => Some(RowProvenance { file: Arc::clone(file), record: *number, sub: 0 }),
+            Some(group) => Some(RowProvenance { file: Arc::clone(&group.file), record: group.number, sub: 0 }),
             None => self.rows.row_provenance(row),
         }
     }

@@ -22,6 +22,7 @@ use crate::nodes::epochs::StatefulFunctions;
 use crate::nodes::groups::batch::ShareIndex;
 use crate::nodes::groups::bucket::Buckets;
 use crate::nodes::groups::pack::Packing;
+use crate::nodes::groups::sizes::Sizes;
 use crate::nodes::mixture::{StopWhen, Weights};
 use crate::nodes::shard::Even;
 use crate::order_digest::OrderDigest;
@@ -164,7 +165,7 @@ pub enum Step {
     /// Groups rows.
     Batch {
         /// The number of rows in a group.
-        size: usize,
+        sizes: Sizes,
         /// True if an incomplete last group is dropped.
         drops_remainder: bool,
         /// Which of all shares' batches are built from these rows.

@@ -12,7 +12,7 @@ use crate::nodes::disk_cache::formats::{FormatOfFiles, Formats};
 use crate::nodes::disk_cache::store::DiskStore;
 use crate::nodes::disk_cache::{Read, Write};
 use crate::nodes::epochs::{Passes, StatefulFunctions};
-use crate::nodes::groups::batch::Batch;
+use crate::nodes::groups::batch::{Batch, Start};
 use crate::nodes::groups::bucket::Bucketing;
 use crate::nodes::groups::group_by::GroupBy;
 use crate::nodes::groups::pack::FirstFit;
@@ -93,15 +93,15 @@ impl Step {
                 let window = Window::from_checkpoint(from, restart, *size, *seed, pass)?.over(input.num_open());
                 skip_first(Box::new(window.synchronous(settings.synchronous)), skip)
             }
-            Self::Batch { size, drops_remainder, share } => {
-                // After a shard, the batches may have had another size.
-                let [next, old_size] = from.numbers()?.unwrap_or([0, *size as u64]);
-                let first = from.input(0)?;
-                let input = restart(&first.advanced_by(skip.saturating_mul(old_size)))?;
-                let batch = Batch::new(input, *size, *drops_remainder, settings.pass(pass));
-                let batch = batch.with_skip(old_size, first.skip()).with_annotations(annotations);
-                let next = next.saturating_add(skip.saturating_mul(share.count));
-                Box::new(batch.numbered_from(next).of_share(*share))
+            Self::Batch { sizes, drops_remainder, share } => {
+                let (start, first) = (Start::of(from, sizes, settings.old_shards)?, from.input(0)?);
+                let num_rows = start.num_rows(skip);
+                let input = restart(&first.advanced_by(num_rows))?;
+                let next = start.next.saturating_add(skip.saturating_mul(share.count));
+                let position = start.position.saturating_add(num_rows.saturating_mul(start.sizes.num_ranks()));
+                let batch = Batch::new(input, sizes.clone(), *drops_remainder, settings.pass(pass));
+                let batch = batch.with_skip(start, first.skip()).with_annotations(annotations);
+                Box::new(batch.numbered_from(next, position).of_share(*share))
             }
             Self::Bucket(buckets) => {
                 let bucketing = Bucketing::new(buckets.as_ref().clone());
@@ -148,7 +148,7 @@ impl Step {
             Self::Shard { count, .. } => Shard::facts(*count),
             Self::Share { .. } => Share::FACTS,
             Self::Window { .. } => Window::FACTS,
-            Self::Batch { size, .. } => Batch::facts(*size),
+            Self::Batch { sizes, .. } => Batch::facts(sizes),
             Self::Bucket(_) => Bucketing::FACTS,
             Self::Pack(_) => FirstFit::FACTS,
             Self::Cache(_) => Store::FACTS,
@@ -193,10 +193,7 @@ impl Step {
                 let before = self.before(from, Settings::new(1))?;
                 if before == *from { before } else { before.advanced_by(skip) }
             }
-            Self::Batch { size, .. } => {
-                let [_, size] = from.numbers()?.unwrap_or([0, *size as u64]);
-                from.input(0)?.advanced_by(skip.saturating_mul(size))
-            }
+            Self::Batch { sizes, .. } => from.input(0)?.advanced_by(Start::of(from, sizes, None)?.num_rows(skip)),
             Self::Shard { count, .. } => {
                 let [_, count] = from.numbers()?.unwrap_or([0, *count]);
                 from.input(0)?.advanced_by(skip.saturating_mul(count))

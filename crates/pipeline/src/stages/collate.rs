@@ -93,27 +93,28 @@ impl Padding {
 impl Stage for Collate {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let num_columns = self.names.len();
+        let pad_to = self.pad_to.map(|size| rows.group().map_or(size, |group| group.size));
         let gatherer = rows.gatherer()?;
         let mut columns = Vec::new();
         for index in 0..num_columns {
             match self.layouts.get(index) {
                 Some(Layout::Joined) => {
-                    columns.extend(self.named(index, joined_with_offsets(&gatherer.column(index)?, self.pad_to))?);
+                    columns.extend(self.named(index, joined_with_offsets(&gatherer.column(index)?, pad_to))?);
                 }
                 Some(Layout::Apart { adds_empty }) => {
                     let column = gatherer.column(index)?;
-                    columns.push(self.named(index, apart(&column, self.pad_to, *adds_empty))?);
+                    columns.push(self.named(index, apart(&column, pad_to, *adds_empty))?);
                 }
                 Some(Layout::Stacked) | None => {
                     let column = self.column(&rows, &gatherer, index)?;
-                    columns.push(match self.pad_to {
+                    columns.push(match pad_to {
                         Some(size) => pad_rows(column, size)?,
                         None => column,
                     });
                 }
             }
         }
-        if let Some(size) = self.pad_to {
+        if let Some(size) = pad_to {
             let is_example = |(block, row): (&Arc<Block>, usize)| {
                 u8::from(block.provenance().file(row).is_none_or(|file| !file.is_repeated))
             };
@@ -123,7 +124,7 @@ impl Stage for Collate {
         }
         let batches = columns.into_iter().map(|column| Column::Batches(Arc::new([column]))).collect();
         let provenance =
-            rows.group().map_or(Provenance::Unknown, |(batches, number)| Provenance::Run(Arc::clone(batches), *number));
+            rows.group().map_or(Provenance::Unknown, |group| Provenance::Run(Arc::clone(&group.file), group.number));
         Block::new(batches, 1, provenance).map(Rows::all)
     }
 

@@ -32,6 +32,7 @@ pub struct PackRows {
 
 impl Stage for PackRows {
     fn apply(&self, rows: Rows) -> Result<Rows> {
+        let row_length = rows.group().map_or(self.length, |group| group.size);
         let lists = all_lists(&rows, &self.names)?;
         let Some(first) = lists.first() else { return Err(Error::internal("no lists to pack")) };
         let starts = match self.has_starts {
@@ -42,17 +43,17 @@ impl Stage for PackRows {
         let mut columns = lists
             .iter()
             .zip(&self.fillers)
-            .map(|(lists, filler)| self.packed(lists, filler))
+            .map(|(lists, filler)| packed(lists, filler, row_length))
             .collect::<Result<Vec<_>>>()?;
-        let (mut segments, mut positions) = (self.room()?, self.room()?);
+        let (mut segments, mut positions) = (room(row_length)?, room(row_length)?);
         for row in 0..first.len() {
             let (length, start) = (first.row_length(row), starts.map_or(0, |starts| starts[row]));
             segments.extend(std::iter::repeat_n(row as i32 + 1, length));
             positions.extend((start..).take(length).map(|position| position as i32));
         }
         for mut column in [segments, positions] {
-            column.extend(std::iter::repeat_n(0, self.length.saturating_sub(column.len())));
-            columns.push(Column::Dense(Tensor::from_values(Shape::new(&[1, self.length]), column)?));
+            column.extend(std::iter::repeat_n(0, row_length.saturating_sub(column.len())));
+            columns.push(Column::Dense(Tensor::from_values(Shape::new(&[1, row_length]), column)?));
         }
         let num_lists = first.len();
         let first_along = self.names.len() + usize::from(self.has_starts);
@@ -71,7 +72,7 @@ impl Stage for PackRows {
             columns.push(Column::Ragged(Ragged::new(Tensor::from_values(shape, ends)?, vec![num_lists + 1])));
         }
         let provenance =
-            rows.group().map_or(Provenance::Unknown, |(rows, number)| Provenance::Run(Arc::clone(rows), *number));
+            rows.group().map_or(Provenance::Unknown, |group| Provenance::Run(Arc::clone(&group.file), group.number));
         Block::new(columns, 1, provenance).map(Rows::all)
     }
 
@@ -84,23 +85,22 @@ impl Stage for PackRows {
     }
 }
 
-impl PackRows {
-    fn room(&self) -> Result<Vec<i32>> {
-        allocate::room(self.length).map_err(|refusal| refusal.at("a packed row"))
-    }
+fn room(row_length: usize) -> Result<Vec<i32>> {
+    allocate::room(row_length).map_err(|refusal| refusal.at("a packed row"))
+}
 
-    fn packed(&self, lists: &Ragged, filler: &Tensor) -> Result<Column> {
-        let values = lists.values();
-        if values.dtype() != filler.dtype() {
-            let (one, other) = (values.dtype(), filler.dtype());
-            return Err(Error::internal(format!("pack: cannot pad lists of {one} with {other}")));
-        }
-        let shape = Shape::new(&[1, self.length]);
-        let mut bytes: Vec<u8> = allocate::elements(values.dtype(), &shape).room()?;
-        bytes.extend_from_slice(values.bytes());
-        (values.num_elements()..self.length).for_each(|_| bytes.extend_from_slice(filler.bytes()));
-        Tensor::from_bytes(values.dtype(), shape.clone(), bytes.into()).map(Column::Dense)
+/// Lists end to end, padded to the length of a row.
+fn packed(lists: &Ragged, filler: &Tensor, row_length: usize) -> Result<Column> {
+    let values = lists.values();
+    if values.dtype() != filler.dtype() {
+        let (one, other) = (values.dtype(), filler.dtype());
+        return Err(Error::internal(format!("pack: cannot pad lists of {one} with {other}")));
     }
+    let shape = Shape::new(&[1, row_length]);
+    let mut bytes: Vec<u8> = allocate::elements(values.dtype(), &shape).room()?;
+    bytes.extend_from_slice(values.bytes());
+    (values.num_elements()..row_length).for_each(|_| bytes.extend_from_slice(filler.bytes()));
+    Tensor::from_bytes(values.dtype(), shape.clone(), bytes.into()).map(Column::Dense)
 }
 
 /// The rows of all columns as contiguous lists.

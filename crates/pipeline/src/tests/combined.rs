@@ -4,6 +4,7 @@ use super::*;
 use crate::blocks::arrays::{Array, Arrays};
 use crate::nodes::cache::Store;
 use crate::nodes::groups::bucket::Buckets;
+use crate::nodes::groups::sizes::Sizes;
 use crate::nodes::mixture::StopWhen;
 use crate::plan::{Mix, Shuffle};
 use crate::stages::with_origin::WithOrigin;
@@ -55,7 +56,7 @@ fn large_array_batches_are_blocks_except_across_passes() {
     let shuffled = Arc::new(Plan::Shuffled(Arc::clone(&source), Shuffle::new(3)));
     for input in [source, shuffled] {
         let passes = Arc::new(Plan::Then(input, Step::Epochs(Some(3))));
-        let batch = Step::Batch { size: 64, drops_remainder: false, share: ShareIndex::ALL };
+        let batch = Step::Batch { sizes: Sizes::constant(64), drops_remainder: false, share: ShareIndex::ALL };
         let plan = map(Arc::new(Plan::Then(passes, batch)), vec![Arc::new(SaysWhole)]);
         assert_eq!(result(&plan, 0), ["whole", "parts", "whole", "parts", "whole"]);
     }
@@ -206,7 +207,7 @@ fn pending_tasks_do_not_run_after_an_error() {
     let count = Arc::new(AtomicU64::new(0));
     let batch = Arc::new(Plan::Then(
         directory.lines(&[20_000]),
-        Step::Batch { size: 10, drops_remainder: false, share: ShareIndex::ALL },
+        Step::Batch { sizes: Sizes::constant(10), drops_remainder: false, share: ShareIndex::ALL },
     ));
     let plan = map(batch, vec![Arc::new(Count(Arc::clone(&count)))]);
     // With one worker, the tasks before the failing one wait after it.

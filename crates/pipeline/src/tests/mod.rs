@@ -9,6 +9,7 @@ use crate::execution::executor::{Executor, Output};
 use crate::formats::Lines;
 use crate::node::{Context, Node, Poll};
 use crate::nodes::groups::batch::ShareIndex;
+use crate::nodes::groups::sizes::Sizes;
 use crate::nodes::shard::Even;
 use crate::plan::{Plan, Settings, Step};
 use crate::records::Codec;
@@ -165,7 +166,8 @@ fn batches(input: Arc<Plan>, size: usize) -> Arc<Plan> {
 }
 
 fn batches_of_share(input: Arc<Plan>, size: usize, share: ShareIndex) -> Arc<Plan> {
-    let batch = Arc::new(Plan::Then(input, Step::Batch { size, drops_remainder: false, share }));
+    let batch =
+        Arc::new(Plan::Then(input, Step::Batch { sizes: Sizes::constant(size), drops_remainder: false, share }));
     let collate =
         Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None, layouts: vec![] };
     map(batch, vec![Arc::new(collate)])

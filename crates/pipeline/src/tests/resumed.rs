@@ -4,6 +4,7 @@ use super::*;
 use crate::index::IndexFiles;
 use crate::nodes::cache::Store;
 use crate::nodes::groups::bucket::Buckets;
+use crate::nodes::groups::sizes::Sizes;
 use crate::nodes::mixture::StopWhen;
 use crate::nodes::shard::Even;
 use crate::plan::{Blocks, Mix, PieceOptions, Shuffle};
@@ -199,7 +200,10 @@ fn different_number_of_shards_continues_in_the_same_order() {
     let plan = |index, count| {
         let window = then(directory.lines(&[960]), Step::Window { size: 50, seed: 3 });
         let shard = then(then(window, Step::Epochs(Some(2))), Step::Shard { index, count, even: Even::Uneven });
-        map(then(shard, Step::Batch { size: 12, drops_remainder: false, share: ShareIndex::ALL }), vec![])
+        map(
+            then(shard, Step::Batch { sizes: Sizes::constant(12), drops_remainder: false, share: ShareIndex::ALL }),
+            vec![],
+        )
     };
     let all = |index, count, from: &Checkpoint| rows_from(&plan(index, count), Settings::new(2), usize::MAX, from);
     let one = all(0, 1, &Checkpoint::default());

@@ -12,6 +12,7 @@ use headrace_pipeline::index::IndexFiles;
 use headrace_pipeline::nodes::cache::Store;
 use headrace_pipeline::nodes::groups::batch::ShareIndex;
 use headrace_pipeline::nodes::groups::bucket::Buckets;
+use headrace_pipeline::nodes::groups::sizes::Sizes;
 use headrace_pipeline::nodes::mixture::StopWhen;
 use headrace_pipeline::nodes::shard::Even;
 use headrace_pipeline::plan::{Blocks, Mix, PieceOptions, Plan, Shuffle, Step};
@@ -161,7 +162,8 @@ impl MadeUp {
             }
             11 => {
                 let (size, drops_remainder) = (1 + draws.below(6), draws.below(2) == 0);
-                let batch = self.then(Step::Batch { size, drops_remainder, share: ShareIndex::ALL });
+                let batch =
+                    self.then(Step::Batch { sizes: Sizes::constant(size), drops_remainder, share: ShareIndex::ALL });
                 (format!("batch {size}, unbatch"), unbatched(&batch))
             }
             12 => {

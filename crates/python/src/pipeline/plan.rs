@@ -25,6 +25,7 @@ use headrace_pipeline::nodes::cache::Store;
 use headrace_pipeline::nodes::groups::batch::ShareIndex;
 use headrace_pipeline::nodes::groups::bucket::Buckets;
 use headrace_pipeline::nodes::groups::pack::Packing;
+use headrace_pipeline::nodes::groups::sizes::Sizes;
 use headrace_pipeline::nodes::mixture::{StopWhen, Weights};
 use headrace_pipeline::nodes::shard::Even;
 use headrace_pipeline::plan::{self, Blocks, Mix, PieceOptions, Shuffle, Step};
@@ -498,7 +499,22 @@ impl Plan {
     /// Groups rows whose lists, in the first columns with these names, together fill a length.
     /// Groups are ordered so that `balance` ranks get equal sums of squared lengths.
     fn pack(&self, names: Vec<String>, length: usize, max_open: usize, balance: usize) -> Self {
-        self.then(Step::Pack(Packing { names, length, max_open, balance }))
+        self.then(Step::Pack(Packing { names, lengths: Sizes::constant(length), first: 0, max_open, balance }))
+    }
+
+    /// As `pack`; `lengths` has the positions from which lengths apply, from 0. The first row has
+    /// the first position of `turn`; later ones are as far apart as the second.
+    fn pack_by_position(
+        &self,
+        names: Vec<String>,
+        lengths: Vec<(u64, usize)>,
+        turn: (u64, u64),
+        max_open: usize,
+        balance: usize,
+    ) -> PyResult<Self> {
+        let (first, num_ranks) = turn;
+        let lengths = by_position(lengths, num_ranks)?;
+        Ok(self.then(Step::Pack(Packing { names, lengths, first, max_open, balance })))
     }
 
     fn map(&self, stages: Vec<Bound<'_, Stage>>) -> Self {
@@ -578,8 +594,19 @@ impl Plan {
 
     /// `share` is the index and the number of the share that the rows belong to.
     fn batch(&self, size: usize, drops_remainder: bool, share: (u64, u64)) -> Self {
-        let (index, count) = share;
-        self.then(Step::Batch { size, drops_remainder, share: ShareIndex { index, count } })
+        self.batched(Sizes::constant(size), drops_remainder, share)
+    }
+
+    /// As `batch`; `sizes` has the positions from which sizes apply, from 0, in the order of
+    /// `num_ranks` ranks.
+    fn batch_by_position(
+        &self,
+        sizes: Vec<(u64, usize)>,
+        num_ranks: u64,
+        drops_remainder: bool,
+        share: (u64, u64),
+    ) -> PyResult<Self> {
+        Ok(self.batched(by_position(sizes, num_ranks)?, drops_remainder, share))
     }
 
     fn epochs(&self, count: Option<u64>) -> Self {
@@ -603,6 +630,10 @@ impl Plan {
     }
 }
 
+fn by_position(sizes: Vec<(u64, usize)>, num_ranks: u64) -> PyResult<Sizes> {
+    Sizes::new(sizes, num_ranks).ok_or_else(|| PyValueError::new_err("sizes need ascending positions from 0"))
+}
+
 fn parts(plans: Vec<Bound<'_, Plan>>) -> Arc<[Arc<plan::Plan>]> {
     plans.into_iter().map(|plan| Arc::clone(&plan.get().0)).collect()
 }
@@ -610,6 +641,11 @@ fn parts(plans: Vec<Bound<'_, Plan>>) -> Arc<[Arc<plan::Plan>]> {
 impl Plan {
     fn shuffled(&self, shuffle: Shuffle) -> Self {
         Self(Arc::new(plan::Plan::Shuffled(Arc::clone(&self.0), shuffle)))
+    }
+
+    fn batched(&self, sizes: Sizes, drops_remainder: bool, share: (u64, u64)) -> Self {
+        let (index, count) = share;
+        self.then(Step::Batch { sizes, drops_remainder, share: ShareIndex { index, count } })
     }
 
     fn then(&self, step: Step) -> Self {

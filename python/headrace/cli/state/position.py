@@ -41,6 +41,13 @@ _SAYINGS: Final = {
         ): "The program has received {total:,} batches. The last one started at the position below."
         for name in _BATCHES
     },
+    **{
+        (name, 3): (
+            "The program has received {total:,} batches. The last one started at example "
+            "{second:,} of the order of all ranks, at the position below."
+        )
+        for name in _BATCHES
+    },
     ("epochs", 1): "The iteration is in pass {first}, counted from 0.",
     ("epochs", 3): "The iteration is in pass {first}, counted from 0.",
     ("take", 1): "It has yielded {total:,} examples.",

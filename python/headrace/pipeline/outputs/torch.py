@@ -19,6 +19,7 @@ from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.state import keys_of
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.components import all_steps, batch_depth
+from headrace.pipeline.stages.schedule import entries_of
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
@@ -263,7 +264,8 @@ class Sampler:
     """Forwards the epoch number to a loader.
 
     Attributes:
-        batch_size: The number of examples in a batch; 1 if the pipeline does not set it.
+        batch_size: The number of examples in a batch, or in the first one if it changes; 1 if the
+            pipeline does not set it.
     """
 
     def __init__(self, loader: TorchLoader) -> None:
@@ -271,7 +273,7 @@ class Sampler:
         sizes = [
             size for stage in loader.pipeline._stages if (size := getattr(stage, "size", None))
         ]
-        self.batch_size: Final[int] = sizes[-1] if sizes else 1
+        self.batch_size: Final[int] = entries_of(sizes[-1])[0][1] if sizes else 1
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the loader."""

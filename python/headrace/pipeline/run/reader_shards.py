@@ -158,7 +158,11 @@ def _divided(chain: Sequence[Stage]) -> tuple[int, int]:
     is_batch = where > 1 and steps(chain)[where - 2].groups_evenly
     if not is_batch or batch_depth(chain[:where]) > 1:
         return where, 1
-    return _before_one_to_one(chain, where - 1), cast("Any", chain[where - 1]).size
+    size = cast("Any", chain[where - 1]).size
+    if not isinstance(size, int):
+        # The size of a batch depends on its position among those of all readers.
+        return where, 1
+    return _before_one_to_one(chain, where - 1), size
 
 
 def _before_one_to_one(chain: Sequence[Stage], end: int) -> int:

@@ -151,7 +151,8 @@ def _step_words(step: Step, is_elastic: bool, is_size_fixed: bool) -> str:
         even = step.makes_even
         return step.name if even is None else f"{step.name}(even={even!r})"
     left_out = _LEFT_OUT
-    if step.groups_evenly and not is_size_fixed:
+    # A position in a schedule is valid only for the same schedule.
+    if step.groups_evenly and not is_size_fixed and isinstance(getattr(step, "size", None), int):
         left_out = (*_LEFT_OUT, "size")
     elif step.effect is Effect.REPEATS:
         left_out = (*_LEFT_OUT, "count")

@@ -1,14 +1,21 @@
 """`batch`: stacks examples into arrays with a new first axis."""
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self, TypeAlias
 
 from headrace.core import engine
-from headrace.pipeline.stages.arguments import check_remainder, checked_int, checked_names
+from headrace.pipeline.stages.arguments import check_remainder, checked_names
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import batch_depth
+from headrace.pipeline.stages.schedule import (
+    Schedule,
+    checked_size,
+    entries_of,
+    fixed_size,
+    num_groups,
+    turn_after,
+)
 from headrace.pipeline.stages.stage import Effect, Planning, Stage, Step, check_names, named
 from headrace.pipeline.values.types import Json, Spec, Specs, element_type
 
@@ -19,7 +26,6 @@ __all__ = [
     "batch_specs",
     "check_not_listed",
     "names_of_batch",
-    "num_batches",
     "plan_batch",
 ]
 
@@ -38,12 +44,14 @@ class Batch(Step):
         remainder: What to do with an incomplete last batch.
         ragged: "offsets" to join lists end to end; None to reject them.
         lists: The components that a batch stores as a list of arrays.
+        num_ranks: The number of ranks whose examples the positions in `size` count.
     """
 
-    size: int
+    size: int | Schedule
     remainder: Remainder
     ragged: Literal["offsets"] | None = named(None)
     lists: tuple[str, ...] = named(())
+    num_ranks: int = field(default=1, compare=False, repr=False)
 
     effect: ClassVar = Effect.GROUPS
     needs_values: ClassVar = True
@@ -74,12 +82,12 @@ class Batch(Step):
 
     def length_after(self, length: float) -> float:
         """Returns the number of batches."""
-        return num_batches(length, self.size, self.remainder)
+        return num_groups(length, self.size, self.num_ranks, self.remainder == "drop")
 
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
         layouts = [self._layout(name, spec) for name, spec in planning.before.items()]
-        plan_batch(planning, self.size, self.remainder, None, layouts)
+        plan_batch(planning, self.size, self.num_ranks, self.remainder, None, layouts)
 
     def _layout(self, name: str, spec: Spec) -> Layout:
         if name in self.lists:
@@ -94,14 +102,15 @@ class Batch(Step):
                     f"be stacked. Use padded_batch or batch(lists={name!r}), or drop it with "
                     "select."
                 )
-        return batch_specs(specs, self.size, self.remainder)
+        return batch_specs(specs, fixed_size(self.size), self.remainder)
 
     def _joined(self, specs: Specs) -> Specs:
         """Returns the components of a batch whose lists are joined end to end."""
         lists = [n for n, spec in specs.items() if spec.is_list and n not in self.lists]
         others = {name: spec for name, spec in specs.items() if name not in lists}
-        stacked = batch_specs(others, self.size, self.remainder)
-        num_offsets = None if self.remainder == "keep" else self.size + 1
+        size = fixed_size(self.size)
+        stacked = batch_specs(others, size, self.remainder)
+        num_offsets = None if self.remainder == "keep" or size is None else size + 1
         joined: Specs = {}
         for name, spec in specs.items():
             shape = spec.shape
@@ -135,7 +144,7 @@ class BatchMethod(Chain):
 
     def batch(
         self,
-        size: int,
+        size: int | Mapping[int, int],
         remainder: Remainder = "keep",
         ragged: Literal["offsets"] | None = None,
         lists: str | Iterable[str] = (),
@@ -145,7 +154,11 @@ class BatchMethod(Chain):
         Every component becomes an array with a new first axis.
 
         Args:
-            size: The number of examples in a batch, at least 1.
+            size: The number of examples in a batch, at least 1. To change it during training, pass
+                a dict from positions to sizes: `{0: 256, 100_000: 512}`. A batch has the size that
+                applies at the position of its first example. Positions count the examples of all
+                ranks, and the size is for each rank. They start again in each pass over the stages
+                before `batch`, so call `epochs` before `batch` to count over all epochs.
             remainder: What to do with an incomplete last batch. "keep" returns a smaller batch, and
                 "drop" drops it. "pad" fills it up to `size` with zeros and empty strings, and adds
                 a bool component `mask` to every batch, which is False for padding.
@@ -175,8 +188,10 @@ class BatchMethod(Chain):
             ...     print(batch)
             {'x': array([1, 2]), 'mask': array([ True,  True])}
             {'x': array([3, 0]), 'mask': array([ True, False])}
+            >>> [batch["x"].tolist() for batch in hr.arrays({"x": range(8)}).batch({0: 1, 2: 3})]
+            [[0], [1], [2, 3, 4], [5, 6, 7]]
         """
-        checked_int("batch", "size", size, 1)
+        chosen = checked_size("batch", "size", size)
         check_remainder("batch", remainder)
         if ragged not in (None, "offsets"):
             raise ValueError(
@@ -185,7 +200,8 @@ class BatchMethod(Chain):
             )
         names = (lists,) if isinstance(lists, str) else tuple(lists)
         names = checked_names("batch", names) if names else ()
-        return self._then(Batch(size, remainder, ragged, names))
+        num_ranks = turn_after(self._stages)[1]
+        return self._then(Batch(chosen, remainder, ragged, names, num_ranks))
 
 
 def check_not_listed(stage: Stage, specs: Specs) -> None:
@@ -198,8 +214,8 @@ def check_not_listed(stage: Stage, specs: Specs) -> None:
             )
 
 
-def batch_specs(specs: Specs, size: int, remainder: Remainder) -> Specs:
-    """Returns the components of a batch."""
+def batch_specs(specs: Specs, size: int | None, remainder: Remainder) -> Specs:
+    """Returns the components of a batch; the size is None if batches have several."""
     batched = {
         name: spec.batched(None if remainder == "keep" else size) for name, spec in specs.items()
     }
@@ -217,32 +233,33 @@ def names_of_batch(names: tuple[str, ...] | None, remainder: Remainder) -> tuple
     return (*names, "mask") if names is not None and remainder == "pad" else names
 
 
-def num_batches(length: float, size: int, remainder: Remainder) -> float:
-    """Returns the number of batches that `length` examples make."""
-    if length == math.inf:
-        return length
-    return length // size if remainder == "drop" else -(-length // size)
-
-
 def plan_batch(
     planning: Planning,
-    size: int,
+    size: int | Schedule,
+    num_ranks: int,
     remainder: Remainder,
     padding: engine.Padding | None,
     layouts: Sequence[Layout],
 ) -> None:
-    """Adds fixed-size batches to a plan.
+    """Adds batches to a plan whose sizes do not depend on the examples.
 
     Args:
         planning: The plan.
         size: The number of examples in a batch.
+        num_ranks: The number of ranks whose examples the positions in `size` count.
         remainder: What to do with an incomplete last batch.
         padding: How to pad lists; None to not pad them.
         layouts: How a batch stores each component; empty to stack all of them.
     """
-    planning.group(planning.plan.batch(size, remainder == "drop", planning.turn))
+    plan, turn, drops_rest = planning.plan, planning.turn, remainder == "drop"
+    planning.group(
+        plan.batch(size, drops_rest, turn)
+        if isinstance(size, int)
+        else plan.batch_by_position(size.entries, num_ranks, drops_rest, turn)
+    )
     is_of_batches = batch_depth(planning.chain[: planning.index]) > 0
-    pad_to = size if remainder == "pad" else None
+    # The engine pads to the size of each batch. This size is only for batches that have none.
+    pad_to = entries_of(size)[0][1] if remainder == "pad" else None
     names = list(planning.before)
     planning.later(engine.Stage.collate(names, is_of_batches, pad_to, padding, layouts))
     planning.finish_rows()

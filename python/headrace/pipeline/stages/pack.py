@@ -1,7 +1,7 @@
 """`pack`: concatenates lists into rows of a fixed length."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +11,13 @@ from headrace.pipeline.stages.arguments import check_bool, checked_int, checked_
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import batch_depth
 from headrace.pipeline.stages.padding import as_values, check_values, fillers
+from headrace.pipeline.stages.schedule import (
+    Schedule,
+    checked_size,
+    entries_of,
+    fixed_size,
+    turn_after,
+)
 from headrace.pipeline.stages.stage import Effect, Planning, Step, check_names, named
 from headrace.pipeline.values.types import Spec, Specs, element_type
 
@@ -31,9 +38,11 @@ class Pack(Step):
         balance: The number of ranks that should get rows of equal cost; None to keep the order in
             which rows are completed.
         values: The padding values.
+        turn: The position of this rank's first example in the order of all ranks, and the distance
+            to its next one.
     """
 
-    length: int
+    length: int | Schedule
     names: tuple[str, ...]
     split: bool
     max_open: int
@@ -41,6 +50,7 @@ class Pack(Step):
     cu_seqlens: bool = named(False)
     balance: int | None = named(None)
     values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str = named(0)
+    turn: tuple[int, int] = field(default=(0, 1), compare=False, repr=False)
 
     effect: ClassVar = Effect.GROUPS
     needs_values: ClassVar = True
@@ -57,8 +67,10 @@ class Pack(Step):
         packed = {name: specs[name] for name in self.names}
         check_values(self.name, self.values, packed, packed)
         numbers = element_type("pack", np.int32)
-        after = {name: Spec(specs[name].dtype, (self.length,)) for name in self.names}
-        after |= {name: Spec(numbers, (self.length,)) for name in ("segment_ids", "positions")}
+        length = fixed_size(self.length)
+        types = {name: specs[name].dtype for name in self.names}
+        types |= dict.fromkeys(("segment_ids", "positions"), numbers)
+        after = {name: Spec(dtype, (length,), length is None) for name, dtype in types.items()}
         after |= {name: Spec(specs[name].dtype, (None,), True) for name in self.along}
         if self.cu_seqlens:
             after["cu_seqlens"] = Spec(numbers, (None,), True)
@@ -79,17 +91,23 @@ class Pack(Step):
         there = list(planning.before)
         chosen = [there.index(name) for name in (*names, *self.along)]
         planning.later(engine.Stage.select(chosen))
+        lengths = entries_of(self.length)
         if self.split:
-            planning.later(engine.Stage.cut_lists(names, num_along, self.length))
+            planning.later(engine.Stage.cut_lists(names, num_along, lengths[0][1]))
         # Lengths are needed here, so the rows must have been computed.
         planning.finish_rows()
-        rows = planning.plan.pack(names, self.length, self.max_open, self.balance or 1)
+        plan, limits = planning.plan, (self.max_open, self.balance or 1)
+        rows = (
+            plan.pack(names, self.length, *limits)
+            if isinstance(self.length, int)
+            else plan.pack_by_position(names, lengths, self.turn, *limits)
+        )
         planning.group_in_order(rows, counts_rows=False)
         packed = {name: planning.before[name] for name in names}
         values = fillers(self.name, self.values, packed, packed)
         planning.later(
             engine.Stage.pack_rows(
-                names, self.length, self.split, num_along, self.cu_seqlens, values
+                names, lengths[0][1], self.split, num_along, self.cu_seqlens, values
             )
         )
         planning.finish_rows()
@@ -118,7 +136,7 @@ class PackMethod(Chain):
 
     def pack(
         self,
-        length: int,
+        length: int | Mapping[int, int],
         names: str | Iterable[str],
         split: bool = False,
         max_open: int = 64,
@@ -139,7 +157,11 @@ class PackMethod(Chain):
         0. `Batches.statistics` reports the share of padding.
 
         Args:
-            length: The number of elements in a row, at least 1.
+            length: The number of elements in a row, at least 1. To change it during training, pass
+                a dict from positions to lengths: `{0: 2048, 50_000: 8192}`. A row has the length
+                that applies at the position of its first example. Positions count the examples of
+                all ranks, and start again in each pass over the stages before `pack`. To batch rows
+                of several lengths, use `padded_batch`.
             names: The components to pack. Within an example, their lists must have equal lengths.
             split: If True, lists longer than a row are cut into pieces. Positions continue from one
                 piece to the next, and every piece has its own segment number. If False, such lists
@@ -163,7 +185,8 @@ class PackMethod(Chain):
         Raises:
             TypeError: If `split` or `cu_seqlens` is not a bool, a name is not a string, or a
                 padding value is neither a number nor a string.
-            ValueError: If a number is out of range, or the stage follows `batch`. Also if a
+            ValueError: If a number is out of range, `split` is True and `length` a dict, or the
+                stage follows `batch`. Also if a
                 component in `names` does not exist or is not a list of numbers, a component in
                 `along` has several values per example, a component is in neither list, or a padding
                 value does not fit its component.
@@ -178,6 +201,7 @@ class PackMethod(Chain):
             [2 3 2 0] [1 1 1 0]
         """
         stage = _pack_stage(length, names, split, max_open, along, cu_seqlens, balance, values)
+        stage = replace(stage, turn=turn_after(self._stages))
         if batch_depth(self._stages):
             raise ValueError(
                 "pack: cannot come after batch, because it needs single examples. Call unbatch() "
@@ -187,7 +211,7 @@ class PackMethod(Chain):
 
 
 def _pack_stage(
-    length: int,
+    length: int | Mapping[int, int],
     names: str | Iterable[str],
     split: bool,
     max_open: int,
@@ -197,10 +221,15 @@ def _pack_stage(
     values: object,
 ) -> Pack:
     """Returns the stage after checking the arguments; see `Pipeline.pack`."""
-    checked_int("pack", "length", length, 1)
+    lengths = checked_size("pack", "length", length)
     checked_int("pack", "max_open", max_open, 1)
     check_bool("pack", "split", split)
     check_bool("pack", "cu_seqlens", cu_seqlens)
+    if split and isinstance(lengths, Schedule):
+        raise ValueError(
+            "pack: split=True needs one length, but length is a dict. Cut long lists before pack, "
+            "for example with flat_map, and remove split."
+        )
     if balance is not None:
         checked_int("pack", "balance", balance, 1)
     chosen = checked_names("pack", _several(names))
@@ -218,7 +247,7 @@ def _pack_stage(
                 f"pack: values has an entry for {name!r}, expected only packed components: "
                 f"{', '.join(map(repr, chosen))}."
             )
-    return Pack(length, chosen, split, max_open, others, cu_seqlens, balance, fillers)
+    return Pack(lengths, chosen, split, max_open, others, cu_seqlens, balance, fillers)
 
 
 def _several(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -1,22 +1,28 @@
 """`padded_batch`: batches with lists padded to the longest one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, ClassVar, Self
 
 from headrace.core import engine
-from headrace.pipeline.stages.arguments import check_remainder, checked_int
+from headrace.pipeline.stages.arguments import check_remainder
 from headrace.pipeline.stages.batch import (
     Remainder,
     batch_specs,
     check_not_listed,
     names_of_batch,
-    num_batches,
     plan_batch,
 )
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.padding import Values, as_multiples, as_values, check_values, fillers
+from headrace.pipeline.stages.schedule import (
+    Schedule,
+    checked_size,
+    fixed_size,
+    num_groups,
+    turn_after,
+)
 from headrace.pipeline.stages.stage import Effect, Planning, Step, check_names
 from headrace.pipeline.values.types import Spec, Specs
 
@@ -33,12 +39,14 @@ class PaddedBatch(Step):
         multiple_of: Sizes are padded to a multiple of this: one number for the first axis, or the
             numbers for the axes of each component.
         remainder: What to do with an incomplete last batch.
+        num_ranks: The number of ranks whose examples the positions in `size` count.
     """
 
-    size: int
+    size: int | Schedule
     values: Values
     multiple_of: int | tuple[tuple[str, tuple[int, ...]], ...]
     remainder: Remainder
+    num_ranks: int = field(default=1, compare=False, repr=False)
 
     effect: ClassVar = Effect.GROUPS
     needs_values: ClassVar = True
@@ -49,7 +57,7 @@ class PaddedBatch(Step):
         check_not_listed(self, specs)
         check_values(self.name, self.values, specs, open_names(specs))
         self._check_multiples(specs)
-        return batch_specs(padded_specs(specs), self.size, self.remainder)
+        return batch_specs(padded_specs(specs), fixed_size(self.size), self.remainder)
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Returns the names, with `mask` if it is added."""
@@ -60,7 +68,7 @@ class PaddedBatch(Step):
 
     def length_after(self, length: float) -> float:
         """Returns the number of batches."""
-        return num_batches(length, self.size, self.remainder)
+        return num_groups(length, self.size, self.num_ranks, self.remainder == "drop")
 
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
@@ -68,7 +76,7 @@ class PaddedBatch(Step):
         values = fillers(self.name, self.values, before, open_names(before))
         multiples = [self._multiples_of(name, spec) for name, spec in before.items()]
         padding = engine.Padding(values, multiples, ())
-        plan_batch(planning, self.size, self.remainder, padding, [])
+        plan_batch(planning, self.size, self.num_ranks, self.remainder, padding, [])
 
     @property
     def _multiples(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
@@ -113,7 +121,7 @@ class PaddedBatchMethod(Chain):
 
     def padded_batch(
         self,
-        size: int,
+        size: int | Mapping[int, int],
         values: Any = None,
         multiple_of: int | Mapping[str, int | Sequence[int]] = 1,
         remainder: Remainder = "keep",
@@ -126,7 +134,7 @@ class PaddedBatchMethod(Chain):
         number of axes.
 
         Args:
-            size: The number of examples in a batch, at least 1.
+            size: The number of examples in a batch, or a dict of sizes by position; see `batch`.
             values: The padding values: one number for all numeric components, one string for all
                 string components, or a dict of values by component name. Defaults to zeros and
                 empty strings. A component's type must be able to store the value exactly, so 0.5
@@ -151,11 +159,12 @@ class PaddedBatchMethod(Chain):
             {'tokens': array([[ 2,  2, -1, -1],
                    [ 2,  3,  2,  2]])}
         """
-        checked_int("padded_batch", "size", size, 1)
+        chosen_size = checked_size("padded_batch", "size", size)
         check_remainder("padded_batch", remainder)
         chosen = as_values("padded_batch", values)
         multiples = as_multiples("padded_batch", multiple_of)
-        return self._then(PaddedBatch(size, chosen, multiples, remainder))
+        num_ranks = turn_after(self._stages)[1]
+        return self._then(PaddedBatch(chosen_size, chosen, multiples, remainder, num_ranks))
 
 
 def padded_specs(specs: Specs) -> Specs:

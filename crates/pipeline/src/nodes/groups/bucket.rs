@@ -92,7 +92,7 @@ impl Grouping for Bucketing {
 
     type Size = Axes;
 
-    fn size(&self, block: &Block, row: usize) -> Result<Option<Axes>> {
+    fn size(&self, block: &Block, row: usize, _number: u64) -> Result<Option<Axes>> {
         Ok(Some(block.columns[self.buckets.column].row_axes(row)))
     }
 
@@ -115,6 +115,10 @@ impl Grouping for Bucketing {
 
     fn open(&self) -> impl Iterator<Item = (u64, &Group)> {
         (0..).zip(self.filling.iter().map(|filling| &filling.group))
+    }
+
+    fn size_of(&self, group: &Group) -> usize {
+        self.buckets.size.unwrap_or(group.rows.len())
     }
 
     fn finish(&mut self) -> Vec<Group> {

@@ -3,7 +3,7 @@
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::part_counts::RowAnnotations;
-use crate::blocks::rows::{Cursor, Rows};
+use crate::blocks::rows::{self, Cursor, Rows};
 use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::node::{Context, Node, Poll, Position};
@@ -25,7 +25,7 @@ pub trait Grouping: Send {
     type Size;
 
     /// The size of a row, or `None` if the row is dropped.
-    fn size(&self, block: &Block, row: usize) -> Result<Option<Self::Size>>;
+    fn size(&self, block: &Block, row: usize, number: u64) -> Result<Option<Self::Size>>;
 
     /// Puts a row of this size into a group. After a resume, `tag` is the tag that the row's group
     /// had at the checkpoint. Complete groups are appended to `whole`.
@@ -41,6 +41,9 @@ pub trait Grouping: Send {
     fn has_tags(&self) -> bool {
         false
     }
+
+    /// The number of rows, or of elements, that a group has room for.
+    fn size_of(&self, group: &Group) -> usize;
 
     /// Counts a complete group in a meter.
     fn count(&self, _group: &Group, _meter: &Meter) {}
@@ -150,7 +153,7 @@ impl<G: Grouping> GroupBy<G> {
         while self.whole.is_empty()
             && let Some((block, row)) = self.incoming.next_run(1)
         {
-            let size = self.grouping.size(block, row)?;
+            let size = self.grouping.size(block, row, self.next_row)?;
             let (number, tag) = (self.next_row, self.tags.pop_front());
             self.next_row += 1;
             if let Some(size) = size {
@@ -187,13 +190,15 @@ impl<G: Grouping> GroupBy<G> {
         if let Some(group) = self.whole.pop_front() {
             let (number, checkpoint) = (self.next, self.checkpoints.next(group.rows.len()));
             self.next += 1;
+            let size = self.grouping.size_of(&group);
             let rows = self.give(group, context)?;
             if self.skip > 0 {
                 self.skip -= 1;
                 return Ok(None);
             }
             let file = self.annotations.of(&self.file_provenance, &rows);
-            return Ok(Some(Poll::Ready(rows.in_group(Some((file, number))).with_checkpoint(checkpoint))));
+            let group = rows::Group { file, number, size };
+            return Ok(Some(Poll::Ready(rows.in_group(Some(group)).with_checkpoint(checkpoint))));
         }
         if let Some(error) = self.error.take() {
             return Err(error);

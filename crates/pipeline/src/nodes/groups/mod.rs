@@ -5,3 +5,4 @@ pub mod batch;
 pub mod bucket;
 pub mod group_by;
 pub mod pack;
+pub mod sizes;

@@ -4,11 +4,12 @@ use crate::blocks::block::Block;
 use crate::checkpoint::damaged;
 use crate::nodes::groups::balanced::Balanced;
 use crate::nodes::groups::group_by::{Group, Grouping, Waits};
+use crate::nodes::groups::sizes::Sizes;
 use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::stages::pack::{misfit, unequal, vector_length};
 use crate::tasks::meters::Meter;
 use headrace_engine::error::Result;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::VecDeque;
 
 /// The rules for packing rows.
@@ -17,11 +18,30 @@ pub struct Packing {
     /// The names of the columns with lists, which have equal lengths within a row.
     pub names: Vec<String>,
     /// The largest total length of the lists of a group.
-    pub length: usize,
+    pub lengths: Sizes,
+    /// The position of the first row. The following ones are as far apart as there are ranks.
+    pub first: u64,
     /// The largest number of groups open at the same time.
     pub max_open: usize,
     /// The number of ranks that get groups of equal cost, at least 1.
     pub balance: usize,
+}
+
+impl Packing {
+    /// The length of a group that begins with this row.
+    fn length_from(&self, number: u64) -> usize {
+        self.lengths.at(number.saturating_mul(self.lengths.num_ranks()).saturating_add(self.first))
+    }
+
+    /// The length that a group has room for.
+    fn length_of(&self, group: &Group) -> usize {
+        group.rows.first().map_or_else(|| self.lengths.largest(), |(number, _)| self.length_from(*number))
+    }
+
+    /// The length that is left in a group.
+    fn room(&self, group: &Group) -> usize {
+        self.length_of(group).saturating_sub(group.length)
+    }
 }
 
 /// Groups of rows. Each row goes into the first group that has room for it (first fit). Otherwise a
@@ -60,12 +80,12 @@ impl FirstFit {
 
     /// The number of the open group for a row.
     fn first_fit(&mut self, length: usize, whole: &mut VecDeque<Group>) -> usize {
-        let has_room = |group: &Group| group.length + length <= self.packing.length;
-        if let Some(number) = self.open.iter().position(has_room) {
+        if let Some(number) = self.open.iter().position(|group| length <= self.packing.room(group)) {
             return number;
         }
         if self.open.len() >= self.packing.max_open {
-            let fullest = (0..self.open.len()).rev().max_by_key(|number| self.open[*number].length);
+            let fullest =
+                (0..self.open.len()).rev().max_by_key(|number| Reverse(self.packing.room(&self.open[*number])));
             let fullest = fullest.map(|number| self.open.remove(number));
             fullest.into_iter().for_each(|group| self.balanced.push(group, whole));
         }
@@ -93,8 +113,8 @@ impl Grouping for FirstFit {
 
     type Size = usize;
 
-    fn size(&self, block: &Block, row: usize) -> Result<Option<usize>> {
-        let mut first = None;
+    fn size(&self, block: &Block, row: usize, number: u64) -> Result<Option<usize>> {
+        let (mut first, most) = (None, self.packing.length_from(number));
         for (column, name) in block.columns.iter().zip(&self.packing.names) {
             let length = vector_length(column, row, name, block)?;
             if *first.get_or_insert(length) != length {
@@ -102,21 +122,22 @@ impl Grouping for FirstFit {
             }
         }
         let first = first.unwrap_or(0);
-        if first > self.packing.length {
-            let text = format!(
-                "pack: an example has {first} elements, expected at most {}. Use split=True to cut it, or filter it out",
-                self.packing.length
-            );
+        if first > most {
+            let cut =
+                if self.packing.lengths.is_constant() { "Use split=True to cut it" } else { "Cut it before pack" };
+            let text =
+                format!("pack: an example has {first} elements, expected at most {most}. {cut}, or filter it out");
             return Err(misfit(text, block.row_provenance(row)));
         }
         Ok((first > 0).then_some(first))
     }
 
     fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
-        let most = self.packing.length;
         if let Some(tag) = tag {
             // The open groups at the checkpoint were incomplete.
-            let most = if tag < self.packing.max_open as u64 { most.saturating_sub(1) } else { most };
+            let least_room = usize::from(tag < self.packing.max_open as u64);
+            let first = self.recalled(tag)?.rows.first().map_or(row.0, |(number, _)| *number);
+            let most = self.packing.length_from(first).saturating_sub(least_room);
             let group = self.recalled(tag)?;
             group.add(row, length);
             return if group.length <= most { Ok(()) } else { Err(damaged()) };
@@ -124,7 +145,7 @@ impl Grouping for FirstFit {
         let number = self.first_fit(length, whole);
         let group = &mut self.open[number];
         group.add(row, length);
-        match group.length.cmp(&most) {
+        match group.length.cmp(&self.packing.length_of(group)) {
             Ordering::Less => {}
             Ordering::Equal => {
                 let group = self.open.remove(number);
@@ -140,6 +161,10 @@ impl Grouping for FirstFit {
         (0..).zip(&self.open).chain(waiting)
     }
 
+    fn size_of(&self, group: &Group) -> usize {
+        self.packing.length_of(group)
+    }
+
     fn finish(&mut self) -> Vec<Group> {
         let open = std::mem::take(&mut self.open);
         self.balanced.finish(open)
@@ -150,6 +175,6 @@ impl Grouping for FirstFit {
     }
 
     fn count(&self, group: &Group, meter: &Meter) {
-        meter.note_padding(self.packing.length - group.length, self.packing.length);
+        meter.note_padding(self.packing.room(group), self.packing.length_of(group));
     }
 }
