@@ -24,6 +24,11 @@ pub trait Split: Send {
     /// byte in the file and the number of its first record.
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords;
 
+    /// True if a file may end after any of its records.
+    fn can_end_anywhere(&self) -> bool {
+        false
+    }
+
     /// The number of bytes before the span of a record that belong to the record.
     fn header_bytes(&self) -> usize {
         0
@@ -180,7 +185,10 @@ impl<S: Split> Chunks<S> {
     fn fill(&mut self, num_bytes: usize) -> Result<()> {
         let missing = num_bytes.saturating_sub(self.rest.len());
         let position = || format!("{}: {}", self.file.name.text(), self.file.record_name(self.at.record));
-        allocate::reserve(&mut self.rest, missing)
+        // One more byte, to notice the end without more memory.
+        let left = self.source.len_after(self.at.offset_bytes + self.rest.len() as u64);
+        let left = left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
+        allocate::reserve(&mut self.rest, missing.min(left.saturating_add(1)))
             .map_err(|refusal| refusal.at(position()).with_remedy("Split the record"))?;
         let before = self.rest.len();
         match self.source.read_more(&mut self.rest, missing) {
@@ -260,13 +268,15 @@ impl<S: Split> Chunks<S> {
                 continue;
             }
             let left = self.end.saturating_sub(self.at.offset_bytes + records.used as u64);
-            let rest = match usize::try_from(left).unwrap_or(usize::MAX) {
+            let num_left = self.rest.len() - records.used;
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
+            let rest = match if self.is_last { left.min(num_left) } else { left } {
                 0 => Vec::new(),
                 left => {
-                    let room = left.saturating_add(BEHIND_BYTES).min(CHUNK_BYTES);
+                    let more = if self.is_last { 0 } else { BEHIND_BYTES };
+                    let room = left.saturating_add(more).min(CHUNK_BYTES);
                     let mut rest = allocate::room::<u8>(room).map_err(|refusal| refusal.at(self.file.name.text()))?;
-                    allocate::grow(&mut rest, self.rest.len() - records.used)
-                        .map_err(|refusal| refusal.at(self.file.name.text()))?;
+                    allocate::grow(&mut rest, num_left).map_err(|refusal| refusal.at(self.file.name.text()))?;
                     rest.extend_from_slice(&self.rest[records.used..]);
                     rest
                 }
@@ -288,6 +298,11 @@ impl<S: Split> Scan for Chunks<S> {
         self.at.record += num_records;
         self.stopped_at = None;
         true
+    }
+
+    fn is_over(&self) -> bool {
+        let is_empty = self.is_last && self.rest.is_empty() && self.split.can_end_anywhere();
+        is_empty && self.fault.is_none() && self.failure.is_none() && self.stopped_at.is_none()
     }
 
     fn rest_bytes(&self) -> Option<u64> {

@@ -124,6 +124,10 @@ impl Splitter {
 }
 
 impl Split for Splitter {
+    fn can_end_anywhere(&self) -> bool {
+        true
+    }
+
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
         let mut records = ChunkRecords::default();
         let mut start = 0;

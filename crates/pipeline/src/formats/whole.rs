@@ -149,6 +149,10 @@ impl Scan for WholeFile {
         RecordPosition::default()
     }
 
+    fn is_over(&self) -> bool {
+        self.file.is_none()
+    }
+
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
         let Some(file) = self.file.take() else { return Ok(None) };
         let bytes = read_to_end(&file.name, file.open()?)?;

@@ -82,6 +82,11 @@ pub trait Scan: Send {
     /// [`Scan::go_on`] is called.
     fn next(&mut self, charge: Charge) -> Result<Option<Block>>;
 
+    /// True if it is known that nothing follows the last block.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// After an error, continues behind the faulty record. Returns false if the next record cannot
     /// be located.
     fn go_on(&mut self) -> bool {

@@ -23,7 +23,11 @@ const BESIDES_BYTES: u64 = 1 << 20;
 
 /// An open file. All of its members, frames or streams are read one after another, as command line
 /// tools do.
-pub struct Source(Kind);
+pub struct Source {
+    kind: Kind,
+    /// The size of an uncompressed regular file when it was opened.
+    len: Option<u64>,
+}
 
 /// The bytes read to detect the compression, followed by the rest.
 type File = Chain<Cursor<Vec<u8>>, Input>;
@@ -135,7 +139,7 @@ fn begin(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<Codec> {
 impl Source {
     /// Opens a file at its beginning.
     pub fn open(file: &FileProvenance, codec: Codec) -> Result<Self> {
-        let (mut input, _) = file.open()?;
+        let (mut input, status) = file.open()?;
         let name = file.name.text();
         let failed = |error: io::Error| match error.kind() {
             ErrorKind::UnexpectedEof => {
@@ -153,10 +157,10 @@ impl Source {
             codec => codec,
         };
         let whole = Cursor::new(start).chain(input);
-        Ok(Self(match Decoded::new(codec, whole).map_err(failed)? {
-            Ok(decoded) => Kind::Decoded(Box::new(decoded)),
-            Err(plain) => Kind::Plain(plain),
-        }))
+        Ok(match Decoded::new(codec, whole).map_err(failed)? {
+            Ok(decoded) => Self { kind: Kind::Decoded(Box::new(decoded)), len: None },
+            Err(plain) => Self { kind: Kind::Plain(plain), len: status.is_regular.then_some(status.len) },
+        })
     }
 
     /// Opens an uncompressed local file at a position.
@@ -165,19 +169,20 @@ impl Source {
         if status.is_regular {
             input.seek(SeekFrom::Start(offset)).map_err(|error| Error::io(file.name.text(), &error))?;
         }
-        Ok((Self(Kind::Plain(Cursor::default().chain(input))), status))
+        let len = status.is_regular.then_some(status.len);
+        Ok((Self { kind: Kind::Plain(Cursor::default().chain(input)), len }, status))
     }
 
     /// Reads an uncompressed file from a position on.
     pub fn of_range(ranged: Ranged) -> Self {
-        Self(Kind::Ranged(ranged))
+        Self { kind: Kind::Ranged(ranged), len: None }
     }
 
     /// The error for a read that failed at this position.
     pub fn error(&self, file: &FileProvenance, error: &io::Error, at: &str) -> Error {
         let name = file.name.text();
         let is_damage = error.raw_os_error().is_none() && inner(error).is_none();
-        match &self.0 {
+        match &self.kind {
             Kind::Decoded(decoded) if is_damage => {
                 Error::data_loss(format!("{name}: {error} ({at}). {}", decoded.remedy(error)))
             }
@@ -189,7 +194,13 @@ impl Source {
 impl Source {
     /// Returns true if the file's bytes differ from the bytes returned.
     pub fn is_compressed(&self) -> bool {
-        matches!(self.0, Kind::Decoded(_))
+        matches!(self.kind, Kind::Decoded(_))
+    }
+
+    /// The number of bytes after `offset`, if the file is uncompressed and its size is known. It
+    /// may have grown since it was opened.
+    pub fn len_after(&self, offset: u64) -> Option<u64> {
+        self.len.map(|len| len.saturating_sub(offset))
     }
 
     /// Moves to byte `offset` of the uncompressed data, counted from the beginning of the file.
@@ -198,7 +209,7 @@ impl Source {
         if offset == 0 {
             return Ok(());
         }
-        let skipped = match &mut self.0 {
+        let skipped = match &mut self.kind {
             Kind::Plain(plain) if plain.get_ref().1.can_seek() => {
                 let (start, input) = plain.get_mut();
                 *start = Cursor::default();
@@ -220,7 +231,7 @@ impl Source {
 
     /// Appends up to `count` bytes, and fewer only at the end of the file.
     pub fn read_more(&mut self, bytes: &mut Vec<u8>, count: usize) -> std::result::Result<(), Unread> {
-        if let Kind::Plain(file) = &mut self.0
+        if let Kind::Plain(file) = &mut self.kind
             && let (start, input) = file.get_mut()
             && start.position() == start.get_ref().len() as u64
             && bytes.capacity() - bytes.len() >= count
@@ -233,7 +244,7 @@ impl Source {
 
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Plain(file) => file.read(buffer),
             Kind::Ranged(ranged) => ranged.read(buffer),
             Kind::Decoded(decoded) => decoded.read(buffer),

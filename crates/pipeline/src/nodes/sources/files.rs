@@ -441,7 +441,9 @@ impl Stream {
                 }
                 let block = if position.is_mixed { block.map(packed).transpose()? } else { block };
                 let output = block.map(StreamOutput::Block);
-                Ok(Part { scan: Some(scan), at_record, output, open_charge: None, closed: None })
+                // Another task would only find the end.
+                let scan = if scan.is_over() { None } else { Some(scan) };
+                Ok(Part { scan, at_record, output, open_charge: None, closed: None })
             };
             let part = catch_panic(|| read().map(|part| part.charged(open_charge, most_held_bytes)));
             drop(watch);
