@@ -49,7 +49,7 @@ def description(seconds: Iterable[float], num_repeated: int, num_unsettled: int)
     least, most = min(milliseconds), max(milliseconds)
     text = f"The machine: a fixed loop took {least:.1f} to {most:.1f} ms between the runs"
     if num_repeated:
-        text += f"; {num_repeated} runs were repeated because its speed had changed"
+        text += f"; runs repeated because its speed had changed: {num_repeated}"
     if num_unsettled:
-        text += f"; {num_unsettled} runs count although it changed every time"
+        text += f"; runs that count although it changed every time: {num_unsettled}"
     return f"{text}."

@@ -265,8 +265,8 @@ def test_state_of_the_machine_is_described():
     assert machine_speed.loop_seconds() > 0
     text = machine_speed.description([0.01, 0.014], 2, 1)
     assert text == (
-        "The machine: a fixed loop took 10.0 to 14.0 ms between the runs; 2 runs were repeated "
-        "because its speed had changed; 1 runs count although it changed every time."
+        "The machine: a fixed loop took 10.0 to 14.0 ms between the runs; runs repeated because "
+        "its speed had changed: 2; runs that count although it changed every time: 1."
     )
 
 
@@ -301,8 +301,8 @@ def test_table_compares_with_the_limit_and_with_headrace():
         "",
         "the broken is skipped: no such module.",
         "the absent is skipped: could not be installed.",
-        "The machine: a fixed loop took 10.0 to 11.0 ms between the runs; 1 runs were repeated "
-        "because its speed had changed.",
+        "The machine: a fixed loop took 10.0 to 11.0 ms between the runs; runs repeated because "
+        "its speed had changed: 1.",
     ]
 
 
