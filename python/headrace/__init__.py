@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         webdataset,
         zip,
     )
-    from headrace.pipeline.native_functions import native
+    from headrace.pipeline.native_functions import chat, native
 
 __all__ = [
     "Batches",
@@ -77,6 +77,7 @@ __all__ = [
     "arrays",
     "arrow",
     "audio_folder",
+    "chat",
     "concat",
     "csv",
     "errors",
@@ -116,6 +117,7 @@ _HOMES = {
     "Ledger": "ledger",
     "TFRecordOptions": "io.compression",
     "Tensor": "graph",
+    "chat": "pipeline.native_functions",
     "native": "pipeline.native_functions",
 }
 

@@ -52,7 +52,7 @@ PAGES = {
     "pipeline.md": (
         "Pipeline",
         "What is done with the examples. Each method returns a new pipeline.",
-        ["Pipeline", "native", "torch_generator"],
+        ["Pipeline", "native", "chat", "torch_generator"],
     ),
     "batches.md": (
         "Batches",

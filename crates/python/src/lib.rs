@@ -123,6 +123,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(waiting::exit::begin_exit, module)?)?;
     module.add_function(wrap_pyfunction!(waiting::exit::wait_for_python_functions, module)?)?;
     module.add_function(wrap_pyfunction!(waiting::exit::linger_at_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(graph::chat::untrained_end_of_turn, module)?)?;
     module.add_function(wrap_pyfunction!(graph::resource::memory_limit, module)?)?;
     module.add_function(wrap_pyfunction!(graph::saved::prepare_resource, module)?)?;
     module.add_function(wrap_pyfunction!(graph::saved::save_resource, module)?)?;

@@ -118,6 +118,7 @@ from headrace._native import (
     storage_requests,
     tar_samples,
     token_windows,
+    untrained_end_of_turn,
     wait_for_python_functions,
     waits,
 )
@@ -237,6 +238,7 @@ __all__ = [
     "storage_requests",
     "tar_samples",
     "token_windows",
+    "untrained_end_of_turn",
     "version",
     "wait_for_python_functions",
     "waits",

@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from headrace.ops.records.tensor_proto import serialize_tensor as serialize_tensor
     from headrace.ops.strings.base64 import *
     from headrace.ops.strings.case import *
+    from headrace.ops.strings.chat import *
     from headrace.ops.strings.convert import string_to_number as string_to_number
     from headrace.ops.strings.hash_bucket import *
     from headrace.ops.strings.join import *

@@ -111,6 +111,7 @@ HOMES: Final = homes(
         "headrace.ops.records.tensor_proto": "serialize_tensor",
         "headrace.ops.strings.base64": "decode_base64 encode_base64",
         "headrace.ops.strings.case": "string_lower string_strip string_upper",
+        "headrace.ops.strings.chat": "chat",
         "headrace.ops.strings.convert": "string_to_number",
         "headrace.ops.strings.hash_bucket": (
             "string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong"

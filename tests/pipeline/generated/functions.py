@@ -3,6 +3,7 @@
 They work on examples and on batches, and keep other components.
 """
 
+import json
 import time
 from collections.abc import Mapping
 from itertools import pairwise
@@ -17,6 +18,17 @@ import headrace as hr
 TOKENIZER = Path(__file__).parents[2] / "ops" / "strings" / "words.json"
 # Texts, with the sums of their tokens.
 TEXTS = {b"": 0, b"the water": 3, b"goes on .": 12, b"The sea": 1}
+CHAT_TOKENIZER = TOKENIZER.with_name("chat_tokenizer")
+
+
+def _chat(*turns: str) -> bytes:
+    roles = ("user", "assistant") * (len(turns) // 2)
+    pairs = zip(roles, turns, strict=True)
+    return json.dumps([{"role": role, "content": text} for role, text in pairs]).encode()
+
+
+# Conversations, with the sums of their tokens and 10 for each one that is trained.
+CHATS = {_chat("water", "goes"): 35, _chat("the", "water goes"): 46, _chat("x", "x"): 30}
 
 
 def plus_one(example: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,6 +51,19 @@ def native_tokens(example):
     text = hr.ops.gather(hr.ops.constant(list(TEXTS)), example["n"] % len(TEXTS))
     tokens = hr.ops.cast(hr.ops.tokenize(TOKENIZER, text), "int64")
     return {**example, "n": example["n"] + hr.ops.reduce_sum(tokens)}
+
+
+@hr.native
+def native_chat(example):
+    messages = hr.ops.gather(hr.ops.constant(list(CHATS)), example["n"] % len(CHATS))
+    tokens, weights = hr.ops.chat(CHAT_TOKENIZER, messages)
+    total = hr.ops.reduce_sum(hr.ops.cast(tokens, "float32") + 10.0 * weights)
+    return {**example, "n": example["n"] + hr.ops.cast(total, "int64")}
+
+
+def chat_in_model(example: Example) -> Example:
+    sums = list(CHATS.values())
+    return {**example, "n": example["n"] + sums[example["n"] % len(CHATS)]}
 
 
 def tokens_in_model(example: Example) -> Example:

@@ -251,7 +251,7 @@ def _grouped(random: Random, program: Program) -> Program:
 
 
 _ELASTIC = (
-    *("map", "native map", "tokenize", "seeded map", "select", "rename", "prefetch"),
+    *("map", "native map", "tokenize", "chat", "seeded map", "select", "rename", "prefetch"),
     "map with a state",
 )
 

@@ -194,6 +194,18 @@ def _tokens(random: Random, shape: Shape) -> Step | None:
     )
 
 
+def _chat(random: Random, shape: Shape) -> Step | None:
+    if shape.depth:
+        return None
+    return Step(
+        "chat",
+        "map(native_chat)",
+        lambda p, _: p.map(f.native_chat),
+        items_of(lambda i, _: map(f.chat_in_model, i)),
+        order="any",
+    )
+
+
 def _callers(random: Random) -> tuple[str, dict[str, int]]:
     """Draws threads or processes for a function; processes rarely, since they are slow to start."""
     if random.random() < 0.05:
@@ -697,5 +709,5 @@ _DRAWS: list[Draw] = [
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
     *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids, list_batch] * 4,
     *[counting] * 4,
-    *[_tokens, media.picture, media.sound] * 2,
+    *[_tokens, _chat, media.picture, media.sound] * 2,
 ]

@@ -32,7 +32,7 @@ KINDS = {
     *("batch of lists", "bucket_by_length", "pack", "unbatch"),
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
     "without_steps",
-    *("augment", "mix pictures", "decode_audio", "spectrogram"),
+    *("chat", "augment", "mix pictures", "decode_audio", "spectrogram"),
 }
 
 

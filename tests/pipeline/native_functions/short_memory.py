@@ -99,6 +99,7 @@ _LARGER: dict[str, Callable[[Any], Any]] = {
     "broadcast_to": lambda e: ops.broadcast_to(e["f"][:, :, None], [2, _NUM_BYTES // 8, 3]),
     "eye": lambda e: ops.eye(2000),
     "tokenize": lambda e: CALLS["tokenize"]({"s": ops.substr(e["s"], 0, 200_000)}),
+    "chat": lambda e: CALLS["chat"]({"s": ops.substr(e["s"], 0, 200_000)}),
     "fill": lambda e: ops.fill([e["n"], 4], 7),
     "gather": lambda e: ops.gather(e["f"][0], e["i"]),
     "meshgrid": lambda e: ops.meshgrid(e["i"][:2000], e["i"][:2000])[1],

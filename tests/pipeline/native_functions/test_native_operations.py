@@ -15,6 +15,7 @@ from headrace.protos import Example
 
 PAGE = Path(__file__).parents[3] / "docs/reference/operations.md"
 TOKENIZER = Path(__file__).parents[2] / "ops" / "strings" / "words.json"
+CHAT_TOKENIZER = TOKENIZER.with_name("chat_tokenizer")
 
 
 def encoded(function):
@@ -126,6 +127,11 @@ CALLS = {
     "center_crop": lambda e: ops.center_crop(e["image"], 2),
     "normalize": lambda e: ops.normalize(e["image"], 0.5, 0.25),
     "central_crop": lambda e: ops.central_crop(e["image"], 0.5),
+    "chat": lambda e: (
+        ops.chat(
+            CHAT_TOKENIZER, ops.string_join(['[{"role": "assistant", "content": "', e["s"], '"}]'])
+        ).tokens
+    ),
     "clip_by_value": lambda e: ops.clip_by_value(e["f"], 1.0, 3.0),
     "concat": lambda e: ops.concat([e["f"], e["f"]], 0),
     "convert_image_dtype": lambda e: ops.convert_image_dtype(e["image"], "float32"),

@@ -1,5 +1,6 @@
 //! ! Programs, the Python functions that they call, and the resources that they use.
 
+pub mod chat;
 pub mod function;
 pub mod program;
 pub mod resource;

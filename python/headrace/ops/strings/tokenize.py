@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 
 from headrace.core import dtypes
-from headrace.core.errors import FailedPreconditionError, NotFoundError
 from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define
-from headrace.io import storage
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr
+from headrace.ops.strings.tokenizer_files import checked_path, tokenizer_json
 
 __all__ = ["tokenize"]
 
@@ -58,16 +57,10 @@ def tokenize(
         TypeError: If `tokenizer` is not a path.
         ValueError: If `text` is not a scalar.
     """
-    if not isinstance(tokenizer, (str, os.PathLike)):
-        raise TypeError(
-            f"tokenize: tokenizer is a {type(tokenizer).__name__}, expected the path of a "
-            "tokenizer.json. Save the tokenizer with tokenizer.save(path), or "
-            "save_pretrained(folder) in transformers, and pass the path."
-        )
-    path = os.fsdecode(tokenizer)
+    path = checked_path("tokenize", tokenizer, "tokenizer.json")
     attrs = {
         "path": os.fsencode(path),
-        "content": _content(path),
+        "content": tokenizer_json("tokenize", path),
         "add_special_tokens": bool_attr("add_special_tokens", add_special_tokens),
         "truncation": bool_attr("truncation", truncation),
         "padding": bool_attr("padding", padding),
@@ -83,30 +76,6 @@ def tokenize(
 
     inputs = [Input("text", text, dtypes.string)]
     return apply_op("Tokenize", inputs, infer, attrs=attrs, name=name).outputs[0]
-
-
-def _content(path: str) -> bytes:
-    """Returns the content of a `tokenizer.json`.
-
-    Raises: OpError: If the file cannot be read.
-    """
-    if storage.is_directory(path):
-        raise FailedPreconditionError(
-            None,
-            None,
-            f"tokenize: {path}: this is a directory, expected a tokenizer.json. Pass the path "
-            "of the file in it.",
-        )
-    if not storage.exists(path):
-        raise NotFoundError(
-            None,
-            None,
-            f"tokenize: {path}: there is no such file. Pass the path of a tokenizer.json, "
-            "which you can save with Tokenizer.save(path) of tokenizers. The name of a model "
-            "on the Hugging Face hub is not a path.",
-        )
-    with storage.open_file(path) as file:
-        return file.read()
 
 
 define("Tokenize", is_own=True, has_content=True)

@@ -5,6 +5,7 @@ recorded operations are compiled to programs (`lowering`): one for a single row 
 operations have batch rules, one for all rows of a block (`segments`).
 """
 
+from headrace.pipeline.native_functions.conversations import chat
 from headrace.pipeline.native_functions.function import native
 
-__all__ = ["native"]
+__all__ = ["chat", "native"]

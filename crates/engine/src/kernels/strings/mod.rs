@@ -2,6 +2,7 @@
 
 pub mod base64;
 pub mod case;
+pub mod chat;
 pub mod convert;
 pub mod hash_bucket;
 pub mod join;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 /// Creates the kernel for operations of type `op_type`. Returns `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
+        "Chat" => Arc::new(chat::Chat::from_attrs(attrs)?),
         "DecodeBase64" => Arc::new(base64::DecodeBase64),
         "EncodeBase64" => Arc::new(base64::EncodeBase64::from_attrs(attrs)?),
         "RegexFullMatch" => Arc::new(regex::RegexFullMatch::default()),

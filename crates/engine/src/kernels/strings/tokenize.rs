@@ -35,6 +35,16 @@ pub struct Tokenize {
 /// A hash of a file's content and of the options.
 type Key = (u128, bool, bool);
 
+/// A `tokenizer.json`, and the operation that reads it, for errors.
+pub struct TokenizerFile<'a> {
+    /// The operation.
+    pub op: &'static str,
+    /// The path of the file.
+    pub path: &'a str,
+    /// Its content.
+    pub content: &'a [u8],
+}
+
 /// A tokenizer with the key it was created for.
 type KeyedTokenizer = (Key, Arc<Tokenizer>);
 
@@ -44,7 +54,8 @@ impl Tokenize {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let path = String::from_utf8_lossy(attrs.bytes("path")?).into_owned();
         let options = (attrs.bool("truncation")?, attrs.bool("padding")?);
-        let tokenizer = cached_tokenizer(&path, attrs.bytes("content")?, options)?;
+        let file = TokenizerFile { op: "tokenize", path: &path, content: attrs.bytes("content")? };
+        let tokenizer = cached_tokenizer(&file, options)?;
         Ok(Self { path, tokenizer, adds_special_tokens: attrs.bool("add_special_tokens")? })
     }
 
@@ -82,35 +93,37 @@ impl Kernel for Tokenize {
     }
 }
 
-/// Returns the tokenizer of a file with this content. All programs with the same content share one,
-/// because its caches belong to threads and are skipped while another thread is writing.
-fn cached_tokenizer(path: &str, content: &[u8], options: (bool, bool)) -> Result<Arc<Tokenizer>> {
+/// Returns the tokenizer of a file, which truncates and pads if `options` allow it. All programs with
+/// the same content share one, because its caches belong to threads and are skipped while another
+/// thread is writing.
+pub fn cached_tokenizer(file: &TokenizerFile<'_>, options: (bool, bool)) -> Result<Arc<Tokenizer>> {
     // The most recently created one. A function is traced for several stages, and for a preview.
     static LAST: OnceLock<Mutex<Option<KeyedTokenizer>>> = OnceLock::new();
     let mut hasher = SipHasher13::new();
-    hasher.write(content);
+    hasher.write(file.content);
     let key = (hasher.finish128().as_u128(), options.0, options.1);
     let mut last = LAST.get_or_init(Mutex::default).lock();
     if let Some((_, tokenizer)) = last.as_ref().filter(|(other, _)| *other == key) {
         return Ok(Arc::clone(tokenizer));
     }
-    let tokenizer = Arc::new(parsed(path, content, options)?);
+    let tokenizer = Arc::new(parsed(file, options)?);
     *last = Some((key, Arc::clone(&tokenizer)));
     Ok(tokenizer)
 }
 
-fn parsed(path: &str, content: &[u8], (truncation, padding): (bool, bool)) -> Result<Tokenizer> {
+fn parsed(file: &TokenizerFile<'_>, (truncation, padding): (bool, bool)) -> Result<Tokenizer> {
+    let TokenizerFile { op, path, content } = file;
     // Otherwise even padding starts one thread per core, and a forked process has none of them.
     set_parallelism(false);
     if let Some(detected) = crate::files::content::content(content) {
         return Err(Error::invalid_argument(format!(
-            "tokenize: {path}: it is {detected}, expected a tokenizer.json. {}",
+            "{op}: {path}: it is {detected}, expected a tokenizer.json. {}",
             detected.unpacked_remedy().trim_end_matches('.')
         )));
     }
     let refused = |reason: String| {
         Error::invalid_argument(format!(
-            "tokenize: {path}: it is not a tokenizer.json: {reason}. Save the tokenizer with \
+            "{op}: {path}: it is not a tokenizer.json: {reason}. Save the tokenizer with \
              Tokenizer.save(\"tokenizer.json\") from tokenizers, or save_pretrained from transformers"
         ))
     };
@@ -121,7 +134,7 @@ fn parsed(path: &str, content: &[u8], (truncation, padding): (bool, bool)) -> Re
         && let Some(dropout) = model.dropout.filter(|share| *share > 0.0)
     {
         return Err(Error::invalid_argument(format!(
-            "tokenize: {path}: its model has dropout {dropout}, so its tokens are random, expected no dropout. Set \
+            "{op}: {path}: its model has dropout {dropout}, so its tokens are random, expected no dropout. Set \
              \"dropout\" to null in the file"
         )));
     }
