@@ -1,6 +1,7 @@
 """Readers that share the batches of one pipeline give the same batches as one machine."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,6 +111,9 @@ def test_numbered_epoch_can_be_shared(numbers):
 def test_any_pipeline_can_be_shared(generated_files, group):
     for number in range(10 * group, 10 * group + 10):
         program = program_of(number)
+        # Readers reject it, because each sees only its own steps.
+        steps = [step for step in program.steps if step.kind != "without_steps"]
+        program = replace(program, steps=tuple(steps))
         # A pipeline is read several times here, to its end.
         if program.kinds & {ONCE, BUDGET}:
             continue
