@@ -1,6 +1,6 @@
-# Every target sets up what it needs by itself; a second run is quick.
+# Every target installs what it needs on the first run. Later runs skip that.
 PY := .venv/bin/python
-# For cmake, if the system has none; and where rustup puts cargo, for a shell started before that.
+# Finds cmake in .venv if the system has none, and cargo if this shell was started before rustup was installed.
 export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .PHONY: help dev quick demo test test-all test-tensorflow test-frameworks test-ray test-gpu test-sanitizers stress check bench docs wheel clean
@@ -9,53 +9,53 @@ export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bi
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s  %s\n", $$1, $$2 }' Makefile
 
-dev: ## set up .venv, build the engine in release mode, install the package in place; 9 to 14 minutes the first time, seconds later
+dev: ## create .venv, build the engine in release mode, install the package in place (first 9 to 14 minutes, then seconds)
 	@tools/set_up.sh
 
-quick: ## build the engine without optimising it, and run the tests near what changed
+quick: ## build the engine without optimisation, and run the tests close to your changes
 	@PROFILE=quick tools/set_up.sh
 	@$(PY) -m tools.quick
 
-demo: dev ## write real digits to TFRecords, train on them through a pipeline, evaluate
+demo: dev ## write handwritten digits to TFRecords, train a network on them, evaluate it
 	@.venv/bin/headrace demo
 
-test: dev ## run the tests of each change: of the engine, of the package, and models of its locks; 11 to 18 minutes on two cores
+test: dev ## run the tests that every change must pass (11 to 18 minutes on two cores)
 	@tools/test.sh
 
-test-all: dev ## run all tests, for hours, with new random choices, or some: PARTS="tensorflow pipelines" SEED=7 repeats a run
+test-all: dev ## run all tests with a new seed (hours), or PARTS="tensorflow pipelines"; SEED=7 repeats a run
 	@tools/test_all.sh $(PARTS)
 
-test-tensorflow: dev ## run one table of programs under TensorFlow and under headrace, and compare
+test-tensorflow: dev ## run the same programs under TensorFlow and headrace, and compare the results
 	$(PY) -m tensorflow_comparison
 
-test-frameworks: dev ## run what needs PyTorch, JAX, Polars, DuckDB or pandas; installs them, several GB
+test-frameworks: dev ## run the tests that need PyTorch, JAX, Polars, DuckDB or pandas (installs several GB)
 	@tools/test_frameworks.sh
 
-test-ray: dev ## run what needs Ray, in an environment of its own; installs it, 700 MB
+test-ray: dev ## run the tests that need Ray (installs 700 MB)
 	@tools/test_ray.sh
 
-test-gpu: dev ## run what needs a GPU, in the environment of test-frameworks or with PYTHON=...; fails without one
+test-gpu: dev ## run the tests that need a GPU, in the environment of test-frameworks or with PYTHON=...
 	@tools/test_gpu.sh
 
-stress: dev ## faults, damage, leaks and schedules by the thousand; takes hours; `.venv/bin/python -m stress --list` names its parts
+stress: dev ## inject thousands of faults, damaged files and kills (hours; `.venv/bin/python -m stress --list` lists the parts)
 	$(PY) -m stress
 
-test-sanitizers: ## run the engine's tests under AddressSanitizer and ThreadSanitizer; builds everything again
+test-sanitizers: ## run the engine's tests under AddressSanitizer and ThreadSanitizer (rebuilds everything)
 	@tools/sanitizers.sh
 
-check: dev ## formats, lints, types, stub, layers
+check: dev ## check formatting, lints, types, the stub and the layers
 	@tools/check.sh
 
-bench: dev ## measure beside other libraries, as ratios inside one run; installs them; takes more than an hour
+bench: dev ## compare the speed with other libraries (installs them; more than an hour)
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.scaling
 	$(PY) -m benchmarks.memory
 
-docs: dev ## write the pages that come from the package, and a static site in build/site
+docs: dev ## generate the reference, and build the site in build/site
 	@tools/docs.sh
 
-wheel: dev ## build a wheel for Linux in dist/, and try it with each Python that is found
+wheel: dev ## build wheels for Linux in dist/, and try them with each Python on this machine
 	@tools/wheel.sh
 
-clean: ## remove everything that the other targets made
+clean: ## remove everything that the other targets created
 	rm -rf .venv .libraries .frameworks .ray .ray-bench .docs .wheel .deny dist build .bench benchmarks/results stress/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs Ray, PyTorch and TensorFlow into an environment of their own (several GB), and measures the way through Ray
-# beside Ray Data. Skips what is installed. The package is taken as it is built in this directory. Arguments go to benchmarks.ray.
+# Compares readers on Ray with Ray Data. The first run installs Ray, PyTorch and TensorFlow into their own environment (several
+# GB). It measures the package in this directory. Arguments are passed on to benchmarks.ray.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,8 +13,8 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     $venv/bin/python -m pip install --quiet "${requirements[@]}"
     printf '%s\n' "${requirements[*]}" >$venv/installed
 fi
-# Nothing is sent anywhere, and the cluster is for this user alone.
+# Don't send usage statistics. The cluster is private, so it needs no authentication.
 export RAY_USAGE_STATS_ENABLED=0 RAY_AUTH_MODE=disabled RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0
-# Ray's processes would give way to all others (niceness 15), and what is measured to whatever else the machine does.
+# By default, Ray's processes have a niceness of 15, so other programs on the machine would distort the results.
 export RAY_worker_niceness=0
 PYTHONPATH=$PWD/python:$PWD $venv/bin/python -m benchmarks.ray "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every check, also after one has failed, and lists those that failed at the end.
+# Runs all checks, even if one of them fails, and lists the failed ones at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,8 +20,8 @@ check() { # name, command...
     "$@" || failed+=("$name")
 }
 
-# Licences, sources and duplicates of what the extension is linked with, unless these files are those that passed before. Built
-# without optimisation, the program is there in minutes.
+# Checks the licences, sources and duplicates of the extension's dependencies. Skipped if the files below are unchanged since the
+# last successful check. cargo-deny is built without optimisation, which takes minutes less.
 deny() {
     local inputs=(deny.toml Cargo.lock Cargo.toml crates/*/Cargo.toml) passed=tools/deny.sha256
     ! sha256sum "${inputs[@]}" | cmp -s - $passed || return 0
@@ -34,7 +34,7 @@ deny() {
     echo "$passed has changed: commit it, so that this is not checked again"
 }
 
-command -v valgrind >/dev/null || install_package valgrind "no valgrind found, which counts instructions"
+command -v valgrind >/dev/null || install_package valgrind "no valgrind found. It counts instructions"
 
 check "ruff format" $python -m ruff format --check .
 check "ruff check" $python -m ruff check .
@@ -46,7 +46,7 @@ check "page of TensorFlow 1's names" $python -m tools.docs.supported --check
 check "zizmor" .venv/bin/zizmor --offline --quiet .github/workflows
 check "cargo fmt" cargo fmt --all --check
 check "cargo deny" deny
-# With the settings of a release, C libraries need not be built again.
+# With the release profile, the C libraries don't have to be rebuilt.
 check "cargo clippy" cargo clippy --quiet --release --workspace --all-targets -- -D warnings
 check "instructions" $python -m benchmarks.instructions
 

@@ -1,5 +1,5 @@
-# Sourced by scripts that need a package of the system: installs it, or says how to.
-# The caller defines say and fail.
+# Defines a function that installs a system package, or explains how to install it. Scripts source this file and define `say` and
+# `fail`.
 install_package() { # package, what is wrong without it
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         say "installing $1"

@@ -1,10 +1,10 @@
 """Writes the licences of everything that is linked into the extension: `licences.py TARGET FILE`.
 
-Cargo lists the crates; their licences are files in them. A crate without such a file is listed with
-the name of its licence. If a crate offers a choice, Apache-2.0 is chosen, headrace's own licence,
-and the others are omitted. Code that a crate took from elsewhere has its own licences in it, which
-are kept. Omitted are the text of the GPL where another licence may be chosen, and the manual of the
-Independent JPEG Group, which only asks programs to say that they use its code.
+Cargo lists the crates, and each crate contains its licence files. If a crate has no such file, only
+the name of its licence is listed. If a crate offers a choice, we choose Apache-2.0, which is also
+headrace's licence, and leave out the others. We keep licences of code that a crate copied from
+elsewhere. We leave out the text of the GPL if there is a choice, and the manual of the Independent
+JPEG Group, which only requires programs to state that they use its code.
 """
 
 import json
@@ -18,22 +18,22 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 CHOSEN = "Apache-2.0"
 OFFERED = re.compile(r"LICEN[CS]E(-(0BSD|APACHE|BOOST|BSD|ISC|MIT|ZLIB))?(\.md|\.txt)?")
-"""Names of files with licences that one may choose from, at the top of a crate."""
+"""File names of licences to choose from, in the top directory of a crate."""
 PATTERNS = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "UNLICENSE*")
 HEAD = """\
-headrace's extension is linked with what follows. Where one may choose, it is used under Apache-2.0,
-whose text is in the file LICENSE beside this one.
+headrace's extension is linked with the following crates. If a crate offers a choice of licences, we
+use it under Apache-2.0. Its text is in the file LICENSE next to this one.
 
 This software is based in part on the work of the Independent JPEG Group.
 The source of symphonia, under MPL-2.0, is at https://github.com/pdeljanov/Symphonia.
 """
 TERMS = "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION"
 TERMS_END = "END OF TERMS AND CONDITIONS"
-"""What the terms of Apache-2.0 stand between."""
+"""The lines around the terms of Apache-2.0."""
 
 
 def runs_in_compiler(package: dict[str, Any]) -> bool:
-    """Returns whether a package is a macro, which is not linked."""
+    """Returns whether a package is a macro. Macros are not linked."""
     return any("proc-macro" in target["kind"] for target in package["targets"])
 
 

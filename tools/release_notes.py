@@ -22,7 +22,8 @@ def release_notes(tag: str, root: Path = ROOT) -> str:
     if tag not in ("", f"v{version}"):
         raise ValueError(f"the tag is {tag}, but Cargo.toml has version {version}. Change one.")
     changelog = (root / "CHANGELOG.md").read_text()
-    section = re.search(rf"^## {re.escape(version)}\b[^\n]*\n(.*?)(?=^## |\Z)", changelog, re.M | re.S)
+    pattern = rf"^## {re.escape(version)}\b[^\n]*\n(.*?)(?=^## |\Z)"
+    section = re.search(pattern, changelog, re.M | re.S)
     if section is None:
         raise ValueError(f"CHANGELOG.md has no section '## {version}'. Add one.")
     if tag and "not yet published" in section.group(0).splitlines()[0]:

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the tests of the engine and of its JPEG decoder under AddressSanitizer and ThreadSanitizer: tools/sanitizers.sh
-# [address|thread]... What the standard library does inside is not seen, since it is not built again: RUSTC_BOOTSTRAP=1 lets a
-# stable compiler take the flags. C code is seen by AddressSanitizer if there is a clang; libjpeg-turbo's assembly never is, so the
-# tests of the decoder run once more without it.
+# Runs the tests of the engine and its JPEG decoder under AddressSanitizer and ThreadSanitizer: tools/sanitizers.sh
+# [address|thread]... RUSTC_BOOTSTRAP=1 makes a stable compiler accept the flags. The standard library isn't rebuilt, so errors
+# inside it go unnoticed. With clang, AddressSanitizer also checks C code. It never checks libjpeg-turbo's assembly, so the
+# decoder's tests run a second time without it.
 set -eu
 cd "$(dirname "$0")/.."
 host=$(rustc -vV | sed -n 's/^host: //p')
@@ -15,7 +15,7 @@ for name in clang-21 clang-20 clang-19 clang-18 clang; do
     fi
 done
 
-# Runs the tests of queues and pipelines again and again, with many more threads than processors: stress SANITIZER [options].
+# Repeats the tests of queues and pipelines with many more threads than processors: stress SANITIZER [options].
 stress() {
     for word in execution nodes queue program reader; do
         for _ in 1 2 3 4 5; do
@@ -24,7 +24,7 @@ stress() {
     done
 }
 
-# Runs cargo test with a sanitizer, in a directory of its own.
+# Runs cargo test with a sanitizer, in a separate target directory.
 under() {
     sanitizer=$1
     shift

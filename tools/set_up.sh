@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes .venv, installs what building and testing need, builds the engine and installs the package in place.
-# Skips what is up to date: a second run touches neither the network nor the compiler.
-# PYTHON=/path/to/python3 picks the Python; without it the first one on PATH that is new enough is taken.
-# PROFILE=quick builds in seconds after an edit; what it builds is several times as slow.
+# Creates .venv, installs all development dependencies, builds the engine and installs the package in place.
+# Skips everything that is up to date: a second run uses neither the network nor the compiler.
+# PYTHON=/path/to/python3 selects the Python. By default, it is the first one on PATH that is new enough.
+# PROFILE=quick builds within seconds of an edit, but the result is several times slower.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,7 +34,7 @@ find_python() {
 }
 
 check_compilers() {
-    # rustup's default place, which a shell started before rustup was installed does not have on its PATH.
+    # If this shell was started before rustup was installed, rustup's directory isn't on its PATH.
     command -v cargo >/dev/null || PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
     command -v cargo >/dev/null || fail "no cargo found. Install Rust: https://rustup.rs"
     local have need
@@ -44,7 +44,7 @@ check_compilers() {
         fail "Rust $have is too old, $need is needed. Update it: rustup update stable"
     command -v "${CC:-cc}" >/dev/null ||
         fail "no C compiler found. Install one: sudo apt-get install -y gcc libc6-dev"
-    # The fast half of the JPEG decoder is assembly here; on other processors the C compiler is enough.
+    # On x86, the fast paths of the JPEG decoder are written in assembly. Other processors only need the C compiler.
     case $(uname -m) in
         x86_64 | amd64 | i?86) command -v nasm >/dev/null || install_package nasm "no assembler (nasm) found, which the JPEG decoder is built with" ;;
     esac
@@ -82,9 +82,9 @@ is_built() {
 build() {
     ! is_built || return 0
     say "building ($profile)"
-    # The stamp is as old as the start of the build, so that an edit made meanwhile is not missed.
+    # The stamp has the time at which the build started, so the next run notices edits made during the build.
     printf '%s\n' "$profile" >$stamps/build.started
-    # PATH: for cmake, if the system has none.
+    # cmake comes from .venv if the system has none.
     VIRTUAL_ENV=$PWD/$venv PATH=$PATH:$PWD/$venv/bin $venv/bin/maturin develop --profile "$profile" --extras cli,tf1
     mv $stamps/build.started $stamps/build
 }

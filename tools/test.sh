@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests of each change, or with --nightly those that take long, too, and models at full depth. SKIP="models tf1" leaves out
-# the models of locks and the wing of TensorFlow 1. Tests in Rust are built and run beside those in Python, which wait much of
-# their time; `nice` keeps the compiler from making these late.
+# Runs the tests that every change must pass. --nightly adds the slow tests, and checks models of locks at full depth.
+# SKIP="models tf1" leaves out those models and the tests of TensorFlow 1. The Rust tests are built and run while the Python tests
+# run, which spend much of their time waiting. `nice` keeps the compiler from slowing them down.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,10 +20,10 @@ cargo_test() { nice -n 19 cargo test --quiet --release "${packages[@]}" "$@"; }
 
 models() {
     if $is_nightly; then
-        # Exploring all orders of threads takes too long without optimisation, and with checks.
+        # Exploring all thread interleavings takes too long without optimisation, or with overflow checks.
         cargo_test --features $loom --test 'loom_*'
     else
-        # Most faults need few preemptions: two in tests that take a build of seconds.
+        # Most defects need few preemptions. Limited to two, the tests can run without optimisation, which builds in seconds.
         LOOM_MAX_PREEMPTIONS=2 cargo_test --config tools/rust_tests.toml --features $loom --test 'loom_*'
     fi
     cargo_test --config tools/rust_tests.toml --features headrace-pipeline/shuttle --test simulation

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs all tests, with other random choices each time: tools/test_all.sh [PART]... runs some parts of them, which may be parts of the
-# stress tests, too. SEED=7 repeats a run. A part that fails does not stop the others.
+# Runs all tests with a new random seed each time. tools/test_all.sh [PART]... runs only some parts, including parts of the stress
+# tests. SEED=7 repeats a run. If one part fails, the others still run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

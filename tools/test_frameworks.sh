@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs PyTorch, JAX, their training loops and libraries that read Arrow into an environment of their own (several GB), and runs what needs them.
-# Skips what is installed. The package is taken as it is built in this directory. `--nightly` kills longer trainings.
+# Runs the tests that need PyTorch, JAX, their trainers or libraries that read Arrow. The first run installs these into their own
+# environment (several GB). The tests use the package in this directory. `--nightly` kills longer trainings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ PYTHONPATH=$PWD/python $venv/bin/python -m pytest -k 'jax or torch or resume or 
 PYTHONPATH=$PWD/python $venv/bin/python -m pytest "$@" tests/pipeline/outputs/test_killed_trainers.py
 PYTHONPATH=$PWD/python $venv/bin/python -m pytest tests/pipeline/outputs/test_hf.py tests/pipeline/outputs/test_grain.py tests/pipeline/outputs/test_mlx.py tests/pipeline/outputs/test_torchtitan.py tests/pipeline/outputs/test_megatron.py tests/pipeline/outputs/test_torchft.py tests/keras tests/pipeline/outputs/test_torchrun.py tests/pipeline/run/test_mesh_ranks.py tests/programs/test_examples.py tests/pipeline/values/test_python_values.py tests/pipeline/sources/test_tables.py tests/pipeline/sources/test_indexed_libraries.py tests/pipeline/functions/test_global_generators.py tests/pipeline/functions/test_torch_generator.py tests/programs/test_function_examples.py tests/ops/augment tests/ops/strings/test_chat_libraries.py tests/pipeline/sources/test_token_writers.py tests/pipeline/sources/tables/test_arrow.py tests/torch
 
-# torchaudio works with the PyTorch of its own version alone, so it has an environment of its own.
+# torchaudio only works with the PyTorch release of the same version, so it needs a separate environment.
 venv=.frameworks/audio
 requirements=('torch==2.11.*' 'torchaudio==2.11.*' librosa soundfile pytest pytest-timeout pytest-xdist hypothesis 'numpy>=1.26' 'protobuf>=5.26')
 if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then

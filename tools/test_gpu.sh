@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs what needs a GPU, with the environment of test_frameworks.sh or another Python that has PyTorch and JAX for it: PYTHON=/path/to/python3.
-# JAX for CUDA is installed by its extra: pip install 'jax[cuda12]'.
+# Runs the tests that need a GPU, in the environment of test_frameworks.sh. To use another Python that has PyTorch and JAX with
+# CUDA support, set PYTHON=/path/to/python3. To install JAX with CUDA support, run `pip install 'jax[cuda12]'`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

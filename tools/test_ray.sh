@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs Ray into an environment of its own (some 700 MB), and runs what needs it. Skips what is installed.
-# The package is taken as it is built in this directory. Arguments go to pytest.
+# Runs the tests that need Ray. The first run installs Ray into its own environment (about 700 MB). The tests use the package in
+# this directory. Arguments are passed on to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,6 +13,6 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     $venv/bin/python -m pip install --quiet "${requirements[@]}"
     printf '%s\n' "${requirements[*]}" >$venv/installed
 fi
-# Nothing is sent anywhere, and the clusters of tests are for this user alone.
+# Don't send usage statistics. The clusters are private, so they need no authentication.
 export RAY_USAGE_STATS_ENABLED=0 RAY_AUTH_MODE=disabled RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0
 PYTHONPATH=$PWD/python $venv/bin/python -m pytest "${@:-tests/ray}"

@@ -12,11 +12,11 @@ from importlib.metadata import files
 from pathlib import Path
 
 import numpy as np
-from headrace.pipeline.functions.python_functions import has_gil
 
 import headrace as hr
 import headrace.tf1 as tf
 from headrace.demo.data import write_digits  # noqa: F401 - the demo is in the wheel
+from headrace.pipeline.functions.python_functions import has_gil
 
 EXITING = """
 import threading, time

@@ -121,7 +121,7 @@ _HOMES = {
     "native": "pipeline.native_functions",
 }
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, which still reports unknown names.
 
     def __getattr__(name: str) -> object:
         if name == "__version__":

@@ -21,8 +21,8 @@ from torchtitan.components.dataloader import BaseDataLoader
 __all__ = ["DataLoader"]
 
 _RANK: Final = "dp_rank_"
-# Every rank saves its state under this key, because any state serves all ranks. A checkpoint of
-# PyTorch can only be read if it has the keys of the reader, and each number of ranks has this one.
+# Every rank saves its state under this key, because any rank's state serves all ranks. PyTorch can
+# load a checkpoint only if it contains the loading rank's key. Rank 0 always exists.
 _KEY: Final = f"{_RANK}0"
 
 

@@ -230,7 +230,7 @@ impl Error {
         self
     }
 
-    /// Sets the operation that was waiting when the run was ended from outside.
+    /// Records the operation that was waiting when the run was cancelled from outside.
     pub fn waiting_in(mut self, name: &Arc<str>) -> Self {
         self.0.waiting = Some(Arc::clone(name));
         self

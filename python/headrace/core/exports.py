@@ -1,4 +1,4 @@
-"""Loads the names that a module re-exports from other modules, each when it is first used."""
+"""Imports the names that a module re-exports lazily, on first use."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -72,7 +72,7 @@ class Window(Generic[_T]):
         if not self._sizes:
             return 1
         small = self._TOGETHER_BYTES // max(self.expected_bytes, 1)
-        # Each reader has two requests, so that it works while other batches are in transit.
+        # Keep two requests per reader, so that it can work while other batches are in transit.
         fitting = self._fitting() // (2 * self._num_mine(num_readers))
         return max(min(self._most_quick, small, fitting, self._MOST_TOGETHER), 1)
 

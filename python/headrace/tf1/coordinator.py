@@ -104,8 +104,8 @@ class Coordinator:
                 stop. A clean type counts as None.
 
         Raises:
-            BaseException: The exception, if the threads were already joined, because it would be
-                lost otherwise.
+            BaseException: The exception that was passed, if the threads have already been joined.
+                It would be lost otherwise.
         """
         exception = None if self._is_clean(ex) else _find_exception(ex)
         with self._changed:

@@ -96,7 +96,7 @@ class ThreadIteration(LoaderIteration):
                 self._look_ahead()
                 raise
             raise RuntimeError(
-                f"DataLoader timed out after {self._timeout} seconds. A thread fetches "
+                f"DataLoader timed out after {self._timeout} seconds. A thread is fetching "
                 f"{of_samples(ahead.index if self._auto_collation else [ahead.index])}."
             ) from None
         except Exception:

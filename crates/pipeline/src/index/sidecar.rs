@@ -155,7 +155,7 @@ impl Begin {
             return Err("it does not start like an index");
         }
         if word(fixed, 8) != VERSION {
-            return Err("it is of another version of headrace");
+            return Err("a different version of headrace wrote it");
         }
         let header_bytes = word(fixed, 12) as usize;
         let header = bytes.get(..header_bytes).filter(|header| header.len() <= MOST_HEADER_BYTES);
@@ -197,7 +197,7 @@ impl Sidecar {
     pub fn open(bytes: &Bytes) -> Result<Self, &'static str> {
         let Begin { header, bytes: header_bytes, widths, first_number } = Begin::of(bytes)?;
         let count = header.count;
-        let sizes = Sizes::of(count, widths).ok_or("its number of records is impossible")?;
+        let sizes = Sizes::of(count, widths).ok_or("its record count is invalid")?;
         let rest = bytes.slice(header_bytes..);
         if sizes.runs.checked_mul(4).and_then(|sums| sums.checked_add(sizes.tables)) != Some(rest.len()) {
             return Err("its length does not match its records");
@@ -508,7 +508,7 @@ mod tests {
         let header_bytes = word(&absurd, 12) as usize;
         let sum = header_sum(&absurd[..header_bytes]);
         absurd[SUM].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(Sidecar::open(&absurd.into()).unwrap_err(), "its number of records is impossible");
+        assert_eq!(Sidecar::open(&absurd.into()).unwrap_err(), "its record count is invalid");
     }
 
     #[test]

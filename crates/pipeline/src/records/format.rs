@@ -87,8 +87,8 @@ pub trait Scan: Send {
         false
     }
 
-    /// After an error, continues behind the faulty record. Returns false if the next record cannot
-    /// be located.
+    /// After an error, continues with the record after the faulty one. Returns false if that record
+    /// cannot be located.
     fn go_on(&mut self) -> bool {
         false
     }

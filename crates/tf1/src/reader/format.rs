@@ -44,7 +44,7 @@ pub trait Format: Send + Sync {
 
 /// An open file. It must not be used after an error.
 pub trait RecordFile: Send {
-    /// Returns the next record, which has number `number`, or `None` at the end.
+    /// Returns the next record (number `number`), or `None` at the end.
     fn next(&mut self, number: u64) -> Result<Option<Record>>;
 
     /// Returns true if the file is known to have ended with the record just returned.

@@ -1,7 +1,7 @@
 """Assertions about the values of tensors.
 
-Each is an operation that fails a run in which the assertion does not hold. If the values are
-already known when the graph is built, it fails then.
+Each assertion is an operation. If it does not hold, the run fails. If the values are already known
+when the graph is built, building it fails.
 
 Source: `tf.debugging` of TensorFlow 1.15.
 """

@@ -23,8 +23,8 @@ __all__ = [
     "is_small",
 ]
 
-# Values computed before a run stay in memory with the graph or program, so large values are not
-# computed before a run.
+# Values computed before a run stay in memory as long as the graph or program. Larger values are
+# computed during the run instead.
 _MAX_FOLDED_BYTES: Final = 1 << 20
 
 

@@ -1,10 +1,10 @@
 """Divides native functions into segments, so that a few calls process all rows of a block.
 
 Operations with a batch rule are converted to operations on all rows, and form segments that run
-once per block. Between them, segments with the other operations run for each row. If rows are
-large, an operation stays in such a loop even if it has a rule. The values of one row are then still
-in the processor's cache when the next operation reads them, and intermediate values, such as a
-decoded photograph, exist for only one row at a time.
+once per block. The segments between them contain the remaining operations and run once per row. If
+rows are large, an operation stays in such a loop even if it has a rule. The values of one row are
+then still in the processor's cache when the next operation reads them, and intermediate values,
+such as a decoded photograph, exist for only one row at a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The program's side of a worker process, and the workers of one iteration."""
+"""The parent's side of worker processes, and the group of workers that an iteration uses."""
 
 import contextlib
 import itertools

@@ -53,7 +53,7 @@ def paused(session: Session) -> Iterator[None]:
 
 
 def _idle_ops(session: Session, runners: Collection[Runner]) -> set[Operation]:
-    """Returns the operations of idle runners. Running runners may share some of them."""
+    """Returns the operations of idle runners. Active runners may share some of them."""
     producers = session.runners.of_graph(session.graph)
     ops = {op for producer in producers for op in repeated_ops(session, producer)}
     return ops.difference(*(runner.ops for runner in runners))

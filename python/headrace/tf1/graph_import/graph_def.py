@@ -54,7 +54,7 @@ def import_graph_def(
             and a number is added to names that are already used.
         op_dict: Accepted for compatibility, but not used.
         producer_op_list: Accepted for compatibility, but not used.
-        allow_files: Only in headrace: whether the message can have operations that read or write
+        allow_files: Only in headrace. Whether the graph may contain operations that read or write
             arbitrary files: `ReadFile`, `WriteFile`, and `PrintV2` to a file. Readers are always
             allowed.
 

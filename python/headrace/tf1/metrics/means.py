@@ -1,4 +1,4 @@
-"""Metrics that are means: of values, of correct predictions, of errors.
+"""Metrics that compute a mean: of values, of correct predictions, or of errors.
 
 Source: `tf.metrics.mean`, `accuracy`, `mean_squared_error` and similar functions of TensorFlow
 1.15.

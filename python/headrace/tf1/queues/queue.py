@@ -167,7 +167,7 @@ class Queue:
             timeout: See `dequeue_many`.
 
         Returns:
-            The same as from `dequeue_many`, with at least one element and at most `n`.
+            Like `dequeue_many`, but with between 1 and `n` elements.
 
         Raises:
             DeadlineExceededError: See `dequeue_many`.

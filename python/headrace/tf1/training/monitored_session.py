@@ -111,7 +111,7 @@ class _MonitoredSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Runs the session as `Session.run` does, with the hooks.
+        """Runs the session like `Session.run`, and calls the hooks.
 
         Args:
             fetches: The fetches.
@@ -174,7 +174,7 @@ class _MonitoredSession:
                 sess.close()
 
     def should_stop(self) -> bool:
-        """Returns whether a hook or the end of a thread has requested the end of the training.
+        """Returns whether training should stop, because a hook requested it or a thread ended.
 
         Raises:
             BaseException: The error that ended a thread. Only a `SingularMonitoredSession` raises

@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// The sizes of an image with three dimensions, or of a batch with four.
+/// The sizes of a 3-D image, or of a 4-D batch of images.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// `None` for a single image.

@@ -147,7 +147,7 @@ impl<'t> Pair<'t> {
         let (one, other) = (&self.one, &self.other);
         let (num_xs, num_ys) = (one.num_values(), other.num_values());
         let room = allocate::room(num_xs.saturating_add(num_ys));
-        let mut positions = room.map_err(|refusal| refusal.at("the places of sparse values"))?;
+        let mut positions = room.map_err(|refusal| refusal.at("the positions of sparse values"))?;
         let (mut x, mut y) = (0, 0);
         while x < num_xs || y < num_ys {
             let order = match (x < num_xs, y < num_ys) {

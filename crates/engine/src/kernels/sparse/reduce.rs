@@ -76,11 +76,11 @@ impl Kernel for Reduce {
         let order = sorted_rows(&rows, parts.num_values())?;
         let row = |element: usize| &rows[element * width..(element + 1) * width];
         let mut positions =
-            allocate::copies(parts.num_values(), 0).map_err(|refusal| refusal.at("the places of sparse values"))?;
+            allocate::copies(parts.num_values(), 0).map_err(|refusal| refusal.at("the positions of sparse values"))?;
         let mut group_starts: Vec<usize> = Vec::new();
         for element in order {
             if group_starts.last().is_none_or(|last| row(*last) != row(element)) {
-                allocate::grow(&mut group_starts, 1).map_err(|refusal| refusal.at("the places of sparse values"))?;
+                allocate::grow(&mut group_starts, 1).map_err(|refusal| refusal.at("the positions of sparse values"))?;
                 group_starts.push(element);
             }
             positions[element] = group_starts.len() - 1;
@@ -146,7 +146,7 @@ fn dense_positions(rows: &[i64], parts: &Parts<'_>, shape: &Shape) -> Result<Vec
         })
     };
     let mut positions =
-        allocate::room(parts.num_values()).map_err(|refusal| refusal.at("the places of sparse values"))?;
+        allocate::room(parts.num_values()).map_err(|refusal| refusal.at("the positions of sparse values"))?;
     for element in 0..parts.num_values() {
         positions.push(position(element)?);
     }

@@ -69,7 +69,7 @@ impl SparseToDense {
             return Ok(Vec::new());
         }
         let count = indices.len() / sizes.len();
-        let mut positions = allocate::room(count).map_err(|refusal| refusal.at("the places of sparse values"))?;
+        let mut positions = allocate::room(count).map_err(|refusal| refusal.at("the positions of sparse values"))?;
         let mut before = None;
         for (number, row) in indices.chunks_exact(sizes.len()).enumerate() {
             let position = position(row, shape).ok_or_else(|| self.out_of_bounds(number, row, sizes))?;

@@ -100,7 +100,7 @@ impl Misfit {
             lines => format!("{lines} lines ({num_bytes} bytes) up to the next record are not records"),
         };
         format!(
-            "{what}; {lost}. Put fields with quotes, delimiters or line ends between quotes, and double the quotes inside."
+            "{what}; {lost}. Quote fields that contain quotes, delimiters or line breaks, and double any quotes inside them."
         )
     }
 }
@@ -411,7 +411,7 @@ mod tests {
             });
             misfits.next().unwrap()
         };
-        let remedy = "Put fields with quotes, delimiters or line ends between quotes, and double the quotes inside.";
+        let remedy = "Quote fields that contain quotes, delimiters or line breaks, and double any quotes inside them.";
         assert_eq!(
             text("1,\"a\n2,b"),
             format!("a quote in line 1 opens a field that is never closed; 1 line (5 bytes) is not a record. {remedy}")

@@ -298,7 +298,12 @@ impl Walk<'_> {
             return Ok(None);
         }
         let short = |text: &str| {
-            damaged(self.file, format!("the message at byte {offset} {text} its {length} bytes, so it is cut short"))
+            damaged(
+                self.file,
+                format!(
+                    "the message at byte {offset} {text} the end of the file ({length} bytes), so the file is cut short"
+                ),
+            )
         };
         let is_first = offset == 0;
         if length - offset < 4 {

@@ -59,8 +59,8 @@ impl CsvFields {
             Ok(fields) => fields.len(),
             Err(misfit) => {
                 return format!(
-                    "{misfit}; the record is '{}'. Put fields with quotes, delimiters or line ends between quotes, and \
-                     double the quotes inside.",
+                    "{misfit}; the record is '{}'. Quote fields that contain quotes, delimiters or line breaks, and \
+                     double any quotes inside them.",
                     excerpt(record)
                 );
             }

@@ -29,8 +29,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// buffer once they form a batch.
 const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 
-/// The number of layouts besides the first, which is the number of different deferred computations
-/// that a queue can pack.
+/// The number of layouts in addition to the first. A queue can pack this many different deferred
+/// computations.
 const NUM_OTHER_LAYOUTS: usize = 3;
 
 /// The approximate memory in bytes of a tensor without its elements, including the overhead of an

@@ -207,8 +207,8 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
     Args:
         filename: See `TextFileInitializer`.
-        key_column_index: The part of a line that is the number.
-        value_column_index: The part of a line that is the string.
+        key_column_index: The index of the column with the number.
+        value_column_index: The index of the column with the string.
         vocab_size: See `TextFileInitializer`.
         delimiter: See `TextFileInitializer`.
         name: Name of the scope.

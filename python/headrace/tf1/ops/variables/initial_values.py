@@ -60,7 +60,7 @@ def _predicates(op: Operation) -> list[Tensor]:
 
 
 def _needed(op: Operation) -> list[Operation]:
-    """Returns an operation and those that compute its inputs, in the order of their creation."""
+    """Returns an operation and all operations that compute its inputs, in creation order."""
     needed: dict[Operation, None] = {}
     stack = [op]
     while stack:

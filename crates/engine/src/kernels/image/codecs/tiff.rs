@@ -258,8 +258,8 @@ fn alpha(colours: Colours, samples: usize, extra: &[u32]) -> Result<Option<Alpha
     }
 }
 
-/// Reads the colours of a palette, which have 16 bits. If all numbers are less than 256, they have
-/// 8 bits, as in libtiff.
+/// Reads a palette's 16-bit colours. If all numbers are less than 256, they have 8 bits, as in
+/// libtiff.
 fn palette(map: &[u32], bits: u32) -> Result<Vec<[u16; 3]>> {
     let num_colours = 1_usize << bits;
     if bits > 8 || map.len() != 3 * num_colours {

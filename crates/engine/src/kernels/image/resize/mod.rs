@@ -158,7 +158,8 @@ fn refused(refusal: Refusal) -> Error {
     refusal.at("resizing images")
 }
 
-/// Resizes some columns of an image, with all rows: bilinear, antialiased and rounded.
+/// Resizes a range of columns of an image, over its full height. The filter is bilinear and
+/// antialiased, and the result is rounded.
 ///
 /// The pair is the first column and the number of columns.
 pub fn antialiased(pixels: &[u8], frame: &Frame, (first, width): (usize, usize), target: &Frame) -> Result<Vec<u8>> {

@@ -42,7 +42,7 @@ pub enum Extent {
     Rows(Shape),
 }
 
-/// Why a list is not acceptable. The caller adds the feature and the Example.
+/// Why a list is not acceptable. The caller adds the names of the feature and the Example.
 pub type Misfit = String;
 
 impl SparseFeature {
