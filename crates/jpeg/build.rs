@@ -1,4 +1,4 @@
-//! ! Compiles `shim.c` against the headers of the libjpeg-turbo that is linked.
+//! Compiles `shim.c` against the headers of the libjpeg-turbo that is linked.
 
 fn main() {
     println!("cargo::rerun-if-changed=src/shim.c");

@@ -1,4 +1,4 @@
-//! ! The checksum used by TFRecord files and TensorFlow checkpoints.
+//! The checksum used by TFRecord files and TensorFlow checkpoints.
 
 pub use crc32c::crc32c;
 

@@ -1,4 +1,4 @@
-//! ! The engine of headrace: tensors, files, decoders, and programs that run operations in a loop.
+//! The engine of headrace: tensors, files, decoders, and programs that run operations in a loop.
 //!
 //! The crate does not depend on Python. See `README.md` in this directory for its layers.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]

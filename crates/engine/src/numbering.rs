@@ -1,4 +1,4 @@
-//! ! How error messages name and count records.
+//! How error messages name and count records.
 
 /// How error messages name and count the records of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! ! Sorts the positions of elements, so that the sorting code is compiled only once rather than
+//! Sorts the positions of elements, so that the sorting code is compiled only once rather than
 //! for each type.
 
 use std::cmp::Ordering;

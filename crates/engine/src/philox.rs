@@ -1,4 +1,4 @@
-//! ! TensorFlow's random number generator, Philox4x32 with 10 rounds. A seed produces the same
+//! TensorFlow's random number generator, Philox4x32 with 10 rounds. A seed produces the same
 //! numbers as in TensorFlow.
 //!
 //! Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011),

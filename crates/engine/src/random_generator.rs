@@ -1,4 +1,4 @@
-//! ! Random generators. Each operation with random results has one.
+//! Random generators. Each operation with random results has one.
 
 use crate::error::{Error, Result};
 use crate::philox::Philox;

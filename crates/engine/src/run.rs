@@ -1,4 +1,4 @@
-//! ! The context of one run of a program: how it can be cancelled, its deadline, and the provenance
+//! The context of one run of a program: how it can be cancelled, its deadline, and the provenance
 //! of its data.
 
 use crate::error::{Code, Error, Result};

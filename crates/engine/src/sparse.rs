@@ -1,4 +1,4 @@
-//! ! Sparse tensors, and a table that stores them while their handles pass through a queue.
+//! Sparse tensors, and a table that stores them while their handles pass through a queue.
 
 use crate::error::{Error, Result};
 use crate::order;

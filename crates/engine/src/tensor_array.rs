@@ -1,4 +1,4 @@
-//! ! The elements of a tensor array, and the rules for writing and reading them.
+//! The elements of a tensor array, and the rules for writing and reading them.
 
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;

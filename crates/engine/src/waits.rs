@@ -1,4 +1,4 @@
-//! ! A list of all waiting threads, for finding out why nothing makes progress.
+//! A list of all waiting threads, for finding out why nothing makes progress.
 //!
 //! A wait is only listed once it has lasted for [`PATIENCE`], so short waits cost nothing.
 

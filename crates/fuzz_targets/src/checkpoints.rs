@@ -1,4 +1,4 @@
-//! ! Target for checkpoints: positions from which pipelines are resumed, as stored in saved states.
+//! Target for checkpoints: positions from which pipelines are resumed, as stored in saved states.
 
 use crate::file::File;
 use crate::pipelines::run;

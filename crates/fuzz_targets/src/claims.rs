@@ -1,4 +1,4 @@
-//! ! Reads the sizes claimed by headers, independently of the engine. Inputs with huge claims would
+//! Reads the sizes claimed by headers, independently of the engine. Inputs with huge claims would
 //! take too long.
 
 /// The number of bytes that a TensorProto claims for its elements. `None` if it is malformed or

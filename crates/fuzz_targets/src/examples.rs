@@ -1,4 +1,4 @@
-//! ! Targets for `Example` and `SequenceExample`.
+//! Targets for `Example` and `SequenceExample`.
 
 use crate::kernels::{attrs, nothing, run, string, strings};
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! ! A file that exists while a target is running.
+//! A file that exists while a target is running.
 
 use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;

@@ -1,4 +1,4 @@
-//! ! Targets for images, using the operations that decode them. Each operation accepts several
+//! Targets for images, using the operations that decode them. Each operation accepts several
 //! formats, so each target may see all of them.
 
 use crate::claims::{bmp_pixels, gif_pixels, png_pixels, tiff_pixels, webp_pixels};

@@ -1,4 +1,4 @@
-//! ! Target for index files, including damaged ones and hostile ones with correct checksums.
+//! Target for index files, including damaged ones and hostile ones with correct checksums.
 
 use crate::file::File;
 use crate::pipelines::{read, shuffled_by};

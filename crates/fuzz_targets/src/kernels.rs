@@ -1,4 +1,4 @@
-//! ! Runs kernels as programs do.
+//! Runs kernels as programs do.
 
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! One function for each parser of the engine. Each accepts any bytes: fuzzers call it with
+//! One function for each parser of the engine. Each accepts any bytes: fuzzers call it with
 //! generated inputs, and a normal test with the files in `fuzz/corpus`. It must not panic, and its
 //! memory must stay below a multiple of the input.
 

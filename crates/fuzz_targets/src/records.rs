@@ -1,4 +1,4 @@
-//! ! Targets for files of records: TFRecord and lines.
+//! Targets for files of records: TFRecord and lines.
 
 use crate::file::File;
 use crate::packed::Packed;

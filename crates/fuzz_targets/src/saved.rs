@@ -1,4 +1,4 @@
-//! ! Targets for the saved states of readers, queues, variables, random generators, tables, staging
+//! Targets for the saved states of readers, queues, variables, random generators, tables, staging
 //! areas, barriers and record inputs.
 
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! ! Targets for audio files, using the operations that decode them.
+//! Targets for audio files, using the operations that decode them.
 
 use crate::kernels::{attrs, run, string};
 use headrace_engine::kernels::attrs::Attr;

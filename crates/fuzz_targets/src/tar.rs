@@ -1,4 +1,4 @@
-//! ! Targets for tar archives of samples, and for indexes of token files.
+//! Targets for tar archives of samples, and for indexes of token files.
 
 use crate::file::File;
 use crate::packed::Packed;

@@ -1,4 +1,4 @@
-//! ! Runs each target again on the inputs that fuzzers have saved; see `fuzz/README.md`.
+//! Runs each target again on the inputs that fuzzers have saved; see `fuzz/README.md`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_fuzz_targets::TARGETS;

@@ -1,4 +1,4 @@
-//! ! Pictures and sounds that end where memory ends. The page after an encoded file cannot be read,
+//! Pictures and sounds that end where memory ends. The page after an encoded file cannot be read,
 //! so a decoder that reads past the end is stopped by a signal.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]

@@ -1,4 +1,4 @@
-//! ! Runs each target on modified inputs from its corpus: a few in the tests, or
+//! Runs each target on modified inputs from its corpus: a few in the tests, or
 //! `HEADRACE_MUTATIONS` per target; see `fuzz/README.md`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 

@@ -1,4 +1,4 @@
-//! ! Calls into `shim.c`, which are the only unsafe code in this crate.
+//! Calls into `shim.c`, which are the only unsafe code in this crate.
 #![allow(unsafe_code)]
 
 use crate::{DecodeOptions, EncodeOptions, Error, Result, Window};

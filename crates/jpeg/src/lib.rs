@@ -1,4 +1,4 @@
-//! ! A safe interface to libjpeg-turbo, with the options that TensorFlow's decoder and encoder use.
+//! A safe interface to libjpeg-turbo, with the options that TensorFlow's decoder and encoder use.
 //!
 //! [`Decoder::new`] reads the header, so that the caller can check the size of an image before
 //! memory is allocated for it. [`Decoder::decode`] returns the pixels. Any invalid data leads to an

@@ -1,4 +1,4 @@
-//! ! Damaged files must be decoded or rejected. `tools/sanitizers.sh` runs more of them under
+//! Damaged files must be decoded or rejected. `tools/sanitizers.sh` runs more of them under
 //! AddressSanitizer.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 #![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]

@@ -1,4 +1,4 @@
-//! ! The memory budget of a pipeline and the charges against it.
+//! The memory budget of a pipeline and the charges against it.
 
 use bytes::Bytes;
 use headrace_engine::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! ! Checkpoints: positions from which a node's rows can be resumed, even in another process.
+//! Checkpoints: positions from which a node's rows can be resumed, even in another process.
 
 use crate::function_states::FunctionStates;
 use headrace_engine::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! The states of stateful Python functions at the checkpoints of the rows they produced.
+//! The states of stateful Python functions at the checkpoints of the rows they produced.
 
 use headrace_engine::sync::Mutex;
 use std::fmt;

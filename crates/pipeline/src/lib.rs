@@ -1,4 +1,4 @@
-//! ! Pipelines: from files to batches, in blocks of rows. The order depends only on the
+//! Pipelines: from files to batches, in blocks of rows. The order depends only on the
 //! description.
 //!
 //! A pipeline is a chain of [nodes](node), which are serial steps that move row numbers. Slow work

@@ -1,4 +1,4 @@
-//! ! Nodes: the serial steps of a pipeline. They move rows by number and start tasks, but do no
+//! Nodes: the serial steps of a pipeline. They move rows by number and start tasks, but do no
 //! heavy computation themselves.
 
 use crate::blocks::block::Pass;

@@ -1,4 +1,4 @@
-//! ! A digest of the global order, computed from the identities of all rows up to a position.
+//! A digest of the global order, computed from the identities of all rows up to a position.
 
 use crate::blocks::block::Block;
 use crate::blocks::file_provenance::FileProvenance;

@@ -1,4 +1,4 @@
-//! ! A keyed permutation of the numbers below `n` in constant memory, used as the order of a full
+//! A keyed permutation of the numbers below `n` in constant memory, used as the order of a full
 //! shuffle.
 //!
 //! A Feistel network permutes the numbers with an even number of bits. A result of `n` or more goes

@@ -1,4 +1,4 @@
-//! ! Rows that are skipped because they are damaged or a function failed for them. A report travels
+//! Rows that are skipped because they are damaged or a function failed for them. A report travels
 //! among the rows at its position, so it reaches the consumer at the same position in every run.
 
 use crate::blocks::file_provenance::FileProvenance;

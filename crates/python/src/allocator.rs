@@ -1,4 +1,4 @@
-//! ! Settings for jemalloc, the engine's allocator.
+//! Settings for jemalloc, the engine's allocator.
 //!
 //! Batches are megabytes large and short-lived, and elements are freed by other threads than those
 //! that allocated them. The C library would return such memory to the system and fault it in again

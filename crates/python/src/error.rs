@@ -1,4 +1,4 @@
-//! ! Converts errors between the engine and Python.
+//! Converts errors between the engine and Python.
 
 use headrace_engine::error::{Code, Error};
 use pyo3::exceptions::{

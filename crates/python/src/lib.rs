@@ -1,4 +1,4 @@
-//! ! The native module `headrace._native`, a thin Python layer over the engine. This file only
+//! The native module `headrace._native`, a thin Python layer over the engine. This file only
 //! registers it.
 
 mod allocator;

@@ -1,4 +1,4 @@
-//! ! A local cache for parts of remote files. Several processes may use the same directory.
+//! A local cache for parts of remote files. Several processes may use the same directory.
 //!
 //! Each part is a file that gets its name when it is complete and ends with a checksum. So a killed
 //! process leaves nothing that could be mistaken for a part. The name identifies both the file and

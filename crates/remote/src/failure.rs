@@ -1,4 +1,4 @@
-//! ! Errors of failed requests, with helpful messages.
+//! Errors of failed requests, with helpful messages.
 
 use crate::http::fault::Fault;
 use crate::hub::Refusal;

@@ -1,4 +1,4 @@
-//! ! Requests that read part of a file, resuming after a broken connection, and requests that
+//! Requests that read part of a file, resuming after a broken connection, and requests that
 //! upload a whole file.
 
 use crate::failure::{at_fault, failed};

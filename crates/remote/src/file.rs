@@ -1,4 +1,4 @@
-//! ! A remote file: its size and version, and a check that it has not changed.
+//! A remote file: its size and version, and a check that it has not changed.
 
 use crate::cache::CachedFile;
 use crate::failure::failed;

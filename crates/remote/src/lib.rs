@@ -1,4 +1,4 @@
-//! ! Remote storage for headrace's engine: S3, Google Cloud Storage, Azure, the Hugging Face hub
+//! Remote storage for headrace's engine: S3, Google Cloud Storage, Azure, the Hugging Face hub
 //! and HTTP, using the `object_store` crate.
 //!
 //! Requests are made by a separate thread, which the first request starts. The caller waits for the

@@ -1,4 +1,4 @@
-//! ! Lists the files of storages, and removes and copies files.
+//! Lists the files of storages, and removes and copies files.
 
 use crate::entry::Entry;
 use crate::failure::failed;

@@ -1,4 +1,4 @@
-//! ! Reads credentials and the region from the files of the AWS command line, if the environment
+//! Reads credentials and the region from the files of the AWS command line, if the environment
 //! has none.
 //!
 //! Source: "Configuration and credential file settings" in the user guide of the AWS Command Line

@@ -1,4 +1,4 @@
-//! ! Reads ranges of files, with several requests for a long range and none for cached parts.
+//! Reads ranges of files, with several requests for a long range and none for cached parts.
 
 use crate::cache::{CachedFile, PART_BYTES};
 use crate::fetch::{part, room};

@@ -1,4 +1,4 @@
-//! ! The thread that makes requests, and how to wait for results.
+//! The thread that makes requests, and how to wait for results.
 
 use headrace_engine::error::{Code, Error, Result, Wait};
 use headrace_engine::run::{catch_library_panic, check_current};

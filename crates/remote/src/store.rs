@@ -1,4 +1,4 @@
-//! ! Finds the storage for a URL, and its credentials.
+//! Finds the storage for a URL, and its credentials.
 
 use crate::failure::{check_length, failed};
 use crate::http::Connector;

@@ -1,4 +1,4 @@
-//! ! Reads a file from start to end and requests parts before they are needed.
+//! Reads a file from start to end and requests parts before they are needed.
 
 use crate::failure::failed;
 use crate::fetch;

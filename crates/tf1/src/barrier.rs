@@ -1,4 +1,4 @@
-//! ! Barriers. The components of an element are inserted one by one under its key, and the element
+//! Barriers. The components of an element are inserted one by one under its key, and the element
 //! can be taken once it is complete.
 //!
 //! Complete elements wait in a priority queue, from which takes are served. The lock of a barrier

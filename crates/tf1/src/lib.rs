@@ -1,4 +1,4 @@
-//! ! The parts that only TensorFlow 1's input system needs: queues, readers, lookup tables,
+//! The parts that only TensorFlow 1's input system needs: queues, readers, lookup tables,
 //! barriers, staging areas and variables, and the kernels of their operations.
 //!
 //! It builds on `headrace_engine`; pipelines don't need it. See `README.md` in this directory for

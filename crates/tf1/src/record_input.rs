@@ -1,4 +1,4 @@
-//! ! Record inputs: endless batches of shuffled records from some files, epoch after epoch.
+//! Record inputs: endless batches of shuffled records from some files, epoch after epoch.
 //!
 //! A run that requests a batch also reads for it. It reads several files in turn into a buffer,
 //! from which records are drawn at random. A seed makes the order repeatable. The rules are those

@@ -1,4 +1,4 @@
-//! ! Staging areas: buffers between threads, which are limited in the number and in the total size
+//! Staging areas: buffers between threads, which are limited in the number and in the total size
 //! of elements.
 //!
 //! Puts are served in order of arrival, and so are gets. A peek is served as soon as its element is

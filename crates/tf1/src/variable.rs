@@ -1,4 +1,4 @@
-//! ! Variables: named tensors of a session that can be changed.
+//! Variables: named tensors of a session that can be changed.
 
 use headrace_engine::error::{Error, Result};
 use headrace_engine::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};

@@ -1,4 +1,4 @@
-//! ! Replaces files atomically: a file gets its name when it is complete. All files that headrace
+//! Replaces files atomically: a file gets its name when it is complete. All files that headrace
 //! replaces are replaced in this way.
 //!
 //! The data is written to a temporary file in the same directory, which is then renamed. Readers

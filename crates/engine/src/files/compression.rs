@@ -1,4 +1,4 @@
-//! ! Compressed files, which are inflated while reading and deflated while writing.
+//! Compressed files, which are inflated while reading and deflated while writing.
 //!
 //! Source: RFC 1950 (zlib) and RFC 1952 (gzip).
 

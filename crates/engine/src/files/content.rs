@@ -1,4 +1,4 @@
-//! ! Guesses the type of a file from its first bytes, for error messages about files passed to the
+//! Guesses the type of a file from its first bytes, for error messages about files passed to the
 //! wrong reader.
 
 use crate::checksum::masked_crc32c;

@@ -1,4 +1,4 @@
-//! ! Deflates a stream and flushes it at intervals.
+//! Deflates a stream and flushes it at intervals.
 //!
 //! Source: `deflateInit2`, `deflate` and their constants in zlib's manual; the intervals of
 //! `ZlibOutputBuffer` in TensorFlow 1.15.

@@ -1,4 +1,4 @@
-//! ! Reads files, pipes and remote files. Reading a pipe may have to wait, and that wait must end
+//! Reads files, pipes and remote files. Reading a pipe may have to wait, and that wait must end
 //! together with its run.
 
 use crate::error::{Error, Wait};

@@ -1,4 +1,4 @@
-//! ! Accesses files as bytes without copying them. The crate that links the engine may register a
+//! Accesses files as bytes without copying them. The crate that links the engine may register a
 //! function that maps files into memory. The engine itself has no unsafe code, so by default it
 //! reads the file.
 

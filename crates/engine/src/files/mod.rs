@@ -1,4 +1,4 @@
-//! ! Local and remote files: their names, their compression, their contents, and replacing whole
+//! Local and remote files: their names, their compression, their contents, and replacing whole
 //! files.
 
 pub mod atomic_file;

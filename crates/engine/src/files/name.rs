@@ -1,4 +1,4 @@
-//! ! File names, which may be any bytes.
+//! File names, which may be any bytes.
 
 use crate::error::{Error, Result};
 use crate::files::input::{self, Input};

@@ -1,4 +1,4 @@
-//! ! Writes to files, and retries system calls that a signal has interrupted.
+//! Writes to files, and retries system calls that a signal has interrupted.
 
 use crate::files::storage::as_io;
 use crate::run::check_current;

@@ -1,4 +1,4 @@
-//! ! Files that several threads can read at the same time, each at its own offset.
+//! Files that several threads can read at the same time, each at its own offset.
 
 use crate::error::{Error, Result};
 use crate::files::input;

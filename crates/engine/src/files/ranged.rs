@@ -1,4 +1,4 @@
-//! ! Reads a file from a position on. Several positions share one open file.
+//! Reads a file from a position on. Several positions share one open file.
 
 use crate::files::positioned::Positioned;
 use crate::files::storage::{self, Coming};

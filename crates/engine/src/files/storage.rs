@@ -1,4 +1,4 @@
-//! ! Remote files: the interface that the engine needs. The `headrace-remote` crate implements it.
+//! Remote files: the interface that the engine needs. The `headrace-remote` crate implements it.
 
 use crate::error::{Code, Error, Result};
 use std::borrow::Cow;

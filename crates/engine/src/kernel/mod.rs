@@ -1,4 +1,4 @@
-//! ! Kernels, which compute the outputs of a program's nodes from their inputs.
+//! Kernels, which compute the outputs of a program's nodes from their inputs.
 
 pub mod rewrite;
 

@@ -1,4 +1,4 @@
-//! ! The interface between kernels and the passes that optimise a program (`program/passes/`).
+//! The interface between kernels and the passes that optimise a program (`program/passes/`).
 //!
 //! It is optional: a kernel that implements none of it works, but more slowly.
 

@@ -1,4 +1,4 @@
-//! ! The attributes of an operation, which are known before it runs.
+//! The attributes of an operation, which are known before it runs.
 
 use crate::error::{Error, Result};
 use crate::tensor::dtype::DType;

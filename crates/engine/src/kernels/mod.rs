@@ -1,4 +1,4 @@
-//! ! The kernels, in one module per family of operations, and the tables that look them up by
+//! The kernels, in one module per family of operations, and the tables that look them up by
 //! operation type.
 
 pub mod array;

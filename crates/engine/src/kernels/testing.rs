@@ -1,4 +1,4 @@
-//! ! Runs a single kernel in a test.
+//! Runs a single kernel in a test.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step};

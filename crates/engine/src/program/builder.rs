@@ -1,4 +1,4 @@
-//! ! Builds a program node by node.
+//! Builds a program node by node.
 
 use super::draft::Draft;
 use super::{Guard, HostFunction, Input, Node, Program, Slot, Work, passes};

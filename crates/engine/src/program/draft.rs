@@ -1,4 +1,4 @@
-//! ! A program under construction, which the builder fills and the passes rewrite.
+//! A program under construction, which the builder fills and the passes rewrite.
 
 use super::{Node, Slot, Work};
 use crate::tensor::Tensor;

@@ -1,4 +1,4 @@
-//! ! Runs of programs that call host functions.
+//! Runs of programs that call host functions.
 //!
 //! The engine never calls such a function itself. Instead the run stops and returns the function
 //! with its inputs. The caller calls the function and resumes the run with the results, so a host

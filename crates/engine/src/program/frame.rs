@@ -1,4 +1,4 @@
-//! ! The state of one run of a program: the values so far, and which nodes are done or waiting.
+//! The state of one run of a program: the values so far, and which nodes are done or waiting.
 
 use super::{Node, Program, Slot, Work};
 use crate::error::{Code, Error, Result};

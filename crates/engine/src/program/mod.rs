@@ -1,4 +1,4 @@
-//! ! Programs: flat lists of kernel calls in topological order, which are run once or in a loop.
+//! Programs: flat lists of kernel calls in topological order, which are run once or in a loop.
 
 mod builder;
 mod draft;

@@ -1,4 +1,4 @@
-//! ! Runs a program repeatedly with different feeds.
+//! Runs a program repeatedly with different feeds.
 
 use super::Program;
 use super::frame::Frame;

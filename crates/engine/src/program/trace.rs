@@ -1,4 +1,4 @@
-//! ! Traces: when each operation of a run began and ended, and its outputs.
+//! Traces: when each operation of a run began and ended, and its outputs.
 //!
 //! A traced program calls its kernels through [`Traced`], so tracing does not slow down other
 //! programs.

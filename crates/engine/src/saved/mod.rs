@@ -1,4 +1,4 @@
-//! ! Saves the contents of a session's resources as bytes: queues, readers, variables, random
+//! Saves the contents of a session's resources as bytes: queues, readers, variables, random
 //! generators, tables, staging areas, barriers.
 //!
 //! Each resource becomes one or more chunks of bytes; a large queue becomes many. Restoring has two

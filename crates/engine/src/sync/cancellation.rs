@@ -1,4 +1,4 @@
-//! ! Cancellation: one flag per session, and the parkers of the threads that wait under it.
+//! Cancellation: one flag per session, and the parkers of the threads that wait under it.
 
 use crate::error::Result;
 use crate::sync::Mutex;

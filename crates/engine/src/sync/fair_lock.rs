@@ -1,4 +1,4 @@
-//! ! A lock that a run can wait for without blocking its thread.
+//! A lock that a run can wait for without blocking its thread.
 //!
 //! Waiters are woken in order of arrival, but the lock is not handed over to them. The first thread
 //! that finds it free gets it, even if a woken waiter is on its way. Handing it over would make

@@ -1,4 +1,4 @@
-//! ! The engine's synchronisation primitives, in one place so that they can be replaced.
+//! The engine's synchronisation primitives, in one place so that they can be replaced.
 //!
 //! With the `loom` feature they are loom's, and the tests in `tests/loom_*.rs` explore every
 //! interleaving. With the `shuttle` feature they are shuttle's, and `tests/simulation/` draws

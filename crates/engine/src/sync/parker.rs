@@ -1,4 +1,4 @@
-//! ! Blocks a thread until another one wakes it.
+//! Blocks a thread until another one wakes it.
 
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! ! Locks with the interface of the standard library's, for ThreadSanitizer. The standard library
+//! Locks with the interface of the standard library's, for ThreadSanitizer. The standard library
 //! is compiled without instrumentation, so the sanitizer doesn't see its locks and would report
 //! everything they protect. Only `tools/sanitizers.sh` builds this module.
 

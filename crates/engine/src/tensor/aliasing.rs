@@ -1,4 +1,4 @@
-//! ! Aliasing: determines whether a part shares the memory of the whole or is copied.
+//! Aliasing: determines whether a part shares the memory of the whole or is copied.
 
 use crate::tensor::allocate;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! ! Checked allocation: the only way to allocate memory whose size is computed from shapes,
+//! Checked allocation: the only way to allocate memory whose size is computed from shapes,
 //! arguments or data.
 //!
 //! Products are checked for overflow. A request that exceeds the memory of this machine (or its

@@ -1,4 +1,4 @@
-//! ! The dtypes of tensors, with TensorFlow's numbers and names.
+//! The dtypes of tensors, with TensorFlow's numbers and names.
 
 use crate::error::{Error, Result};
 use bytemuck::Pod;

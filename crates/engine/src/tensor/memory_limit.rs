@@ -1,4 +1,4 @@
-//! ! The memory limit of this process: the machine's memory, or the limit of its control groups
+//! The memory limit of this process: the machine's memory, or the limit of its control groups
 //! (cgroups) if that is lower.
 //!
 //! Linux overcommits memory: a request that can never be met succeeds, and the process is killed

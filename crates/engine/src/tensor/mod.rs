@@ -1,4 +1,4 @@
-//! ! Tensors, which consist of a dtype, a shape and shared bytes. Cloning a tensor does not copy
+//! Tensors, which consist of a dtype, a shape and shared bytes. Cloning a tensor does not copy
 //! its elements.
 
 pub mod aliasing;

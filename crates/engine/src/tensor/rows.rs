@@ -1,4 +1,4 @@
-//! ! Slices tensors into parts and rows, and stacks rows into batches.
+//! Slices tensors into parts and rows, and stacks rows into batches.
 
 use super::{Data, Tensor};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! Shapes: fully known for tensors, and possibly partial for queue components and placeholders.
+//! Shapes: fully known for tensors, and possibly partial for queue components and placeholders.
 
 use crate::error::{Error, Result};
 use smallvec::SmallVec;

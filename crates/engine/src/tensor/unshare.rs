@@ -1,4 +1,4 @@
-//! ! Copies small tensors, so that long-lived ones don't keep larger memory alive.
+//! Copies small tensors, so that long-lived ones don't keep larger memory alive.
 
 use super::{Data, Tensor};
 use crate::tensor::aliasing::{unshare, unshare_all};

@@ -1,4 +1,4 @@
-//! ! Strided views of tensors, and how to copy their elements.
+//! Strided views of tensors, and how to copy their elements.
 
 use crate::error::Result;
 use crate::tensor::Tensor;

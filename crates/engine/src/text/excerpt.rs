@@ -1,4 +1,4 @@
-//! ! Excerpts of user data for error messages.
+//! Excerpts of user data for error messages.
 
 use super::printable::push_printable;
 

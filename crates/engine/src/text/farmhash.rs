@@ -1,4 +1,4 @@
-//! ! FarmHash's 64-bit fingerprint, which is the same on every machine and will never change.
+//! FarmHash's 64-bit fingerprint, which is the same on every machine and will never change.
 //!
 //! Source: Geoff Pike, FarmHash (2014), function `Fingerprint64`.
 

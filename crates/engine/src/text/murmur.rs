@@ -1,4 +1,4 @@
-//! ! TensorFlow's oldest string hash, a form of MurmurHash64A with a fixed seed.
+//! TensorFlow's oldest string hash, a form of MurmurHash64A with a fixed seed.
 //!
 //! Source: Austin Appleby, MurmurHash2 (2008), with the seed of `tf.string_to_hash_bucket` in
 //! TensorFlow 1.15.

@@ -1,4 +1,4 @@
-//! ! Parses numbers as TensorFlow's kernels do.
+//! Parses numbers as TensorFlow's kernels do.
 //!
 //! Spaces around a number are skipped. Integers are decimal, with or without a sign. Floats may
 //! also be hexadecimal, `inf`, `infinity`, `nan` or `nan(...)`, in any case. A float that is too

@@ -1,4 +1,4 @@
-//! ! Escapes names and data in messages so that terminals don't interpret them.
+//! Escapes names and data in messages so that terminals don't interpret them.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! ! Checks whether a type can round-trip a number as it was written.
+//! Checks whether a type can round-trip a number as it was written.
 
 use super::number::FromText;
 

@@ -1,4 +1,4 @@
-//! ! Writes TFRecord files under a temporary name, and renames them when they are complete.
+//! Writes TFRecord files under a temporary name, and renames them when they are complete.
 
 use super::BLOCK_BYTES;
 use crate::checksum::masked_crc32c;

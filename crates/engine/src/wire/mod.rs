@@ -1,4 +1,4 @@
-//! ! Reads and writes protocol buffers without a schema.
+//! Reads and writes protocol buffers without a schema.
 //!
 //! Source: the encoding page of the protocol buffers documentation.
 

@@ -1,4 +1,4 @@
-//! ! Reads a protocol buffer without copying it. The bytes are not trusted: if they are malformed,
+//! Reads a protocol buffer without copying it. The bytes are not trusted: if they are malformed,
 //! the result is `None`.
 
 use super::{DELIMITED, FIXED32, FIXED64, VARINT, tag};

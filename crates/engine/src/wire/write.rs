@@ -1,4 +1,4 @@
-//! ! Writes a protocol buffer field by field.
+//! Writes a protocol buffer field by field.
 
 use super::{DELIMITED, FIXED32, FIXED64, VARINT};
 

@@ -1,4 +1,4 @@
-//! ! Splits a block whose rows are batches into single batches.
+//! Splits a block whose rows are batches into single batches.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::Column;

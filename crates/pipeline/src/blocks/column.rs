@@ -1,4 +1,4 @@
-//! ! Columns, which store one component of many examples without an object per example.
+//! Columns, which store one component of many examples without an object per example.
 
 use crate::blocks::packed_rows::Packed;
 pub use crate::blocks::span::Span;

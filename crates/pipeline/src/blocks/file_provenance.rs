@@ -1,4 +1,4 @@
-//! ! The files that rows come from: how to open them, the current pass, and record numbers for
+//! The files that rows come from: how to open them, the current pass, and record numbers for
 //! error messages.
 
 use crate::blocks::row_id::Pass;

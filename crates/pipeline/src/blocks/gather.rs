@@ -1,4 +1,4 @@
-//! ! Gathers rows from several columns into one column.
+//! Gathers rows from several columns into one column.
 
 use crate::blocks::column::{Column, Lists, Ragged, Text};
 use crate::blocks::stack::check_alike;

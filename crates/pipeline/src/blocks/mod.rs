@@ -1,4 +1,4 @@
-//! ! Blocks of rows: columns, selections of rows, and the records that rows come from.
+//! Blocks of rows: columns, selections of rows, and the records that rows come from.
 
 pub mod arrays;
 pub mod arrow;

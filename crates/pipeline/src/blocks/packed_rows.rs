@@ -1,4 +1,4 @@
-//! ! Stores short values of several columns row by row. Picking rows from all over memory then
+//! Stores short values of several columns row by row. Picking rows from all over memory then
 //! costs one cache miss per row instead of one per column.
 
 use crate::blocks::span::Span;

@@ -1,4 +1,4 @@
-//! ! Packs short values of a block row by row, and gathers packed columns.
+//! Packs short values of a block row by row, and gathers packed columns.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::{Column, Text};

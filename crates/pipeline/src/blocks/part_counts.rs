@@ -1,4 +1,4 @@
-//! ! Annotations of batches: how many rows come from each part of a mixture, and from which
+//! Annotations of batches: how many rows come from each part of a mixture, and from which
 //! records.
 
 use crate::blocks::block::Block;

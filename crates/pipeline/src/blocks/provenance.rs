@@ -1,4 +1,4 @@
-//! ! The provenance of rows, which is used in messages and as the key of random draws.
+//! The provenance of rows, which is used in messages and as the key of random draws.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::row_id::{Pass, RowId};

@@ -1,4 +1,4 @@
-//! ! The unique identity of a row, which determines its random draws and its part of a split.
+//! The unique identity of a row, which determines its random draws and its part of a split.
 
 use headrace_engine::philox::{Philox, mix};
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! ! Row numbers, for sources that Python reads.
+//! Row numbers, for sources that Python reads.
 
 use crate::blocks::block::{Block, FileProvenance, Provenance, RowProvenance};
 use crate::blocks::column::Column;

@@ -1,4 +1,4 @@
-//! ! The position of a string in a buffer.
+//! The position of a string in a buffer.
 
 use std::ops::Range;
 

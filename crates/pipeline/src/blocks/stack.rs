@@ -1,4 +1,4 @@
-//! ! Stacks tensors of the same dtype and shape.
+//! Stacks tensors of the same dtype and shape.
 
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;

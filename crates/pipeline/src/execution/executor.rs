@@ -1,4 +1,4 @@
-//! ! Runs a pipeline with a pool of workers, while one thread at a time polls the nodes.
+//! Runs a pipeline with a pool of workers, while one thread at a time polls the nodes.
 //!
 //! When a task ends or the consumer takes rows, the executor is marked as changed and the nodes
 //! have to be polled again. A thread that would otherwise idle does this: a worker between two

@@ -1,4 +1,4 @@
-//! ! The state of a running pipeline at one moment, for finding out why no rows arrive.
+//! The state of a running pipeline at one moment, for finding out why no rows arrive.
 
 use crate::tasks::meters::{NO_STAGE, stage_of_this_thread};
 use headrace_engine::waits::this_thread;

@@ -1,4 +1,4 @@
-//! ! Reads files in chunks that end between two records.
+//! Reads files in chunks that end between two records.
 
 use crate::blocks::block::{Block, FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};

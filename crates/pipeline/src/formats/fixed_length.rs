@@ -1,4 +1,4 @@
-//! ! Files with fixed-length records.
+//! Files with fixed-length records.
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;

@@ -1,4 +1,4 @@
-//! ! Files that contain one JSON array, whose elements are the records.
+//! Files that contain one JSON array, whose elements are the records.
 //!
 //! This module only locates the elements, by their brackets and strings.
 //! [`JsonFields`](crate::stages::json::JsonFields) parses them in parallel. So a file is never in

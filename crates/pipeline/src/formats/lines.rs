@@ -1,4 +1,4 @@
-//! ! Text files, split at line feeds without assuming an encoding. A carriage return before a line
+//! Text files, split at line feeds without assuming an encoding. A carriage return before a line
 //! feed is dropped, and so is a UTF-8 byte order mark.
 
 use crate::blocks::block::FileProvenance;

@@ -1,4 +1,4 @@
-//! ! Locates records in a file that was read before, for reports of skipped records.
+//! Locates records in a file that was read before, for reports of skipped records.
 
 use crate::blocks::file_provenance::{FileProvenance, KnownOffset, Locate};
 use crate::records::{Format, RecordPosition, Scan};

@@ -1,4 +1,4 @@
-//! ! File formats, which split files into blocks of records.
+//! File formats, which split files into blocks of records.
 
 mod arrow;
 mod chunks;

@@ -1,4 +1,4 @@
-//! ! Skips the byte order mark of a text file and checks that the file is text.
+//! Skips the byte order mark of a text file and checks that the file is text.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::chunks::CHUNK_BYTES;

@@ -1,4 +1,4 @@
-//! ! TFRecord files. All checksums are verified; see [`headrace_engine::tfrecord`].
+//! TFRecord files. All checksums are verified; see [`headrace_engine::tfrecord`].
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;

@@ -1,4 +1,4 @@
-//! ! Finds the boundaries of pieces, which are runs of whole records of about equal size.
+//! Finds the boundaries of pieces, which are runs of whole records of about equal size.
 //!
 //! Piece `k` has the records that begin from byte `k * block_bytes` up to byte `(k + 1) *
 //! block_bytes`, so pieces depend only on the size of the file and of a block. In text files, the

@@ -1,4 +1,4 @@
-//! ! The positions of a file's records, found in an index file or by a scan.
+//! The positions of a file's records, found in an index file or by a scan.
 
 use super::index_files::{FoundIndex, IndexFiles, Mode, is_unchanged};
 use super::sidecar::{Identity, RecordSpan};

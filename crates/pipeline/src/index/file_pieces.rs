@@ -1,4 +1,4 @@
-//! ! Divides files into pieces, which are whole files or runs of whole records.
+//! Divides files into pieces, which are whole files or runs of whole records.
 
 use super::borders::Borders;
 use super::shared_handle::SharedHandle;

@@ -1,4 +1,4 @@
-//! ! Reads index files named `NAME.idx`, which other programs write for TFRecords and tar archives.
+//! Reads index files named `NAME.idx`, which other programs write for TFRecords and tar archives.
 //!
 //! Source: `tfrecord2idx` and `wds2idx` of NVIDIA DALI.
 

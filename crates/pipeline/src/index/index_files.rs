@@ -1,4 +1,4 @@
-//! ! Manages index files: where they are stored, and which one belongs to a file.
+//! Manages index files: where they are stored, and which one belongs to a file.
 
 use super::idx_files;
 use super::sidecar::{self, Header, Identity, SUFFIX, Sidecar, Stamp};

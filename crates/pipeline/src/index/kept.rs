@@ -1,4 +1,4 @@
-//! ! Indexes that a pipeline keeps between iterations.
+//! Indexes that a pipeline keeps between iterations.
 
 use super::FileIndex;
 use crate::blocks::block::FileProvenance;

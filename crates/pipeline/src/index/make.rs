@@ -1,4 +1,4 @@
-//! ! Creates a file's index before its first use.
+//! Creates a file's index before its first use.
 
 use super::index_files::{is_unchanged, open, rest_of_tick, write_named};
 use super::sidecar::{Identity, header_of};

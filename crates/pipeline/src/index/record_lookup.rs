@@ -1,4 +1,4 @@
-//! ! Reads records from several files by number.
+//! Reads records from several files by number.
 
 use super::FileIndex;
 use super::sidecar::RecordSpan;

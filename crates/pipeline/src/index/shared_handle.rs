@@ -1,4 +1,4 @@
-//! ! An open file that is shared by its pieces.
+//! An open file that is shared by its pieces.
 
 use headrace_engine::error::Result;
 use headrace_engine::files::positioned::Positioned;

@@ -1,4 +1,4 @@
-//! ! Index files, `NAME.hrindex`, which hold a file's record positions and are memory-mapped.
+//! Index files, `NAME.hrindex`, which hold a file's record positions and are memory-mapped.
 //!
 //! An index file has a header, the offset of each record and the end of the last one, the record
 //! numbers if some are skipped, and a checksum for each 4 KiB of these tables. All numbers are

@@ -1,4 +1,4 @@
-//! ! Runs a native function as programs over the components of rows.
+//! Runs a native function as programs over the components of rows.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::Column;

@@ -1,4 +1,4 @@
-//! ! Stacks the values of an output into a column, row by row.
+//! Stacks the values of an output into a column, row by row.
 
 use crate::blocks::column::Column;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! ! Finds the failing rows in a block by bisection, and skips only those.
+//! Finds the failing rows in a block by bisection, and skips only those.
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;

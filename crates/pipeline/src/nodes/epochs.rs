@@ -1,4 +1,4 @@
-//! ! Runs a pipeline for several passes, or runs several pipelines one after the other.
+//! Runs a pipeline for several passes, or runs several pipelines one after the other.
 
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::function_states::FunctionStates;

@@ -1,4 +1,4 @@
-//! ! Chooses which input the next row of a mixture comes from.
+//! Chooses which input the next row of a mixture comes from.
 
 use crate::checkpoint::damaged;
 use crate::nodes::interleave::{Choose, Shares};

@@ -1,4 +1,4 @@
-//! ! The nodes, which are the serial steps of a pipeline.
+//! The nodes, which are the serial steps of a pipeline.
 
 pub mod bisect_failures;
 pub mod buffers;

@@ -1,4 +1,4 @@
-//! ! The `skip_errors` stage, which counts the rows that pass through it.
+//! The `skip_errors` stage, which counts the rows that pass through it.
 
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll};

@@ -1,4 +1,4 @@
-//! ! Properties of steps that planning depends on.
+//! Properties of steps that planning depends on.
 
 use crate::nodes::sources::indexed::Batches;
 

@@ -1,4 +1,4 @@
-//! ! Selects rows by position: `take`, `skip` and shares of batches.
+//! Selects rows by position: `take`, `skip` and shares of batches.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Budget;

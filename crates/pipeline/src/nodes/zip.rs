@@ -1,4 +1,4 @@
-//! ! Combines the rows of several inputs side by side. If a row is skipped in one input, its
+//! Combines the rows of several inputs side by side. If a row is skipped in one input, its
 //! partners in the other inputs are skipped too.
 
 use crate::blocks::block::{Block, Provenance};

@@ -1,4 +1,4 @@
-//! ! Locates a checkpoint among the rows of a mixture.
+//! Locates a checkpoint among the rows of a mixture.
 
 use crate::checkpoint::Checkpoint;
 use crate::nodes::interleave::exact;

@@ -1,4 +1,4 @@
-//! ! Plans: the engine's description of a pipeline, a tree from which each pass creates its nodes.
+//! Plans: the engine's description of a pipeline, a tree from which each pass creates its nodes.
 
 mod mix_checkpoint;
 mod order_position;

@@ -1,4 +1,4 @@
-//! ! Locates a checkpoint in the global order, as counted by a digest.
+//! Locates a checkpoint in the global order, as counted by a digest.
 
 use crate::checkpoint::Checkpoint;
 use crate::plan::step::first_pass;

@@ -1,4 +1,4 @@
-//! ! Plans the pieces of sources, so that a windowed shuffle reads files in a new order in each
+//! Plans the pieces of sources, so that a windowed shuffle reads files in a new order in each
 //! pass.
 
 use crate::blocks::block::FileProvenance;

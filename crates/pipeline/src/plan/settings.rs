@@ -1,4 +1,4 @@
-//! ! Settings that are shared by all passes over a plan.
+//! Settings that are shared by all passes over a plan.
 
 use crate::blocks::block::Pass;
 use crate::blocks::row_id::Path;

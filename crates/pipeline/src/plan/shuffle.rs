@@ -1,4 +1,4 @@
-//! ! Plans a full shuffle. Rows are shuffled at their sources and then pass through the other
+//! Plans a full shuffle. Rows are shuffled at their sources and then pass through the other
 //! steps.
 
 use crate::blocks::block::{FileProvenance, Pass, RowId, RowProvenance};

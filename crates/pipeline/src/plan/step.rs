@@ -1,4 +1,4 @@
-//! ! Creates the nodes of a step after those of its input.
+//! Creates the nodes of a step after those of its input.
 
 use crate::blocks::part_counts::RowAnnotations;
 use crate::blocks::row_id::Path;

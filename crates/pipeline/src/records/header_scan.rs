@@ -1,4 +1,4 @@
-//! ! Reads selected positions of a file in ascending order, for scanning.
+//! Reads selected positions of a file in ascending order, for scanning.
 
 use crate::blocks::block::FileProvenance;
 use headrace_engine::error::{Error, Result};

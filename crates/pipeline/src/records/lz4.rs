@@ -1,4 +1,4 @@
-//! ! Decompresses consecutive LZ4 frames.
+//! Decompresses consecutive LZ4 frames.
 //!
 //! Source: LZ4 Frame Format Description 1.6.4, including its legacy and skippable frames.
 //! Dictionaries are not supported.

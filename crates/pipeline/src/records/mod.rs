@@ -1,4 +1,4 @@
-//! ! The interface between formats and indexes: splitting files into blocks of records, and
+//! The interface between formats and indexes: splitting files into blocks of records, and
 //! locating single records.
 
 mod codec;

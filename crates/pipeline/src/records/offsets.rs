@@ -1,4 +1,4 @@
-//! ! Stores record offsets compactly.
+//! Stores record offsets compactly.
 
 use headrace_engine::error::Result;
 use headrace_engine::tensor::allocate;

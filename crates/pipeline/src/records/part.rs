@@ -1,4 +1,4 @@
-//! ! A part of a file: the records that begin within a byte range.
+//! A part of a file: the records that begin within a byte range.
 
 use crate::blocks::file_provenance::Layout;
 use crate::records::{RecordPosition, Source};

@@ -1,4 +1,4 @@
-//! ! The interface for locating and reading single records.
+//! The interface for locating and reading single records.
 
 use crate::blocks::block::{FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};

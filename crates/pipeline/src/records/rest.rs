@@ -1,4 +1,4 @@
-//! ! The unreadable rest of a damaged file.
+//! The unreadable rest of a damaged file.
 
 use crate::records::RecordPosition;
 use headrace_engine::error::Lost;

@@ -1,4 +1,4 @@
-//! ! Opens files and decompresses them.
+//! Opens files and decompresses them.
 
 use crate::blocks::block::FileProvenance;
 use crate::records::lz4::Lz4;

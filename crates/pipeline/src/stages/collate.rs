@@ -1,4 +1,4 @@
-//! ! Collates rows into batches and splits batches into rows.
+//! Collates rows into batches and splits batches into rows.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, longest};

@@ -1,4 +1,4 @@
-//! ! Passes row numbers through a pipeline and only reads the rows that are needed in the end.
+//! Passes row numbers through a pipeline and only reads the rows that are needed in the end.
 
 use crate::blocks::block::{Block, FileProvenance, Pass, Provenance};
 use crate::blocks::column::Column;

@@ -1,4 +1,4 @@
-//! ! Concatenates the rows of a batch and returns the offset of each one.
+//! Concatenates the rows of a batch and returns the offset of each one.
 
 use crate::blocks::column::Column;
 use headrace_engine::error::{Error, Result};

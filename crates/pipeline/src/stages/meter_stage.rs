@@ -1,4 +1,4 @@
-//! ! Wraps a stage to measure its work.
+//! Wraps a stage to measure its work.
 
 use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;

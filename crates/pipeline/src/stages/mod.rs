@@ -1,4 +1,4 @@
-//! ! The stages: work that the pool's workers do on rows.
+//! The stages: work that the pool's workers do on rows.
 
 pub mod collate;
 pub mod csv;

@@ -1,4 +1,4 @@
-//! ! Detects requested components that are missing from every record, perhaps because of a typo.
+//! Detects requested components that are missing from every record, perhaps because of a typo.
 
 use headrace_engine::sync::Mutex;
 use std::sync::Arc;

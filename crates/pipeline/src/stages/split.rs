@@ -1,4 +1,4 @@
-//! ! Splits examples by the identity of their records, for example into training and validation
+//! Splits examples by the identity of their records, for example into training and validation
 //! data.
 
 use crate::blocks::row_id::RecordKeys;

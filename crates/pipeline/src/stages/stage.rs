@@ -1,4 +1,4 @@
-//! ! The interface of stages, which process rows.
+//! The interface of stages, which process rows.
 
 use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;

@@ -1,4 +1,4 @@
-//! ! Checks that strings are valid UTF-8 before they become Python text.
+//! Checks that strings are valid UTF-8 before they become Python text.
 
 use crate::blocks::column::Column;
 use crate::blocks::rows::Rows;

@@ -1,4 +1,4 @@
-//! ! Converts windows of tokens to numeric arrays.
+//! Converts windows of tokens to numeric arrays.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;

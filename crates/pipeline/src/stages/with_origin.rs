@@ -1,4 +1,4 @@
-//! ! Adds the file and the number of each record as components.
+//! Adds the file and the number of each record as components.
 
 use crate::blocks::block::{Block, FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};

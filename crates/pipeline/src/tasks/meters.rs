@@ -1,4 +1,4 @@
-//! ! Measures the stages of a running pipeline, for its statistics. Measurements are taken once per
+//! Measures the stages of a running pipeline, for its statistics. Measurements are taken once per
 //! task, not per row.
 
 use crate::blocks::file_provenance::FileProvenance;

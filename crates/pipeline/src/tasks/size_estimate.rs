@@ -1,4 +1,4 @@
-//! ! Estimates the size of a step's results from earlier results.
+//! Estimates the size of a step's results from earlier results.
 
 use crate::blocks::rows::Rows;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! ! Tasks, which run in parallel on workers and Python threads, and the slots for their results.
+//! Tasks, which run in parallel on workers and Python threads, and the slots for their results.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Charge;

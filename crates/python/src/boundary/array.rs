@@ -1,4 +1,4 @@
-//! ! Converts tensors to NumPy arrays, and maps files as bytes. Besides the allocator, this is the
+//! Converts tensors to NumPy arrays, and maps files as bytes. Besides the allocator, this is the
 //! only file in the crate with unsafe code: arrays view the engine's memory without a copy, and
 //! files are memory-mapped.
 #![allow(unsafe_code)]

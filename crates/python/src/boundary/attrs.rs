@@ -1,4 +1,4 @@
-//! ! Converts a Python dict to the attributes of an operation.
+//! Converts a Python dict to the attributes of an operation.
 
 use crate::error::IntoPython;
 use headrace_engine::kernels::attrs::{Attr, Attrs};

@@ -1,4 +1,4 @@
-//! ! Creates Python bytes from data that may not fit into memory.
+//! Creates Python bytes from data that may not fit into memory.
 
 use crate::error::to_python;
 use headrace_engine::error::{Code, Error};

@@ -1,4 +1,4 @@
-//! ! Conversions between Python and the engine: arrays, tensors, bytes and attributes.
+//! Conversions between Python and the engine: arrays, tensors, bytes and attributes.
 
 pub mod array;
 pub mod attrs;

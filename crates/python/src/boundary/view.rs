@@ -1,4 +1,4 @@
-//! ! Converts Python values to tensors. They are viewed first and copied only once.
+//! Converts Python values to tensors. They are viewed first and copied only once.
 
 use crate::boundary::array::{array_bytes, numpy_scalar};
 use crate::error::IntoPython;

@@ -1,4 +1,4 @@
-//! ! Replaces files atomically: the engine's `AtomicFile` for Python.
+//! Replaces files atomically: the engine's `AtomicFile` for Python.
 
 use crate::error::IntoPython;
 use crate::waiting::detach::waiting;

@@ -1,4 +1,4 @@
-//! ! Files: records, remote files, and atomic replacement.
+//! Files: records, remote files, and atomic replacement.
 
 pub mod atomic_file;
 pub mod records;

@@ -1,4 +1,4 @@
-//! ! TFRecord files without a graph: writing, iterating, and checksums.
+//! TFRecord files without a graph: writing, iterating, and checksums.
 
 use crate::boundary::bytes::python_bytes;
 use crate::error::IntoPython;

@@ -1,4 +1,4 @@
-//! ! Local and remote files for Python, and listings of remote storages.
+//! Local and remote files for Python, and listings of remote storages.
 
 use crate::boundary::bytes::python_bytes;
 use crate::waiting::detach::waiting;

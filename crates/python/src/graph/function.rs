@@ -1,4 +1,4 @@
-//! ! Python functions in programs: the user's own functions, and NumPy functions for operations
+//! Python functions in programs: the user's own functions, and NumPy functions for operations
 //! without a kernel.
 //!
 //! A run that reaches one returns to Python with a [`PythonCall`]. `engine.call_functions` makes

@@ -1,4 +1,4 @@
-//! ! Programs, the Python functions that they call, and the resources that they use.
+//! Programs, the Python functions that they call, and the resources that they use.
 
 pub mod chat;
 pub mod function;

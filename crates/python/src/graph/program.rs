@@ -1,4 +1,4 @@
-//! ! Programs, which are built from operations and run with arrays.
+//! Programs, which are built from operations and run with arrays.
 
 use crate::boundary::array::to_python;
 use crate::boundary::attrs::{attrs, dtype, shape};

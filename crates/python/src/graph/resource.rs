@@ -1,4 +1,4 @@
-//! ! The resources of a session other than queues: readers, variables, random generators, tables of
+//! The resources of a session other than queues: readers, variables, random generators, tables of
 //! sparse tensors, record inputs, staging areas, barriers.
 
 use crate::boundary::attrs::{attrs, dtype, shape};

@@ -1,4 +1,4 @@
-//! ! Saves and restores the contents of a session's resources as bytes.
+//! Saves and restores the contents of a session's resources as bytes.
 
 use crate::boundary::bytes::python_bytes;
 use crate::error::IntoPython;

@@ -1,4 +1,4 @@
-//! ! Converts checkpoints to flat Python lists, which JSON and pickle accept even for long
+//! Converts checkpoints to flat Python lists, which JSON and pickle accept even for long
 //! pipelines.
 
 use headrace_pipeline::checkpoint::{Checkpoint, State};

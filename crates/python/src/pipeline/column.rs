@@ -1,4 +1,4 @@
-//! ! Columns of rows for Python functions, and the components of batches.
+//! Columns of rows for Python functions, and the components of batches.
 
 use crate::boundary::array::{collected, to_python as array_of, to_python_shared};
 use crate::boundary::attrs::dtype;

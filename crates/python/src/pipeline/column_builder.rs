@@ -1,4 +1,4 @@
-//! ! Builds columns from the results of a Python function, row by row.
+//! Builds columns from the results of a Python function, row by row.
 
 use crate::boundary::array::numpy_scalar;
 use crate::boundary::attrs::dtype;

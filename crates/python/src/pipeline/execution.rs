@@ -1,4 +1,4 @@
-//! ! Runs pipelines: their threads and their results.
+//! Runs pipelines: their threads and their results.
 
 use crate::allocator;
 use crate::error::{IntoPython, to_python};

@@ -1,4 +1,4 @@
-//! ! Index files, which store the positions of records between programs.
+//! Index files, which store the positions of records between programs.
 
 use crate::pipeline::kept::IndexFiles;
 use crate::pipeline::plan::Plan;

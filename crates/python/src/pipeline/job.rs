@@ -1,4 +1,4 @@
-//! ! The tasks of Python functions.
+//! The tasks of Python functions.
 
 use crate::error::{IntoPython, from_python};
 use crate::pipeline::column::Column;

@@ -1,4 +1,4 @@
-//! ! Data that a pipeline's description keeps between iterations, and index files. A copied or
+//! Data that a pipeline's description keeps between iterations, and index files. A copied or
 //! unpickled description starts empty.
 
 use headrace_engine::files::name::FileName;

@@ -1,4 +1,4 @@
-//! ! Pipelines: plans, executions, and the tasks of Python functions.
+//! Pipelines: plans, executions, and the tasks of Python functions.
 
 pub mod checkpoint;
 pub mod column;

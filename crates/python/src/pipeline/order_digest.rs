@@ -1,4 +1,4 @@
-//! ! The order digest of an iteration.
+//! The order digest of an iteration.
 
 use headrace_pipeline::order_digest::{self, Point, SequenceHash};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! ! Pipelines: their plans, and the stages that workers run.
+//! Pipelines: their plans, and the stages that workers run.
 
 use crate::boundary::array::{lent_bytes, lent_span};
 use crate::boundary::attrs::{attrs, dtype};

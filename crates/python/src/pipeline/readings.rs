@@ -1,4 +1,4 @@
-//! ! What an execution reports: its measurements, and its state at one moment.
+//! What an execution reports: its measurements, and its state at one moment.
 
 use headrace_pipeline::blocks::block::RowProvenance;
 use headrace_pipeline::execution::snapshot::{Activity, Snapshot, Worker};

@@ -1,4 +1,4 @@
-//! ! Reports about examples that were skipped during an iteration.
+//! Reports about examples that were skipped during an iteration.
 
 use crate::error::{IntoPython, add_note, to_python};
 use headrace_engine::error::Lost;

@@ -1,4 +1,4 @@
-//! ! Pipeline sources for file formats with columns: CSV, JSON, tar archives, and labelled files.
+//! Pipeline sources for file formats with columns: CSV, JSON, tar archives, and labelled files.
 
 use crate::boundary::attrs::dtype;
 use crate::boundary::view::to_tensor;

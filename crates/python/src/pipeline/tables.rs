@@ -1,4 +1,4 @@
-//! ! Pipeline sources for files with typed columns: Parquet and Arrow.
+//! Pipeline sources for files with typed columns: Parquet and Arrow.
 
 use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;

@@ -1,4 +1,4 @@
-//! ! Sources of token windows.
+//! Sources of token windows.
 
 use crate::boundary::attrs::dtype;
 use crate::pipeline::plan::{Plan, Stage};

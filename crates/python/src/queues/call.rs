@@ -1,4 +1,4 @@
-//! ! A call on a queue. It is served immediately while holding the GIL, or else blocks without the
+//! A call on a queue. It is served immediately while holding the GIL, or else blocks without the
 //! GIL until it is served, times out or is interrupted. A call that ends early loses no elements.
 
 use crate::error::{IntoPython, to_python};

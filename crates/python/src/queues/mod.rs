@@ -1,4 +1,4 @@
-//! ! Queues without a graph.
+//! Queues without a graph.
 
 pub mod call;
 pub mod queue;

@@ -1,4 +1,4 @@
-//! ! Queues for use without a graph. Calls are served immediately while holding the GIL, or block
+//! Queues for use without a graph. Calls are served immediately while holding the GIL, or block
 //! without it.
 
 use crate::boundary::array::to_python;

@@ -1,4 +1,4 @@
-//! ! Cancels runs.
+//! Cancels runs.
 
 use crate::waiting::watch::PythonWatch;
 use headrace_engine::sync::cancellation;

@@ -1,4 +1,4 @@
-//! ! The only place that releases the GIL. It runs engine code without the GIL, or releases it only
+//! The only place that releases the GIL. It runs engine code without the GIL, or releases it only
 //! during waits, checks for Ctrl-C, and converts errors.
 
 use crate::error::{IntoPython, from_python};

@@ -1,4 +1,4 @@
-//! ! The exit of the interpreter while runner threads are still working.
+//! The exit of the interpreter while runner threads are still working.
 //!
 //! Python exits while daemon threads are still running. Each of them is stopped the next time it
 //! acquires the GIL, together with all locks that it holds. If a thread is writing to stderr, it

@@ -1,4 +1,4 @@
-//! ! Calls that release the GIL and wait, and how they end.
+//! Calls that release the GIL and wait, and how they end.
 
 pub mod cancellation;
 pub mod detach;

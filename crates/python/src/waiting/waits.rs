@@ -1,4 +1,4 @@
-//! ! The waits of all threads, for `headrace.testing.dump_waits`.
+//! The waits of all threads, for `headrace.testing.dump_waits`.
 
 use crate::waiting::watch::PythonWatch;
 use headrace_engine::waits::{Awaited, Wait, registered};

@@ -1,4 +1,4 @@
-//! ! A Python function that is called during long waits.
+//! A Python function that is called during long waits.
 
 use crate::error::from_python;
 use crate::waiting::exit;

@@ -1,4 +1,4 @@
-//! ! Limits responses: reads at most the requested bytes, and only the beginning of an error's
+//! Limits responses: reads at most the requested bytes, and only the beginning of an error's
 //! body.
 
 use super::fault::{Fault, told};

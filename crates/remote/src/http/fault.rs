@@ -1,4 +1,4 @@
-//! ! Failed requests: misbehaving servers and broken connections.
+//! Failed requests: misbehaving servers and broken connections.
 
 use object_store::client::{HttpError, HttpErrorKind};
 use std::error::Error as Cause;

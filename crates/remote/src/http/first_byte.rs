@@ -1,4 +1,4 @@
-//! ! Gets the status of a file from servers that reject HEAD, because the URL is signed for GET or
+//! Gets the status of a file from servers that reject HEAD, because the URL is signed for GET or
 //! because they lack the method. Requests the first byte of the file instead.
 
 use super::redirects::execute;

@@ -1,4 +1,4 @@
-//! ! The HTTP client: HTTP/1.1 over `reqwest`.
+//! The HTTP client: HTTP/1.1 over `reqwest`.
 //!
 //! The connector of `object_store` would also link HTTP/2. It takes a tenth of a megabyte in each
 //! wheel, and storages don't need it because parts of a file are requested over several

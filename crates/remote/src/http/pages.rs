@@ -1,4 +1,4 @@
-//! ! Tracks the pages of a listing, to distinguish a server that never stops sending pages from one
+//! Tracks the pages of a listing, to distinguish a server that never stops sending pages from one
 //! that has many files.
 
 use super::fault::Fault;

@@ -1,4 +1,4 @@
-//! ! Sends requests and follows redirects. Secrets are never sent to another host, neither in a
+//! Sends requests and follows redirects. Secrets are never sent to another host, neither in a
 //! header nor in the referring URL.
 
 use super::fault::{Fault, told};

@@ -1,4 +1,4 @@
-//! ! The hub's client: its token, the rate limits, and files stored elsewhere.
+//! The hub's client: its token, the rate limits, and files stored elsewhere.
 
 use super::refusal::Refusal;
 use crate::http::answers::{Subject, bounded};

@@ -1,4 +1,4 @@
-//! ! The Hugging Face hub: files of datasets and buckets, through its HTTP interface.
+//! The Hugging Face hub: files of datasets and buckets, through its HTTP interface.
 //!
 //! Source: the Hub API, and the URLs that the `huggingface_hub` library requests.
 

@@ -1,4 +1,4 @@
-//! ! The error for a request that the hub rejected.
+//! The error for a request that the hub rejected.
 
 use headrace_engine::error::{Code, Error};
 use object_store::client::{HttpError, HttpErrorKind};

@@ -1,4 +1,4 @@
-//! ! Gets the files of a repository, and the commit of a revision, from the hub.
+//! Gets the files of a repository, and the commit of a revision, from the hub.
 
 use super::{HubConnector, Location, Refusal, endpoint};
 use crate::entry::Entry;

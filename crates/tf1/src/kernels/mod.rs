@@ -1,4 +1,4 @@
-//! ! Kernels of operations on resources, in one module per family of operations.
+//! Kernels of operations on resources, in one module per family of operations.
 
 pub mod lookup;
 pub mod queues;

@@ -1,4 +1,4 @@
-//! ! Tables from keys to values, which are filled once and then only read.
+//! Tables from keys to values, which are filled once and then only read.
 //!
 //! Source: `tf.lookup.StaticHashTable` and its initializers in TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! Tables that programs change while they run.
+//! Tables that programs change while they run.
 //!
 //! Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15. Its export order differs from
 //! run to run; here it is the order of the keys.

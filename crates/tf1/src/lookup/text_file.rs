@@ -1,4 +1,4 @@
-//! ! Reads keys and values from the lines of a text file: whole lines, line numbers, or columns.
+//! Reads keys and values from the lines of a text file: whole lines, line numbers, or columns.
 
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};

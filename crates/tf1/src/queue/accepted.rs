@@ -1,4 +1,4 @@
-//! ! Enqueues that end before there is room for their elements.
+//! Enqueues that end before there is room for their elements.
 //!
 //! While a session's runners are paused, an enqueue does not wait for room. The queue accepts its
 //! elements immediately, so that the runner completes its step and holds nothing. These elements

@@ -1,4 +1,4 @@
-//! ! Batches, which a dequeue of several elements returns.
+//! Batches, which a dequeue of several elements returns.
 
 use super::{Elements, Queue, QueueSpec};
 use headrace_engine::error::{Error, Result};

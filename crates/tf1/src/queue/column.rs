@@ -1,4 +1,4 @@
-//! ! One component of a batch under construction.
+//! One component of a batch under construction.
 
 use bytes::Bytes;
 use headrace_engine::error::Result;

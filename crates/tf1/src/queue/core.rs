@@ -1,4 +1,4 @@
-//! ! The state machine of a queue: sequential code that runs under the queue's lock.
+//! The state machine of a queue: sequential code that runs under the queue's lock.
 
 use super::accepted::Accepted;
 use super::packing::Packing;

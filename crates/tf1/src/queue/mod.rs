@@ -1,4 +1,4 @@
-//! ! Queues: bounded buffers of elements between threads, with TensorFlow 1's rules.
+//! Queues: bounded buffers of elements between threads, with TensorFlow 1's rules.
 //!
 //! One type implements all orders. A call that cannot be served immediately joins the wait queue of
 //! enqueues (which also has closes) or that of dequeues. Each is served strictly in order of

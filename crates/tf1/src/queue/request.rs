@@ -1,4 +1,4 @@
-//! ! The requests of a queue's callers, and their progress.
+//! The requests of a queue's callers, and their progress.
 
 use super::Elements;
 use super::rows::Rows;

@@ -1,4 +1,4 @@
-//! ! The elements of a call: a single element, or the rows of a batch.
+//! The elements of a call: a single element, or the rows of a batch.
 
 use super::Element;
 use super::packing::Packing;

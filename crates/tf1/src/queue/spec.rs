@@ -1,4 +1,4 @@
-//! ! The fixed properties of a queue: its order, its capacity, and the dtypes and shapes of its
+//! The fixed properties of a queue: its order, its capacity, and the dtypes and shapes of its
 //! components.
 
 use headrace_engine::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! Receives the outcome of a waiting call.
+//! Receives the outcome of a waiting call.
 
 use super::Elements;
 use headrace_engine::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! Waiting calls: how they are polled, cancelled, and waited for.
+//! Waiting calls: how they are polled, cancelled, and waited for.
 
 use super::waiter::{WaitQueue, Waiter};
 use super::{Elements, Queue};

@@ -1,4 +1,4 @@
-//! ! Reads a file in large blocks, from which the formats extract records.
+//! Reads a file in large blocks, from which the formats extract records.
 //!
 //! Records are copied out of their block, so that a record waiting in a queue only keeps its own
 //! memory alive.

@@ -1,4 +1,4 @@
-//! ! Fixed-length records. A key is `PATH:NUMBER`, counting from 0.
+//! Fixed-length records. A key is `PATH:NUMBER`, counting from 0.
 //!
 //! Source: `tf.FixedLengthRecordReader` of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! The interface of a file format: opens files and splits them into records.
+//! The interface of a file format: opens files and splits them into records.
 
 use bytes::Bytes;
 use headrace_engine::error::Result;

@@ -1,4 +1,4 @@
-//! ! Uses the file names themselves as records, without opening any file.
+//! Uses the file names themselves as records, without opening any file.
 //!
 //! Source: `tf.IdentityReader` of TensorFlow 1.15.
 

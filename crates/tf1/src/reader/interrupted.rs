@@ -1,4 +1,4 @@
-//! ! Tests every format and compression with inputs that are interrupted and return a few bytes at
+//! Tests every format and compression with inputs that are interrupted and return a few bytes at
 //! a time.
 
 use super::block::{BlockFile, Stream};

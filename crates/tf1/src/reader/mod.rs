@@ -1,4 +1,4 @@
-//! ! Readers: from a queue of file names to records, one file at a time.
+//! Readers: from a queue of file names to records, one file at a time.
 //!
 //! The rules are those of `tensorflow/core/framework/reader_base.cc` in TensorFlow 1.15, as
 //! documented for `tf.ReaderBase`.

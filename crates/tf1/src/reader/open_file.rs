@@ -1,4 +1,4 @@
-//! ! The file that a reader is currently reading, its position, and the error that ended reading.
+//! The file that a reader is currently reading, its position, and the error that ended reading.
 
 use super::Records;
 use super::format::{Format, Position, Record, RecordFile};

@@ -1,4 +1,4 @@
-//! ! The saved state of a reader: TensorFlow's message, plus the reader's position in its file.
+//! The saved state of a reader: TensorFlow's message, plus the reader's position in its file.
 //!
 //! Fields 1 to 4 are those of `ReaderBaseState` in TensorFlow 1.15. While a file is being read,
 //! there are two more, which TensorFlow ignores: the number of the next record (100) and its offset

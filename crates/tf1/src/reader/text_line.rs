@@ -1,4 +1,4 @@
-//! ! Lines of text files. A key is `PATH:LINE`, where lines are counted from 1 and skipped lines
+//! Lines of text files. A key is `PATH:LINE`, where lines are counted from 1 and skipped lines
 //! are included.
 //!
 //! Source: `tf.TextLineReader` of TensorFlow 1.15.

@@ -1,4 +1,4 @@
-//! ! TFRecord files. All checksums are verified. A key is `PATH:OFFSET`, with the record's offset
+//! TFRecord files. All checksums are verified. A key is `PATH:OFFSET`, with the record's offset
 //! in the uncompressed file.
 //!
 //! Source: `tensorflow/core/lib/io/record_reader.cc` of TensorFlow 1.15.

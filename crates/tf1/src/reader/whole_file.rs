@@ -1,4 +1,4 @@
-//! ! Whole files as records. The key is the path.
+//! Whole files as records. The key is the path.
 //!
 //! Source: `tf.WholeFileReader` of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! `BroadcastTo`: repeats a tensor along axes of size 1 and along new leading axes.
+//! `BroadcastTo`: repeats a tensor along axes of size 1 and along new leading axes.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -1,4 +1,4 @@
-//! ! `Fill` and `ZerosLike`: create tensors in which all elements are equal.
+//! `Fill` and `ZerosLike`: create tensors in which all elements are equal.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -1,4 +1,4 @@
-//! ! `GatherV2` and `BooleanMask`: pick slices along an axis.
+//! `GatherV2` and `BooleanMask`: pick slices along an axis.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! `KeepRows`: selects some rows of a tensor.
+//! `KeepRows`: selects some rows of a tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -1,4 +1,4 @@
-//! ! `OneHot`: sets one value at an index along a new axis and another value elsewhere.
+//! `OneHot`: sets one value at an index along a new axis and another value elsewhere.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

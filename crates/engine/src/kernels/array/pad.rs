@@ -1,4 +1,4 @@
-//! ! `Pad`, `PadV2` and `MirrorPad`: add elements before and after each axis.
+//! `Pad`, `PadV2` and `MirrorPad`: add elements before and after each axis.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -1,4 +1,4 @@
-//! ! `Placeholder`, `PlaceholderWithDefault` and `Identity`: return a fed value or an input
+//! `Placeholder`, `PlaceholderWithDefault` and `Identity`: return a fed value or an input
 //! unchanged.
 
 use crate::error::{Error, Result};

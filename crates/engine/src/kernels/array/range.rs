@@ -1,4 +1,4 @@
-//! ! `Range`: creates evenly spaced numbers.
+//! `Range`: creates evenly spaced numbers.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};

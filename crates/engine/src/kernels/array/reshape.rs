@@ -1,4 +1,4 @@
-//! ! `Reshape`, `ExpandDims` and `Squeeze`: change the shape of a tensor without copying its
+//! `Reshape`, `ExpandDims` and `Squeeze`: change the shape of a tensor without copying its
 //! elements.
 
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! `ReverseV2` and `Roll`: reverse or rotate the order of elements along axes.
+//! `ReverseV2` and `Roll`: reverse or rotate the order of elements along axes.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

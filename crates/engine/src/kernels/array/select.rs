@@ -1,4 +1,4 @@
-//! ! `Select`: picks each element from one of two tensors. Python calls it `where`, which is a
+//! `Select`: picks each element from one of two tensors. Python calls it `where`, which is a
 //! keyword in Rust.
 
 use crate::error::{Error, Result};

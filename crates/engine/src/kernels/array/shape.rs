@@ -1,4 +1,4 @@
-//! ! `Shape`, `Size` and `Rank`: return the dimensions of a tensor as a tensor.
+//! `Shape`, `Size` and `Rank`: return the dimensions of a tensor as a tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

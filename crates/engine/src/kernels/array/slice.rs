@@ -1,4 +1,4 @@
-//! ! `StridedSlice` and `Slice`: return part of a tensor.
+//! `StridedSlice` and `Slice`: return part of a tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

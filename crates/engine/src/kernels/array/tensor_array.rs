@@ -1,4 +1,4 @@
-//! ! `TensorArrayV3` and the operations on it: tensor arrays that a run creates, fills and reads.
+//! `TensorArrayV3` and the operations on it: tensor arrays that a run creates, fills and reads.
 //!
 //! A run owns its arrays, so they are freed together with it. A handle is an array's number. Each
 //! operation has an input from the operations that must run before it, the flow, whose value is

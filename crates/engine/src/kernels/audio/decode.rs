@@ -1,4 +1,4 @@
-//! ! Decodes audio files, or parts of them.
+//! Decodes audio files, or parts of them.
 
 use super::codecs::open;
 use super::codecs::samples::{Part, Samples};

@@ -1,4 +1,4 @@
-//! ! Audio operations: decoding, resampling and spectrograms.
+//! Audio operations: decoding, resampling and spectrograms.
 
 mod codecs;
 mod decode;

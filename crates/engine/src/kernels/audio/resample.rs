@@ -1,4 +1,4 @@
-//! ! Changes the sample rate with a filter of windowed sinc functions.
+//! Changes the sample rate with a filter of windowed sinc functions.
 //!
 //! Source: `torchaudio.functional.resample` with its defaults: a Hann window, a low-pass filter of
 //! width 6 and a roll-off of 0.99.

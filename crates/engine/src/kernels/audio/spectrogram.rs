@@ -1,4 +1,4 @@
-//! ! Log-mel spectrograms.
+//! Log-mel spectrograms.
 //!
 //! Source: `librosa.feature.melspectrogram` and `torchaudio.transforms.MelSpectrogram`.
 

@@ -1,4 +1,4 @@
-//! ! Shears, shifts and rotations, which take each pixel from another position in the image.
+//! Shears, shifts and rotations, which take each pixel from another position in the image.
 
 use super::picture::Picture;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! ! Crops the centre of an image, padding with zeros if the image is smaller.
+//! Crops the centre of an image, padding with zeros if the image is smaller.
 
 use super::sizes;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! ! Changes brightness, contrast, saturation and hue in a specified order.
+//! Changes brightness, contrast, saturation and hue in a specified order.
 
 use super::picture::{GREY_OR_RGB, Picture};
 use super::tone;

@@ -1,4 +1,4 @@
-//! ! Blurs images with a Gaussian. Pixels are mirrored at the edges.
+//! Blurs images with a Gaussian. Pixels are mirrored at the edges.
 
 use super::picture::{self, Picture};
 use super::sizes;

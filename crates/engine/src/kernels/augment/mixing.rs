@@ -1,4 +1,4 @@
-//! ! Mixes the images of a batch with their neighbours, and mixes their labels in the same way.
+//! Mixes the images of a batch with their neighbours, and mixes their labels in the same way.
 
 use super::beta;
 use crate::error::{Error, Result};

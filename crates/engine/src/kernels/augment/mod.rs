@@ -1,4 +1,4 @@
-//! ! Image augmentations with torchvision's rules.
+//! Image augmentations with torchvision's rules.
 //!
 //! A kernel receives random numbers as an input, so the same numbers produce the same image.
 //! Source: the documented behaviour of `torchvision.transforms.v2` 0.29 for uint8 tensors.

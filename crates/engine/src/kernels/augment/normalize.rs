@@ -1,4 +1,4 @@
-//! ! Subtracts a mean from pixels and divides by a standard deviation, in either order of axes.
+//! Subtracts a mean from pixels and divides by a standard deviation, in either order of axes.
 
 use super::floats;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! A picture of bytes that a kernel modifies.
+//! A picture of bytes that a kernel modifies.
 
 use crate::error::{Error, Result};
 use crate::kernels::image::bracketed;

@@ -1,4 +1,4 @@
-//! ! Applies changes drawn from a list: RandAugment and TrivialAugment.
+//! Applies changes drawn from a list: RandAugment and TrivialAugment.
 //!
 //! Source: "RandAugment: Practical automated data augmentation with a reduced search space"
 //! (arXiv:1909.13719) and "TrivialAugment: Tuning-free Yet State-of-the-Art Data Augmentation"

@@ -1,4 +1,4 @@
-//! ! Fills a random rectangle with one value or with noise.
+//! Fills a random rectangle with one value or with noise.
 
 use super::{floats, sizes};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! Changes that map each byte through a table: posterising, solarising, stretching the contrast,
+//! Changes that map each byte through a table: posterising, solarising, stretching the contrast,
 //! equalising.
 
 use super::picture::Picture;

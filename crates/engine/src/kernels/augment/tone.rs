@@ -1,4 +1,4 @@
-//! ! Brightness, contrast, saturation, hue and greyscale.
+//! Brightness, contrast, saturation, hue and greyscale.
 //!
 //! Sums are computed in single precision and truncated to integers, as in torchvision.
 

@@ -1,4 +1,4 @@
-//! ! `NoOp`: an operation that computes nothing and groups other operations.
+//! `NoOp`: an operation that computes nothing and groups other operations.
 
 use crate::error::Result;
 use crate::kernel::rewrite::Rewritable;

@@ -1,4 +1,4 @@
-//! ! Colour conversions and adjustments: HSV, YIQ, YUV, grey, hue, saturation, contrast,
+//! Colour conversions and adjustments: HSV, YIQ, YUV, grey, hue, saturation, contrast,
 //! standardisation.
 //!
 //! Source: `tf.image.rgb_to_hsv`, `adjust_hue` and similar functions of TensorFlow 1.15.

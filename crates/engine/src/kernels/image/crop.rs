@@ -1,4 +1,4 @@
-//! ! Crops images, pads them with zeros, or does both.
+//! Crops images, pads them with zeros, or does both.
 //!
 //! Source: `tf.image.crop_to_bounding_box` and similar functions of TensorFlow 1.15.
 

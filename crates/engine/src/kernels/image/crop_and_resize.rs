@@ -1,4 +1,4 @@
-//! ! `CropAndResize`: crops windows from images and resizes them to the same size.
+//! `CropAndResize`: crops windows from images and resizes them to the same size.
 //!
 //! Source: `tf.image.crop_and_resize` of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! Decodes images. Each operation accepts several formats, regardless of its name.
+//! Decodes images. Each operation accepts several formats, regardless of its name.
 
 use super::codecs::sniff::{Format, describe_unknown, undecoded};
 use super::codecs::{bmp, exif, gif, jpeg, png, tiff, webp};

@@ -1,4 +1,4 @@
-//! ! `DrawBoundingBoxesV2`: draws boxes on images.
+//! `DrawBoundingBoxesV2`: draws boxes on images.
 //!
 //! Source: `tf.image.draw_bounding_boxes` of TensorFlow 1.15.
 

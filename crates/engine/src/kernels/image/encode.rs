@@ -1,4 +1,4 @@
-//! ! The operations that encode images.
+//! The operations that encode images.
 //!
 //! Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! Flips, transposes and rotates images by right angles.
+//! Flips, transposes and rotates images by right angles.
 //!
 //! Source: `tf.image.flip_left_right` and similar functions of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! The sizes of an input with pixels: a single image, or a batch of images of the same size.
+//! The sizes of an input with pixels: a single image, or a batch of images of the same size.
 
 use super::bracketed;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! Computes grey values as libpng does: Rec. 601 in fixed-point arithmetic, in linear light if
+//! Computes grey values as libpng does: Rec. 601 in fixed-point arithmetic, in linear light if
 //! the file has a gamma.
 //!
 //! Source: `png_set_rgb_to_gray` and `png_build_gamma_table` of libpng 1.6.

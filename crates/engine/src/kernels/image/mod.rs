@@ -1,4 +1,4 @@
-//! ! Operations on images: decoding, encoding, and changing pixels.
+//! Operations on images: decoding, encoding, and changing pixels.
 
 mod codecs;
 mod colour;

@@ -1,4 +1,4 @@
-//! ! `RandomCrop`: crops a window at a random position.
+//! `RandomCrop`: crops a window at a random position.
 //!
 //! Source: `tf.random_crop` of TensorFlow 1.15.
 

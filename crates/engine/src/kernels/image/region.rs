@@ -1,4 +1,4 @@
-//! ! Rectangles with a random area and shape.
+//! Rectangles with a random area and shape.
 //!
 //! Source: `RandomResizedCrop` and `RandomErasing` of `torchvision.transforms.v2`.
 

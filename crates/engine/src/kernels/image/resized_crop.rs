@@ -1,4 +1,4 @@
-//! ! Crops a part of random area and shape from an image and resizes it. Of a JPEG, only that part
+//! Crops a part of random area and shape from an image and resizes it. Of a JPEG, only that part
 //! is decoded.
 //!
 //! Source: `RandomResizedCrop` of `torchvision.transforms.v2`.

@@ -1,4 +1,4 @@
-//! ! Sums the values of an image in SIMD lanes.
+//! Sums the values of an image in SIMD lanes.
 //!
 //! Short runs are summed in single precision in several lanes, and the results are added in double
 //! precision. That is accurate enough and several times faster than a single sum.

@@ -1,4 +1,4 @@
-//! ! Accumulates numbers in a type that is wide enough to lose little precision.
+//! Accumulates numbers in a type that is wide enough to lose little precision.
 
 use crate::kernels::math::element::Arithmetic;
 use half::f16;

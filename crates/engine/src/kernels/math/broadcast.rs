@@ -1,4 +1,4 @@
-//! ! Broadcasts two shapes and iterates over both.
+//! Broadcasts two shapes and iterates over both.
 
 use crate::error::{Error, Result};
 use crate::tensor::allocate;

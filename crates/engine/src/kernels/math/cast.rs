@@ -1,4 +1,4 @@
-//! ! `Cast`: converts elements to another dtype, as C does.
+//! `Cast`: converts elements to another dtype, as C does.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};

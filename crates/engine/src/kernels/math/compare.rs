@@ -1,4 +1,4 @@
-//! ! Comparisons and logical operations with NumPy's broadcasting. The results are bools.
+//! Comparisons and logical operations with NumPy's broadcasting. The results are bools.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};

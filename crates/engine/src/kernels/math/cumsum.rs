@@ -1,4 +1,4 @@
-//! ! `Cumsum` and `Cumprod`: compute running sums and products along an axis.
+//! `Cumsum` and `Cumprod`: compute running sums and products along an axis.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};

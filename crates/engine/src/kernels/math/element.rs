@@ -1,4 +1,4 @@
-//! ! Arithmetic on single elements. Integers wrap, and float16 is computed in float32.
+//! Arithmetic on single elements. Integers wrap, and float16 is computed in float32.
 
 use crate::tensor::dtype::Numeric;
 use half::f16;

@@ -1,4 +1,4 @@
-//! ! Arithmetic, comparisons and dtype conversions.
+//! Arithmetic, comparisons and dtype conversions.
 
 pub mod accumulate;
 pub mod arithmetic;

@@ -1,4 +1,4 @@
-//! ! `Relu`: an element-wise function for neural networks.
+//! `Relu`: an element-wise function for neural networks.
 
 use super::arithmetic::map;
 use crate::dispatch_numeric;

@@ -1,4 +1,4 @@
-//! ! `SampleDistortedBoundingBoxV2`: draws a random window of an image that covers enough of its
+//! `SampleDistortedBoundingBoxV2`: draws a random window of an image that covers enough of its
 //! objects.
 //!
 //! Source: `tf.image.sample_distorted_bounding_box` of TensorFlow 1.15, which draws the same

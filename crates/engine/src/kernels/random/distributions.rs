@@ -1,4 +1,4 @@
-//! ! Converts random bits to distributions, bit for bit as TensorFlow does.
+//! Converts random bits to distributions, bit for bit as TensorFlow does.
 //!
 //! Source: `random_distributions.h` of TensorFlow 1.15; normal numbers follow Box and Muller, "A
 //! Note on the Generation of Random Normal Deviates" (1958).

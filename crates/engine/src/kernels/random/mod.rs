@@ -1,4 +1,4 @@
-//! ! Operations with random results. Each has its own generator, which the session keeps. For a
+//! Operations with random results. Each has its own generator, which the session keeps. For a
 //! given seed, the results are the same as TensorFlow's.
 
 pub mod bounding_box;

@@ -1,4 +1,4 @@
-//! ! `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal`: create
+//! `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal`: create
 //! tensors of random numbers.
 
 use super::distributions::{RandomFloat, RandomInteger};

@@ -1,4 +1,4 @@
-//! ! `RandomShuffle`: shuffles the rows of a tensor.
+//! `RandomShuffle`: shuffles the rows of a tensor.
 
 use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};

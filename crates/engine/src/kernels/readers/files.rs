@@ -1,4 +1,4 @@
-//! ! `ReadFile` and `WriteFile`: read and write whole files as strings.
+//! `ReadFile` and `WriteFile`: read and write whole files as strings.
 //!
 //! Source: `tf.read_file` and `tf.write_file` of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! `DecodeRaw`: converts the bytes of strings to the elements of a numeric tensor.
+//! `DecodeRaw`: converts the bytes of strings to the elements of a numeric tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};

@@ -1,4 +1,4 @@
-//! ! `SparseCross`: combines the features of each example in all possible ways, as strings or as
+//! `SparseCross`: combines the features of each example in all possible ways, as strings or as
 //! hashes.
 
 use super::parts::{Parts, vector};

@@ -1,4 +1,4 @@
-//! ! `SparseAdd`, `SparseTensorDenseAdd`, `SparseSparseMaximum`, `SparseSparseMinimum`: combine two
+//! `SparseAdd`, `SparseTensorDenseAdd`, `SparseSparseMaximum`, `SparseSparseMinimum`: combine two
 //! tensors element by element.
 
 use super::parts::Parts;

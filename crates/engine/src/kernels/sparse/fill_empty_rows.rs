@@ -1,4 +1,4 @@
-//! ! `SparseFillEmptyRows`: adds an element to each empty row of a sparse tensor.
+//! `SparseFillEmptyRows`: adds an element to each empty row of a sparse tensor.
 
 use super::parts::Parts;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! `SparseConcat`: joins sparse tensors along an axis.
+//! `SparseConcat`: joins sparse tensors along an axis.
 
 use super::parts::{Parts, vector};
 use super::sorted_rows;

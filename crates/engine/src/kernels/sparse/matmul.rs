@@ -1,4 +1,4 @@
-//! ! `SparseTensorDenseMatMul`: multiplies a sparse matrix by a dense one.
+//! `SparseTensorDenseMatMul`: multiplies a sparse matrix by a dense one.
 
 use super::elementwise::{elements, widened};
 use super::parts::Parts;

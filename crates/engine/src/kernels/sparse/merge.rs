@@ -1,4 +1,4 @@
-//! ! `SparseMerge`: builds a sparse tensor from a tensor of values and tensors of indices.
+//! `SparseMerge`: builds a sparse tensor from a tensor of values and tensors of indices.
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};

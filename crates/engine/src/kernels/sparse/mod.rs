@@ -1,4 +1,4 @@
-//! ! Operations on the parts of sparse tensors: indices (one row per element), values and shape.
+//! Operations on the parts of sparse tensors: indices (one row per element), values and shape.
 
 pub mod cross;
 pub mod elementwise;

@@ -1,4 +1,4 @@
-//! ! The three tensors that a kernel gets for a sparse tensor.
+//! The three tensors that a kernel gets for a sparse tensor.
 
 use super::numbers;
 use crate::error::{Error, Result};

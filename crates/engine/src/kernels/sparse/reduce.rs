@@ -1,4 +1,4 @@
-//! ! `SparseReduceSum`, `SparseReduceMax` and similar operations: reduce a sparse tensor over some
+//! `SparseReduceSum`, `SparseReduceMax` and similar operations: reduce a sparse tensor over some
 //! axes.
 
 use super::elementwise::{elements, tensor};

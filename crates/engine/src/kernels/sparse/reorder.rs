@@ -1,4 +1,4 @@
-//! ! `SparseReorder`: sorts the elements of a sparse tensor by their indices.
+//! `SparseReorder`: sorts the elements of a sparse tensor by their indices.
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! `SparseReshape`: changes the shape of a sparse tensor.
+//! `SparseReshape`: changes the shape of a sparse tensor.
 
 use super::numbers;
 use super::parts::vector;

@@ -1,4 +1,4 @@
-//! ! `SerializeSparse`, `SerializeManySparse`, `DeserializeManySparse`: store a sparse tensor as
+//! `SerializeSparse`, `SerializeManySparse`, `DeserializeManySparse`: store a sparse tensor as
 //! three strings with its serialized indices, values and shape.
 //!
 //! Source: `tf.serialize_sparse`, `tf.serialize_many_sparse` and `tf.deserialize_many_sparse` of

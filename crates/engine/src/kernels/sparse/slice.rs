@@ -1,4 +1,4 @@
-//! ! `SparseSlice`, `SparseSplit`: return parts of a sparse tensor.
+//! `SparseSlice`, `SparseSplit`: return parts of a sparse tensor.
 
 use super::numbers;
 use super::parts::{Parts, vector};

@@ -1,4 +1,4 @@
-//! ! `EncodeBase64` and `DecodeBase64`: encode bytes as letters that are safe in URLs and file
+//! `EncodeBase64` and `DecodeBase64`: encode bytes as letters that are safe in URLs and file
 //! names, and decode them.
 //!
 //! Source: RFC 4648, section 5. The accepted texts are those of `tf.decode_base64` in TensorFlow

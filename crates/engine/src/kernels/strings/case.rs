@@ -1,4 +1,4 @@
-//! ! `StringLower`, `StringUpper` and `StringStrip`: convert each string.
+//! `StringLower`, `StringUpper` and `StringStrip`: convert each string.
 //!
 //! Source: `tf.strings.lower`, `upper` and `strip` of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! `StringToHashBucketFast`, `StringToHashBucketStrong` and `StringToHashBucket`: assign each
+//! `StringToHashBucketFast`, `StringToHashBucketStrong` and `StringToHashBucket`: assign each
 //! string to a numbered bucket.
 
 use crate::error::{Error, Result};

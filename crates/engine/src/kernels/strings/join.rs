@@ -1,4 +1,4 @@
-//! ! `StringJoin`: joins strings element by element.
+//! `StringJoin`: joins strings element by element.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

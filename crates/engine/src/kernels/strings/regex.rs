@@ -1,4 +1,4 @@
-//! ! Regular expressions over strings: `RegexReplace`, `RegexFullMatch`, and variants with a
+//! Regular expressions over strings: `RegexReplace`, `RegexFullMatch`, and variants with a
 //! constant pattern.
 
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! `StringSplit` and `StringSplitV2`: split a vector of strings. The result is a sparse tensor.
+//! `StringSplit` and `StringSplitV2`: split a vector of strings. The result is a sparse tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};

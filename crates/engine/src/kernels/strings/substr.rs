@@ -1,4 +1,4 @@
-//! ! `Substr` and `StringLength`: return parts of strings and their lengths.
+//! `Substr` and `StringLength`: return parts of strings and their lengths.
 //!
 //! Source: `tf.substr` and `tf.strings.length` of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! `Tokenize`: splits a text into tokens, as specified by the content of a `tokenizer.json`.
+//! `Tokenize`: splits a text into tokens, as specified by the content of a `tokenizer.json`.
 //!
 //! Source: the crate `tokenizers`, on which the PyPI package of the same name is based.
 //!

@@ -1,4 +1,4 @@
-//! ! `MergeSummary`: merges summaries into one.
+//! `MergeSummary`: merges summaries into one.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

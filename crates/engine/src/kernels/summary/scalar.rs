@@ -1,4 +1,4 @@
-//! ! `ScalarSummary`: stores one number per tag.
+//! `ScalarSummary`: stores one number per tag.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

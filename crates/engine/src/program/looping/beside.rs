@@ -1,4 +1,4 @@
-//! ! Runs iterations on several threads, for loops whose result does not depend on their order.
+//! Runs iterations on several threads, for loops whose result does not depend on their order.
 
 use super::{Rounds, Running};
 use crate::error::{Error, Result};

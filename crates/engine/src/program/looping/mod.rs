@@ -1,4 +1,4 @@
-//! ! Loops: nodes that run another program repeatedly.
+//! Loops: nodes that run another program repeatedly.
 //!
 //! The body is a separate program. It is fed the carried values, a row of each sequence, and
 //! captured values, which are the same in each iteration. It returns the next carried values and

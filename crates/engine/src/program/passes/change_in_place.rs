@@ -1,4 +1,4 @@
-//! ! Makes kernels change their input in place if nothing else reads it.
+//! Makes kernels change their input in place if nothing else reads it.
 
 use crate::program::draft::Draft;
 use crate::program::{Input, Slot, Work};

@@ -1,4 +1,4 @@
-//! ! Frees constants that are no longer read.
+//! Frees constants that are no longer read.
 
 use crate::program::draft::Draft;
 

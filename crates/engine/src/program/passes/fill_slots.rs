@@ -1,4 +1,4 @@
-//! ! Makes kernels write their outputs directly to slots.
+//! Makes kernels write their outputs directly to slots.
 
 use crate::program::Work;
 use crate::program::draft::Draft;

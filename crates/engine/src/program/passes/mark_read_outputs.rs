@@ -1,4 +1,4 @@
-//! ! Records which outputs of a kernel are read.
+//! Records which outputs of a kernel are read.
 
 use crate::program::draft::Draft;
 

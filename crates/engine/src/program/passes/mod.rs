@@ -1,4 +1,4 @@
-//! ! The passes that optimise a program, one per file. A pass only affects time and memory: values
+//! The passes that optimise a program, one per file. A pass only affects time and memory: values
 //! and errors stay the same.
 
 mod change_in_place;

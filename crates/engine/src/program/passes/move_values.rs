@@ -1,4 +1,4 @@
-//! ! Moves each value to its last reader instead of cloning it.
+//! Moves each value to its last reader instead of cloning it.
 
 use crate::program::draft::Draft;
 

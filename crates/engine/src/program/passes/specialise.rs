@@ -1,4 +1,4 @@
-//! ! Replaces kernels with versions that are specialised for their constant inputs.
+//! Replaces kernels with versions that are specialised for their constant inputs.
 
 use crate::program::Work;
 use crate::program::draft::Draft;

@@ -1,4 +1,4 @@
-//! ! Small programs for testing single passes.
+//! Small programs for testing single passes.
 
 use crate::kernels;
 use crate::kernels::attrs::Attrs;

@@ -1,4 +1,4 @@
-//! ! Lazy element-wise arithmetic, which is computed when the elements are read.
+//! Lazy element-wise arithmetic, which is computed when the elements are read.
 //!
 //! An image that is decoded to bytes, cast to floats, scaled and shifted needs four times its
 //! memory and three passes. If this is deferred, it waits in a queue as bytes and is computed in a

@@ -1,4 +1,4 @@
-//! ! The steps in which deferred floats are computed.
+//! The steps in which deferred floats are computed.
 
 use super::Deferred;
 use crate::tensor::dtype::DType;

@@ -1,4 +1,4 @@
-//! ! Bracket expressions `[...]` and named classes.
+//! Bracket expressions `[...]` and named classes.
 
 use super::Misfit;
 use super::class::Class;

@@ -1,4 +1,4 @@
-//! ! Sets of code points, and their representation for `regex`.
+//! Sets of code points, and their representation for `regex`.
 
 use crate::order;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};

@@ -1,4 +1,4 @@
-//! ! Escape sequences for a single character.
+//! Escape sequences for a single character.
 
 use super::class;
 use super::{Misfit, SYNTAX};

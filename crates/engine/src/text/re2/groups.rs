@@ -1,4 +1,4 @@
-//! ! Named character classes.
+//! Named character classes.
 
 use super::Misfit;
 use super::class::{Class, MAX};

@@ -1,4 +1,4 @@
-//! ! Regular expressions with RE2's syntax and semantics, as in TensorFlow, in time linear in the
+//! Regular expressions with RE2's syntax and semantics, as in TensorFlow, in time linear in the
 //! text.
 //!
 //! The pattern is parsed here and translated to the syntax of the `regex` crate, which does the

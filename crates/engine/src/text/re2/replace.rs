@@ -1,4 +1,4 @@
-//! ! Replaces matches.
+//! Replaces matches.
 //!
 //! Source: `RE2::GlobalReplace` and `RE2::Replace`.
 

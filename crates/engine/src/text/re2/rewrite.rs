@@ -1,4 +1,4 @@
-//! ! The replacement for a match.
+//! The replacement for a match.
 
 use crate::error::{Error, Result};
 use crate::text::excerpt::excerpt;

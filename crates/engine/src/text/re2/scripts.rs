@@ -1,4 +1,4 @@
-//! ! The names of Unicode scripts.
+//! The names of Unicode scripts.
 
 /// The scripts of Unicode 15, all of which RE2 supports, in order.
 pub const SCRIPTS: [&str; 163] = [

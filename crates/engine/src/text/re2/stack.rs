@@ -1,4 +1,4 @@
-//! ! The open groups of a pattern during parsing, and their parts.
+//! The open groups of a pattern during parsing, and their parts.
 
 use super::Misfit;
 

@@ -1,4 +1,4 @@
-//! ! Converts Arrow arrays to columns of the engine.
+//! Converts Arrow arrays to columns of the engine.
 
 use crate::blocks::column::{Column, Lists, Ragged, Span, Text};
 use crate::blocks::gather::gather;

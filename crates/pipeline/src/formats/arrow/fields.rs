@@ -1,4 +1,4 @@
-//! ! Finds columns by name, including fields of structs: "meta.lang" is the field "lang" of "meta".
+//! Finds columns by name, including fields of structs: "meta.lang" is the field "lang" of "meta".
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, LargeListArray, make_array};

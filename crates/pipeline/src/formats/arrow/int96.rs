@@ -1,4 +1,4 @@
-//! ! 96-bit timestamps from Parquet files, as bytes.
+//! 96-bit timestamps from Parquet files, as bytes.
 
 /// The length of a 96-bit Parquet timestamp, which is read as bytes: the nanoseconds of the day and
 /// the Julian day, both little-endian.

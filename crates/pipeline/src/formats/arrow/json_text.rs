@@ -1,4 +1,4 @@
-//! ! Writes Arrow values as JSON, in the same form as Python's `json`.
+//! Writes Arrow values as JSON, in the same form as Python's `json`.
 //!
 //! Floats are written with the fewest digits that float64 round-trips; `NaN`, `Infinity` and
 //! `-Infinity` are words. Times are ISO 8601 strings and decimals are strings. Maps are objects if

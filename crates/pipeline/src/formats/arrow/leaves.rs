@@ -1,4 +1,4 @@
-//! ! Converts single Arrow values and elements of lists to tensors. Numbers and the bytes of
+//! Converts single Arrow values and elements of lists to tensors. Numbers and the bytes of
 //! strings are not copied unless they have to be converted.
 
 use crate::blocks::column::{Span, Text};

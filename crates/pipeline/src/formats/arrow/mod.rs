@@ -1,4 +1,4 @@
-//! ! Converts Arrow types and arrays to those of the engine.
+//! Converts Arrow types and arrays to those of the engine.
 
 pub mod columns;
 pub mod fields;

@@ -1,4 +1,4 @@
-//! ! Converts arrays to a smaller set of types, without dictionaries or views and with 64-bit
+//! Converts arrays to a smaller set of types, without dictionaries or views and with 64-bit
 //! offsets for strings and lists.
 
 use crate::formats::arrow::types::read_as;

@@ -1,4 +1,4 @@
-//! ! Reads the components of a table from one of its files.
+//! Reads the components of a table from one of its files.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;

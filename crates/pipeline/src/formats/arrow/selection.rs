@@ -1,4 +1,4 @@
-//! ! Conditions on columns, which select the rows to read.
+//! Conditions on columns, which select the rows to read.
 
 use crate::blocks::column::Column;
 use crate::formats::component::Component;

@@ -1,4 +1,4 @@
-//! ! Arrow's types: which components they can be read as, and how they are named.
+//! Arrow's types: which components they can be read as, and how they are named.
 
 use crate::formats::arrow::json_text::unwritable;
 use crate::formats::component::times::TimeUnit as Unit;

@@ -1,4 +1,4 @@
-//! ! Names integer columns that Arrow's crates cannot read, such as `Int128` of polars.
+//! Names integer columns that Arrow's crates cannot read, such as `Int128` of polars.
 
 use arrow_ipc::{Field, Schema, Type, root_as_message};
 use base64::Engine;

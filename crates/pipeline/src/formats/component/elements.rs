@@ -1,4 +1,4 @@
-//! ! Converts numbers, booleans and strings from files to elements of tensors.
+//! Converts numbers, booleans and strings from files to elements of tensors.
 
 use crate::blocks::column::{Column, Span, Text};
 use bytes::Bytes;

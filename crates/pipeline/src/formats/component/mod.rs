@@ -1,4 +1,4 @@
-//! ! Components that are read from a table column or a JSON key.
+//! Components that are read from a table column or a JSON key.
 
 pub mod elements;
 pub mod times;

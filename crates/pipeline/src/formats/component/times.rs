@@ -1,4 +1,4 @@
-//! ! Time units of NumPy's `datetime64` and `timedelta64`, and times as text.
+//! Time units of NumPy's `datetime64` and `timedelta64`, and times as text.
 
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, Timelike};
 

@@ -1,4 +1,4 @@
-//! ! Splits CSV files into records, usually one per line. A line end inside quotes belongs to its
+//! Splits CSV files into records, usually one per line. A line end inside quotes belongs to its
 //! field.
 //!
 //! This module only finds where records end. [`CsvFields`](crate::stages::csv::CsvFields) parses

@@ -1,4 +1,4 @@
-//! ! Finds the records of a CSV file and detects invalid ones.
+//! Finds the records of a CSV file and detects invalid ones.
 //!
 //! A quote that is never closed would turn the rest of the file into a single field. So fields must
 //! be closed by a quote before a delimiter, a line end or the end of the file. If a record has an

@@ -1,4 +1,4 @@
-//! ! Decodes record batches of Arrow IPC. Claimed sizes are checked before memory is allocated.
+//! Decodes record batches of Arrow IPC. Claimed sizes are checked before memory is allocated.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::types::row_bits;

@@ -1,4 +1,4 @@
-//! ! The messages of Arrow IPC files and streams: their positions and claimed sizes.
+//! The messages of Arrow IPC files and streams: their positions and claimed sizes.
 //!
 //! Source: "Serialization and Interprocess Communication" in Arrow's columnar format.
 

@@ -1,4 +1,4 @@
-//! ! Arrow IPC files and streams. Each record batch is a separate part, so several can be read at
+//! Arrow IPC files and streams. Each record batch is a separate part, so several can be read at
 //! the same time.
 
 mod batch;

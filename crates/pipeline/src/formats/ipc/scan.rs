@@ -1,4 +1,4 @@
-//! ! Reads a record batch from start to end.
+//! Reads a record batch from start to end.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::rows::Rows as Selected;

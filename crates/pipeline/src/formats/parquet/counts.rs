@@ -1,4 +1,4 @@
-//! ! Checks that the counts in a footer agree with each other.
+//! Checks that the counts in a footer agree with each other.
 
 use crate::blocks::file_provenance::FileProvenance;
 use headrace_engine::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! Encrypted columns in files whose footer is not encrypted.
+//! Encrypted columns in files whose footer is not encrypted.
 //!
 //! Source: the Thrift definitions of `FileMetaData`, `RowGroup` and `ColumnChunk` in the Parquet
 //! format.

@@ -1,4 +1,4 @@
-//! ! An open Parquet file and its footer.
+//! An open Parquet file and its footer.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::wide_integers;

@@ -1,4 +1,4 @@
-//! ! The footers of Parquet files: their columns and row groups.
+//! The footers of Parquet files: their columns and row groups.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::reader::{ColumnKind, Reader, Readers, TableQuery, kinds};

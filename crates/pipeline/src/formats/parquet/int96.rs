@@ -1,4 +1,4 @@
-//! ! 96-bit timestamps, which Spark and Hive write: the nanoseconds of a day, and the day.
+//! 96-bit timestamps, which Spark and Hive write: the nanoseconds of a day, and the day.
 //!
 //! The `parquet` crate reads them as 64 bits, which overflow or lose digits. So this module reads
 //! them as bytes, and each component converts them to exact times or fails.

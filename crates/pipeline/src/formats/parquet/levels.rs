@@ -1,4 +1,4 @@
-//! ! The levels of columns, which mark nulls. A single bit in the footer determines whether a
+//! The levels of columns, which mark nulls. A single bit in the footer determines whether a
 //! column has levels, so the pages are checked for them.
 //!
 //! Source: "Data Pages" and the Thrift definition of `PageHeader` in the Parquet format.

@@ -1,4 +1,4 @@
-//! ! Parquet files. Each row group is a separate part that is read from start to end, so several
+//! Parquet files. Each row group is a separate part that is read from start to end, so several
 //! can be read at the same time.
 
 mod counts;

@@ -1,4 +1,4 @@
-//! ! The claims in page headers, which are checked against the footer.
+//! The claims in page headers, which are checked against the footer.
 //!
 //! Source: the Thrift definition of `PageHeader` in the Parquet format.
 

@@ -1,4 +1,4 @@
-//! ! The pages of a row group. Their headers are checked before the `parquet` crate allocates
+//! The pages of a row group. Their headers are checked before the `parquet` crate allocates
 //! memory for the pages.
 
 use crate::blocks::file_provenance::FileProvenance;

@@ -1,4 +1,4 @@
-//! ! Reads a row group from start to end.
+//! Reads a row group from start to end.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::budget::Charge;

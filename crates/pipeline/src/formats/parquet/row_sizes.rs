@@ -1,4 +1,4 @@
-//! ! Checks the row sizes of a schema against the number of values in the file. A null in a
+//! Checks the row sizes of a schema against the number of values in the file. A null in a
 //! fixed-size list or fixed-size binary needs as much memory as a value.
 
 use crate::blocks::file_provenance::FileProvenance;

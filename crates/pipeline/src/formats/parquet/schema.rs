@@ -1,4 +1,4 @@
-//! ! The types and names of columns, which a footer has twice: in its schema and in each column
+//! The types and names of columns, which a footer has twice: in its schema and in each column
 //! chunk.
 //!
 //! Source: the Thrift definitions of `FileMetaData`, `SchemaElement`, `RowGroup`, `ColumnChunk` and

@@ -1,4 +1,4 @@
-//! ! Statistics of row groups, which can show that no row meets a condition.
+//! Statistics of row groups, which can show that no row meets a condition.
 
 use crate::blocks::column::Column;
 use crate::formats::arrow::columns::{Fault, columns};

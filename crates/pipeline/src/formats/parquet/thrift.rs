@@ -1,4 +1,4 @@
-//! ! A reader of Thrift's compact protocol, for fields that the `parquet` crate does not expose.
+//! A reader of Thrift's compact protocol, for fields that the `parquet` crate does not expose.
 //!
 //! Source: the specification of Thrift's compact protocol.
 

@@ -1,4 +1,4 @@
-//! ! Iterates over the files of a tar archive that belong to samples.
+//! Iterates over the files of a tar archive that belong to samples.
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;

@@ -1,4 +1,4 @@
-//! ! Random access to the samples of tar archives. The bytes from a sample's first header up to the
+//! Random access to the samples of tar archives. The bytes from a sample's first header up to the
 //! next sample's first header form a small archive.
 
 use crate::blocks::column::{Column, Span, Text};

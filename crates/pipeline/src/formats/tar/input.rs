@@ -1,4 +1,4 @@
-//! ! The inputs from which tar archives are read.
+//! The inputs from which tar archives are read.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::records::{HeaderScan, Source};

@@ -1,4 +1,4 @@
-//! ! Tar archives of samples. A sample consists of neighbouring files with the same name up to the
+//! Tar archives of samples. A sample consists of neighbouring files with the same name up to the
 //! first dot.
 //!
 //! Source: the pax interchange format of POSIX.1-2017, with GNU's long names; samples are grouped

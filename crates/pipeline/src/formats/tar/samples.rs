@@ -1,4 +1,4 @@
-//! ! The samples of tar archives: neighbouring files with the same key.
+//! The samples of tar archives: neighbouring files with the same key.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, Span, Text};

@@ -1,4 +1,4 @@
-//! ! The index that datatrove writes next to a token file, with the ends of the documents.
+//! The index that datatrove writes next to a token file, with the ends of the documents.
 //!
 //! Source: `src/datatrove/pipeline/tokens/tokenizer.py` of datatrove.
 

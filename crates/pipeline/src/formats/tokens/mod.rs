@@ -1,4 +1,4 @@
-//! ! Token files, which contain numbers of a single dtype. Each record is a window of tokens.
+//! Token files, which contain numbers of a single dtype. Each record is a window of tokens.
 
 mod datatrove;
 mod megatron;

@@ -1,4 +1,4 @@
-//! ! Reads long runs of numbers from a file in parts.
+//! Reads long runs of numbers from a file in parts.
 
 use crate::blocks::block::FileProvenance;
 use headrace_engine::error::{Error, Result};

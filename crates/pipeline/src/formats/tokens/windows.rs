@@ -1,4 +1,4 @@
-//! ! The positions of token windows in a file, and the documents that tokens belong to.
+//! The positions of token windows in a file, and the documents that tokens belong to.
 
 use crate::records::{EqualRecords, Offsets};
 use headrace_engine::error::Result;

@@ -1,4 +1,4 @@
-//! ! Checkpoints for nodes that have to list their buffered rows one by one.
+//! Checkpoints for nodes that have to list their buffered rows one by one.
 
 use crate::checkpoint::{Checkpoint, State, damaged};
 use headrace_engine::error::Result;

@@ -1,4 +1,4 @@
-//! ! Buffered rows of nodes: their blocks, their checkpoints, and how to read them again.
+//! Buffered rows of nodes: their blocks, their checkpoints, and how to read them again.
 
 pub mod buffered_checkpoint;
 pub mod pending_rows;

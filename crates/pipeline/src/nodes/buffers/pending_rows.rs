@@ -1,4 +1,4 @@
-//! ! Blocks with pending rows. If few rows of a block are left, the block is replaced by a copy of
+//! Blocks with pending rows. If few rows of a block are left, the block is replaced by a copy of
 //! those rows.
 
 use crate::blocks::block::Block;

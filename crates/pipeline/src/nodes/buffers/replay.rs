@@ -1,4 +1,4 @@
-//! ! Replays an input: reads some of its rows again by number, and then all later rows.
+//! Replays an input: reads some of its rows again by number, and then all later rows.
 
 use crate::blocks::rows::Rows;
 use crate::checkpoint::{Checkpoint, damaged};

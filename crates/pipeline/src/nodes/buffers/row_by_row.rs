@@ -1,4 +1,4 @@
-//! ! An input whose rows are consumed one by one.
+//! An input whose rows are consumed one by one.
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::{Cursor, Rows};

@@ -1,4 +1,4 @@
-//! ! Encodes blocks as bytes without loss, including columns of every kind and the provenance of
+//! Encodes blocks as bytes without loss, including columns of every kind and the provenance of
 //! rows.
 //!
 //! All numbers are little-endian. The elements of a tensor begin at a multiple of 64 bytes, so that

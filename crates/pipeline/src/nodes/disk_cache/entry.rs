@@ -1,4 +1,4 @@
-//! ! A cache file with all rows of one pass.
+//! A cache file with all rows of one pass.
 //!
 //! The file has a header, the chunks of rows (each at a multiple of 64 bytes), a table, and a
 //! trailer. The table lists the groups of chunks with their checksums and checkpoints, and the skip

@@ -1,4 +1,4 @@
-//! ! The formats of the files that cached rows were read from, for finding the offsets of their
+//! The formats of the files that cached rows were read from, for finding the offsets of their
 //! records.
 
 use crate::blocks::file_provenance::{FileProvenance, KnownOffset, Locate};

@@ -1,4 +1,4 @@
-//! ! Opens files in a directory where others may have placed symbolic links.
+//! Opens files in a directory where others may have placed symbolic links.
 
 use std::fs::OpenOptions;
 

@@ -1,4 +1,4 @@
-//! ! Caches rows in files, for later passes and later runs.
+//! Caches rows in files, for later passes and later runs.
 
 pub mod encoding;
 pub mod entry;

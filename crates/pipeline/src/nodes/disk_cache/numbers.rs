@@ -1,4 +1,4 @@
-//! ! Encodes numbers, strings and lists as little-endian bytes.
+//! Encodes numbers, strings and lists as little-endian bytes.
 
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};

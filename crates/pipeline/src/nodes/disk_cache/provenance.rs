@@ -1,4 +1,4 @@
-//! ! Encodes the provenance of rows, checkpoints and skip events as bytes.
+//! Encodes the provenance of rows, checkpoints and skip events as bytes.
 
 use crate::blocks::block::{FileProvenance, Pass, Provenance, RowProvenance};
 use crate::blocks::file_provenance::{Before, KnownOffset, Layout, Locate};

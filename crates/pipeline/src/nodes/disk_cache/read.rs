@@ -1,4 +1,4 @@
-//! ! Returns rows from a cache file, which is read by tasks.
+//! Returns rows from a cache file, which is read by tasks.
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;

@@ -1,4 +1,4 @@
-//! ! The cache files in a directory: how they are looked up, written and removed.
+//! The cache files in a directory: how they are looked up, written and removed.
 
 use crate::checkpoint::Checkpoint;
 use crate::index::index_files::rest_of_tick;

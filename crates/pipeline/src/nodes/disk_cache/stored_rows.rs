@@ -1,4 +1,4 @@
-//! ! Random access to the rows of a cache file.
+//! Random access to the rows of a cache file.
 
 use crate::blocks::block::Block;
 use crate::blocks::indexed::Indexed;

@@ -1,4 +1,4 @@
-//! ! Returns the rows of its input while tasks write them to a cache file.
+//! Returns the rows of its input while tasks write them to a cache file.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Charge;

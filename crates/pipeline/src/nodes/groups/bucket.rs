@@ -1,4 +1,4 @@
-//! ! Groups rows of similar lengths into batches.
+//! Groups rows of similar lengths into batches.
 
 use crate::blocks::block::Block;
 use crate::blocks::column::{Axes, widen};

@@ -1,4 +1,4 @@
-//! ! Groups rows while several groups are being filled at the same time, by similar lengths or up
+//! Groups rows while several groups are being filled at the same time, by similar lengths or up
 //! to a total length.
 
 use crate::blocks::block::{Block, FileProvenance};

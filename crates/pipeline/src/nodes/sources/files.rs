@@ -1,4 +1,4 @@
-//! ! Reads records from files in order, with several files open at the same time.
+//! Reads records from files in order, with several files open at the same time.
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::packing::packed;

@@ -1,4 +1,4 @@
-//! ! Reads rows by number, in a specified order.
+//! Reads rows by number, in a specified order.
 
 use crate::blocks::block::Block;
 use crate::blocks::indexed::Indexed;

@@ -1,4 +1,4 @@
-//! ! Random access to some rows of a source: the first ones, or a selection.
+//! Random access to some rows of a source: the first ones, or a selection.
 
 use crate::blocks::block::{Block, RowProvenance};
 use crate::blocks::indexed::Indexed;

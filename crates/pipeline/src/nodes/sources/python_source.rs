@@ -1,4 +1,4 @@
-//! ! A source whose rows come from a Python thread.
+//! A source whose rows come from a Python thread.
 
 use crate::blocks::block::{FileProvenance, Provenance};
 use crate::blocks::rows::Rows;

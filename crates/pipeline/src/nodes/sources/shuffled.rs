@@ -1,4 +1,4 @@
-//! ! A full shuffle, which first indexes the rows and then reads them in the order of a
+//! A full shuffle, which first indexes the rows and then reads them in the order of a
 //! permutation.
 
 use crate::blocks::block::{Block, FileProvenance, RowProvenance};

@@ -1,4 +1,4 @@
-//! ! Replays a window's random draws to find out which rows are waiting in it, without the rows
+//! Replays a window's random draws to find out which rows are waiting in it, without the rows
 //! themselves.
 
 use crate::checkpoint::damaged;

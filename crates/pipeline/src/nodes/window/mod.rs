@@ -1,4 +1,4 @@
-//! ! A windowed shuffle, which picks each row at random from a window of waiting rows.
+//! A windowed shuffle, which picks each row at random from a window of waiting rows.
 
 mod draws;
 

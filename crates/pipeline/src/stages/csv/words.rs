@@ -1,4 +1,4 @@
-//! ! Words that stand for a missing value.
+//! Words that stand for a missing value.
 
 use std::sync::Arc;
 

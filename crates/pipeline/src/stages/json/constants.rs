@@ -1,4 +1,4 @@
-//! ! Handles `NaN`, `Infinity` and `-Infinity`, which are not valid JSON but are written by Python
+//! Handles `NaN`, `Infinity` and `-Infinity`, which are not valid JSON but are written by Python
 //! for floats.
 //!
 //! Before a line is parsed, they are replaced with marked strings that cannot occur in a line

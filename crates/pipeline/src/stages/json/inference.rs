@@ -1,4 +1,4 @@
-//! ! Infers the keys of JSON objects and their types from the first block of a file.
+//! Infers the keys of JSON objects and their types from the first block of a file.
 
 use crate::blocks::column::{Column, Text};
 use crate::blocks::file_provenance::FileProvenance;

@@ -1,4 +1,4 @@
-//! ! Walks through a JSON object, collects the requested values and skips the rest.
+//! Walks through a JSON object, collects the requested values and skips the rest.
 
 use crate::formats::component::{Component, Form};
 use crate::stages::json::constants::{constant, long_integer, restored};

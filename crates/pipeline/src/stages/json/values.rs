@@ -1,4 +1,4 @@
-//! ! The values of one component of JSON objects: single values, lists, or arrays of a fixed shape.
+//! The values of one component of JSON objects: single values, lists, or arrays of a fixed shape.
 
 use crate::blocks::column::{Column, Lists, Ragged};
 use crate::formats::component::elements::{Element, Flag};

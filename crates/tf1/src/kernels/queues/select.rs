@@ -1,4 +1,4 @@
-//! ! An operation that picks one of several resources in each run.
+//! An operation that picks one of several resources in each run.
 
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::{Kernel, Step, Tensors};

@@ -1,4 +1,4 @@
-//! ! `ScatterUpdate`, `ScatterAdd`, `ScatterNdUpdate` and similar operations: change rows of a
+//! `ScatterUpdate`, `ScatterAdd`, `ScatterNdUpdate` and similar operations: change rows of a
 //! variable.
 //!
 //! The rules are those of `tf.scatter_update` and `tf.scatter_nd_update` in TensorFlow 1.15, with

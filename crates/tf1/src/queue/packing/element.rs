@@ -1,4 +1,4 @@
-//! ! An element of a queue, either packed or as tensors.
+//! An element of a queue, either packed or as tensors.
 
 use headrace_engine::tensor::Tensor;
 use smallvec::SmallVec;

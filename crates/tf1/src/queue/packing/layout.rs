@@ -1,4 +1,4 @@
-//! ! The layout of the components in a packed element, and how to write and read them.
+//! The layout of the components in a packed element, and how to write and read them.
 
 use super::element::{MAX_SHORT_BYTES, Packed};
 use super::{Column, Element};

@@ -1,4 +1,4 @@
-//! ! The form of elements in a queue. Small elements are stored as bytes, without tensors around
+//! The form of elements in a queue. Small elements are stored as bytes, without tensors around
 //! them.
 //!
 //! A tensor needs some ninety bytes in addition to its elements, and most queued elements are

@@ -1,4 +1,4 @@
-//! ! A double-ended list of elements in chunks of memory.
+//! A double-ended list of elements in chunks of memory.
 //!
 //! A growing queue doesn't copy its elements while it holds its lock, and a shrinking queue frees
 //! memory.

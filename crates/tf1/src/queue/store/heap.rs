@@ -1,4 +1,4 @@
-//! ! The elements of a priority queue: a binary heap that breaks ties like the C++ standard
+//! The elements of a priority queue: a binary heap that breaks ties like the C++ standard
 //! library.
 //!
 //! Elements of equal priority come out neither in order of arrival nor at random, but programs rely

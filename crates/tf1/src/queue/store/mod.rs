@@ -1,4 +1,4 @@
-//! ! The elements of a queue, with one variant per order. All variants have the same methods.
+//! The elements of a queue, with one variant per order. All variants have the same methods.
 
 mod chunks;
 mod heap;

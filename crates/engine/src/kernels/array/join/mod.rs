@@ -1,4 +1,4 @@
-//! ! `Pack` and `ConcatV2`: join tensors along a new or an existing axis.
+//! `Pack` and `ConcatV2`: join tensors along a new or an existing axis.
 
 pub mod split;
 

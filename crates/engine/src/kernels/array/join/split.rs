@@ -1,4 +1,4 @@
-//! ! `Split`, `SplitV` and `Unpack`: split a tensor along one of its axes.
+//! `Split`, `SplitV` and `Unpack`: split a tensor along one of its axes.
 
 use super::position;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! Audio formats: detects the format of a file from its content and decodes parts of it.
+//! Audio formats: detects the format of a file from its content and decodes parts of it.
 
 mod flac;
 mod mpeg;

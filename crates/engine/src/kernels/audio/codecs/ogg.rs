@@ -1,4 +1,4 @@
-//! ! Ogg: pages, their checksums and order, and the packets inside them.
+//! Ogg: pages, their checksums and order, and the packets inside them.
 //!
 //! Source: RFC 3533.
 

@@ -1,4 +1,4 @@
-//! ! Collects the requested samples of a file, either interleaved or averaged over the channels.
+//! Collects the requested samples of a file, either interleaved or averaged over the channels.
 
 use crate::error::{Error, Result};
 use crate::tensor::allocate;

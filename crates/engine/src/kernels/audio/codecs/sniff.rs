@@ -1,4 +1,4 @@
-//! ! Detects the format of an audio file from its content.
+//! Detects the format of an audio file from its content.
 
 use super::{damaged, unsupported};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! ! WAV files with 8 to 32-bit PCM or floats.
+//! WAV files with 8 to 32-bit PCM or floats.
 //!
 //! Source: the RIFF specification of IBM and Microsoft, `WAVEFORMATEXTENSIBLE`, and EBU Tech 3306
 //! (RF64), which has 64-bit sizes.

@@ -1,4 +1,4 @@
-//! ! BMP without compression: grey, palettes, colours, and bit-field masks.
+//! BMP without compression: grey, palettes, colours, and bit-field masks.
 //!
 //! Source: `BITMAPINFOHEADER` of Windows. TensorFlow 1.15 (`tf.image.decode_bmp`) reads four fields
 //! of the header and assumes that there is no palette, compression or mask.

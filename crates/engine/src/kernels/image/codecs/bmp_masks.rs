@@ -1,4 +1,4 @@
-//! ! Bit-field masks of BMP, which give the positions of the channels in a pixel.
+//! Bit-field masks of BMP, which give the positions of the channels in a pixel.
 //!
 //! Source: `BITMAPV5HEADER` of Windows.
 

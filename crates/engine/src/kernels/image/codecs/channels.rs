@@ -1,4 +1,4 @@
-//! ! Converts grey, palette or ink pixels to RGB, and adds or removes alpha.
+//! Converts grey, palette or ink pixels to RGB, and adds or removes alpha.
 
 use crate::tensor::allocate::{self, Refusal};
 

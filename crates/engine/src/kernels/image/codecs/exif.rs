@@ -1,4 +1,4 @@
-//! ! Finds EXIF data in files and reads the orientation from it.
+//! Finds EXIF data in files and reads the orientation from it.
 //!
 //! Source: Exif 2.32, section 4.6 (orientation is tag 274 of the first directory), and TIFF 6.0.
 

@@ -1,4 +1,4 @@
-//! ! GIF: frames that are drawn over each other.
+//! GIF: frames that are drawn over each other.
 //!
 //! Source: the GIF89a specification, and Pillow for details that it leaves open. For TensorFlow 1,
 //! `tf.image.decode_gif` of 1.15, with transparent pixels as in TensorFlow 2.

@@ -1,4 +1,4 @@
-//! ! JPEG, using libjpeg-turbo.
+//! JPEG, using libjpeg-turbo.
 //!
 //! Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15. Pipelines use libjpeg's
 //! defaults and Pillow's colours.

@@ -1,4 +1,4 @@
-//! ! Image file formats.
+//! Image file formats.
 
 pub mod bmp;
 mod bmp_masks;

@@ -1,4 +1,4 @@
-//! ! Samples of fewer than eight bits, stored from the highest bit of each byte.
+//! Samples of fewer than eight bits, stored from the highest bit of each byte.
 
 /// Unpacks a row of 1-bit, 2-bit or 4-bit samples, including the unused ones in its last byte.
 pub fn unpacked(row: &[u8], bits: usize) -> impl Iterator<Item = u8> {

@@ -1,4 +1,4 @@
-//! ! PNG, with libpng's conversions between colour types as TensorFlow uses them.
+//! PNG, with libpng's conversions between colour types as TensorFlow uses them.
 //!
 //! Source: `tf.image.decode_png` of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! Detects the format of an image from its first bytes.
+//! Detects the format of an image from its first bytes.
 
 use std::ascii::escape_default;
 use std::fmt;

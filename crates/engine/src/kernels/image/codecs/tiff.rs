@@ -1,4 +1,4 @@
-//! ! TIFF and BigTIFF: grey, palettes, RGB, YCbCr and CMYK with up to 16 bits, with or without
+//! TIFF and BigTIFF: grey, palettes, RGB, YCbCr and CMYK with up to 16 bits, with or without
 //! alpha.
 //!
 //! The `tiff` crate reads the directory. Strips and tiles are unpacked here, so that embedded JPEGs

@@ -1,4 +1,4 @@
-//! ! Strips and tiles of TIFF: unpacks their bytes, in the order of the image.
+//! Strips and tiles of TIFF: unpacks their bytes, in the order of the image.
 //!
 //! Source: TIFF 6.0, and its technical note 2 for JPEG.
 

@@ -1,4 +1,4 @@
-//! ! Reads the first directory of a TIFF or BigTIFF directly from its bytes.
+//! Reads the first directory of a TIFF or BigTIFF directly from its bytes.
 //!
 //! Source: TIFF 6.0, section 2; the BigTIFF file format.
 

@@ -1,4 +1,4 @@
-//! ! Failures to read the strips and tiles of a TIFF.
+//! Failures to read the strips and tiles of a TIFF.
 
 use crate::tensor::allocate::Refusal;
 

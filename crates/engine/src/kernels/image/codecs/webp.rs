@@ -1,4 +1,4 @@
-//! ! WebP: lossy and lossless images, and animations.
+//! WebP: lossy and lossless images, and animations.
 //!
 //! Source: RFC 9649.
 

@@ -1,4 +1,4 @@
-//! ! WebP animations: frames that are drawn over each other.
+//! WebP animations: frames that are drawn over each other.
 //!
 //! Source: RFC 9649, section 2.7.1.1, with the arithmetic of libwebp's `anim_decode.c` for blending
 //! colours.

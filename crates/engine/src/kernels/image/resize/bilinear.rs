@@ -1,4 +1,4 @@
-//! ! Bilinear interpolation between the four nearest pixels, in the same order as TensorFlow so
+//! Bilinear interpolation between the four nearest pixels, in the same order as TensorFlow so
 //! that every bit matches.
 
 use super::{Grid, Pixel, collected, zero_row};

@@ -1,4 +1,4 @@
-//! ! The weight of a pixel depending on its distance, for antialiased resizing.
+//! The weight of a pixel depending on its distance, for antialiased resizing.
 //!
 //! Source: the sampling kernels of `tf.raw_ops.ScaleAndTranslate` in TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! ! The size and position of an image that is resized to fit a size while keeping its proportions.
+//! The size and position of an image that is resized to fit a size while keeping its proportions.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

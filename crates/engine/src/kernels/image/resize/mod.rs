@@ -1,4 +1,4 @@
-//! ! Resizes images, with one file per method.
+//! Resizes images, with one file per method.
 //!
 //! Source: `tf.image.resize_images` of TensorFlow 1.15, and `tf.image.resize` of TensorFlow 2 for
 //! the antialiased methods.

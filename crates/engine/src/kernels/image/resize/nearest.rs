@@ -1,4 +1,4 @@
-//! ! Nearest-neighbour resizing, for any dtype.
+//! Nearest-neighbour resizing, for any dtype.
 
 use super::{Grid, collected};
 use crate::error::Result;

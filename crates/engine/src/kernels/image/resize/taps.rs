@@ -1,4 +1,4 @@
-//! ! Resizes with weighted sums of neighbouring pixels, first along the columns and then along the
+//! Resizes with weighted sums of neighbouring pixels, first along the columns and then along the
 //! rows.
 
 use super::windows::{Tap, Windows};

@@ -1,4 +1,4 @@
-//! ! Weighted sums of neighbouring pixels, with the same number of neighbours for each pixel.
+//! Weighted sums of neighbouring pixels, with the same number of neighbours for each pixel.
 //!
 //! If the number of taps is known at compile time, the loops are three times faster.
 

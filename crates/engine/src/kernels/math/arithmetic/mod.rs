@@ -1,4 +1,4 @@
-//! ! Element-wise arithmetic on one or two tensors of the same real dtype, with NumPy's
+//! Element-wise arithmetic on one or two tensors of the same real dtype, with NumPy's
 //! broadcasting.
 
 pub mod of_floats;

@@ -1,4 +1,4 @@
-//! ! Element-wise functions of floats: roots, exponentials, logarithms, rounding.
+//! Element-wise functions of floats: roots, exponentials, logarithms, rounding.
 
 use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};

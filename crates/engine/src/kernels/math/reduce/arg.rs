@@ -1,4 +1,4 @@
-//! ! `ArgMax` and `ArgMin`: return the index of the largest or smallest element along an axis.
+//! `ArgMax` and `ArgMin`: return the index of the largest or smallest element along an axis.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};

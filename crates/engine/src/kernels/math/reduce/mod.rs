@@ -1,4 +1,4 @@
-//! ! Reductions over axes: sum, product, mean, maximum, minimum, all and any.
+//! Reductions over axes: sum, product, mean, maximum, minimum, all and any.
 
 pub mod arg;
 

@@ -1,4 +1,4 @@
-//! ! The columns of CSV records, which collect the values of many records or of a single one.
+//! The columns of CSV records, which collect the values of many records or of a single one.
 
 use super::split::Fields;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! ! `DecodeCSV`: splits comma-separated records into fields and returns one tensor per column.
+//! `DecodeCSV`: splits comma-separated records into fields and returns one tensor per column.
 //!
 //! `split` splits a record into fields, and a `column` collects the values of one field of all
 //! records.

@@ -1,4 +1,4 @@
-//! ! Splits a record of comma-separated values into fields.
+//! Splits a record of comma-separated values into fields.
 
 use crate::error::{Error, Result};
 use crate::text::number::FromText;

@@ -1,4 +1,4 @@
-//! ! `ParseExample`: parses a vector of serialized Examples.
+//! `ParseExample`: parses a vector of serialized Examples.
 
 use super::column::{Column, Example};
 use super::features::Features;

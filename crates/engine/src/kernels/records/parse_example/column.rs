@@ -1,4 +1,4 @@
-//! ! The values of one feature in many Examples.
+//! The values of one feature in many Examples.
 
 use super::feature::{DenseFeature, Extent, SparseFeature};
 use super::values::{Joined, MALFORMED_LIST, Record, Values};

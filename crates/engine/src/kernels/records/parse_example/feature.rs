@@ -1,4 +1,4 @@
-//! ! A requested feature: its key, dtype and shape, and the checks on its values.
+//! A requested feature: its key, dtype and shape, and the checks on its values.
 
 use super::wire::for_each_feature;
 use crate::error::{Error, Result};

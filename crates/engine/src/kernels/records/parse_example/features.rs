@@ -1,4 +1,4 @@
-//! ! All requested features, and how to find them in the bytes of an Example.
+//! All requested features, and how to find them in the bytes of an Example.
 
 use super::feature::{DenseFeature, SparseFeature};
 use super::values::Values;

@@ -1,4 +1,4 @@
-//! ! `ParseSingleExample`: parses one serialized Example.
+//! `ParseSingleExample`: parses one serialized Example.
 
 use super::feature::{DenseFeature, Extent};
 use super::features::{FeatureBytes, Features};

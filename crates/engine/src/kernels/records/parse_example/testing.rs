@@ -1,4 +1,4 @@
-//! ! Encodes Examples for tests, and creates the attributes of the kernels that decode them.
+//! Encodes Examples for tests, and creates the attributes of the kernels that decode them.
 
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::tensor::dtype::DType;

@@ -1,4 +1,4 @@
-//! ! Decodes and collects the values of features.
+//! Decodes and collects the values of features.
 
 use super::wire::Feature;
 use crate::error::{Error, Result};

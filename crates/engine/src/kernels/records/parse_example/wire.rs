@@ -1,4 +1,4 @@
-//! ! Finds the features in the bytes of an Example.
+//! Finds the features in the bytes of an Example.
 
 use crate::error::{Error, Result};
 use crate::tensor::dtype::DType;

@@ -1,4 +1,4 @@
-//! ! `ParseSequenceExample`: parses a vector of serialized `tf.train.SequenceExample`s and returns
+//! `ParseSequenceExample`: parses a vector of serialized `tf.train.SequenceExample`s and returns
 //! their features as tensors of the batch.
 //!
 //! Source: `tf.io.parse_sequence_example` of TensorFlow 1.15.

@@ -1,4 +1,4 @@
-//! ! FLAC: locates the frames, checks their checksums and order, and decodes them.
+//! FLAC: locates the frames, checks their checksums and order, and decodes them.
 //!
 //! Source: RFC 9639.
 

@@ -1,4 +1,4 @@
-//! ! MP3: locates the frames, checks that each has the bytes it needs, and decodes them.
+//! MP3: locates the frames, checks that each has the bytes it needs, and decodes them.
 //!
 //! If an info tag states how many samples the encoder added at both ends, they are removed. Samples
 //! have no checksum, so single wrong bits are not always detected.

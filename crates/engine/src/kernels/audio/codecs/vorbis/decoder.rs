@@ -1,4 +1,4 @@
-//! ! Decoders of Vorbis packets: symphonia, and lewton for packets that symphonia decodes
+//! Decoders of Vorbis packets: symphonia, and lewton for packets that symphonia decodes
 //! incorrectly.
 
 use super::super::samples::Samples;

@@ -1,4 +1,4 @@
-//! ! Ogg Vorbis: decodes the packets of a stream and determines the position of each sample.
+//! Ogg Vorbis: decodes the packets of a stream and determines the position of each sample.
 //!
 //! Source: the Vorbis I specification; section A.2 defines how pages count samples.
 

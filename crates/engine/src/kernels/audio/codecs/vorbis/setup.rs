@@ -1,4 +1,4 @@
-//! ! The Vorbis headers, as far as they affect memory use, and the sizes of blocks.
+//! The Vorbis headers, as far as they affect memory use, and the sizes of blocks.
 //!
 //! Source: the Vorbis I specification, sections 3.2.1, 4.2, 6.2, 7.2 and 8.6.
 
