@@ -82,19 +82,23 @@ def _tool(random: Random) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _content(random: Random, has_lists: bool) -> Any:
-    if not has_lists or random.random() < 0.6:
+def _content(random: Random, share_of_lists: float) -> Any:
+    if random.random() >= share_of_lists:
         return text(random)
     parts: list[dict[str, Any]] = []
     for _ in range(random.randint(1, 3)):
         kind = random.choice(["text", "text", "image", "video"])
         parts.append({"type": "text", "text": text(random)} if kind == "text" else {"type": kind})
-    return parts
+    # Some templates read the text of the first part.
+    return (
+        sorted(parts, key=lambda part: part["type"] != "text") if random.random() < 0.7 else parts
+    )
 
 
-def _assistant(random: Random, has_tools: bool, has_lists: bool) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": _content(random, has_lists)}
-    if random.random() < 0.2:
+def _assistant(random: Random, has_tools: bool, share_of_lists: float) -> dict[str, Any]:
+    content = _content(random, share_of_lists)
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if isinstance(content, str) and random.random() < 0.2:
         message["content"] = f"<think>{text(random)}</think>{text(random)}"
     if random.random() < 0.3:
         message[random.choice(["reasoning_content", "thinking", "reasoning"])] = text(random)
@@ -116,20 +120,20 @@ def conversation(random: Random) -> list[dict[str, Any]]:
 
     Some conversations have a wrong order of roles.
     """
-    has_lists = random.random() < 0.3
+    share_of_lists = random.choice([0.0, 0.0, 0.4, 1.0])
     messages: list[dict[str, Any]] = []
     if random.random() < 0.4:
         role = "developer" if random.random() < 0.1 else "system"
-        messages.append({"role": role, "content": _content(random, has_lists)})
+        messages.append({"role": role, "content": _content(random, share_of_lists)})
     for _ in range(random.randint(1, 3)):
-        messages.append({"role": "user", "content": _content(random, has_lists)})
+        messages.append({"role": "user", "content": _content(random, share_of_lists)})
         if random.random() < 0.35:
-            call = _assistant(random, True, False)
+            call = _assistant(random, True, 0.0)
             messages.append(call)
             for used in call["tool_calls"]:
                 result = {"role": "tool", "name": used["function"]["name"], "content": text(random)}
                 messages.append(result | {"tool_call_id": used["id"]})
-        messages.append(_assistant(random, False, has_lists))
+        messages.append(_assistant(random, False, share_of_lists))
     if random.random() < 0.05:
         random.shuffle(messages)
     return messages

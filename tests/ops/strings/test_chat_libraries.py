@@ -140,7 +140,7 @@ def test_tokens_and_masks_match_transformers(folders, path, is_nightly, tmp_path
     tokenizer = transformers.AutoTokenizer.from_pretrained(folders[path])
     draws = Random(str(path.stem))
     rows = []
-    for _ in range(10_000 if is_nightly else 60):
+    for _ in range(10_000 if is_nightly else 100):
         messages, tools = random_chats.conversation(draws), random_chats.tools(draws)
         expected = requested(tokenizer, messages, tools)
         if expected is not None and 1 in expected[1]:
