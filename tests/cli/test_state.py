@@ -28,6 +28,12 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+def rows_of_journal():
+    with hr.Journal("journal") as journal:
+        journal.append([{"n": n} for n in range(50)])
+    return "journal"
+
+
 def state_of(pipe, number):
     """The state after the given number of batches."""
     with iter(pipe) as batches:
@@ -207,6 +213,8 @@ def test_skipped_examples_are_reported():
         lambda: hr.tokens(windows(), length=10, dtype=np.uint16).shuffle(window=5).batch(3),
         lambda: hr.arrow(tables()).batch(3),
         lambda: hr.arrow(tables()).shuffle(window=5).batch(3),
+        lambda: hr.journal(rows_of_journal()),
+        lambda: hr.journal(rows_of_journal()).shuffle(window=5, seed=1).batch(3),
     ],
 )
 @pytest.mark.parametrize("number", [0, 1, 8])
@@ -215,8 +223,17 @@ def test_states_of_all_stages_are_described(pipe, number):
     begin = lines.index("The stages resume at these positions, the last stage first:") + 1
     assert lines[begin:]
     assert not any(
-        "No stage can have this position" in line or "no words" in line for line in lines
+        "No stage can have this position" in line or "cannot describe" in line for line in lines
     )
+
+
+def test_batches_of_a_journal_are_counted_from_its_last_end():
+    pipe = hr.journal(rows_of_journal()).batch(20)
+    assert len(list(pipe)) == 3
+    rows_of_journal()
+    lines = report_of(state_of(pipe, 4))
+    assert lines[-1] == "The journal has ended 1 time before. Counts start at its last end."
+    assert not any("The next one is number" in line for line in lines)
 
 
 def test_every_stage_has_a_position_text():

@@ -12,7 +12,7 @@ from typing import Any, Final
 from headrace.cli.wording import count_of
 from headrace.pipeline.run.checkpoints import Checkpoint
 
-__all__ = ["name_of", "num_batches", "position_lines"]
+__all__ = ["name_of", "num_batches", "position_lines", "within_pass"]
 
 _FILES: Final = (
     "tfrecords",
@@ -63,6 +63,10 @@ _SAYINGS: Final = {
     ("arrays", 1): "The next row is number {total:,}, counted from 0.",
     ("indexed", 1): "The next row is number {total:,}, counted from 0.",
     ("iterable", 1): "The iterator has yielded {total:,} examples.",
+    ("journal", 1): (
+        "It has yielded {total:,} examples since a line of its order of arrival, which the state "
+        "stores."
+    ),
     ("parquet", 3): (
         "The next row is row {record:,} of its file. It is in row group {first}, counted across "
         "all files. Both numbers start at 0."
@@ -86,6 +90,18 @@ _OF_ROWS: Final = (
 )
 # Stages that make one example from each example of the previous stage.
 _ONE_TO_ONE: Final = ("take", "skip", "epochs", "skip_errors", "cache")
+
+
+def within_pass(words: Sequence[Any], checkpoint: Checkpoint) -> tuple[Checkpoint, int]:
+    """Returns the position in a pass over a journal, and how many passes have ended.
+
+    A journal that is reopened after its end continues with another pass. Other sources have no such
+    passes.
+    """
+    if not words or name_of(words[0]) != "journal" or not checkpoint.inputs:
+        return checkpoint, 0
+    (inner,), (number,) = checkpoint.inputs, checkpoint.numbers
+    return inner._replace(skip=inner.skip + checkpoint.skip), number
 
 
 def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:

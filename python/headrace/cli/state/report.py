@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.cli.state.position import num_batches, position_lines
+from headrace.cli.state.position import num_batches, position_lines, within_pass
 from headrace.cli.wording import count_of, shortened
 from headrace.pipeline import Skipped
 from headrace.pipeline.run.checkpoints import last_checkpoint
@@ -18,11 +18,14 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
     words, checkpoints = state["stages"], state["place"]
     batches = None
     try:
-        checkpoint = last_checkpoint(checkpoints)
+        checkpoint, num_ended = within_pass(words, last_checkpoint(checkpoints))
         lines = list(
             position_lines(words, checkpoint, digested=state["digest"] and state["digest"][0])
         )
-        batches = num_batches(words, checkpoint) if words else None
+        if num_ended:
+            ends = count_of(num_ended, "time")
+            lines.append(f"The journal has ended {ends} before. Counts start at its last end.")
+        batches = num_batches(words, checkpoint) if words and not num_ended else None
     except (IndexError, KeyError, TypeError, ValueError):
         # The checksum matches, but no pipeline makes such a position, so the raw numbers are shown.
         lines = [f"No stage can have this position: {shortened(str(checkpoints), 200)}"]
