@@ -85,7 +85,7 @@ fn plan_of(number: u8, file: &File) -> Arc<Plan> {
         1 => window(&files),
         2 => epochs(&window(&files)),
         3 => epochs(&shuffled(&files)),
-        4 => then(&epochs(&files), Step::Shard { index: 1, count: 3, even: Even::Uneven }),
+        4 => then(&epochs(&files), Step::Shard { index: 1, count: 3, even: Even::Uneven, lanes: None }),
         5 => Arc::new(Plan::Concat(both())),
         6 => Arc::new(Plan::Mix(both(), Mix::new(vec![1.0, 3.0], StopWhen::All, 5))),
         7 => then(&then(&files, Step::Skip(5)), Step::Take(50)),

@@ -119,7 +119,7 @@ pub fn run_with_checkpoints(
         executor.start();
         let next = || match executor.next(PATIENCE) {
             Ok(Output::Block(block, checkpoint)) => Some(Ok((block, checkpoint))),
-            Ok(Output::SkipEvent(_) | Output::End) => None,
+            Ok(Output::SkipEvent(_) | Output::LaneEnd(_) | Output::End) => None,
             Ok(Output::Timeout) => {
                 executor.close();
                 panic!("nothing arrived for {PATIENCE:?}")

@@ -7,7 +7,7 @@ use crate::budget::{Budget, Charge};
 use crate::skip_event::SkipEvent;
 use crate::tasks::meters::Meters;
 use crate::tasks::task::{PythonTask, Tasks, Work};
-use headrace_engine::error::Result;
+use headrace_engine::error::{Error, Result};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -27,6 +27,25 @@ pub trait Node: Send {
     fn ended(&self) -> Option<Ended> {
         None
     }
+
+    /// The lane of the rows returned last, if this is the root of several lanes.
+    fn lane(&self) -> usize {
+        0
+    }
+
+    /// The lane that has ended since the last call, if this is the root of several lanes.
+    fn take_lane_end(&mut self) -> Option<LaneEnd> {
+        None
+    }
+}
+
+/// The end of one of several lanes. The others continue.
+#[derive(Debug)]
+pub struct LaneEnd {
+    /// The number of the lane.
+    pub lane: usize,
+    /// Set if it has failed.
+    pub error: Option<Error>,
 }
 
 /// The number of rows that shards returned before they ended, counted from where the node started.

@@ -133,7 +133,13 @@ pub struct Point {
 /// The order digest of one iteration. Written by the node that sees the rows of the global order;
 /// read by the consumer, which lags behind that node.
 #[derive(Debug, Default)]
-pub struct OrderDigest(Mutex<Log>);
+pub struct OrderDigest {
+    log: Mutex<Log>,
+    /// The digests of several lanes. Then this one has no log of its own.
+    lanes: Vec<Arc<OrderDigest>>,
+    /// True if the lanes have one input, so that all of them see its rows.
+    is_shared: bool,
+}
 
 #[derive(Debug, Default)]
 struct Log {
@@ -176,15 +182,28 @@ impl OrderDigest {
     /// Unneeded identities are dropped if there are more than this many.
     const MANY: usize = 4096;
 
+    /// The digests of several lanes, all of which begin at the same point if `is_shared`.
+    pub fn of_lanes(lanes: Vec<Arc<Self>>, is_shared: bool) -> Self {
+        Self { log: Mutex::default(), lanes, is_shared }
+    }
+
+    /// The digest that sees the rows of a lane.
+    pub(super) fn of_lane(self: &Arc<Self>, lane: usize) -> Arc<Self> {
+        match self.lanes.get(lane) {
+            Some(digest) if !self.is_shared => Arc::clone(digest),
+            _ => Arc::clone(self),
+        }
+    }
+
     /// Starts at a point that an earlier iteration reached.
     pub fn begin(&self, point: Point) {
-        *self.0.lock() = Log { consumed: point, seen: (point.pass, point.position), ..Log::default() };
+        *self.log.lock() = Log { consumed: point, seen: (point.pass, point.position), ..Log::default() };
     }
 
     /// Returns the position in a pass from which rows have to be seen again. The rows are needed
     /// from position `requested` on, and the node can start at position `first` or later.
     pub(super) fn position_to_begin(&self, pass: u64, first: u64, requested: u64) -> u64 {
-        let log = self.0.lock();
+        let log = self.lanes.first().map_or(&self.log, |first| &first.log).lock();
         match log.seen {
             (seen_pass, position) if seen_pass == pass => position.clamp(first, requested),
             _ => requested,
@@ -194,7 +213,11 @@ impl OrderDigest {
     /// Adds rows that begin at this position, and charges their memory. Rows that were seen before
     /// are skipped.
     pub(super) fn push(&self, pass: u64, position: u64, rows: &Rows, budget: &Arc<Budget>) {
-        let mut log = self.0.lock();
+        self.lanes.iter().for_each(|lane| lane.push(pass, position, rows, budget));
+        if !self.lanes.is_empty() {
+            return;
+        }
+        let mut log = self.log.lock();
         log.push(pass, position, rows);
         let num_bytes = log.held_bytes();
         log.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
@@ -202,7 +225,8 @@ impl OrderDigest {
 
     /// Records the end of a pass.
     pub(super) fn end(&self, pass: u64, position: u64) {
-        let mut log = self.0.lock();
+        self.lanes.iter().for_each(|lane| lane.end(pass, position));
+        let mut log = self.log.lock();
         if log.seen.0 <= pass {
             let position = if log.seen.0 == pass { log.seen.1.max(position) } else { position };
             (log.seen, log.is_pass_over) = ((pass, position), true);
@@ -212,14 +236,14 @@ impl OrderDigest {
     /// Returns true if there may be many identities that the consumer has passed.
     /// [`OrderDigest::advance`] drops them.
     pub fn is_long(&self) -> bool {
-        let log = self.0.lock();
+        let log = self.log.lock();
         log.num_held > Self::MANY.max(2 * log.num_left)
     }
 
     /// Returns the point at the consumer's position, or the last known one before it. The flag
     /// tells whether the point is exactly at that position or at the end of its pass.
     pub fn advance(&self, pass: u64, position: u64) -> (Point, bool) {
-        let mut log = self.0.lock();
+        let mut log = self.log.lock();
         log.advance(pass, position);
         log.num_left = log.num_held;
         let num_bytes = log.held_bytes();
@@ -485,7 +509,7 @@ mod tests {
         log.push_each(0, 8, &mut vec![99, 98]);
         log.push_run(1, 0, 30, 5);
         log.seen = (1, 5);
-        let digest = OrderDigest(Mutex::new(log));
+        let digest = OrderDigest { log: Mutex::new(log), ..OrderDigest::default() };
         let at = |pass, position, numbers: &[u64]| Point { pass, position, hash: hash_of(numbers.iter().copied()) };
         assert_eq!(digest.advance(0, 5), (at(0, 5, &[10, 11, 12, 13, 14]), true));
         let first = [10, 11, 12, 13, 14, 15, 99];

@@ -116,7 +116,7 @@ fn consume(executor: &Executor) -> (Vec<usize>, bool) {
     loop {
         match executor.next(Duration::MAX) {
             Ok(Output::Block(block, _)) => sizes.push(block.num_rows()),
-            Ok(Output::Timeout | Output::SkipEvent(_)) => (),
+            Ok(Output::Timeout | Output::SkipEvent(_) | Output::LaneEnd(_)) => (),
             Ok(Output::End) => return (sizes, false),
             Err(_) => return (sizes, true),
         }

@@ -69,6 +69,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::tokens::TokenFileArgument>()?;
     module.add_class::<pipeline::tokens::TokenWindows>()?;
     module.add_class::<pipeline::order_digest::OrderDigest>()?;
+    module.add_class::<pipeline::lanes::Lanes>()?;
     module.add_class::<pipeline::order_digest::OrderPoint>()?;
     module.add_class::<pipeline::plan::SeenComponents>()?;
     module.add_class::<pipeline::plan::Stage>()?;

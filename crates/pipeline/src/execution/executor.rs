@@ -11,7 +11,7 @@ use crate::blocks::rows::Rows;
 use crate::budget::Budget;
 use crate::checkpoint::Checkpoint;
 use crate::execution::snapshot::{Activity, Snapshot, Worker};
-use crate::node::{Context, Node, Poll};
+use crate::node::{Context, LaneEnd, Node, Poll};
 use crate::skip_event::SkipEvent;
 use crate::tasks::meters::Meters;
 use crate::tasks::task::{PythonTask, Tasks};
@@ -54,7 +54,8 @@ struct State {
     num_idle: usize,
     /// The number of workers that have been called but have not woken up yet.
     num_called: usize,
-    outputs: VecDeque<ReadyOutput>,
+    /// Each with its lane.
+    outputs: VecDeque<(usize, ReadyOutput)>,
     is_consumer_waiting: bool,
     /// The number of outputs that the consumer needs at once: one to consume, and more to look
     /// ahead. None between two requests, if nothing is computed before it is requested.
@@ -72,6 +73,7 @@ struct State {
 enum ReadyOutput {
     Rows(Rows),
     SkipEvent(SkipEvent),
+    LaneEnd(Option<Error>),
 }
 
 /// The threads to wake.
@@ -112,6 +114,8 @@ pub enum Output {
     Block(Arc<Block>, Checkpoint),
     /// A report of rows that were skipped after the previous rows.
     SkipEvent(SkipEvent),
+    /// The end of one of several lanes, with its error.
+    LaneEnd(Option<Error>),
     /// Nothing arrived in time.
     Timeout,
     /// The end.
@@ -309,6 +313,11 @@ impl Executor {
 
     /// Returns the next rows as a block. Waits up to `timeout`, or longer while it polls the nodes.
     pub fn next(&self, timeout: Duration) -> Result<Output> {
+        self.next_of_lane(timeout).map(|(_, output)| output)
+    }
+
+    /// As [`Executor::next`], with the lane of the rows.
+    pub fn next_of_lane(&self, timeout: Duration) -> Result<(usize, Output)> {
         let mut state = self.state.lock();
         if state.outputs.is_empty() && !state.is_over() {
             let since = Instant::now();
@@ -316,26 +325,28 @@ impl Executor {
             state = self.wait_for_outputs(state, 1, since.checked_add(timeout));
             self.meters.consumer_waiting.add(since.elapsed());
         }
-        if let Some(output) = state.outputs.pop_front() {
+        if let Some((lane, output)) = state.outputs.pop_front() {
             state.num_awaited = self.max_outputs.min(1);
             // The rows that the consumer holds are not charged, so there is room for more.
             let wake = self.note_taken(&mut state);
             drop(state);
             self.wake(wake);
-            return match output {
+            let output = match output {
                 ReadyOutput::Rows(rows) => {
                     let checkpoint = rows.checkpoint(0);
-                    rows.gather().map(|block| Output::Block(block, checkpoint)).inspect_err(|_| self.close())
+                    rows.gather().map(|block| Output::Block(block, checkpoint)).inspect_err(|_| self.close())?
                 }
-                ReadyOutput::SkipEvent(skip_event) => Ok(Output::SkipEvent(skip_event)),
+                ReadyOutput::SkipEvent(skip_event) => Output::SkipEvent(skip_event),
+                ReadyOutput::LaneEnd(error) => Output::LaneEnd(error),
             };
+            return Ok((lane, output));
         }
         match (state.error.take(), state.is_over()) {
             // The rows before the error have been returned.
-            _ if state.is_closed => Ok(Output::End),
+            _ if state.is_closed => Ok((0, Output::End)),
             (Some(error), _) => Err(error),
-            (None, false) => Ok(Output::Timeout),
-            (None, true) => Ok(Output::End),
+            (None, false) => Ok((0, Output::Timeout)),
+            (None, true) => Ok((0, Output::End)),
         }
     }
 
@@ -354,6 +365,14 @@ impl Executor {
             drop(state);
             self.wake(wake);
         }
+    }
+
+    /// Marks that the consumer has closed a lane, so the nodes must be polled again.
+    pub fn note_closed_lane(&self) {
+        let mut state = self.state.lock();
+        let wake = self.note_change(&mut state);
+        drop(state);
+        self.wake(wake);
     }
 
     /// Waits until `enough` outputs are ready, the pipeline is over, or the deadline has passed.
@@ -443,16 +462,20 @@ impl Executor {
                 is_refused,
             };
             let poll = root.pull(&mut context);
+            let (lane, lane_end) = (root.lane(), root.take_lane_end());
             let is_refused = context.is_refused.get();
             state = self.state.lock();
             state.is_refused = is_refused;
+            if let Some(LaneEnd { lane, error }) = lane_end {
+                self.give(&mut state, lane, ReadyOutput::LaneEnd(error));
+            }
             let is_over = match poll {
                 Ok(Poll::Ready(rows)) => {
-                    self.give(&mut state, ReadyOutput::Rows(rows));
+                    self.give(&mut state, lane, ReadyOutput::Rows(rows));
                     false
                 }
                 Ok(Poll::SkipEvent(skip_event)) => {
-                    self.give(&mut state, ReadyOutput::SkipEvent(skip_event));
+                    self.give(&mut state, lane, ReadyOutput::SkipEvent(skip_event));
                     false
                 }
                 Ok(Poll::Pending) => {
@@ -495,10 +518,10 @@ impl Executor {
     }
 
     /// Queues an output for the consumer. The nodes may have more.
-    fn give(&self, state: &mut State, output: ReadyOutput) {
+    fn give(&self, state: &mut State, lane: usize, output: ReadyOutput) {
         state.is_changed = true;
         if !state.is_closed {
-            state.outputs.push_back(output);
+            state.outputs.push_back((lane, output));
         }
     }
 

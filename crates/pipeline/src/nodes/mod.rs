@@ -9,6 +9,7 @@ pub mod disk_cache;
 pub mod epochs;
 pub mod groups;
 pub mod interleave;
+pub mod lanes;
 pub mod map;
 pub mod mixture;
 pub mod pieces;

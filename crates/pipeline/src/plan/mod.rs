@@ -23,6 +23,7 @@ use crate::nodes::groups::batch::ShareIndex;
 use crate::nodes::groups::bucket::Buckets;
 use crate::nodes::groups::pack::Packing;
 use crate::nodes::groups::sizes::Sizes;
+use crate::nodes::lanes::Lanes;
 use crate::nodes::mixture::{StopWhen, Weights};
 use crate::nodes::shard::Even;
 use crate::order_digest::OrderDigest;
@@ -144,6 +145,8 @@ pub enum Step {
         count: u64,
         /// How the last rows are treated.
         even: Even,
+        /// Replaces `index` by the shard of the lane, and shares the input among the lanes.
+        lanes: Option<Arc<Lanes>>,
     },
     /// Keeps every `count`-th run of rows, starting with run `index`, counted from the beginning or
     /// the checkpoint.

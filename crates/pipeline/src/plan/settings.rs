@@ -43,6 +43,8 @@ pub struct Settings {
     pub(super) batches: Option<Batches>,
     /// True if the next step keeps rows of the source's blocks and returns them in another order.
     pub(super) is_mixed: bool,
+    /// The number of the lane, if there are several.
+    pub(super) lane: usize,
 }
 
 impl Settings {
@@ -65,7 +67,13 @@ impl Settings {
             keeps_origins: false,
             batches: None,
             is_mixed: false,
+            lane: 0,
         }
+    }
+
+    /// Settings for one of several lanes.
+    pub fn of_lane(self, lane: usize) -> Self {
+        Self { lane, ..self }
     }
 
     /// If `is_synchronous`, nodes poll for rows and begin tasks one at a time, only when their

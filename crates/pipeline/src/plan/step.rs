@@ -66,10 +66,17 @@ impl Step {
                 // They were skipped before the checkpoint.
                 Some(_) => Box::new(Skip::new(restart(&from.input(0)?.advanced_by(skip))?, *count, 0)),
             },
-            Self::Shard { index, count, even } => {
+            Self::Shard { index, count, even, lanes } => {
+                let index = &lanes.as_ref().map_or(*index, |lanes| lanes.shard(settings.lane));
                 let [num_returned, old_count] = from.numbers()?.unwrap_or([0, settings.old_shards.unwrap_or(*count)]);
                 let first = from.input(0)?;
-                let restart = |from: &Checkpoint| input.start(pass, settings.over_shards(None), distance + 1, from);
+                let restart = |from: &Checkpoint| {
+                    let start = || input.start(pass, settings.over_shards(None), distance + 1, from);
+                    match lanes {
+                        Some(lanes) => lanes.input(settings.lane, pass, from, start),
+                        None => start(),
+                    }
+                };
                 if settings.old_shards.is_some() {
                     let shard = Shard::new(restart(&first)?, *index, *count, num_returned).evenly(*even);
                     Box::new(shard.advanced_by(skip, old_count)?)
@@ -116,9 +123,10 @@ impl Step {
             Self::Digest(digest) => {
                 let [first] = from.numbers()?.unwrap_or_default();
                 let (number, position) = (settings.pass(pass).number, first.saturating_add(skip));
+                let digest = digest.of_lane(settings.lane);
                 let begin = digest.position_to_begin(number, first, position);
                 let input = restart(&from.input(0)?.advanced_by(begin - first))?;
-                let digest = (!settings.is_uncounted).then(|| Arc::clone(digest));
+                let digest = (!settings.is_uncounted).then_some(digest);
                 skip_first(Box::new(DigestOrder::new(input, digest, number, begin)), position - begin)
             }
             Self::SkipErrors(stage) => {

@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 mod combined;
+mod lanes;
 mod limited;
 mod resumed;
 
@@ -98,6 +99,7 @@ fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>
                 Ok(Output::Block(block, _)) => rows.extend(strings(&block.columns[0])),
                 Ok(Output::End) => break None,
                 Ok(Output::SkipEvent(skip_event)) => panic!("{skip_event:?}"),
+                Ok(Output::LaneEnd(_)) => panic!("a lane ended"),
                 Ok(Output::Timeout) => panic!("nothing came"),
                 Err(error) => break Some(error),
             }
@@ -195,7 +197,7 @@ fn row_identities_are_unique_over_all_files() {
     assert_eq!(result(&map(skipped, vec![]), 0), all[30_003..]);
     let taken = Arc::new(Plan::Then(Arc::clone(&lines), Step::Take(30_003)));
     assert_eq!(result(&map(taken, vec![]), 0), all[..30_003]);
-    let shard = Arc::new(Plan::Then(lines, Step::Shard { index: 2, count: 7, even: Even::Uneven }));
+    let shard = Arc::new(Plan::Then(lines, Step::Shard { index: 2, count: 7, even: Even::Uneven, lanes: None }));
     let expected: Vec<_> = all.iter().skip(2).step_by(7).cloned().collect();
     assert_eq!(result(&map(shard, vec![]), 0), expected);
 }

@@ -24,6 +24,7 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ch
                 }
                 Output::End => break,
                 Output::SkipEvent(skip_event) => panic!("{skip_event:?}"),
+                Output::LaneEnd(_) => panic!("a lane ended"),
                 Output::Timeout => panic!("nothing came"),
             }
         }
@@ -84,7 +85,7 @@ fn order_preserving_stages_resume() {
     check(&|| map(then(filtered(lines()), Step::Skip(1003)), vec![]));
     check(&|| map(then(filtered(lines()), Step::Take(20_003)), vec![]));
     for index in [0, 2, 6] {
-        check(&|| map(then(lines(), Step::Shard { index, count: 7, even: Even::Uneven }), vec![]));
+        check(&|| map(then(lines(), Step::Shard { index, count: 7, even: Even::Uneven, lanes: None }), vec![]));
         check(&|| map(then(lines(), Step::Share { index, count: 7, run: 30 }), vec![]));
         let index_of_share = ShareIndex { index, count: 7 };
         let share = || map(then(filtered(lines()), Step::Share { index, count: 7, run: 30 }), vec![]);
@@ -170,9 +171,9 @@ fn buckets_resume() {
         for step in [
             Step::Skip(3),
             Step::Take(20),
-            Step::Shard { index: 1, count: 2, even: Even::Uneven },
-            Step::Shard { index: 2, count: 4, even: Even::Drop },
-            Step::Shard { index: 3, count: 4, even: Even::Pad },
+            Step::Shard { index: 1, count: 2, even: Even::Uneven, lanes: None },
+            Step::Shard { index: 2, count: 4, even: Even::Drop, lanes: None },
+            Step::Shard { index: 3, count: 4, even: Even::Pad, lanes: None },
             Step::Window { size: 5, seed: 7 },
             Step::Epochs(Some(2)),
         ] {
@@ -199,7 +200,8 @@ fn different_number_of_shards_continues_in_the_same_order() {
     let directory = Directory::new();
     let plan = |index, count| {
         let window = then(directory.lines(&[960]), Step::Window { size: 50, seed: 3 });
-        let shard = then(then(window, Step::Epochs(Some(2))), Step::Shard { index, count, even: Even::Uneven });
+        let shard =
+            then(then(window, Step::Epochs(Some(2))), Step::Shard { index, count, even: Even::Uneven, lanes: None });
         map(
             then(shard, Step::Batch { sizes: Sizes::constant(12), drops_remainder: false, share: ShareIndex::ALL }),
             vec![],

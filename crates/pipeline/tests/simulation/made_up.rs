@@ -146,7 +146,7 @@ impl MadeUp {
             6 => self.step("skip", draws.below(10) as u64, Step::Skip),
             7 => {
                 let count = 1 + draws.below(3) as u64;
-                self.step("shard", count, |count| Step::Shard { index: 0, count, even: Even::Uneven })
+                self.step("shard", count, |count| Step::Shard { index: 0, count, even: Even::Uneven, lanes: None })
             }
             8 => {
                 let size = 1 + draws.below(9);

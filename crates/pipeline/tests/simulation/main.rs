@@ -114,7 +114,7 @@ fn consume(executor: &Executor) -> (RunResult, Vec<Checkpoint>) {
             Ok(Output::SkipEvent(SkipEvent::Skipped(skipped))) => {
                 result.skip_events.push((result.rows.len(), skipped.error.message().to_owned()));
             }
-            Ok(Output::Timeout | Output::SkipEvent(_)) => (),
+            Ok(Output::Timeout | Output::SkipEvent(_) | Output::LaneEnd(_)) => (),
             Ok(Output::End) => return (result, checkpoints),
             Err(error) => {
                 result.error = Some(error.to_string());

@@ -5,6 +5,7 @@ use crate::error::{IntoPython, to_python};
 use crate::pipeline::checkpoint;
 use crate::pipeline::column::{arrow, owned};
 use crate::pipeline::job::Job;
+use crate::pipeline::lanes::Lanes as LanesArgument;
 use crate::pipeline::order_digest::{OrderDigest, OrderPoint};
 use crate::pipeline::plan::Plan;
 use crate::pipeline::readings::{ExecutionState, ReadInProgress, Readings};
@@ -23,12 +24,15 @@ use headrace_pipeline::budget::{Budget, Charge};
 use headrace_pipeline::checkpoint::Checkpoint;
 use headrace_pipeline::execution::executor::{Executor, Output};
 use headrace_pipeline::function_states::FunctionStates;
+use headrace_pipeline::node::Node;
+use headrace_pipeline::nodes::lanes::{AllLanes, Lanes};
 use headrace_pipeline::plan::Settings;
 use headrace_pipeline::skip_event::SkipEvent;
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -43,7 +47,11 @@ pub struct Execution {
     executor: Arc<Executor>,
     cancellation: Cancellation,
     workers: Mutex<Workers>,
-    last: Mutex<Last>,
+    /// One for each lane.
+    last: Vec<Mutex<Last>>,
+    lanes: Option<Arc<Lanes>>,
+    /// The lane of the rows returned last.
+    lane: AtomicUsize,
     /// True if a row is a batch.
     is_batched: bool,
     /// A description of the stages.
@@ -105,10 +113,11 @@ impl Execution {
     /// Python functions. At most `max_outputs` finished blocks wait. If `is_batched`, each row is a
     /// batch. If `is_synchronous`, nothing is computed before its result is requested. `name`
     /// describes the pipeline. If `keeps_origins`, rows record which records they are built from.
+    /// With `lanes`, which the plan also has, `checkpoint` is a list with one for each lane.
     #[new]
     #[pyo3(signature = (
         plan, *, name, epoch, checkpoint, function_states, num_threads, num_callers, num_python_workers, num_stages,
-        memory_bytes, max_outputs, is_batched, is_deterministic, is_synchronous, keeps_origins
+        memory_bytes, max_outputs, is_batched, is_deterministic, is_synchronous, keeps_origins, lanes=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
@@ -128,14 +137,41 @@ impl Execution {
         is_deterministic: bool,
         is_synchronous: bool,
         keeps_origins: bool,
+        lanes: Option<&LanesArgument>,
     ) -> PyResult<Self> {
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic).with_synchronous(is_synchronous);
         let settings = settings.with_origins(keeps_origins);
         let states = FunctionStates::new(function_states.into_iter().map(|state| state.map(Arc::from)).collect());
-        let first = checkpoint.map(|checkpoint| checkpoint::from_python(&checkpoint)).transpose()?.unwrap_or_default();
-        let beginning = first.clone().with_states(Some(states));
-        // This may request the sizes of remote files.
-        let root = waiting(py, || Ok(plan.0.start(epoch, settings, 0, &beginning)))?;
+        let read = |checkpoint: Option<Bound<'_, PyAny>>| {
+            Ok::<_, PyErr>(
+                checkpoint.map(|checkpoint| checkpoint::from_python(&checkpoint)).transpose()?.unwrap_or_default(),
+            )
+        };
+        let lanes = lanes.map(|lanes| Arc::clone(&lanes.0));
+        let firsts = match (&lanes, checkpoint) {
+            (Some(_), Some(checkpoints)) => checkpoints
+                .extract::<Vec<Option<Bound<'_, PyAny>>>>()?
+                .into_iter()
+                .map(read)
+                .collect::<PyResult<_>>()?,
+            (_, checkpoint) => vec![read(checkpoint)?],
+        };
+        let start = |(lane, first): (usize, &Checkpoint)| {
+            let beginning = first.clone().with_states(Some(Arc::clone(&states)));
+            plan.0.start(epoch, settings.of_lane(lane), 0, &beginning)
+        };
+        // May request the sizes of remote files.
+        let root = waiting(py, || {
+            let mut nodes = match firsts.iter().enumerate().map(start).collect::<Result<Vec<_>>>() {
+                Ok(nodes) => nodes,
+                Err(error) => return Ok(Err(error)),
+            };
+            let root = match &lanes {
+                Some(lanes) => Some(Box::new(AllLanes::new(Arc::clone(lanes), nodes)) as Box<dyn Node>),
+                None => nodes.pop(),
+            };
+            Ok(root.ok_or_else(|| Error::internal("an execution without lanes")))
+        })?;
         let root = root.map_err(|error| match error.code() {
             Code::InvalidArgument => PyValueError::new_err(error.message().to_owned()),
             _ => to_python(py, &error),
@@ -150,15 +186,22 @@ impl Execution {
             executor: Arc::clone(&executor),
             cancellation: cancellation.clone(),
             workers: Mutex::new(Workers { threads: Vec::new(), have_ended: Some(have_ended), are_abandoned: false }),
-            last: Mutex::new(Last {
-                checkpoint: first,
-                num_rows: 0,
-                batches: Batches::default(),
-                parts: Vec::new(),
-                before: vec![0; plan.0.num_parts()],
-                origins: Vec::new(),
-                _charge: None,
-            }),
+            last: firsts
+                .into_iter()
+                .map(|checkpoint| {
+                    Mutex::new(Last {
+                        checkpoint,
+                        num_rows: 0,
+                        batches: Batches::default(),
+                        parts: Vec::new(),
+                        before: vec![0; plan.0.num_parts()],
+                        origins: Vec::new(),
+                        _charge: None,
+                    })
+                })
+                .collect(),
+            lanes,
+            lane: AtomicUsize::new(0),
             is_batched,
             name: name.into(),
             held: Mutex::new(None),
@@ -187,14 +230,25 @@ impl Execution {
     /// one begins. If examples were skipped before the next rows, returns a report instead: a
     /// `Failure` or a `PassEnd`.
     fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if let Some(batch) = self.last().next_batch() {
-            return rows(py, 1, batch.into_python(py)?, strings_as_arrow).map(Some);
+        Ok(self.next_of_lane(py, strings_as_arrow)?.map(|(_, result)| result))
+    }
+
+    /// As `next`, with the number of the lane. The end of a lane is None, or the exception with
+    /// which it has failed.
+    fn next_of_lane<'py>(
+        &self,
+        py: Python<'py>,
+        strings_as_arrow: bool,
+    ) -> PyResult<Option<(usize, Bound<'py, PyAny>)>> {
+        let lane = self.lane.load(Ordering::Relaxed);
+        if let Some(batch) = self.last(lane)?.next_batch() {
+            return Ok(Some((lane, rows(py, 1, batch.into_python(py)?, strings_as_arrow)?)));
         }
         let wait = |run: &Run| {
             let mut registered = None;
             loop {
-                match self.executor.next(INTERVAL)? {
-                    Output::Timeout => {
+                match self.executor.next_of_lane(INTERVAL)? {
+                    (_, Output::Timeout) => {
                         registered.get_or_insert_with(|| waits::register(vec![self.awaited()], None));
                         run.check()?;
                     }
@@ -202,45 +256,48 @@ impl Execution {
                 }
             }
         };
-        let (output, since) = detached(py, &self.cancellation, None, wait)?;
-        // A Python function may hold the GIL now. Waiting for it does not count as the consumer's
+        let ((lane, output), since) = detached(py, &self.cancellation, None, wait)?;
+        // A Python function may hold the GIL now; waiting for it does not count as the consumer's
         // work.
         self.executor.waited_behind_next(since.elapsed());
         let (block, checkpoint) = match output {
             Output::Block(block, checkpoint) => (block, checkpoint),
             Output::SkipEvent(SkipEvent::Skipped(skipped)) => {
-                return Ok(Some(Bound::new(py, Failure(*skipped))?.into_any()));
+                return Ok(Some((lane, Bound::new(py, Failure(*skipped))?.into_any())));
             }
             Output::SkipEvent(SkipEvent::PassEnd { skipper, rows }) => {
-                return Ok(Some(Bound::new(py, PassEnd { skipper, rows })?.into_any()));
+                return Ok(Some((lane, Bound::new(py, PassEnd { skipper, rows })?.into_any())));
+            }
+            Output::LaneEnd(error) => {
+                let error = error.map(|error| to_python(py, &error).into_value(py));
+                return Ok(Some((lane, error.into_bound_py_any(py)?)));
             }
             Output::End | Output::Timeout => return Ok(None),
         };
-        let (num_rows, columns) = self.taken(block, checkpoint).into_python(py)?;
+        self.lane.store(lane, Ordering::Relaxed);
+        let (num_rows, columns) = self.last(lane)?.take(block, checkpoint, self).into_python(py)?;
         self.executor.note_room();
-        rows(py, num_rows, columns, strings_as_arrow).map(Some)
+        Ok(Some((lane, rows(py, num_rows, columns, strings_as_arrow)?)))
     }
 
-    /// Returns the checkpoint after the returned rows, leaving out the last `num_left` of them, as
-    /// a list of numbers and lists.
-    fn checkpoint<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
-        let behind = {
-            let last = self.last();
-            last.checkpoint.advanced_by(last.num_rows.saturating_sub(num_left))
-        };
-        checkpoint::to_python(py, &behind)
+    /// The checkpoint after the rows that were returned, without the last `num_left` of them: a
+    /// list of numbers and lists.
+    #[pyo3(signature = (num_left, lane=0))]
+    fn checkpoint<'py>(&self, py: Python<'py>, num_left: u64, lane: usize) -> PyResult<Bound<'py, PyList>> {
+        checkpoint::to_python(py, &self.last(lane)?.behind(num_left))
     }
 
-    /// Returns the number of examples from each part of a mixture in the returned rows, leaving out
-    /// the last `num_left` of them.
-    fn part_counts(&self, num_left: u64) -> Vec<u64> {
-        self.last().parts(num_left)
+    /// The number of examples from each part of a mixture, in the rows that were returned without the
+    /// last `num_left` of them.
+    #[pyo3(signature = (num_left, lane=0))]
+    fn part_counts(&self, num_left: u64, lane: usize) -> PyResult<Vec<u64>> {
+        Ok(self.last(lane)?.parts(num_left))
     }
 
     /// Returns the records that the last row was built from, leaving out `num_left` rows.
     fn origins(&self, py: Python<'_>, num_left: u64) -> PyResult<Vec<Origin>> {
         let records = {
-            let last = self.last();
+            let last = self.last(0)?;
             let row = last.num_rows.checked_sub(num_left + 1).and_then(|row| last.origins.get(row as usize));
             row.cloned().unwrap_or_default()
         };
@@ -253,13 +310,17 @@ impl Execution {
         })
     }
 
-    /// Returns the checkpoint of the rows' mixture exactly after the returned rows, leaving out the
-    /// last `num_left` of them. Returns None if it is unknown.
-    fn mix_checkpoint<'py>(&self, py: Python<'py>, plan: &Plan, num_left: u64) -> PyResult<Option<Bound<'py, PyList>>> {
-        let behind = {
-            let last = self.last();
-            last.checkpoint.advanced_by(last.num_rows.saturating_sub(num_left))
-        };
+    /// The checkpoint of the mixture that the rows come from, directly after the rows that were
+    /// returned, without the last `num_left` of them; None if it is unknown.
+    #[pyo3(signature = (plan, num_left, lane=0))]
+    fn mix_checkpoint<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &Plan,
+        num_left: u64,
+        lane: usize,
+    ) -> PyResult<Option<Bound<'py, PyList>>> {
+        let behind = self.last(lane)?.behind(num_left);
         let mixed =
             plan.0.mix_checkpoint(&behind).map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
         mixed.map(|mixed| checkpoint::to_python(py, &mixed)).transpose()
@@ -268,22 +329,29 @@ impl Execution {
     /// Returns the point of a digest after the returned rows, leaving out the last `num_left` of
     /// them, and whether it is known. If it isn't, returns the last known point before it. `plan`
     /// must be that of this iteration, which began with pass number `pass`.
+    #[pyo3(signature = (digest, plan, pass_number, num_left, lane=0))]
     fn order(
         &self,
         digest: &OrderDigest,
         plan: &Plan,
         pass_number: u64,
         num_left: u64,
+        lane: usize,
     ) -> PyResult<(OrderPoint, bool)> {
-        let behind = {
-            let last = self.last();
-            last.checkpoint.advanced_by(last.num_rows.saturating_sub(num_left))
-        };
+        let behind = self.last(lane)?.behind(num_left);
         let position = plan.0.order_position(pass_number, &behind);
         let position = position.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
         let (pass, position) = position.ok_or_else(|| PyValueError::new_err("no digest sees the rows"))?;
         let (point, is_known) = digest.0.advance(pass, position);
         Ok((point.into(), is_known))
+    }
+
+    /// Ends a lane, whose rows nobody needs any more.
+    fn close_lane(&self, lane: usize) {
+        if let Some(lanes) = &self.lanes {
+            lanes.close(lane);
+            self.executor.note_closed_lane();
+        }
     }
 
     /// Lets the threads compute one more output, even if the maximum number is waiting. Returns
@@ -378,6 +446,11 @@ impl Execution {
 }
 
 impl Last {
+    /// The checkpoint after the rows that were returned, without the last `num_left` of them.
+    fn behind(&self, num_left: u64) -> Checkpoint {
+        self.checkpoint.advanced_by(self.num_rows.saturating_sub(num_left))
+    }
+
     /// Returns the number of examples from each part of a mixture, leaving out the last `num_left`
     /// rows.
     fn parts(&self, num_left: u64) -> Vec<u64> {
@@ -387,6 +460,32 @@ impl Last {
             counts.iter_mut().zip(row).for_each(|(count, part)| *count += part);
         }
         counts
+    }
+
+    /// The rows to return of a block: all of them, or the first if each is a batch.
+    fn take(&mut self, block: Arc<Block>, checkpoint: Checkpoint, of: &Execution) -> Result<(usize, Vec<Column>)> {
+        let before = self.parts(0);
+        let mut parts = vec![0; before.len() * block.num_rows()];
+        if !before.is_empty() {
+            let rows = parts.chunks_exact_mut(before.len()).enumerate();
+            rows.for_each(|(row, counts)| add_part(&block, row, counts));
+        }
+        let mut origins = vec![Vec::new(); if of.keeps_origins { block.num_rows() } else { 0 }];
+        origins.iter_mut().enumerate().for_each(|(row, origins)| add_origins(&block, row, origins));
+        if of.is_batched {
+            *self =
+                Last { checkpoint, num_rows: 0, batches: Batches::of(block), parts, before, origins, _charge: None };
+            let none = || Error::internal("a block without a batch");
+            return Ok((1, self.next_batch().ok_or_else(none)??));
+        }
+        let num_rows = block.num_rows();
+        let (columns, charge) = match Arc::try_unwrap(block) {
+            Ok(block) => block.into_columns(),
+            Err(block) => (block.columns.clone(), None),
+        };
+        let (num_given, batches) = (num_rows as u64, Batches::default());
+        *self = Last { checkpoint, num_rows: num_given, batches, parts, before, origins, _charge: charge };
+        Ok((num_rows, columns))
     }
 
     /// Takes the components of its next batch. Returns `None` if there are no more, or if its rows
@@ -411,35 +510,9 @@ fn rows<'py>(
 }
 
 impl Execution {
-    fn last(&self) -> MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes the rows of a block to return: all of them, or the first one if each is a batch.
-    fn taken(&self, block: Arc<Block>, checkpoint: Checkpoint) -> Result<(usize, Vec<Column>)> {
-        let mut last = self.last();
-        let before = last.parts(0);
-        let mut parts = vec![0; before.len() * block.num_rows()];
-        if !before.is_empty() {
-            let rows = parts.chunks_exact_mut(before.len()).enumerate();
-            rows.for_each(|(row, counts)| add_part(&block, row, counts));
-        }
-        let mut origins = vec![Vec::new(); if self.keeps_origins { block.num_rows() } else { 0 }];
-        origins.iter_mut().enumerate().for_each(|(row, origins)| add_origins(&block, row, origins));
-        if self.is_batched {
-            *last =
-                Last { checkpoint, num_rows: 0, batches: Batches::of(block), parts, before, origins, _charge: None };
-            let none = || Error::internal("a block without a batch");
-            return Ok((1, last.next_batch().ok_or_else(none)??));
-        }
-        let num_rows = block.num_rows();
-        let (columns, charge) = match Arc::try_unwrap(block) {
-            Ok(block) => block.into_columns(),
-            Err(block) => (block.columns.clone(), None),
-        };
-        let (num_given, batches) = (num_rows as u64, Batches::default());
-        *last = Last { checkpoint, num_rows: num_given, batches, parts, before, origins, _charge: charge };
-        Ok((num_rows, columns))
+    fn last(&self, lane: usize) -> PyResult<MutexGuard<'_, Last>> {
+        let last = self.last.get(lane).ok_or_else(|| PyIndexError::new_err(format!("there is no lane {lane}")))?;
+        Ok(last.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn awaited(&self) -> Awaited {

@@ -7,6 +7,7 @@ pub mod execution;
 pub mod index_files;
 pub mod job;
 pub mod kept;
+pub mod lanes;
 pub mod order_digest;
 pub mod plan;
 pub mod readings;

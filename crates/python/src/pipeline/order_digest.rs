@@ -35,6 +35,14 @@ impl OrderDigest {
         Self::default()
     }
 
+    /// The digest of several lanes, which passes rows on to the digest of each. If `is_shared`, all
+    /// of them see the same rows.
+    #[staticmethod]
+    fn of_lanes(lanes: Vec<PyRef<'_, Self>>, is_shared: bool) -> Self {
+        let lanes = lanes.iter().map(|lane| Arc::clone(&lane.0)).collect();
+        Self(Arc::new(order_digest::OrderDigest::of_lanes(lanes, is_shared)))
+    }
+
     /// Starts at a point that an earlier iteration reached.
     fn begin(&self, point: OrderPoint) {
         let hash = SequenceHash { value: point.hash, len: point.num_hashed };

@@ -7,6 +7,7 @@ use crate::error::IntoPython;
 use crate::graph::program::Program;
 use crate::pipeline::checkpoint;
 use crate::pipeline::kept::{Cache, DiskCache, Index, IndexFiles};
+use crate::pipeline::lanes::Lanes;
 use crate::pipeline::order_digest::OrderDigest;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::storage;
@@ -553,15 +554,16 @@ impl Plan {
 
     /// `even` specifies what happens to the last rows if there are fewer than `count`: None, "drop"
     /// or "pad".
-    #[pyo3(signature = (index, count, even))]
-    fn shard(&self, index: u64, count: u64, even: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (index, count, even, lanes=None))]
+    fn shard(&self, index: u64, count: u64, even: Option<&str>, lanes: Option<&Lanes>) -> PyResult<Self> {
         let even = match even {
             None => Even::Uneven,
             Some("drop") => Even::Drop,
             Some("pad") => Even::Pad,
             Some(other) => return Err(PyValueError::new_err(format!("unknown way to make shards even: {other}"))),
         };
-        Ok(self.then(Step::Shard { index, count, even }))
+        let lanes = lanes.map(|lanes| Arc::clone(&lanes.0));
+        Ok(self.then(Step::Shard { index, count, even, lanes }))
     }
 
     /// Reads the sources in pieces, up to `num_open` at once. If there is a seed, the order changes
@@ -621,6 +623,14 @@ impl Plan {
     /// Adds the rows to a digest.
     fn digested(&self, digest: &OrderDigest) -> Self {
         self.then(Step::Digest(Arc::clone(&digest.0)))
+    }
+
+    /// The pass and the position in the global order of a checkpoint of pass number `pass_number`;
+    /// None if the plan has no global order.
+    fn order_position(&self, pass_number: u64, checkpoint: &Bound<'_, PyAny>) -> PyResult<Option<(u64, u64)>> {
+        let checkpoint = checkpoint::from_python(checkpoint)?;
+        let position = self.0.order_position(pass_number, &checkpoint);
+        position.map_err(|error| PyValueError::new_err(error.message().to_owned()))
     }
 
     /// Returns the plan, measured as stage `number` of the description. Its rows are counted if
