@@ -281,6 +281,7 @@ class Pipeline(
             resume_point.epoch,
             resume_point,
             keeps_workers=keeps,
+            may_share=True,
         )
 
     def replay(self, state: Mapping[str, Any] | None, epoch: int = 0) -> Batches:
@@ -590,6 +591,7 @@ class Pipeline(
             at_end=at_end,
             keeps_workers=keeps_workers,
             keeps_origins=keeps_origins,
+            may_share=not keeps_origins,
         )
 
     def _learned_specs(self, epoch: int = 0) -> ChainSpecs:

@@ -37,6 +37,7 @@ def plan(
     indexes: engine.IndexFiles | None = None,
     digest: engine.OrderDigest | None = None,
     mix_checkpoint: list[Any] | None = None,
+    lanes: engine.Lanes | None = None,
 ) -> PipelinePlan:
     """Plans a pipeline.
 
@@ -51,6 +52,7 @@ def plan(
         digest: The digest of the global order, if there is one.
         mix_checkpoint: The checkpoint of a mix that has changed since the state was saved; None if
             it is unchanged.
+        lanes: The lanes of the execution, if it produces the batches of several ranks.
 
     Raises:
         NotFoundError: If a path does not exist, or no file matches a pattern.
@@ -59,7 +61,7 @@ def plan(
     shared = SharedState(
         [], [], [], cache, is_learning, is_resumed, [], [], indexes, [], mix_checkpoint, chain
     )
-    planning = _Planning(chain, chain_specs, shared, digest=digest, is_whole=True)
+    planning = _Planning(chain, chain_specs, shared, digest=digest, is_whole=True, lanes=lanes)
     engine_plan, num_ready = planning.finished_plan(), planning.num_ready
     if chain[0].is_growing:
         # Each pass ends where all writers had closed the journal.
@@ -90,6 +92,7 @@ class _Planning(Requests):
         is_shuffled: bool = False,
         digest: engine.OrderDigest | None = None,
         is_whole: bool = False,
+        lanes: engine.Lanes | None = None,
     ) -> None:
         """Plans the stages of one pipeline.
 
@@ -103,6 +106,7 @@ class _Planning(Requests):
             is_shuffled: Whether a full shuffle follows these stages.
             digest: The digest of the global order, if these stages determine it.
             is_whole: Whether they are a whole pipeline, not a part of a combined pipeline.
+            lanes: The lanes of the execution, if there are several.
         """
         if chain_specs.first_empty_stage is not None:
             # After this stage, only reports of skipped examples remain, in each epoch.
@@ -123,6 +127,7 @@ class _Planning(Requests):
         self._is_fused = False
         self._in_process = []
         self.turn = (0, 1)
+        self.lanes = lanes
         skippers = [n for n, step in enumerate(steps(chain), 1) if step.judges_errors]
         # Errors in stages before this index are skipped.
         self._skipper_index = len(chain) if has_error_skipper else max(skippers, default=0)

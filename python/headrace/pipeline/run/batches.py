@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError
@@ -18,6 +18,7 @@ from headrace.core.processors import num_cores
 from headrace.core.tracebacks import hide_own_frames
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.paths.index_files import index_files
+from headrace.pipeline.plan.pipeline_plan import PipelinePlan
 from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.plan.revisions import (
     check_contents,
@@ -35,7 +36,7 @@ from headrace.pipeline.run.skipped import Report
 from headrace.pipeline.run.state import ResumePoint, check_files, damaged, identity_of, state_of
 from headrace.pipeline.run.step_counter import StepCounter
 from headrace.pipeline.run.threads.gil_share import GilShares
-from headrace.pipeline.run.threads.iteration_end import close
+from headrace.pipeline.run.threads.iteration_end import close, close_or_interrupt
 from headrace.pipeline.run.threads.python_threads import Threads, callers_of
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.components import ChainSpecs, all_sources, batch_depth
@@ -46,6 +47,9 @@ from headrace.pipeline.values.column_conversion import shown
 from headrace.pipeline.values.nested import NestedList
 from headrace.pipeline.values.string_arrays import arrow_array
 from headrace.pipeline.values.types import Spec
+
+if TYPE_CHECKING:
+    from headrace.pipeline.run.node.local_ranks import LocalRanks
 
 __all__ = ["Batches", "open_batches"]
 
@@ -92,6 +96,7 @@ class Batches(Reports):
         is_learning: bool = False,
         keeps_workers: bool = False,
         keeps_origins: bool = False,
+        may_share: bool = False,
     ) -> None:
         """Starts the threads. If an iterator has to be called first, `next` starts them instead.
 
@@ -107,6 +112,7 @@ class Batches(Reports):
                 iterators.
             keeps_workers: Whether to keep worker processes for the next iteration.
             keeps_origins: Whether batches record where their examples come from.
+            may_share: Whether the ranks of this node may share one engine, if the options say so.
         """
         if len(chain) > _MOST_STAGES:
             raise ValueError(
@@ -129,6 +135,12 @@ class Batches(Reports):
         self._is_learning = is_learning
         self._keeps_workers = keeps_workers or is_learning
         self._keeps_origins = keeps_origins
+        self._local_ranks = None
+        if may_share and options.get("node") == "shared":
+            # Imported here, because few programs share an engine.
+            from headrace.pipeline.run.node.local_ranks import local_ranks  # noqa: PLC0415
+
+            self._local_ranks = local_ranks(chain, options, epoch, resumed is not None)
         self._process = os.getpid()
         self._is_batched = batch_depth(chain) > 0
         self._has_arrow_strings = options.get("strings") == "arrow" and (
@@ -217,24 +229,10 @@ class Batches(Reports):
         if resumed is not None:
             self._report.restore(resumed.skipped)
         self._specs = chain_specs.specs[-1]
-        callers = callers_of(planned.python_workers)
-        is_on_request = any(source.reads_on_request for source in all_sources(chain))
-        self._execution = engine.Execution(
-            planned.plan,
-            name=self._name,
-            epoch=epoch,
-            checkpoint=None if resumed is None else resumed.checkpoints,
-            function_states=self._functions,
-            num_threads=self._num_threads,
-            num_callers=len(callers),
-            num_python_workers=len(planned.python_workers),
-            num_stages=len(planned.stages),
-            memory_bytes=memory_bytes_of(options),
-            max_outputs=0 if is_on_request else planned.num_ready,
-            is_batched=self._is_batched,
-            is_deterministic=self._is_deterministic,
-            is_synchronous=self._is_learning or is_on_request,
-            keeps_origins=self._keeps_origins,
+        self._execution = (
+            self._own_execution(planned)
+            if self._local_ranks is None
+            else self._member(self._local_ranks, planned, chain_specs)
         )
         self._order.begin(self._execution, planned.plan, epoch)
         self._meter.begin(self._execution, self._names, self._parts.counted_names)
@@ -244,9 +242,11 @@ class Batches(Reports):
         self._python_workers = planned.python_workers
         self._set_versions()
         self._gil_shares = GilShares(len(planned.python_workers))
+        # If ranks share an engine, its owner calls the functions.
+        python_workers = planned.python_workers if self._local_ranks is None else []
         threads = Threads(
             self._execution,
-            planned.python_workers,
+            python_workers,
             self._names,
             self._gil_shares,
             options,
@@ -256,7 +256,7 @@ class Batches(Reports):
         self._begin = time.monotonic()
         processes = [
             worker_processes
-            for python_worker in planned.python_workers
+            for python_worker in python_workers
             if (worker_processes := getattr(python_worker, "processes", None)) is not None
         ]
         for worker_processes in processes:
@@ -271,6 +271,66 @@ class Batches(Reports):
             return
         threads.start()
         self._gil_watch = threads.gil_watch
+
+    def _own_execution(self, planned: PipelinePlan) -> engine.Execution:
+        """Starts an engine for this iteration alone."""
+        resumed, callers = self._resumed, callers_of(planned.python_workers)
+        is_on_request = any(source.reads_on_request for source in all_sources(self._chain))
+        return engine.Execution(
+            planned.plan,
+            name=self._name,
+            epoch=self._epoch,
+            checkpoint=None if resumed is None else resumed.checkpoints,
+            function_states=self._functions,
+            num_threads=self._num_threads,
+            num_callers=len(callers),
+            num_python_workers=len(planned.python_workers),
+            num_stages=len(planned.stages),
+            memory_bytes=memory_bytes_of(self._options),
+            max_outputs=0 if is_on_request else planned.num_ready,
+            is_batched=self._is_batched,
+            is_deterministic=self._is_deterministic,
+            is_synchronous=self._is_learning or is_on_request,
+            keeps_origins=self._keeps_origins,
+        )
+
+    def _member(
+        self, ranks: "LocalRanks", planned: PipelinePlan, chain_specs: ChainSpecs
+    ) -> engine.Execution:
+        """Joins the other ranks of this node, which share an engine."""
+        # Imported here, because few programs share an engine.
+        from headrace.pipeline.run.node.engine_lanes import EngineDescription  # noqa: PLC0415
+        from headrace.pipeline.run.node.member import MemberExecution  # noqa: PLC0415
+        from headrace.pipeline.run.node.messages import Place  # noqa: PLC0415
+
+        resumed = self._resumed
+        if self._parts.is_changed:
+            raise ValueError(
+                "options: node='shared' does not work if the parts or weights of mix have changed "
+                "since the state was saved. Remove the option until the next checkpoint."
+            )
+        has_order = self._order.seen is not None
+        what = EngineDescription(
+            self._name,
+            tuple(pinned(self._chain, self._revisions)),
+            self._options,
+            chain_specs,
+            self._epoch,
+            resumed is not None,
+            self._index_files,
+            planned.plan,
+            has_order,
+            len(planned.stages),
+            self._parts.num_parts,
+            self._process,
+        )
+        digest = None if resumed is None else resumed.digest
+        point = (digest[1], digest[2], digest[3], digest[4]) if digest and has_order else None
+        start = Place(
+            0, None if resumed is None else resumed.checkpoints, point, [0] * self._parts.num_parts
+        )
+        # It has the methods of an engine's execution that an iteration uses.
+        return cast("engine.Execution", MemberExecution(ranks, what, start))
 
     def __iter__(self) -> "Batches":
         return self
@@ -439,7 +499,7 @@ class Batches(Reports):
         elif (finalizer := self._end.detach()) is not None:
             self._closed_by = self._closed_by or threading.get_ident()
             _, _, (ending, process), _ = finalizer
-            close(ending, process, engine.Execution.close_or_interrupt)
+            close(ending, process, close_or_interrupt)
 
     @property
     def is_open(self) -> bool:

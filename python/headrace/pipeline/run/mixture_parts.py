@@ -62,6 +62,11 @@ class MixtureParts:
         return self._resumed is not None and self._resumed.is_changed
 
     @property
+    def num_parts(self) -> int:
+        """The number of parts; 0 if the source is not a mix."""
+        return 0 if self._mix is None else len(self._mix.called)
+
+    @property
     def counted_names(self) -> tuple[str, ...]:
         """The names of the parts whose examples can be counted."""
         return () if self._mix is None or self._divider is not None else self._mix.called

@@ -5,7 +5,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
@@ -15,6 +15,8 @@ from headrace.pipeline.run.skipped import Report, Skipped
 from headrace.pipeline.run.threads.gil_share import GilShares
 
 if TYPE_CHECKING:
+    from headrace.pipeline.run.node.local_ranks import LocalRanks
+    from headrace.pipeline.run.node.member import MemberExecution
     from headrace.pipeline.run.statistics import Readings, Statistics
 
 __all__ = ["Reports"]
@@ -31,6 +33,8 @@ class Reports:
     _index_files: engine.IndexFiles
     # The statistics since the start.
     _execution: engine.Execution
+    # The ranks that share the engine; None if this iteration has its own.
+    _local_ranks: "LocalRanks | None"
     _files: Sequence[Sequence[bytes]]
     _counted: Sequence[MeteredStage]
     _names: list[str]
@@ -80,6 +84,9 @@ class Reports:
         yield f"pipeline '{self._name}', started {time.monotonic() - self._begin:.1f} s ago"
         if not self._has_begun:
             yield "it is reading its first example" if self._is_beginning else "it has not started"
+            return
+        if self._local_ranks is not None:
+            yield from cast("MemberExecution", self._execution).activity_lines()
             return
         yield from activity_lines(self._execution, self._python_workers, self._names, waits)
 

@@ -4,13 +4,17 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from headrace.core import engine
 from headrace.core.digests import sha256
 from headrace.core.errors import SkippedExamples
 from headrace.core.repr_prefix import without_passwords
+from headrace.pipeline.run.node.pass_end import NodePassEnd
 from headrace.pipeline.stages.skip_errors import SkipErrors
+
+if TYPE_CHECKING:
+    from headrace.pipeline.run.node.messages import NodeSkip
 
 __all__ = ["Report", "Skipped", "is_report"]
 
@@ -70,14 +74,14 @@ class _SkipCounter:
     next_pass: int = 0
     is_open: bool = False
 
-    def end_pass(self, passed: engine.PassEnd) -> None:
+    def end_pass(self, passed: engine.PassEnd | NodePassEnd) -> None:
         """Counts the remaining examples of a pass, unless they have been counted already."""
         if passed.pass_number >= self.next_pass:
             self.rows += passed.num_rows
             self.next_pass = passed.pass_number + 1
             self.is_open = False
 
-    def add(self, failure: engine.Failure) -> None:
+    def add(self, failure: "engine.Failure | NodeSkip") -> None:
         """Counts a skipped example.
 
         Raises:
@@ -104,7 +108,9 @@ class _SkipCounter:
             before = _left_out(self.count - lost, total - lost)
             self._exceed(failure, lost, before, f"{budget:.3%}")
 
-    def _exceed(self, failure: engine.Failure, lost: int, before: str, budget: str) -> None:
+    def _exceed(
+        self, failure: "engine.Failure | NodeSkip", lost: int, before: str, budget: str
+    ) -> None:
         these = "this one" if lost == 1 else f"these {lost}"
         self._throw(
             failure,
@@ -112,7 +118,7 @@ class _SkipCounter:
             "Batches.skipped, then fix the data or the function, or raise the budget.",
         )
 
-    def _throw(self, failure: engine.Failure, text: str) -> None:
+    def _throw(self, failure: "engine.Failure | NodeSkip", text: str) -> None:
         try:
             failure.throw(text)
         except engine.EngineError as error:
@@ -159,7 +165,7 @@ class Report:
         self._is_settled = False
         self.settle()
 
-    def add(self, event: "engine.Failure | engine.PassEnd") -> None:
+    def add(self, event: "engine.Failure | engine.PassEnd | NodeSkip | NodePassEnd") -> None:
         """Adds a skipped example, unless it has been reported already.
 
         Raises:
@@ -167,7 +173,7 @@ class Report:
         """
         judge = self._judges[event.skipper]
         self._is_settled = False
-        if isinstance(event, engine.PassEnd):
+        if isinstance(event, (engine.PassEnd, NodePassEnd)):
             judge.end_pass(event)
             return
         stage = self._names[event.stage]
@@ -256,7 +262,7 @@ class Report:
         )
 
 
-def _skipped(failure: engine.Failure, stage: str) -> Skipped:
+def _skipped(failure: "engine.Failure | NodeSkip", stage: str) -> Skipped:
     file = None if failure.file is None else without_passwords(os.fsdecode(failure.file))
     reason = failure.reason
     if failure.ends_file:
@@ -272,7 +278,7 @@ def _about(lost: int | None) -> str:
     return f"about {lost} records, judging by the length of the earlier ones"
 
 
-def _key(failure: engine.Failure, stage: str) -> int:
+def _key(failure: "engine.Failure | NodeSkip", stage: str) -> int:
     """Returns a key for a failure, which is the same in every process.
 
     Row IDs are the same in all parts before a cache, so the key includes the stage number.

@@ -1,7 +1,7 @@
 """`options`: settings for threads, memory, order, strings, caches and index files."""
 
 import os
-from typing import Self
+from typing import Literal, Self
 
 from headrace.pipeline.paths.index_files import IndexMode, checked_mode
 from headrace.pipeline.stages.arguments import (
@@ -32,6 +32,7 @@ class OptionsMethod(Chain):
         cache_bytes: int | None = None,
         index: IndexMode | None = None,
         index_directory: str | os.PathLike[str] | None = None,
+        node: Literal["shared", "separate"] | None = None,
     ) -> Self:
         """Sets options for threads, memory, order, strings, caches and index files.
 
@@ -70,13 +71,20 @@ class OptionsMethod(Chain):
                 "off" does not scan either, so a full shuffle that needs an index raises an error.
                 The setting does not change the order of the examples.
             index_directory: A directory for the indexes that cannot be written next to their files.
+            node: With "shared", the ranks of one node share one reading engine. Files are read and
+                decoded once, and each rank gets its batches from shared memory. Batches, states and
+                digests are the same as with "separate" (the default). One rank's process runs the
+                engine. If it dies, another rank continues at the right batch. The pipeline must end
+                with batches, and all ranks of the node must start the same iterations in the same
+                order. Needs Linux and the variables that torchrun sets: LOCAL_RANK,
+                LOCAL_WORLD_SIZE and MASTER_PORT.
 
         Raises:
             TypeError: If `deterministic` is not a bool, `warn_after_s` is not a number, or a
                 directory is not a path.
-            ValueError: If a number is below 1, `strings` or `index` is not one of the values above,
-                or `warn_after_s` is not above 0. Also if `cache_bytes` is set without a
-                `cache_directory`, or a directory is a URL.
+            ValueError: If a number is below 1, `strings`, `index` or `node` is not one of the
+                values above, or `warn_after_s` is not above 0. Also if `cache_bytes` is set without
+                a `cache_directory`, or a directory is a URL.
             ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed. `pip install
                 headrace[arrow]` installs it.
 
@@ -108,8 +116,16 @@ class OptionsMethod(Chain):
                 )
         if index is not None:
             changed["index"] = checked_mode(index)
+        if node is not None:
+            changed["node"] = _checked_node(node)
         if warn_after_s is not None:
             changed["warn_after_s"] = checked_seconds("warn_after_s", warn_after_s)
         optioned = type(self)(self._stages, changed, self._base)
         optioned._chain_specs = self._chain_specs
         return optioned
+
+
+def _checked_node(node: str) -> str:
+    if node not in ("shared", "separate"):
+        raise ValueError(f"options: node is {node!r}, expected 'shared' or 'separate'.")
+    return node

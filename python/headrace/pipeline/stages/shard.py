@@ -83,7 +83,7 @@ class Shard(KeepsComponents):
         """Adds this step to a plan."""
         # With by="piece", the window before it reads only this rank's files.
         if self.by == "example":
-            planning.plan = planning.plan.shard(self.index, self.count, self.even)
+            planning.plan = planning.plan.shard(self.index, self.count, self.even, planning.lanes)
 
 
 class ShardMethod(Chain):

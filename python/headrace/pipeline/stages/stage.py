@@ -331,11 +331,13 @@ class Planning(Protocol):
         turn: This share's turn among the batches of all shares, as its index and the number of
             shares.
         num_ready: The maximum number of results that wait for the consumer.
+        lanes: The lanes of the execution, if it produces the batches of several ranks.
     """
 
     plan: engine.Plan
     turn: tuple[int, int]
     num_ready: int
+    lanes: engine.Lanes | None
 
     @property
     def chain(self) -> "Sequence[Stage]":

@@ -1,5 +1,6 @@
 """Messages between processes, which are pickled objects and file descriptors sent over a socket."""
 
+import contextlib
 import os
 import pickle
 import socket
@@ -45,6 +46,9 @@ class Channel:
                 self._socket.sendall(data)
             else:
                 self._socket.sendall(header + data)
+        except ConnectionError:
+            # What the other end has sent before can still be received.
+            raise
         except BaseException:
             self.close()
             raise
@@ -78,6 +82,11 @@ class Channel:
             self.close()
             raise
         return pickle.loads(data), descriptors
+
+    def shut_down(self) -> None:
+        """Ends the connection, and wakes threads that wait for it."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Closes this end, so that the other end sees that no more messages will follow."""

@@ -11,7 +11,7 @@ from headrace.core.wait_registry import RegisteredWait
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.workers.python_iterables import Feed
 
-__all__ = ["EndableWorkers", "IterationParts", "close"]
+__all__ = ["EndableWorkers", "IterationParts", "close", "close_or_interrupt"]
 
 # The time for which the end of an iteration waits for a running Python function.
 _PATIENCE_S = 0.15
@@ -55,10 +55,20 @@ class IterationParts(NamedTuple):
         return (calls_in_progress[0], calls_in_progress[0].number) if calls_in_progress else None
 
 
+def close_execution(execution: engine.Execution) -> None:
+    """Ends the threads of an execution and waits for them."""
+    execution.close()
+
+
+def close_or_interrupt(execution: engine.Execution) -> None:
+    """Does the same; Ctrl-C ends the wait."""
+    execution.close_or_interrupt()
+
+
 def close(
     ending: IterationParts,
     process: int,
-    end: Callable[[engine.Execution], None] = engine.Execution.close,
+    end: Callable[[engine.Execution], None] = close_execution,
 ) -> None:
     """Ends an iteration. Does nothing in a process that was forked from the iteration's own."""
     if process != os.getpid():

@@ -1,0 +1,308 @@
+"""Messages between the owner of a node's engine and its members, and batches in shared memory."""
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.core import engine
+from headrace.core.errors import add_note
+from headrace.pipeline.run.node.pass_end import NodePassEnd
+from headrace.pipeline.workers.sending import PackedError
+from headrace.pipeline.workers.shared_segments import FilledSegments, Segment, SegmentPool
+
+__all__ = [
+    "Begun",
+    "EngineFailure",
+    "Failed",
+    "Join",
+    "Later",
+    "LocatedColumns",
+    "NodeSkip",
+    "PackedColumns",
+    "Place",
+    "Produced",
+    "ReadingsMessage",
+    "StageNumbers",
+    "Stalled",
+    "Taken",
+]
+
+# Smaller arrays are pickled, and a longer pickle is put into the segment.
+_LEAST_BYTES: Final = 1 << 10
+_MOST_PICKLED: Final = 1 << 14
+# Stands for the remedy, which the member knows.
+_REMEDY: Final = "\0"
+
+# The pass, the position, the hash and the number of hashed examples; see `engine.OrderPoint`.
+Point: TypeAlias = tuple[int, int, int, int]
+
+
+class Place(NamedTuple):
+    """A position from which a lane can start.
+
+    Attributes:
+        step: The number of batches before it, since the iteration began.
+        checkpoint: The engine's checkpoint; None for the beginning.
+        point: The last known point of the global order; None if there is no order.
+        parts: The number of examples of each part of a mix, since the iteration began.
+    """
+
+    step: int
+    checkpoint: list[Any] | None
+    point: Point | None
+    parts: list[int]
+
+
+class Join(NamedTuple):
+    """Tells the owner which batches a member needs.
+
+    Attributes:
+        rank: The local rank.
+        shard: The index of its share.
+        has_begun: Whether an owner has served it before.
+        step: The number of batches that the program has taken.
+        places: The last positions, the one at `step` included.
+    """
+
+    rank: int
+    shard: int
+    has_begun: bool
+    step: int
+    places: list[Place]
+
+
+class Begun(NamedTuple):
+    """All ranks have joined, and the engine starts at this step."""
+
+    process: int
+
+
+class Taken(NamedTuple):
+    """The program has taken batches.
+
+    Attributes:
+        step: The number of batches that it has taken.
+        num_sent: The number of these that this owner has sent, since the last message.
+        unused: The segments that are unused now.
+    """
+
+    step: int
+    num_sent: int
+    unused: list[int]
+
+
+class StageNumbers(NamedTuple):
+    """The readings of a stage; see `engine.StageReadings`."""
+
+    examples: int
+    num_bytes: int
+    busy: float
+    computing: float
+    starving: float
+    fill: float | None
+    padding: float | None
+
+
+class ReadingsMessage(NamedTuple):
+    """The readings of the owner's engine; see `engine.Readings`."""
+
+    stages: list[StageNumbers]
+    tasks_busy: float = 0.0
+    tasks_computing: float = 0.0
+    idle: float = 0.0
+    consumer_waiting: float = 0.0
+    budget_waiting: float = 0.0
+
+    @classmethod
+    def of(cls, readings: engine.Readings) -> "ReadingsMessage":
+        """Copies the readings of an engine."""
+        stages = [
+            StageNumbers(*(getattr(s, n) for n in StageNumbers._fields)) for s in readings.stages
+        ]
+        return cls(stages, *(getattr(readings, name) for name in cls._fields[1:]))
+
+
+class LocatedColumns(NamedTuple):
+    """A batch in a segment of shared memory.
+
+    Attributes:
+        pickled: Its pickled columns, without large arrays; None if it is the first location.
+        segment: The number of the segment.
+        size: The size of the segment if it is new; its descriptor comes with the message.
+        locations: The offset and the size of each array.
+        dropped: Segments to forget.
+    """
+
+    pickled: bytes | None
+    segment: int
+    size: int
+    locations: tuple[tuple[int, int], ...]
+    dropped: tuple[int, ...]
+
+    def received(self, descriptors: Sequence[int], segments: FilledSegments) -> None:
+        """Maps the segment, if it is new."""
+        segments.drop(self.dropped)
+        if self.size:
+            if not descriptors:
+                raise RuntimeError(
+                    "options: node='shared': a batch could not be received, because too many files "
+                    "are open. Raise the limit with `ulimit -n`."
+                )
+            segments.add(self.segment, descriptors[0], self.size)
+
+    def unpacked(self, segments: FilledSegments) -> Any:
+        """Returns the columns. Their arrays use the memory of the segment."""
+        parts: list[Any] = segments.pieces(self.segment, self.locations)
+        pickled = parts.pop(0) if self.pickled is None else self.pickled
+        return pickle.loads(pickled, buffers=parts)
+
+
+class PackedColumns:
+    """A batch that is copied to one or more members."""
+
+    def __init__(self, columns: object) -> None:
+        self._parts: list[npt.NDArray[np.uint8]] = []
+        pickled = pickle.dumps(columns, 5, buffer_callback=self._add)
+        self._pickled: bytes | None = pickled
+        if len(pickled) > _MOST_PICKLED:
+            self._parts.insert(0, np.frombuffer(pickled, np.uint8))
+            self._pickled = None
+        self.num_bytes = sum(part.nbytes for part in self._parts)
+
+    def _add(self, buffer: pickle.PickleBuffer) -> bool:
+        try:
+            raw = buffer.raw()
+        except BufferError:  # It is not contiguous.
+            return True
+        if raw.nbytes < _LEAST_BYTES:
+            return True
+        self._parts.append(np.frombuffer(raw, np.uint8))
+        return False
+
+    def located(self, pool: SegmentPool) -> tuple[LocatedColumns, Segment | None]:
+        """Copies the batch to a segment. Returns the segment too if it is new."""
+        segment, offsets = pool.fill(self._parts)
+        is_new = segment.descriptor >= 0
+        dropped, pool.dropped = tuple(pool.dropped), []
+        sizes = (part.nbytes for part in self._parts)
+        located = LocatedColumns(
+            self._pickled,
+            segment.number,
+            segment.size if is_new else 0,
+            tuple(zip(offsets, sizes, strict=True)),
+            dropped,
+        )
+        return located, segment if is_new else None
+
+
+@dataclass(frozen=True)
+class EngineFailure:
+    """An exception of the engine, as plain data."""
+
+    arguments: tuple[Any, ...] | None
+    cause: PackedError | None
+
+    @classmethod
+    def of(cls, error: BaseException) -> "EngineFailure":
+        """Packs an exception."""
+        if not isinstance(error, engine.EngineError):
+            return cls(None, PackedError.of(error))
+        *plain, cause = error.args
+        return cls(tuple(plain), None if cause is None else PackedError.of(cause))
+
+    def unpacked(self) -> BaseException:
+        """Returns the exception."""
+        cause = None if self.cause is None else self.cause.unpacked()
+        if self.arguments is not None:
+            return engine.EngineError(*self.arguments, cause)
+        assert cause is not None
+        return cause
+
+
+@dataclass(frozen=True)
+class NodeSkip:
+    """A skipped example; see `engine.Failure`."""
+
+    skipper: int
+    stage: int
+    file: bytes | None
+    record: int | None
+    offset_bytes: int | None
+    row_id: list[int] | None
+    reason: str
+    ends_file: bool
+    num_lost: int | None
+    num_scanned: int
+    passed: tuple[int, int]
+    failure: EngineFailure
+
+    @classmethod
+    def of(cls, skipped: engine.Failure) -> "NodeSkip":
+        """Copies a report of the engine."""
+        values = {n: getattr(skipped, n) for n in cls.__dataclass_fields__ if n != "failure"}
+        try:
+            skipped.throw(_REMEDY)
+        except BaseException as error:
+            notes = getattr(error, "__notes__", [])
+            if _REMEDY in notes:
+                notes.remove(_REMEDY)
+            failure = EngineFailure.of(error)
+        return cls(**values, failure=failure)
+
+    def throw(self, remedy: str) -> NoReturn:
+        """Raises the failure, with a remedy; see `engine.Failure.throw`."""
+        error = self.failure.unpacked()
+        if isinstance(error, engine.EngineError):
+            code, message, *rest = error.args
+            raise engine.EngineError(code, message.replace(_REMEDY, remedy), *rest)
+        add_note(error, remedy)
+        raise error
+
+
+class Produced(NamedTuple):
+    """A batch, or the end of a lane.
+
+    Attributes:
+        place: The position after the batch.
+        is_known: Whether the point of the position is exact.
+        mix: The position of the mix after the batch; None if it is unknown.
+        skips: The examples skipped before it, and the ends of passes.
+        columns: The batch; None at the end.
+        failure: The exception at the end, if the lane has failed.
+        oldest: The step of the slowest rank. Older positions are not needed any more.
+        readings: The readings of the engine, now and then.
+    """
+
+    place: Place
+    is_known: bool
+    mix: list[Any] | None
+    skips: list[NodeSkip | NodePassEnd]
+    columns: LocatedColumns | None
+    failure: EngineFailure | None
+    oldest: int
+    readings: ReadingsMessage | None
+
+
+class Later(NamedTuple):
+    """What has become known about the position after a batch that was sent before."""
+
+    step: int
+    point: Point | None
+    is_known: bool
+    mix: list[Any] | None
+
+
+class Stalled(NamedTuple):
+    """Why the owner sends nothing, in words; empty once it continues."""
+
+    reason: str
+
+
+class Failed(NamedTuple):
+    """The owner cannot go on. All members raise the exception."""
+
+    failure: EngineFailure

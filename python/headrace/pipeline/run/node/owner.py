@@ -1,0 +1,374 @@
+"""The owner of a node's engine, which sends each rank its batches."""
+
+import atexit
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+from typing import Final
+
+from headrace.core.errors import FailedPreconditionError
+from headrace.core.wait_registry import RegisteredWait
+from headrace.pipeline.run.limits import memory_bytes_of
+from headrace.pipeline.run.node.engine_lanes import EngineDescription, EngineLanes, LaneOutput
+from headrace.pipeline.run.node.local_ranks import LocalRanks, bound_socket, is_own
+from headrace.pipeline.run.node.messages import (
+    Begun,
+    EngineFailure,
+    Failed,
+    Join,
+    PackedColumns,
+    Place,
+    Produced,
+    ReadingsMessage,
+    Stalled,
+    Taken,
+)
+from headrace.pipeline.workers.messages import Channel
+from headrace.pipeline.workers.shared_segments import SegmentPool
+
+__all__ = ["Owner"]
+
+_log: Final = logging.getLogger("headrace.pipeline")
+
+# The most batches that a member may have without using them, and the part of the memory for all.
+_MOST_UNUSED: Final = 8
+_PART_OF_MEMORY: Final = 4
+# How often to check whether missing ranks are gone, and after how long to report them.
+_CHECK_S: Final = 0.02
+_PATIENCE_S: Final = 10.0
+# After how long the other ranks are told that the owner waits for one.
+_STALL_S: Final = 1.0
+_READINGS_S: Final = 0.25
+# How long a process that ends waits for news of slower ranks, before others take over its work.
+_LINGER_S: Final = 2.0
+
+
+class _Member:
+    """A rank, as the owner sees it.
+
+    Attributes:
+        channel: The connection.
+        join: Its first message.
+        pool: Its segments.
+        step: The number of batches that its program has taken.
+        unused: The number of bytes of each batch that it has not used yet.
+    """
+
+    def __init__(self, channel: Channel, join: Join) -> None:
+        self.channel: Final = channel
+        self.join: Final = join
+        self.pool: Final = SegmentPool()
+        self.step = join.step
+        self.unused: list[int] = []
+
+
+class Owner:
+    """Runs the engine until no member needs it. Its threads end with the process."""
+
+    def __init__(self, listener: socket.socket, ranks: LocalRanks, what: EngineDescription) -> None:
+        """Starts the threads.
+
+        Args:
+            listener: The socket that holds the owner's name.
+            ranks: The ranks of this node.
+            what: The pipeline.
+        """
+        self._listener: Final = listener
+        self._ranks: Final = ranks
+        self._what: Final = what
+        self._most_bytes = memory_bytes_of(what.options) // _PART_OF_MEMORY // ranks.size
+        self._changed: Final = threading.Condition()
+        self._members: dict[int, _Member] = {}
+        # Set once all ranks have joined.
+        self._has_begun = False
+        # Set once a lane has ended: the others are about to end, too.
+        self._is_ending = False
+        self._is_over = False
+        self._engine: EngineLanes | None = None
+        listener.listen(2 * ranks.size)
+        _owners.add(self)
+        for name, target in (("accept", self._accept), ("owner", self._run)):
+            threading.Thread(target=target, name=f"headrace-node-{name}", daemon=True).start()
+
+    def linger(self) -> None:
+        """Serves the other ranks until their end, if it is near and they go on."""
+        with self._changed:
+            while self._is_ending and self._members and self._changed.wait(_LINGER_S):
+                pass
+
+    def close(self) -> None:
+        """Ends the engine. The members elect another owner."""
+        with self._changed:
+            self._is_over = True
+            members = list(self._members.values())
+            self._changed.notify_all()
+        # A thread that waits in `accept` holds the socket open, and with it the name.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for member in members:
+            member.channel.shut_down()
+        if self._engine is not None:
+            # Wakes the thread that waits for its next batch.
+            self._engine.execution.close()
+        _owners.discard(self)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                end, _ = self._listener.accept()
+            except OSError:
+                return
+            if is_own(end):
+                name = "headrace-node-member"
+                threading.Thread(target=self._serve, args=(end,), name=name, daemon=True).start()
+            else:
+                end.close()
+
+    def _serve(self, end: socket.socket) -> None:
+        """Receives the messages of one member."""
+        channel = Channel(end)
+        member = None
+        try:
+            join, _ = channel.receive()
+            member = _Member(channel, join)
+            if not self._add(member):
+                if not self._is_over:
+                    channel.send(Failed(EngineFailure.of(_late_error(join.rank))))
+                # Otherwise, it finds the next owner.
+                return
+            while True:
+                message, _ = channel.receive()
+                self._note(member, message)
+        except (EOFError, OSError):
+            pass
+        finally:
+            channel.close()
+            if member is not None:
+                self._remove(member)
+
+    def _add(self, member: _Member) -> bool:
+        with self._changed:
+            if self._has_begun or self._is_over or member.join.rank in self._members:
+                return False
+            self._members[member.join.rank] = member
+            self._changed.notify_all()
+            return True
+
+    def _remove(self, member: _Member) -> None:
+        with self._changed:
+            if self._members.get(member.join.rank) is member:
+                del self._members[member.join.rank]
+            self._changed.notify_all()
+
+    def _note(self, member: _Member, taken: Taken) -> None:
+        with self._changed:
+            member.step = max(member.step, taken.step)
+            del member.unused[: taken.num_sent]
+            member.pool.release(taken.unused)
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        try:
+            lanes = self._gathered()
+            if lanes is not None:
+                self._produce(lanes)
+                self._wait_for_end()
+        except BaseException as error:
+            failed = Failed(EngineFailure.of(error))
+            self._tell(failed)
+        finally:
+            self.close()
+            if self._engine is not None:
+                self._engine.close()
+
+    def _gathered(self) -> list[int] | None:
+        """Waits for all ranks. Returns the share of each lane; None if all are gone."""
+        begin, is_reported = time.monotonic(), False
+        with RegisteredWait(self._missing_in_words), self._changed:
+            while not self._is_over:
+                missing = self._missing()
+                if not missing:
+                    break
+                if time.monotonic() - begin > _PATIENCE_S and not is_reported:
+                    is_reported = True
+                    _log.warning("%s", self._missing_in_words())
+                    self._tell(Stalled(f"the local ranks {_list(missing)} to start it"))
+                self._changed.wait(_CHECK_S)
+            if self._is_over or not self._members:
+                return None
+            self._has_begun = True
+            members = [self._members[rank] for rank in sorted(self._members)]
+        return sorted({member.join.shard for member in members})
+
+    def _missing(self) -> list[int]:
+        """Returns the ranks that have yet to join."""
+        missing = [rank for rank in range(self._ranks.size) if rank not in self._members]
+        if not any(member.join.has_begun for member in self._members.values()):
+            return missing
+        # They were all there before, so a rank whose name is free has ended.
+        return [rank for rank in missing if not _is_free(self._ranks.name_of(rank))]
+
+    def _missing_in_words(self) -> str:
+        return (
+            f"pipeline '{self._what.name}' with options(node='shared') waits until the local ranks "
+            f"{_list(self._missing())} start this iteration. All ranks of a node must start the "
+            "same iterations in the same order."
+        )
+
+    def _produce(self, shards: list[int]) -> None:
+        with self._changed:
+            members = list(self._members.values())
+        # Members may have taken more since they joined, but remember only what they sent then.
+        step = min((member.join.step for member in members), default=0)
+        starts = [_place_of([m for m in members if m.join.shard == s], step) for s in shards]
+        self._engine = engine = EngineLanes(self._what, shards, starts)
+        self._tell(Begun(os.getpid()))
+        told = 0.0
+        open_lanes = set(range(len(shards)))
+        for output in engine.outputs():
+            lane = output.lane if isinstance(output, LaneOutput) else output[0]
+            if isinstance(output, LaneOutput):
+                readings = None
+                if time.monotonic() - told > _READINGS_S or output.columns is None:
+                    readings, told = engine.readings(), time.monotonic()
+                self._send(shards[lane], output, readings)
+                if output.columns is None:
+                    open_lanes.discard(lane)
+                    self._is_ending = True
+            else:
+                for member in self._of_shard(shards[lane]):
+                    self._send_to(member, output[1])
+            for number in sorted(open_lanes):
+                if not self._of_shard(shards[number]):
+                    engine.close_lane(number)
+                    open_lanes.discard(number)
+            with self._changed:
+                if self._is_over or not self._members:
+                    return
+
+    def _wait_for_end(self) -> None:
+        """Waits until all members have received the end, after which they leave."""
+        assert self._engine is not None
+        self._engine.close()
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over or not self._members)
+
+    def _send(self, shard: int, output: LaneOutput, readings: ReadingsMessage | None) -> None:
+        """Sends a batch, or the end of a lane, to the members of the lane."""
+        packed = None if output.columns is None else PackedColumns(output.columns)
+        for member in self._of_shard(shard):
+            segment, columns = None, None
+            if packed is not None:
+                self._wait_for(member, packed.num_bytes)
+                with self._changed:
+                    columns, segment = packed.located(member.pool)
+                    member.unused.append(packed.num_bytes)
+            message = Produced(
+                output.place,
+                output.is_known,
+                output.mix,
+                output.skips,
+                columns,
+                output.failure,
+                self._oldest(),
+                readings,
+            )
+            self._send_to(member, message, [] if segment is None else [segment.descriptor])
+            if segment is not None:
+                segment.close()
+
+    def _wait_for(self, member: _Member, num_bytes: int) -> None:
+        """Waits until a member has room for a batch, or is gone."""
+        if self._has_room(member, num_bytes, 0.0):
+            return
+        begin, is_told = time.monotonic(), False
+        reason = f"local rank {member.join.rank}, which has not taken its last batches yet"
+        with RegisteredWait(lambda: f"{reason}, in pipeline '{self._what.name}'"):
+            while not self._has_room(member, num_bytes, _STALL_S):
+                if not is_told and time.monotonic() - begin > _STALL_S:
+                    is_told = True
+                    self._tell(Stalled(reason))
+        if is_told:
+            self._tell(Stalled(""))
+
+    def _has_room(self, member: _Member, num_bytes: int, patience_s: float) -> bool:
+        """Returns whether a member has room for a batch, or is gone. If not, waits for a change."""
+        with self._changed:
+            is_there = self._members.get(member.join.rank) is member and not self._is_over
+            is_fitting = sum(member.unused) + num_bytes <= self._most_bytes
+            has_room = len(member.unused) < 2 or (is_fitting and len(member.unused) < _MOST_UNUSED)
+            if has_room or not is_there:
+                return True
+            if patience_s:
+                self._changed.wait(patience_s)
+            return False
+
+    def _oldest(self) -> int:
+        with self._changed:
+            return min((member.step for member in self._members.values()), default=0)
+
+    def _of_shard(self, shard: int) -> list[_Member]:
+        with self._changed:
+            return [member for member in self._members.values() if member.join.shard == shard]
+
+    def _tell(self, message: object) -> None:
+        with self._changed:
+            members = list(self._members.values())
+        for member in members:
+            self._send_to(member, message)
+
+    def _send_to(
+        self, member: _Member, message: object, descriptors: list[int] | None = None
+    ) -> None:
+        try:
+            member.channel.send(message, descriptors or [])
+        except OSError:
+            self._remove(member)
+
+
+def _place_of(members: list[_Member], step: int) -> Place:
+    """Returns the position at a step, which one of the members of a lane remembers."""
+    for member in members:
+        for place in member.join.places:
+            if place.step == step:
+                return place
+    raise RuntimeError(f"no rank remembers the position at step {step}")
+
+
+def _list(ranks: list[int]) -> str:
+    return ", ".join(map(str, ranks))
+
+
+def _late_error(rank: int) -> FailedPreconditionError:
+    return FailedPreconditionError(
+        None,
+        None,
+        f"options: node='shared': local rank {rank} joins an iteration that the other ranks have "
+        "begun, or has the number of another process. Start a new iteration in all ranks.",
+    )
+
+
+def _is_free(name: str) -> bool:
+    bound = bound_socket(name)
+    if bound is None:
+        return False
+    bound.close()
+    return True
+
+
+_owners: Final[set[Owner]] = set()
+
+
+def _close_all() -> None:
+    for owner in list(_owners):
+        owner.linger()
+        owner.close()
+
+
+atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_owners.clear)
