@@ -43,6 +43,7 @@ MAY_IMPORT_LATE = (
     "headrace.pipeline.plan.cache_keys.modules",
     "headrace.pipeline.plan.function_planning",
     "headrace.pipeline.plan.requests",
+    "headrace.pipeline.run.batches",
     "headrace.pipeline.run.reports",
     "headrace.pipeline.run.spec_inference",
     "headrace.pipeline.stages.other_libraries",

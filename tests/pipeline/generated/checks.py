@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -14,9 +14,11 @@ from tests.pipeline.generated.model import Run
 from tests.pipeline.generated.program import At, Program, Ranks
 from tests.pipeline.generated.source import LARGE_VALUES, MANY, ONCE
 from tests.pipeline.generated.steps import BUDGET, EVEN
+from tests.pipeline.run.node.in_process import end_owner, shared_ranks
 
 import headrace as hr
 from headrace.core import errors
+from headrace.pipeline.run.node.local_ranks import check_node
 
 # One of them scans files for a shuffle of all examples; the others use existing indexes and write
 # missing ones.
@@ -96,6 +98,7 @@ def check(program: Program, directory: Path, number: int) -> None:
     check_ends(program, directory, ranks, (uninterrupted, skipped), random)
     if program.kinds & {"shard of ranks", EVEN} and not may_fail:
         check_ranks(program, directory, ranks.world, random)
+    check_shared_node(program, directory, random)
 
 
 class Omitted(NamedTuple):
@@ -247,6 +250,45 @@ def check_ends(program: Program, directory: Path, ranks: Ranks, value: Any, rand
             # As in `check_resumes`.
             omitted, skipped = omitted.sorted(), skipped.sorted()
         assert omitted == skipped, f"{where}: {omitted}, expected {skipped}"
+
+
+def check_shared_node(program: Program, directory: Path, random: Random) -> None:
+    """Lets ranks share one engine, whose owner ends after some steps, if that is possible."""
+    if "without_steps" in repr(program):
+        return  # A rank that leaves out many batches waits for the other one, which has no thread.
+    has_ranks = bool(program.kinds & {"shard of ranks", EVEN})
+    ranks = [Ranks(rank, 2) if has_ranks else Ranks() for rank in range(2)]
+    way, may_fail = random.choice(ways_of(program)), BUDGET in program.kinds
+    pipelines = [program.pipeline(directory, rank).options(**way) for rank in ranks]
+    try:
+        check_node(pipelines[0]._stages, pipelines[0]._options)
+    except ValueError:
+        return
+    wanted = [run(program.pipeline(directory, rank), way, None, may_fail) for rank in ranks]
+    last = random.randrange(max(1, *(len(items) for items, _, _ in wanted)))
+    results: list[list[Any]] = [[], []]
+    failures: list[Any] = [None, None]
+    with shared_ranks(pipelines) as iterations:
+        running = [0, 1]
+        for step in count():
+            if step == last:
+                end_owner(iterations[0])
+            for number in tuple(running):
+                try:
+                    item = next(iterations[number], None)
+                except FAILURES as error:
+                    item, failures[number] = None, (type(error).__name__, str(error))
+                if item is None:
+                    running.remove(number)
+                else:
+                    results[number].append(item)
+            if not running:
+                break
+        skipped = [batches.skipped for batches in iterations]
+    for number, (items, _, omitted) in enumerate(wanted):
+        what = f"rank {number} of a shared node, whose owner ends at step {last}, with {way}"
+        assert same(results[number], items), f"{what}: {_difference(results[number], items)}"
+        assert Omitted(skipped[number], failures[number]) == omitted, what
 
 
 def check_ranks(program: Program, directory: Path, old: int, random: Random) -> None:
