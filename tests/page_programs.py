@@ -40,7 +40,8 @@ def programs_of(pages: Iterable[Path]) -> list:
 
 def check_program(program: str, folder: Path) -> None:
     """Runs a program in a folder, or skips the test if a framework is missing."""
-    for name in re.findall(r"^(?:import|from) (\w+)", program, re.MULTILINE):
+    imported = re.findall(r"^(?:import|from) (\w+)", program, re.MULTILINE)
+    for name in [*imported, *re.findall(r"\.to_(\w+)\(", program)]:
         if name in FRAMEWORKS and find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
     (folder / "example.py").write_text(program, "utf-8")

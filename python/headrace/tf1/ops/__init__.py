@@ -216,7 +216,8 @@ if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
             "operations. Some names of TensorFlow 1 are only in headrace.tf1."
         )
 
-    __getattr__ = _exports.late_names(globals(), _homes.HOMES, _missing)
+    _packages = {name: f"{__name__}.{name}:" for name in _ROOMS}
+    __getattr__ = _exports.late_names(globals(), {**_homes.HOMES, **_packages}, _missing)
 
     def __dir__() -> list[str]:
         return sorted([*__all__, *_ROOMS])
