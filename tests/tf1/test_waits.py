@@ -57,10 +57,19 @@ ROWS = {
         (STUCK, "test_warning_names_a_hanging_iterator"),
         (DUMP, "test_hanging_function_is_shown_with_its_example"),
     ],
+    "`journal`": [
+        ("pipeline/sources/test_journal.py", "test_warning_names_the_open_writers"),
+        ("pipeline/sources/test_journal.py", "test_close_ends_a_wait_at_once"),
+        ("pipeline/sources/test_journal.py", "test_ctrl_c_ends_a_wait"),
+        (
+            "pipeline/sources/test_journal.py",
+            "test_writer_whose_process_is_gone_counts_as_closed",
+        ),
+    ],
     "`pipe.spec`, `iter(pipe)`": [
         ("tf1/test_waits.py", "test_ctrl_c_ends_a_reported_wait"),
     ],
-    "`to_torch`, `to_jax`, `to_arrow`": [
+    "`to_torch`, `to_jax`, `to_mlx`, `to_grain`, `to_arrow`": [
         ("pipeline/outputs/test_outputs.py", "test_leaving_the_loop_stops_the_threads"),
         ("pipeline/outputs/test_outputs.py", "test_leaving_an_arrow_reader_stops_the_threads"),
     ],

@@ -207,7 +207,7 @@ def test_decimals_are_compared_exactly(tmp_path, name, kind):
     FORMATS[name].write(pa.table({"price": ["1"], "n": [1]}), tmp_path / "b")
     paths = [tmp_path / "a", tmp_path / "b"]
     with pytest.raises(
-        errors.InvalidArgumentError, match=r"b: the column 'price' is .*decimals, as"
+        errors.InvalidArgumentError, match=r"b: the column 'price' is .*decimals as"
     ):
         list(FORMATS[name].read(paths, ["n"], where=[("price", "==", 1)]))
 

@@ -109,7 +109,7 @@ CASES = {
     ),
     "decode_compressed": Case(
         *(lambda data: tf.decode_compressed(data, "GZIP"), gzip.compress(b"a"), b"plain text"),
-        "inflate() failed with error -3: incorrect header check. It does not look compressed; omi",
+        "inflate() failed with error -3: incorrect header check. It does not look compressed; rea",
         *(DATA_LOSS, True),
     ),
     "string_to_number": Case(
