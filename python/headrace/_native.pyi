@@ -37,6 +37,7 @@ __all__ = [
     "InferredKey",
     "Job",
     "Kernel",
+    "Lanes",
     "LookupTable",
     "MutableTable",
     "NativeFunction",
