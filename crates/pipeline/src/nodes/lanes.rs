@@ -18,13 +18,16 @@ pub struct Lanes {
     is_shared: bool,
     /// The inputs that some lanes have not reached yet, with their passes. Written by lanes that
     /// begin a pass or end.
-    inputs: Mutex<Vec<(u64, Checkpoint, Arc<Mutex<SharedInput>>)>>,
+    inputs: Mutex<Vec<PassInput>>,
     /// True for each lane that nobody needs any more. Written by the consumer.
     closed: Vec<AtomicBool>,
     /// The number of times that shared inputs have returned something. Written by the lane that
     /// polls one.
     num_returned: Arc<AtomicU64>,
 }
+
+/// The pass of an input, the position where it starts, and its nodes.
+type PassInput = (u64, Checkpoint, Arc<Mutex<SharedInput>>);
 
 /// The nodes before a shard, whose rows go to all lanes.
 struct SharedInput {
@@ -185,12 +188,14 @@ impl Drop for LaneInput {
     }
 }
 
+/// The nodes of a lane, while it runs, and its next output, if there is one.
+type LaneNodes = (Option<Box<dyn Node>>, Option<Result<Poll>>);
+
 /// The root of an execution with lanes. Each lane returns one output in turn, so none gets far
 /// ahead of the others.
 pub struct AllLanes {
     lanes: Arc<Lanes>,
-    /// The nodes of each lane, while it runs, and its next output, if there is one.
-    nodes: Vec<(Option<Box<dyn Node>>, Option<Result<Poll>>)>,
+    nodes: Vec<LaneNodes>,
     /// The lane of the last output.
     last: usize,
     /// The lane whose turn it is.

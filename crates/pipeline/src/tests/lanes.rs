@@ -59,6 +59,9 @@ fn then(input: Arc<Plan>, step: Step) -> Arc<Plan> {
     Arc::new(Plan::Then(input, step))
 }
 
+/// Returns the plan of a lane, or of a shard without lanes.
+type PlanOfLane<'a> = &'a dyn Fn(Option<Arc<Lanes>>, u64) -> Arc<Plan>;
+
 #[test]
 fn lanes_return_the_rows_of_separate_shards() {
     let directory = Directory::new();
@@ -69,7 +72,7 @@ fn lanes_return_the_rows_of_separate_shards() {
         let after = |lanes, index| then(shard(window(), even, lanes, index), Step::Epochs(Some(3)));
         let window_after =
             |lanes, index| then(shard(Arc::clone(&lines), even, lanes, index), Step::Window { size: 9, seed: 4 });
-        let plans: [&dyn Fn(Option<Arc<Lanes>>, u64) -> Arc<Plan>; 3] = [&before, &after, &window_after];
+        let plans: [PlanOfLane; 3] = [&before, &after, &window_after];
         for (number, plan) in plans.into_iter().enumerate() {
             let expected: Vec<_> = (0..3).map(|index| result(&plan(None, index), 0)).collect();
             let from: [Checkpoint; 3] = std::array::from_fn(|_| Checkpoint::default());

@@ -32,7 +32,7 @@ impl Object for List {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_items(f, ['[', ']'], self.0.iter(), |f, value| write_repr(f, value))
+        write_items(f, ['[', ']'], self.0.iter(), write_repr)
     }
 }
 
