@@ -1,4 +1,4 @@
-"""Pipelines in Keras 3, on each of its backends and without TensorFlow.
+"""Pipelines for Keras 3, on any of its backends and without TensorFlow.
 
 `adapter` passes a pipeline to `fit`, and `BackupAndRestore` resumes at any batch. The functions
 that read directories and arrays accept the arguments of `keras.utils`.

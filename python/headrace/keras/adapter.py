@@ -1,4 +1,4 @@
-"""`adapter`: a pipeline as training data of Keras 3."""
+"""`adapter`: passes a pipeline to Keras 3 as training data."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -144,7 +144,7 @@ class PipelineAdapter:
         class_names: The names of the classes, if the adapter reads a directory and has labels.
         file_paths: The paths of the files in their order before the shuffle, if it reads a
             directory.
-        num_before: The number of batches of the next epoch that an earlier run has trained on.
+        num_before: How many batches of the next epoch an earlier run has already trained on.
     """
 
     def __init__(self, pipe: Pipeline, names: _Names) -> None:
@@ -159,7 +159,7 @@ class PipelineAdapter:
             self._length: int | None = pipe._epoch_length()
         except TypeError:
             self._length = None
-        # The iteration that Keras takes batches from, and the number of batches taken so far in
+        # The current Keras iteration, and the number of batches that Keras has taken from it in
         # this epoch.
         self._batches: Batches | None = None
         self._num_taken = 0
@@ -294,7 +294,7 @@ class PipelineAdapter:
             def __iter__(self) -> Iterator[tuple[Any, ...]]:
                 return begin()
 
-        # Its own generator, because it would draw a number from the one that layers use.
+        # Use a separate generator. Otherwise, it would draw from the one that layers use.
         generator = import_module("torch").Generator()
         return data.DataLoader(Data(), batch_size=None, generator=generator)
 
@@ -311,12 +311,12 @@ class PipelineAdapter:
     @property
     def num_batches(self) -> int | None:
         """The number of batches in an epoch; None if it is not known."""
-        # A look at the only batch could not be told from an epoch.
+        # With a single batch, looking at the first batch would be mistaken for a whole epoch.
         return None if self._is_lazy and self._length == 1 else self._length
 
     @property
     def _is_lazy(self) -> bool:
-        """Whether Keras begins the next epoch only when it needs a batch of it."""
+        """Whether Keras starts the next epoch only when it needs its first batch."""
         keras = import_module("keras")
         is_distributed = keras.distribution.distribution() is not None
         return is_distributed or bool(keras.backend.backend() == "tensorflow")

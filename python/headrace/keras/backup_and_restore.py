@@ -21,7 +21,7 @@ __all__ = ["BackupAndRestore"]
 _WHERE: Final = "keras.BackupAndRestore"
 _FILE: Final = "training.zip"
 _METADATA: Final = "metadata.json"
-# The kinds of values in a backup. Those of metrics are restored after `fit` has reset them.
+# The kinds of values in a backup. Metrics are restored after `fit` has reset them.
 _MODEL: Final = "model"
 _METRICS: Final = "metrics"
 _RANDOM: Final = "random"
@@ -141,7 +141,7 @@ class BackupAndRestore:
             return
         num_batches = self._num_before + batch + 1
         state = self._data.state_after(num_batches)
-        # After the last batch, the validation follows first.
+        # Don't save after the last batch: validation comes first, then `on_epoch_end` saves.
         is_last = num_batches == self._data.num_batches
         if num_batches - self._num_saved >= self._num_between and not is_last:
             self._save(self._epoch, self._data_epoch, num_batches, state)
@@ -149,7 +149,7 @@ class BackupAndRestore:
 
     def on_epoch_end(self, epoch: int, logs: object = None) -> None:
         """Saves at the end of each epoch."""
-        if self._data.epoch != self._data_epoch:  # A callback may have stopped it early.
+        if self._data.epoch != self._data_epoch:  # A callback may stop it early.
             self._save(epoch + 1, self._data.epoch, 0, None)
 
     def on_train_end(self, logs: object = None) -> None:
@@ -212,7 +212,7 @@ class BackupAndRestore:
 
     def _restore_metrics(self, values: list[npt.NDArray[Any]]) -> None:
         if len(self.model.metrics_variables) < len(values):
-            # With TensorFlow, they are created for the first batch.
+            # With TensorFlow, metrics have no variables until the first batch is processed.
             self.model._symbolic_build(data_batch=self._data.first_batch())
         if values:
             _assign(self._path, self.model.metrics_variables, values)
@@ -249,7 +249,7 @@ def _set_torch_generators(states: list[npt.NDArray[Any]]) -> None:
 
 
 def _arrays(data: bytes, kinds: Iterable[tuple[str, list[int]]]) -> list[npt.NDArray[Any]]:
-    """Returns the arrays that stand one after the other in the data."""
+    """Returns the arrays stored one after another in the data."""
     arrays, position = [], 0
     for name, shape in kinds:
         dtype = np.dtype(name)
@@ -263,7 +263,7 @@ def _assign(path: str, variables: list[Any], values: list[npt.NDArray[Any]]) -> 
     """Sets the variables.
 
     Raises:
-        ValueError: If there are others than in the backup.
+        ValueError: If the variables don't match the backup.
     """
     shapes = [tuple(variable.shape) for variable in variables]
     if shapes != [value.shape for value in values]:

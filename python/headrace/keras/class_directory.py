@@ -1,7 +1,7 @@
-"""The files of a directory, with their classes and split as in Keras.
+"""Lists a directory's files with their classes and splits them, as Keras does.
 
-Source: `keras.utils.image_dataset_from_directory` of Keras 3.15, whose order of files, split and
-checks these are.
+Source: `keras.utils.image_dataset_from_directory` of Keras 3.15. The file order, the split and the
+checks are the same.
 """
 
 import os
@@ -47,12 +47,12 @@ class ClassFiles:
     seed: int | None
 
     def part(self, begin: int, end: int) -> "ClassFiles":
-        """Returns the files with numbers from `begin` until `end`."""
+        """Returns the files from number `begin` up to, but not including, `end`."""
         labels = None if self.labels is None else self.labels[begin:end]
         return replace(self, paths=self.paths[begin:end], labels=labels)
 
     def pipeline(self) -> Pipeline:
-        """Returns a pipeline of the files' contents as `data`, with a `label` if there are any."""
+        """Returns a pipeline of the files' contents as `data`, plus `label` if they have labels."""
         contents: Pipeline = files(self.paths)
         if self.labels is not None:
             contents = zip([contents, arrays({"label": self.labels})])
@@ -61,7 +61,7 @@ class ClassFiles:
 
 @dataclass(frozen=True)
 class ClassDirectory:
-    """The arguments that all functions that read a directory share.
+    """The arguments shared by all functions that read a directory.
 
     Attributes:
         where: The name of the function, for messages.
@@ -247,7 +247,7 @@ class ClassDirectory:
 
 
 def check_format(where: str, format: str) -> None:
-    """Raises ValueError if a function of `keras.utils` would return a data set of Grain."""
+    """Raises ValueError if a function of `keras.utils` would return a Grain dataset."""
     if format != "tf":
         raise ValueError(
             f"{where}: format is {format!r}, expected 'tf', or no format: an adapter is returned "
@@ -256,7 +256,7 @@ def check_format(where: str, format: str) -> None:
 
 
 def _encoded(label: Tensor, mode: LabelMode, class_names: Sequence[str] | None) -> Tensor:
-    """Returns a label as a loss of Keras expects it."""
+    """Returns a label in the form that Keras losses expect."""
     match mode:
         case "binary":
             return ops.reshape(ops.cast(label, np.float32), [1])

@@ -23,7 +23,7 @@ __all__ = ["image_dataset_from_directory"]
 _WHERE: Final = "keras.image_dataset_from_directory"
 _FORMATS: Final = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 _NUM_CHANNELS: Final = {"rgb": 3, "rgba": 4, "grayscale": 1}
-# The methods, and whether Keras can crop with them.
+# The resize methods, and whether Keras can crop with them.
 _INTERPOLATIONS: Final = {
     "bilinear": True,
     "nearest": True,
@@ -162,7 +162,7 @@ def image_dataset_from_directory(
             contents,
             channels=_NUM_CHANNELS[color_mode],
             expand_animations=False,
-            dct_method="fast",  # As TensorFlow decodes.
+            dct_method="fast",  # TensorFlow's method.
         )
         if pad_to_aspect_ratio:
             image = ops.resize_with_pad(image, *size, method=method)
@@ -175,7 +175,7 @@ def image_dataset_from_directory(
 
 
 def _cropped(image: Tensor, target_height: int, target_width: int) -> Tensor:
-    """Returns the largest part, in the centre, with the proportions of the target."""
+    """Returns the largest centred crop with the target's aspect ratio."""
     shape = ops.shape(image)
     height, width = shape[0], shape[1]
     new_height = _shortened(height, width * target_height, target_width)

@@ -80,7 +80,7 @@ def timeseries_dataset_from_array(
                 f"has {len(series)} steps."
             )
     begin, end = _range(len(series), start_index, end_index)
-    # Keras' own formula, which does not regard start_index for the targets.
+    # This is Keras' own formula. It ignores start_index for the targets.
     num_starts = end - begin - (sequence_length - 1) * sampling_rate
     columns = {}
     if targets is not None:
@@ -118,7 +118,7 @@ def timeseries_dataset_from_array(
 
 
 def _series(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Returns an array in the type that TensorFlow gives it, with contiguous steps."""
+    """Converts an array to the type that TensorFlow would use, with contiguous steps."""
     array = np.asarray(values)
     if array.ndim == 0:
         raise ValueError(f"{_WHERE}: {name} is {values!r}, expected an array with a time axis.")

@@ -76,7 +76,7 @@ class Report(NamedTuple):
         end: The number of the first batch that it has not requested.
         seconds: The time since its last report.
         waiting: The share of that time in which it waited.
-        working: The share of time in which each reader worked, for the readers that it heard from.
+        working: The share of time in which each reader worked, for readers that sent it a reply.
     """
 
     trainer: str
@@ -94,7 +94,7 @@ class ReaderActor:
     """A `Reader` as a Ray actor."""
 
     def __init__(self, head: Any, parked_bytes: int) -> None:
-        """Gets the pipeline from the head, as an argument would have to outlive every restart."""
+        """Gets the pipeline from the head. An argument would have to outlive every restart."""
         self._reader = Reader(pickle.loads(ray.get(head.pipe.remote())), parked_bytes)
         self._gone: set[str] = set()
 
@@ -172,7 +172,7 @@ class Head:
         return ServiceLayout(self._layout, self._readers)
 
     def told(self, report: Report) -> ServiceLayout:
-        """Returns the layout of readers, with the actors that one trainer needs."""
+        """Returns the reader layout and the actors that one trainer needs."""
         names = self._layout.readers_of(report.oldest, report.world)
         return ServiceLayout(self._layout, {name: self._readers[name] for name in names})
 
@@ -220,7 +220,7 @@ class Head:
         self._end_removed()
 
     def missing(self, name: str, report: Report) -> ServiceLayout:
-        """Replaces a reader that a trainer waits for with other readers if it does not answer."""
+        """Replaces a reader that a trainer is waiting for if the reader does not answer."""
         is_starting = time.monotonic() < self._started_at.get(name, 0) + _STARTING_S
         is_known = name in self._layout.readers and not is_starting
         if is_known and name not in self._nodes((name,)):

@@ -198,7 +198,7 @@ class FeedBatches:
         return len(numbers)
 
     def _ask(self, numbers: list[int]) -> None:
-        """Requests batches, each from its reader. Small ones share a request."""
+        """Requests each batch from its reader. Small batches share a request."""
         layout, readers = self._known
         together = self._window.together(len(layout.readers))
         asks: dict[str, list[BatchRequest]] = {}
@@ -238,11 +238,11 @@ class FeedBatches:
         self._talk()
 
     def _note_skipped(self, reply: BatchReply) -> None:
-        """Adds new skipped examples, as the batch was requested before some of them were known."""
+        """Adds the skipped examples in a reply that are not known yet."""
         self._skipped.extend(reply.skipped[len(self._skipped) - reply.num_skipped :])
 
     def _talk(self) -> None:
-        """Reports to the head now and then, and receives changes of readers."""
+        """Reports to the head now and then, and receives changes to the layout."""
         if self._answer is not None:
             ready, _ = ray.wait([self._answer], timeout=0)
             if not ready:

@@ -44,6 +44,6 @@ def _rows_of(dataset: Any) -> Callable[[], Iterable[Mapping[str, Any]]]:
 
 
 def _values(column: npt.ArrayLike) -> Iterable[Any]:
-    """Returns the rows of a column, each in the form of a component."""
+    """Returns a column's rows as component values."""
     array = np.asarray(column)
     return array.astype(object) if array.dtype.kind == "U" else array

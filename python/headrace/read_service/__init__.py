@@ -1,6 +1,6 @@
-"""The layout of batches over readers, and the requests of trainers.
+"""Assigns batches to readers, and handles trainers' requests.
 
-It is independent of the transport: `headrace.ray` carries the requests, and so can a simulation.
+It is independent of the transport: `headrace.ray` or a simulation can carry the requests.
 """
 
 from headrace.read_service.advice import Advice, Loads, advice

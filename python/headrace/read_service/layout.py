@@ -10,7 +10,7 @@ __all__ = ["Layout", "ReaderAssignment", "arranged"]
 
 @dataclass(frozen=True)
 class ReaderAssignment:
-    """The readers for all batches from a number on. Batch `k` comes from `k % len(readers)`.
+    """The readers for all batches from `first` on. Batch `k` comes from `k % len(readers)`.
 
     Attributes:
         first: The number of the first batch.

@@ -1,4 +1,4 @@
-"""A reader, which produces requested batches of a pipeline, fastest if they are in order."""
+"""A reader: it produces the requested batches of a pipeline, fastest if they are in order."""
 
 import time
 from collections import OrderedDict
@@ -19,7 +19,7 @@ _MOST_SHARES: Final = 2
 
 
 class BatchRequest(NamedTuple):
-    """A trainer's request. It contains everything that a reader without state needs.
+    """A trainer's request. It contains everything that a stateless reader needs.
 
     Attributes:
         number: The number of the batch in the common order.
@@ -63,7 +63,7 @@ class ReaderReply(NamedTuple):
 
     Attributes:
         given: The batches for the first requests, at least one.
-        seconds: The time that they took.
+        seconds: The time in seconds that it took to produce them.
     """
 
     given: list[BatchReply]
@@ -101,7 +101,7 @@ class Reader:
         self._parked: OrderedDict[tuple[int, int], _FinishedBatch] = OrderedDict()
         self._begin: float | None = None
         self._busy_seconds = 0.0
-        #: The number of batches made.
+        #: The number of batches produced.
         self.num_made = 0
 
     def give(self, ask: BatchRequest) -> BatchReply:
@@ -122,11 +122,11 @@ class Reader:
         return BatchReply(*batch[:3], ask.num_skipped, skipped, working)
 
     def give_together(self, asks: Sequence[BatchRequest]) -> ReaderReply:
-        """Returns the batches of the first requests: at least one, and as many as are quickly made.
+        """Returns the first requests' batches: at least one, plus any that are quick to produce.
 
-        Batches after the end of the order are omitted, and so is the rest after some milliseconds.
-        A batch that raises an exception is omitted with all batches after it. It raises the
-        exception once it is the first.
+        Batches past the end of the order are omitted. After a few milliseconds, all remaining
+        batches are omitted too. If a batch other than the first raises an exception, it and all
+        later batches are omitted. The exception is raised once that batch is requested first.
 
         Raises:
             Exception: An exception that the pipeline raises at or before the first batch.
@@ -192,7 +192,7 @@ class Reader:
 
 
 def num_bytes_of(batch: dict[str, Any]) -> int:
-    """Returns the size of a batch in bytes. For strings, without their Python objects."""
+    """Returns the size of a batch in bytes. Strings count without their Python objects."""
     return sum(_num_bytes(component) for component in batch.values())
 
 

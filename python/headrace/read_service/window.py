@@ -12,15 +12,14 @@ _T = TypeVar("_T")
 
 
 class Window(Generic[_T]):
-    """The requested batches of one trainer, each with a handle of its request.
+    """One trainer's requested batches, with a handle for each request.
 
     The limit is in bytes: batches are requested as long as they fit and not all readers are busy.
-    The size of each is estimated as the largest of the last ones. One request is always allowed.
-    Before the first batch has arrived, its size is unknown, so one batch is requested from each
-    reader.
+    A batch's size is estimated as the largest recent size. One request is always allowed. Before
+    the first batch has arrived, its size is unknown, so one batch is requested from each reader.
 
-    A request costs the same for a small batch as for a large one, so small batches that are quickly
-    made are requested together.
+    A request costs the same for a small batch as for a large one, so small batches that are quick
+    to produce are requested together.
     """
 
     # The number of recent sizes that the estimate is based on.
@@ -79,7 +78,7 @@ class Window(Generic[_T]):
     def to_ask(self, num_readers: int) -> list[int]:
         """Returns the numbers to request now. Call `asked` for each of them.
 
-        Empty until enough batches can be requested for a full request to each reader.
+        Returns nothing until enough batches can be requested to fill a request to each reader.
         """
         together = self.together(num_readers)
         room = self._most(num_readers, together) - len(self._asked)
@@ -101,7 +100,7 @@ class Window(Generic[_T]):
         return self._credit_bytes // max(self.expected_bytes, 1)
 
     def came(self, num_batches: int, seconds: float) -> None:
-        """Records how long a reader took for some batches."""
+        """Records how long a reader took to produce some batches."""
         self._most_quick = int(TOGETHER_S * num_batches / max(seconds, 1e-9))
 
     def asked(self, number: int, how: _T) -> None:

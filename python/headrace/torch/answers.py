@@ -1,4 +1,4 @@
-"""The answers of worker processes, in the order of the requests or of their arrival."""
+"""Receives answers from worker processes, in request order or in arrival order."""
 
 import queue
 import select
@@ -18,7 +18,7 @@ from headrace.torch.worker import Answer, AnswerKind
 
 __all__ = ["Answers", "PinnedAnswers", "Received"]
 
-# The number of each worker's segments that a loop may hold before batches are copied.
+# How many segments per worker a loop may hold before batches are copied.
 _MOST_HELD: Final = 2
 # The interval in seconds at which a thread checks whether it must end.
 _LOOK_S: Final = 0.2
@@ -47,7 +47,7 @@ class Answers:
         self._owed: Final[deque[int]] = deque()
 
     def expect(self, worker: int) -> None:
-        """Notes that a worker was asked for a batch."""
+        """Records that a batch was requested from a worker."""
         self._owed.append(worker)
 
     def next(self, timeout: float | None) -> Received:
@@ -63,7 +63,7 @@ class Answers:
         return received
 
     def _settle(self, worker: int, is_end: bool) -> None:
-        """Records an answer. A worker at its end gives no more answers."""
+        """Records an answer. A worker whose data has ended sends no further answers."""
         self._owed.remove(worker)
         while is_end and worker in self._owed:
             self._owed.remove(worker)
@@ -81,7 +81,7 @@ class Answers:
         return Received(worker, answer, data)
 
     def close(self) -> None:
-        """Receives no more answers until the next epoch."""
+        """Stops receiving answers until the next epoch."""
         self._owed.clear()
 
     def _ready(self, timeout: float | None) -> int:
@@ -97,10 +97,10 @@ class Answers:
 
 
 class PinnedAnswers(Answers):
-    """Answers whose batches a thread copies to pinned memory, ahead of the loop.
+    """Receives answers, and copies their batches to pinned memory in a thread, ahead of the loop.
 
-    The thread has no reference to the user of this object, so that an iteration ends when it is
-    dropped.
+    The thread holds no reference to the owner of this object. An iteration can therefore end as
+    soon as it is dropped.
     """
 
     def __init__(self, children: Sequence[ChildProcess], in_order: bool, device: str) -> None:
@@ -112,7 +112,7 @@ class PinnedAnswers(Answers):
         self._must_end = False
 
     def expect(self, worker: int) -> None:
-        """Notes that a worker was asked for a batch."""
+        """Records that a batch was requested from a worker."""
         with self._changed:
             super().expect(worker)
             self._changed.notify()

@@ -135,7 +135,7 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
         )
 
     def check_worker_number_rationality(self) -> None:
-        """Warns if there are more worker processes than processors. Threads may wait instead."""
+        """Warns if there are more worker processes than CPUs. Threads never cause this warning."""
         if self.workers == "processes":
             super().check_worker_number_rationality()
 
@@ -206,7 +206,7 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
 
 
 def _check_length(dataset: Any) -> None:
-    """Raises TypeError if the order of a dataset's samples needs a length that it lacks."""
+    """Raises TypeError if the sampling order requires a length but the dataset has none."""
     if isinstance(dataset, torch.utils.data.IterableDataset) or hasattr(dataset, "__len__"):
         return
     name = type(dataset).__name__

@@ -1,4 +1,4 @@
-"""Adds the sample to the errors that datasets raise."""
+"""Adds the failing sample to errors that datasets raise."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -7,7 +7,7 @@ from headrace.core.errors import add_note
 
 __all__ = ["name_samples", "of_item", "of_sample", "of_samples"]
 
-# The maximum number of indices of a batch that a message lists.
+# The maximum number of a batch's indices to list in a message.
 _MOST_LISTED: Final = 8
 
 
@@ -47,7 +47,7 @@ def of_item(number: int) -> str:
 
 
 def name_samples(error: BaseException, samples: str) -> None:
-    """Adds the samples for which an exception was raised to its text.
+    """Adds the failing samples to an exception's text.
 
     The exception stays the same object. If its class formats the text in its own way, the samples
     are added as a note.
@@ -88,7 +88,7 @@ def _change_attribute(error: Any, words: str) -> Callable[[], None]:
 
 
 class _NamedKey:
-    """The key of a KeyError, which also prints the sample."""
+    """A KeyError's key that is printed together with the failing sample."""
 
     def __init__(self, key: Any, words: str) -> None:
         self._key: Final = key

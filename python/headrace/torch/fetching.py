@@ -1,4 +1,4 @@
-"""Fetches batches of a dataset: the samples one after the other, and then `collate_fn`."""
+"""Fetches a dataset's batches: reads the samples one by one, then calls `collate_fn`."""
 
 import copy
 import time
@@ -39,7 +39,7 @@ class Batch(NamedTuple):
 
 
 class Stopped(Exception):
-    """Fetching must stop, because the batch is no longer needed."""
+    """Raised to stop fetching a batch that is no longer needed."""
 
 
 def is_stateful(value: object) -> bool:
@@ -138,7 +138,7 @@ class IterableFetcher:
         self._ahead: list[Any] = []
 
     def fetch(self, index: Any) -> Batch:
-        """Returns the next batch, of as many samples as there are indices.
+        """Returns the next batch, with one sample per index.
 
         Raises:
             StopIteration: If there are no more batches.
@@ -173,10 +173,10 @@ class IterableFetcher:
             load_state(self.dataset_iter, state["dataset_iter_state"])
 
     def finish(self, state: dict[str, Any] | None) -> bool:
-        """Brings the iterator from a state at its end to the end, or to the next epoch.
+        """Loads a state that was saved at the end of an epoch.
 
-        Returns: Whether it is at the end, so that the dataset must create a new iterator. Some
-            datasets are at the beginning of the next epoch as soon as one has ended.
+        Returns: True if the iterator is still at its end, so the dataset must create a new one.
+            Some datasets move on to the next epoch as soon as one ends.
         """
         load_state(self.dataset_iter, None if state is None else state["dataset_iter_state"])
         try:
@@ -226,7 +226,7 @@ def fetcher_of(
     drop_last: bool,
     begin: Begin | None = None,
 ) -> Fetcher:
-    """Returns the batches of a dataset."""
+    """Returns the fetcher for a dataset."""
     if is_iterable:
         return IterableFetcher(dataset, auto_collation, collate_fn, drop_last, begin)
     return MapFetcher(dataset, auto_collation, collate_fn, begin)

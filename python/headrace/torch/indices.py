@@ -1,4 +1,4 @@
-"""The indices of an epoch's batches, in the order of the sampler."""
+"""An epoch's batch indices, in sampler order."""
 
 import inspect
 import itertools
@@ -65,7 +65,7 @@ class Indices:
         self._num_batches = num_batches
 
     def go_to(self, position: Position) -> None:
-        """Continues from a position in an epoch of the sampler. Reads no samples.
+        """Continues from a position in the sampler's epoch, without reading samples.
 
         Raises:
             ValueError: If the sampler has fewer indices.
@@ -90,7 +90,7 @@ class Indices:
         return self._inner
 
     def _batches(self) -> Iterator[list[Any]]:
-        """Yields batches as PyTorch's `BatchSampler` does, but its iterator is accessible."""
+        """Yields batches like PyTorch's `BatchSampler`, but keeps the inner iterator accessible."""
         size = self._sampler.batch_size
         iterator = self._opened()
         while batch := list(itertools.islice(iterator, size)):
@@ -115,7 +115,7 @@ def begins_late(sampler: Any) -> bool:
 
 
 def finish(sampler: Any, state: Any) -> None:
-    """Brings a sampler from a state at the end of an epoch to the beginning of the next one."""
+    """Advances a sampler from the end of an epoch to the beginning of the next one."""
     load_state(stateful_sampler(sampler), state)
     for _ in iter(sampler):
         pass

@@ -1,4 +1,4 @@
-"""The common part of all iterations of a loader, no matter what fetches the batches."""
+"""The base of all loader iterations, whatever fetches their batches."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -32,7 +32,7 @@ class LoaderIteration(_BaseDataLoaderIter):  # type: ignore[misc]
         resumed: LoaderState | None,
         opens: Callable[[], None],
     ) -> None:
-        """Opens the sampler's iterator, at the position of a loader's state if one is given.
+        """Opens the sampler's iterator, at the position in the loader's state if there is one.
 
         Args:
             loader: The loader.
@@ -41,7 +41,7 @@ class LoaderIteration(_BaseDataLoaderIter):  # type: ignore[misc]
             opens: A call that opens the iterator, and may draw the base seed, as PyTorch does.
         """
         self._progress = progress
-        # The random states from which the first index is drawn, if not the states of the process.
+        # The random states for drawing the first index; None to use the process's current states.
         self._drawn_from: RandomStates | None = None
         if resumed is not None:
             resumed.check(progress.facts)

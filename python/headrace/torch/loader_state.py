@@ -23,15 +23,15 @@ class OtherLoaderError(ValueError, AssertionError):
 
 @dataclass(frozen=True)
 class EpochRandomness:
-    """The states of random generators from which an epoch's indices are drawn again.
+    """The random generator states needed to redraw an epoch's indices.
 
     Attributes:
         base_seed: The seed of the epoch's workers, or None if the epoch has not begun.
         start: The global states before the sampler's `iter`. Empty if `iter` draws nothing.
         first: The global states before the first index.
-        start_generators: The states of the generators of the loader and its samplers, at the time
-            of `start`.
-        first_generators: The states of these generators, at the time of `first`.
+        start_generators: The states of the loader's and samplers' generators, taken together with
+            `start`.
+        first_generators: The states of the same generators, taken together with `first`.
     """
 
     base_seed: int | None = None
@@ -68,7 +68,7 @@ class WorkerState:
     Attributes:
         states: The pickled states of the dataset, and of its iterator as `IterableFetcher.state`
             returns it; None if they have none.
-        num_since: The number of batches since these two states, which are fetched again.
+        num_since: The number of batches since these two states. They are fetched again on resume.
         has_ended: Whether the worker has reported that its iterator has ended.
         random: The states of the global generators. A missing state is the one after seeding.
     """
@@ -83,7 +83,7 @@ class WorkerState:
         return (None, None) if self.states is None else pickle.loads(self.states)
 
     def as_dict(self, worker: int) -> dict[str, Any]:
-        """Returns the part of a state for a worker."""
+        """Returns this worker's part of the loader's state."""
         dataset, fetcher = self.unpickled()
         return {
             "worker_id": worker,
@@ -98,7 +98,7 @@ class WorkerState:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> "WorkerState":
-        """Returns what `as_dict` returned."""
+        """Restores the object from a result of `as_dict`."""
         rest, both = state[_OURS], (state["dataset_state"], state["fetcher_state"])
         return cls(
             None if both == (None, None) else pickle.dumps(both),
@@ -118,13 +118,13 @@ class LoaderState:
         has_finished: Whether the epoch has ended.
         position: The position in the sampler's indices.
         randomness: The random states from which the epoch's indices are drawn.
-        len_called: The length that `len` of the loader has returned for an iterable-style dataset.
+        len_called: The length that `len(loader)` returned, for an iterable-style dataset.
         dataset: The state of the dataset in this process, or None if it has none.
         fetcher: The state of its iterator in this process.
         workers: The states of worker processes.
-        next_worker: The worker that makes the next batch.
-        pending: The indices before the position whose batches have not arrived, each with its
-            worker.
+        next_worker: The worker that produces the next batch.
+        pending: The indices of batches before the position that have not arrived, with their
+            workers.
         shared_seed: The seed of a DataPipe.
     """
 
@@ -192,7 +192,7 @@ class LoaderState:
 
     @classmethod
     def from_dict(cls, state: object) -> "LoaderState":
-        """Returns what `as_dict` returned.
+        """Restores the object from a result of `as_dict`.
 
         Raises:
             ValueError: If the argument is not such a result.

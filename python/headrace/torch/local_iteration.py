@@ -1,4 +1,4 @@
-"""Batches that this process fetches when the loop requests them."""
+"""An iteration whose batches this process fetches on request."""
 
 import time
 from contextlib import nullcontext
@@ -63,13 +63,13 @@ class LocalIteration(LoaderIteration, _SingleProcessDataLoaderIter):  # type: ig
 
 
 def share_datapipe(iteration: Any) -> None:
-    """Gives each process of a distributed program its part of a DataPipe, as PyTorch does."""
+    """Shards a DataPipe across the processes of a distributed program, as PyTorch does."""
     if isinstance(iteration._dataset, (IterDataPipe, MapDataPipe)):
         apply_sharding(iteration._dataset, iteration._world_size, iteration._rank)
 
 
 def open_fetcher(iteration: Any, resumed: LoaderState | None) -> Fetcher:
-    """Returns the fetcher of an iteration in this process, at the position of a loader's state.
+    """Returns this process's fetcher, at the position in the loader's state.
 
     An iterator without a state is replayed.
     """

@@ -57,7 +57,7 @@ class _Task(NamedTuple):
 
 
 class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type: ignore[misc]
-    """An epoch whose batches worker processes fetch, in turn, as PyTorch's loader does.
+    """An epoch whose batches are fetched by worker processes in turn, as in PyTorch's loader.
 
     Training libraries use `_workers` and `_shutdown_workers`.
     """
@@ -98,7 +98,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
     def _open(self, loader: Any) -> None:
         """Opens the sampler's iterator twice, as PyTorch does before the first index."""
         _BaseDataLoaderIter.__init__(self, loader)
-        # Workers get the seed that was drawn first.
+        # Workers use the seed that was drawn first.
         shared_seed = self._shared_seed
         _BaseDataLoaderIter._reset(self, loader, True)
         self._shared_seed = shared_seed
@@ -155,7 +155,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
         self._request_first()
 
     def _until_new_epoch(self, worker: int, state: WorkerState) -> WorkerState:
-        """Drops a worker's batches of the previous epoch, and returns its state."""
+        """Discards a worker's remaining batches from the previous epoch, and returns its state."""
         assert self._answers is not None
         while True:
             try:
@@ -168,7 +168,7 @@ class ProcessIteration(LoaderIteration, _MultiProcessingDataLoaderIter):  # type
                 return state
 
     def _request_first(self) -> None:
-        """Requests the first batches of the epoch, or those after its state, from workers."""
+        """Requests the epoch's first batches from the workers, or the first ones after a state."""
         progress = self._progress
         self._tasks: list[deque[_Task]] = [deque() for _ in self._children]
         self._num_requested = 0

@@ -1,4 +1,4 @@
-"""The position of a loop over a loader, which outlives the iteration."""
+"""The position of a loop over a loader. It outlives the iteration."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,7 +17,7 @@ class Progress:
     Only the iteration writes it, and only the loader reads it. It does not keep workers alive.
 
     Attributes:
-        facts: The facts in which a state and its loader must agree.
+        facts: The facts that must match between a state and its loader.
         generators: The random generators of the loader and of its samplers.
         start: The random states at the beginning of the epoch.
         randomness: The random states from which the epoch's indices are drawn, or None before the
@@ -28,10 +28,10 @@ class Progress:
         len_called: See `LoaderState`.
         local_states: Returns the states of the dataset and of its iterator in this process.
         workers: The states of worker processes.
-        next_worker: The worker that makes the next batch.
+        next_worker: The worker that produces the next batch.
         pending: See `LoaderState`.
         shared_seed: See `LoaderState`.
-        times: The times that the loop and the dataset took.
+        times: The time spent in the loop and in the dataset.
     """
 
     def __init__(self, loader: Any) -> None:

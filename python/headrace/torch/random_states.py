@@ -1,4 +1,4 @@
-"""States of random number generators: the global generators of a process, and samplers' own."""
+"""States of random number generators, both a process's global ones and the samplers' own."""
 
 import base64
 import random
@@ -14,7 +14,7 @@ __all__ = ["NO_STATES", "RandomStates", "generators_of", "generators_state", "se
 
 # The type of the generator of `numpy.random`, unless a program replaces it.
 _MERSENNE_TWISTER: Final = "MT19937"
-# The maximum depth at which the samplers inside a sampler are searched.
+# The maximum depth of the search for samplers inside a sampler.
 _MOST_LEVELS: Final = 4
 
 
@@ -45,12 +45,12 @@ class RandomStates(NamedTuple):
         return cls(torch.get_rng_state().numpy().tobytes(), python, numpy)
 
     def unlike(self, other: "RandomStates") -> "RandomStates":
-        """Returns the states that differ from given states, and None for the rest."""
+        """Returns the states that differ from another object's, and None for the rest."""
         pairs = zip(self, other, strict=True)
         return RandomStates._make(mine if mine != its else None for mine, its in pairs)
 
     def over(self, other: "RandomStates") -> "RandomStates":
-        """Returns these states, with missing states replaced by those of a second object."""
+        """Returns these states, with missing ones taken from a second object."""
         pairs = zip(self, other, strict=True)
         return RandomStates._make(its if mine is None else mine for mine, its in pairs)
 
@@ -94,10 +94,10 @@ class RandomStates(NamedTuple):
 
     @contextmanager
     def borrowed(self) -> Iterator[list["RandomStates"]]:
-        """Draws from these states in the context, and from the process's states afterwards.
+        """Sets the generators to these states in the context, then restores the process's own.
 
         Yields:
-            A list, to which the states at the end are added.
+            A list that receives the states at the end of the context.
         """
         ours = RandomStates.current()
         after: list[RandomStates] = []

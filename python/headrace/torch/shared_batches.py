@@ -1,4 +1,4 @@
-"""Batches in shared memory, which holds tensors and arrays. Everything else is pickled."""
+"""Batches whose tensors and arrays are in shared memory. Everything else is pickled."""
 
 import io
 import pickle
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.multiprocessing  # This registers how tensors of other kinds are sent.
+import torch.multiprocessing  # Registers reducers for other tensors.
 
 from headrace.pipeline.workers.shared_segments import FilledSegments, Segment, SegmentPool
 
@@ -26,7 +26,7 @@ class PackedBatch(NamedTuple):
 
     Attributes:
         pickled: The pickled batch, or None if it is the first of the parts.
-        segment: The number of the segment that has its parts; None if there are none.
+        segment: The number of the segment that contains the parts; None if there are none.
         size: The size of the segment, if it is new; else 0. Its descriptor comes with the message.
         locations: The offset and the size of each part.
         dropped: Segments to forget.
@@ -105,7 +105,7 @@ class BatchWriter:
 
 
 def unpacked(batch: PackedBatch, descriptors: Sequence[int], segments: FilledSegments) -> Any:
-    """Returns a batch of a worker. Its tensors and arrays share memory with nothing else."""
+    """Returns a worker's batch. Nothing else shares memory with its tensors and arrays."""
     segments.drop(batch.dropped)
     if batch.segment is None:
         return pickle.loads(batch.pickled or b"")
@@ -122,7 +122,7 @@ def unpacked(batch: PackedBatch, descriptors: Sequence[int], segments: FilledSeg
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles a batch. Tensors of the usual kind and arrays become buffers.
+    """Pickles a batch. Ordinary tensors and arrays become buffers.
 
     Other tensors, such as those on a device, are sent in PyTorch's own way.
     """
@@ -130,7 +130,7 @@ class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, add: Any) -> None:
         super().__init__(file, 5, buffer_callback=add)
         self.dispatch_table = ForkingPickler(io.BytesIO()).dispatch_table
-        # The bytes of storages, so that two views of one storage still share it.
+        # The bytes of each storage. Two views of one storage thus still share it.
         self._storages: dict[int, _Bytes] = {}
 
     def reducer_override(self, value: Any) -> Any:

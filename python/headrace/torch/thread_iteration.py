@@ -32,14 +32,14 @@ class _Ahead(NamedTuple):
 
 
 class _Fetched(NamedTuple):
-    """A batch, and the states of the dataset and its iterator after it."""
+    """A batch, and the dataset and iterator states after it."""
 
     batch: Batch
     states: tuple[Any, dict[str, Any] | None]
 
 
 class ThreadIteration(LoaderIteration):
-    """An epoch whose batches threads fetch, in the order of the sampler.
+    """An epoch whose batches are fetched by threads, in sampler order.
 
     A single thread iterates over an iterable-style dataset, or fetches from a dataset with a state.
     """

@@ -40,19 +40,19 @@ class WorkerPlan:
     Attributes:
         dataset: The dataset.
         is_iterable: Whether it is iterable-style.
-        auto_collation: Whether batches are made of samples.
+        auto_collation: Whether samples are collated into batches.
         collate_fn: Creates a batch.
         drop_last: Whether an incomplete last batch is omitted.
         base_seed: The seed of the first worker. Each further worker has the next number.
-        worker_init_fn: Called before the first batch; None for nothing.
+        worker_init_fn: Called before the first batch, unless it is None.
         worker: The number of the worker.
-        num_workers: The number of all workers.
-        shared_seed: The seed that all processes have in common for a DataPipe.
+        num_workers: The total number of workers.
+        shared_seed: The DataPipe seed shared by all processes.
         every: The number of batches between two states of an iterable-style dataset.
         resumed: The state from which the worker continues, or None for the beginning.
         is_next_epoch: Whether `resumed` is the state at the end of an epoch, and the next epoch
             begins.
-        resumed_index: The indices of a batch, for those that are fetched again.
+        resumed_index: The indices with which batches are fetched again after a resume.
     """
 
     dataset: Any
@@ -105,8 +105,8 @@ class Answer(NamedTuple):
     Attributes:
         kind: The kind of the answer.
         batch: The batch, or the error as PyTorch wraps it. None for other kinds.
-        states: The pickled states of the dataset and its iterator after it; None if they keep
-            none, or if it is not the turn of a state.
+        states: The pickled states of the dataset and its iterator after the batch; None if they
+            have no state, or if no state is due yet.
         random: The states of the global generators that have changed since the last answer.
         seconds: The seconds spent in the dataset, and in `collate_fn`.
     """
@@ -249,7 +249,7 @@ class _Worker:
             self._writer.segments.give_up()
             self._send(AnswerKind.ERROR, wrapped)
             return
-        # The program must know the sample in case the process ends instead.
+        # The main process must know the sample in case this process dies.
         self._program.call_status.forget_calls()
         self._num_batches += 1
         is_due = not self._plan.is_iterable or self._num_batches % self._plan.every == 0
@@ -302,12 +302,12 @@ class _Worker:
             self._dataset = apply_random_seed(self._dataset, self._shared_rng)
 
     def _wrapped(self) -> ExceptionWrapper:
-        """Returns the exception that is being handled, as PyTorch's loader sends it."""
+        """Returns the current exception, wrapped as in PyTorch's loader."""
         wrapped = ExceptionWrapper(where=f"in DataLoader worker process {self._plan.worker}")
         for kind in wrapped.exc_type.__mro__:
             try:
                 pickle.dumps(kind)
-            except Exception:  # A class that is defined in a function cannot be found by its name.
+            except Exception:  # A class defined inside a function cannot be found by name.
                 continue
             wrapped.exc_type = kind
             break
