@@ -329,7 +329,7 @@ class Batches(Reports):
         start = Place(
             0, None if resumed is None else resumed.checkpoints, point, [0] * self._parts.num_parts
         )
-        # It has the methods of an engine's execution that an iteration uses.
+        # It provides all methods of an engine execution that an iteration uses.
         return cast("engine.Execution", MemberExecution(ranks, what, start))
 
     def __iter__(self) -> "Batches":

@@ -25,7 +25,7 @@ CHANGED_MIXTURE_PASS: Final = 1 << 62
 # The value that a state stores for the order of a changed mix, before its first example.
 CHANGED_MIXTURE_ORDER: Final = [0, CHANGED_MIXTURE_PASS, 0, 0, 0]
 _BEGINNING: Final = [[0]]
-# The number of outputs to wait for until the other ranks' examples of the last step have been read.
+# How many outputs to wait for while the other ranks' examples of the last step are being read.
 _MOST_AHEAD: Final = 8
 # The entries of a state with values for each part, in the order of `_sizes`.
 _OF_PARTS: Final = ("files", "seeds", "epochs", "weights")

@@ -1,7 +1,7 @@
 """Divides the batches of one pipeline among several readers.
 
 Reader `index` of `count` returns every `count`-th batch of the common order. The batches are
-divided before batching and before the stages that make one example from one, so a reader runs these
+divided before batching and before the stages that turn one example into one, so a reader runs these
 stages only for its own batches. All earlier stages (reading, filters, windows) run in every reader,
 because they determine the order.
 """
@@ -20,7 +20,7 @@ __all__ = ["BEGINNING", "Cursor", "Description", "ShareBatches", "check_shares",
 
 
 class Description(Protocol):
-    """The part of a `Pipeline` that is needed here."""
+    """The part of a `Pipeline` that this module uses."""
 
     @property
     def _stages(self) -> Stages:

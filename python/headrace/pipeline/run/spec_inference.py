@@ -67,7 +67,7 @@ class InferenceContext(NamedTuple):
 
     Attributes:
         options: The options of the pipeline.
-        is_start: Whether the iteration follows, so that its worker processes start.
+        is_start: Whether the iteration starts next, so its worker processes are started.
         epoch: The epoch number.
         is_part: Whether the stages belong to a combined pipeline.
     """

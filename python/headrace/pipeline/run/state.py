@@ -69,7 +69,7 @@ _ALL_ALLOWED: Final = ("epochs", "weights", "parts")
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """What a pipeline needs to resume.
+    """The information that a pipeline needs to resume.
 
     Attributes:
         chain: Its stages. Seeds that the user did not set come from the state.
@@ -84,8 +84,8 @@ class ResumePoint:
         revisions: The commit of each data set on the hub, by the name that the pipeline uses.
         contents: The files that native functions depend on, with their digests.
         mixture: The position and the counts of a mix; None if the source is not a mix.
-        step: How many batches the pipeline has made in the epoch. None if it yields examples, or
-            the state was saved by an earlier version.
+        step: How many batches the pipeline has produced in the epoch. None if it yields examples,
+            or the state was saved by an earlier version.
         left_out: The steps that were omitted so far; see `StepCounter.left_out`.
     """
 
@@ -382,7 +382,7 @@ def state_text(state: Mapping[str, Any]) -> str:
 
 
 def state_from_text(text: str) -> dict[str, Any]:
-    """Returns the state of a result of `state_text`; raises ValueError if it is damaged."""
+    """Decodes a result of `state_text`; raises ValueError if it is damaged."""
     try:
         state: dict[str, Any] = json.loads(text)
     except ValueError as error:

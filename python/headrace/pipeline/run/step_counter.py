@@ -13,7 +13,7 @@ __all__ = ["StepCounter"]
 
 
 class StepCounter:
-    """The number of batches that an iteration has made, including those that are omitted.
+    """The number of batches that an iteration has produced, including omitted ones.
 
     Attributes:
         number: The number of batches since the beginning of the iteration's epoch. None after

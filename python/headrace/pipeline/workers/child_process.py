@@ -1,7 +1,7 @@
 """A worker process that `multiprocessing` starts, so that it can inherit the program's objects.
 
 The fork server starts workers for functions that can be pickled. A worker for PyTorch's loader
-begins as a copy of the program, or in the way of the program's own `multiprocessing` context.
+starts as a copy of the program, or as the program's own `multiprocessing` context starts processes.
 """
 
 import contextlib
@@ -20,17 +20,17 @@ from headrace.pipeline.workers.remote import WorkerEnded, memory_file
 
 __all__ = ["ChildProcess", "ProgramSide"]
 
-# The seconds between two checks that a process lives whose connection stays open, since a child of
-# its own may hold the other end.
+# How often, in seconds, to check that a process is alive. The connection of an ended process can
+# stay open, because a child of the process may hold the other end.
 _LOOK_S: Final = 5.0
 _STATUS_S: Final = 5.0
 
 
 class ChildProcess:
-    """The program's side of a worker process.
+    """A worker process, as seen by the program.
 
     Attributes:
-        process: The process, as `multiprocessing` has it.
+        process: The `multiprocessing` process.
         call_status: The shared status with its current call.
     """
 
@@ -40,7 +40,7 @@ class ChildProcess:
         Args:
             context: A context of `multiprocessing`, or the module.
             target: The function.
-            arguments: Its further arguments, which the context must be able to send.
+            arguments: Its other arguments. The context must be able to send them.
         """
         self._channel, other = channels()
         status = memory_file()
@@ -64,7 +64,7 @@ class ChildProcess:
         return self._channel.fileno()
 
     def tell(self, message: object, descriptors: Sequence[int] = ()) -> None:
-        """Sends a message. Never waits for long: the process takes messages at any time.
+        """Sends a message. Never waits for long: the process receives messages at any time.
 
         Raises:
             OSError: If the process has ended.
@@ -93,7 +93,7 @@ class ChildProcess:
             raise self.ended() from error
 
     def ended(self) -> WorkerEnded:
-        """Returns the error for a process that has ended, or whose connection has."""
+        """Returns the error for a process that has ended or closed its connection."""
         self.process.join(_STATUS_S)
         if self.process.is_alive():
             self.process.kill()
@@ -101,13 +101,13 @@ class ChildProcess:
         return WorkerEnded(self.process.pid, self.process.exitcode, self.call_status.call())
 
     def stop(self) -> None:
-        """Lets the process end after the call that it makes now, without waiting."""
+        """Makes the process end after its current call, without waiting."""
         self.call_status.stop(True)
         with contextlib.suppress(OSError):
             self.tell(None)
 
     def end(self, patience_s: float) -> None:
-        """Waits for the end of the process, and kills it if that takes longer."""
+        """Waits for the process to end, and kills it if that takes too long."""
         self.process.join(patience_s)
         if self.process.is_alive():
             self.process.terminate()
@@ -123,9 +123,9 @@ class ChildProcess:
 
 
 class ProgramSide:
-    """The worker's side: messages of the program, and answers to it.
+    """The worker's side: receives the program's messages, and sends answers.
 
-    A thread takes messages, so that the program never waits for a busy worker. It ends the process
+    A thread receives messages, so the program never waits for a busy worker. It ends the process
     when the program has ended, even during a call of the user's code.
 
     Attributes:
@@ -140,11 +140,11 @@ class ProgramSide:
         threading.Thread(target=self._take_messages, name="headrace-messages", daemon=True).start()
 
     def next_message(self) -> Any:
-        """Waits for the next message of the program; None if it wants the process to end."""
+        """Waits for the program's next message; returns None if the process should end."""
         return self._messages.get()
 
     def send(self, message: object, descriptors: Sequence[int] = ()) -> None:
-        """Sends an answer; waits while the program has no room for it."""
+        """Sends an answer; waits while the program's buffer is full."""
         self._channel.send(message, descriptors)
 
     def _take_messages(self) -> None:

@@ -91,7 +91,7 @@ class Surroundings:
 
     @classmethod
     def current(cls) -> "Surroundings":
-        """Returns those of this program, with one thread for libraries unless it sets more."""
+        """Returns this program's surroundings, with one thread for libraries by default."""
         try:
             directory = os.getcwd()
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Messages between processes, which are pickled objects and file descriptors sent over a socket."""
+"""Messages between processes: pickled objects and file descriptors sent over a socket."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ class Channel:
         return self._socket.fileno()
 
     def send(self, message: object, descriptors: Sequence[int] = ()) -> None:
-        """Sends a message. Blocks while the other end has no room for it.
+        """Sends a message. Blocks while the other end's buffer is full.
 
         Raises:
             OSError: If the other end is closed.
@@ -47,7 +47,7 @@ class Channel:
             else:
                 self._socket.sendall(header + data)
         except ConnectionError:
-            # What the other end has sent before can still be received.
+            # Messages that the other end has already sent can still be received.
             raise
         except BaseException:
             self.close()

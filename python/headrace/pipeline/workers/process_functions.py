@@ -168,7 +168,7 @@ class _Turns:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Lets all threads go on."""
+        """Lets all threads continue."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()

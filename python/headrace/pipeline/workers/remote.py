@@ -97,8 +97,8 @@ class Place:
         input_arena: The arena for rows.
         output_arena: The arena for results.
         is_renewed: Whether a function has kept arrays of the input, which must not change.
-        sent: The number of the block that was sent, and the locks that are free once the block
-            before it, and this one, are answered.
+        sent: The number of the block that was sent, and two locks: one is free once the previous
+            block has been answered, the other once this block has.
     """
 
     sent: tuple[int, threading.Lock, threading.Lock]
@@ -171,7 +171,7 @@ class RemoteWorker:
         return [self._end.fileno(), self._call_status, *(arena.descriptor for arena in arenas)]
 
     def begun(self, process: int) -> None:
-        """Sets the ID of its process, which has started."""
+        """Records the ID of the process once it has started."""
         self._end.close()
         self.process = process
         self.call_status = SharedCallStatus(self._call_status)

@@ -1,4 +1,4 @@
-"""The fork server, a process without threads that starts workers and reports their exit codes.
+"""The fork server: a process without threads that starts workers and reports their exit codes.
 
 Forking the program itself would copy locks that its threads hold. When the program ends, the server
 kills all workers and then stops. If system libraries do not support fork, as on macOS, each worker

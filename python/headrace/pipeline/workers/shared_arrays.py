@@ -35,7 +35,7 @@ class Arena:
         self._bytes: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def reserve(self, num_bytes: int) -> None:
-        """Makes room for `num_bytes` bytes.
+        """Extends the memory to at least `num_bytes` bytes.
 
         Raises:
             MemoryError: If there is not enough memory.

@@ -1,7 +1,7 @@
 """Memory segments that a worker process fills and the program uses without copying them.
 
 A segment goes back to the worker when nothing refers to it any more. A mapping needs no descriptor
-once it exists, so the number of segments is not limited by that of open files.
+once it exists, so the limit on open files does not limit the number of segments.
 """
 
 import ctypes
@@ -23,8 +23,8 @@ __all__ = ["FilledSegments", "Segment", "SegmentPool"]
 
 _ALIGNMENT: Final = 64
 _LEAST_BYTES: Final = 1 << 16
-# The references to the bytes of a segment that nothing else uses: an attribute or a tuple, and the
-# argument of `getrefcount`.
+# The number of references to an unused segment's bytes: one from an attribute or a tuple, and one
+# from the argument of `getrefcount`.
 _UNUSED: Final = 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -59,7 +59,7 @@ class Segment:
     Attributes:
         number: Its number, which both sides use.
         size: The number of its bytes.
-        descriptor: The descriptor of its file, until the program has got it; then -1.
+        descriptor: The descriptor of its file; -1 once the program has received it.
         data: Its bytes. Arrays over parts of them refer to this array.
     """
 
@@ -84,7 +84,7 @@ class Segment:
         self._used = 0
 
     def take(self, num_bytes: int) -> npt.NDArray[np.uint8] | None:
-        """Returns its next bytes; None if it has too few."""
+        """Returns the next unused bytes; None if there are too few."""
         begin = self._used + -self._used % _ALIGNMENT
         if begin + num_bytes > self.size:
             return None
@@ -92,7 +92,7 @@ class Segment:
         return self.data[begin : self._used]
 
     def offset_of(self, data: npt.NDArray[np.uint8]) -> int | None:
-        """Returns where bytes lie in it; None if they lie elsewhere."""
+        """Returns the offset of bytes in the segment; None if they are elsewhere."""
         offset = _address(data) - self._address
         return offset if offset >= 0 and offset + data.nbytes <= self.size else None
 
@@ -102,17 +102,18 @@ class Segment:
         return sys.getrefcount(self.data) <= _UNUSED
 
     def close(self) -> None:
-        """Closes its file, which the program has got."""
+        """Closes its file after the program has received it."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
 
 
 class SegmentPool:
-    """The segments of a worker process, which it fills one after the other.
+    """A worker process's segments, which it fills one after the other.
 
     Attributes:
-        dropped: The numbers of segments that the program must forget, since the last `fill`.
+        dropped: The numbers of segments dropped since the last `fill`. The program must forget
+            them.
     """
 
     def __init__(self) -> None:
@@ -124,18 +125,18 @@ class SegmentPool:
         self.dropped: list[int] = []
 
     def release(self, numbers: Sequence[int]) -> None:
-        """Makes segments available again that the program does not use any more."""
+        """Makes segments that the program no longer uses available again."""
         for number in numbers:
             self._free_or_drop(self._filled.pop(number))
 
     def take(self, num_bytes: int) -> npt.NDArray[np.uint8] | None:
-        """Returns bytes for a part of the next result; None if there is no room for them."""
+        """Returns bytes for a part of the next result; None if they don't fit."""
         if self._current is None:
             self._current = self._with_room(max(num_bytes, self._last_bytes))
         return self._current.take(num_bytes)
 
     def fill(self, pieces: Sequence[npt.NDArray[np.uint8]]) -> tuple[Segment, list[int]]:
-        """Brings bytes into one segment; returns it, and where each piece lies.
+        """Puts bytes into one segment; returns the segment and the location of each piece.
 
         Pieces that `take` has returned stay where they are.
         """
@@ -146,7 +147,7 @@ class SegmentPool:
             offsets = self._placed(self._current, pieces)
             if offsets is not None:
                 break
-            # The parts that are in it already go to a larger one, too.
+            # The parts already in the segment move to a larger one too.
             self._last_bytes = needed
             self.give_up()
         assert offsets is not None
@@ -156,7 +157,7 @@ class SegmentPool:
         return segment, offsets
 
     def give_up(self) -> None:
-        """Forgets the parts of a result that does not come."""
+        """Discards the parts of a result that won't be sent."""
         current, self._current = self._current, None
         if current is not None:
             self._free_or_drop(current)
@@ -256,7 +257,7 @@ class FilledSegments:
     def _collect(self) -> None:
         used = []
         for entry in self._used:
-            # The entry holds the reference that an attribute does elsewhere.
+            # The entry holds the reference that an attribute holds elsewhere.
             if sys.getrefcount(entry[1]) <= _UNUSED:
                 self._unused.append(entry[0])
             else:

@@ -2,9 +2,9 @@
 
 **Who owns the engine.** All ranks of an iteration derive one name from their job, the pipeline, the
 epoch and the number of the iteration (`local_ranks.py`). Each rank tries to bind an abstract Unix
-socket of this name. The kernel lets one of them succeed: this process is the owner. All ranks,
-including the owner, then connect to the name as members. Abstract sockets and unnamed memory leave
-no files behind, even if every process is killed.
+socket of this name. The kernel lets exactly one of them succeed, and that process becomes the
+owner. All ranks, including the owner, then connect to the name as members. Abstract sockets and
+unnamed memory leave no files behind, even if every process is killed.
 
 **What the owner does.** Once all ranks have joined, it starts one execution with a lane for each
 data rank (`engine_lanes.py`). The stages before `shard` run once, and their rows go to all lanes.
@@ -20,15 +20,16 @@ in a collective operation still answers. To the rest of headrace, a member looks
 
 **When the owner dies,** the members' connections break, and they elect a new owner in the same way.
 Each member brings its last checkpoints. The new owner starts all lanes at the earliest step that a
-member still needs, and members drop the batches that they have already. A rank that has closed its
-iteration, or has died, has also given up a name of its own, so the others don't wait for it.
+member still needs, and members drop the batches that they already have. Each rank also holds a name
+of its own. The name becomes free when the rank closes its iteration or dies, so the others don't
+wait for it.
 
 **When lanes can share their input.** At the beginning they always can. After a resume or a takeover
 they can if all lanes are at the same position of the global order. Otherwise (for example with a
 `filter` after `shard`), each lane reads on its own until the end of the iteration, which costs time
 but changes nothing.
 
-**Limits.** A member that is slower than the others has at most a few unused batches, and at most
-its share of a quarter of the memory budget. Then the owner waits for it. Pipelines whose examples
-would differ are rejected before the first batch; see `check_node`.
+**Limits.** A member that falls behind may hold only a few unused batches, and only its share of a
+quarter of the memory budget. Beyond that, the owner waits for it. Pipelines whose examples would
+differ are rejected before the first batch; see `check_node`.
 """

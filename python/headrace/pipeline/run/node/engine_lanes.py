@@ -26,17 +26,17 @@ from headrace.pipeline.stages.stage import Stage
 __all__ = ["EngineDescription", "EngineLanes", "LaneOutput"]
 
 
-# How many outputs of each lane to wait for until the position of a mix is known.
+# How many outputs of each lane to wait for while the position of a mix is unknown.
 _MOST_AHEAD: Final = 8
 
 
 @dataclass(frozen=True)
 class EngineDescription:
-    """What an owner needs to start an engine.
+    """The information that an owner needs to start an engine.
 
     Attributes:
-        name: The stages, in words.
-        chain: The stages, whose sources refer to specific commits.
+        name: A description of the stages.
+        chain: The stages. Their sources refer to specific commits.
         options: The options of the pipeline.
         chain_specs: The components after each stage.
         epoch: The number of the epoch.
@@ -69,10 +69,10 @@ class LaneOutput(NamedTuple):
     Attributes:
         lane: The number of the lane.
         columns: The number of rows and the columns; None at the end.
-        failure: The exception at the end.
-        skips: The examples skipped before.
-        place: The position after it.
-        is_known: Whether its point is exact.
+        failure: The exception that ended the lane, if any.
+        skips: The examples skipped before the batch.
+        place: The position after the batch.
+        is_known: Whether that position's point in the global order is exact.
         mix: The position of the mix; None if it is unknown.
     """
 
@@ -92,7 +92,7 @@ class _Lane:
         digest: The digest of its global order.
         place: The position after its last batch.
         parts: The number of examples of each part of a mix at its start.
-        is_incomplete: Whether something about that position is not known yet.
+        is_incomplete: Whether that position is only partly known so far.
     """
 
     def __init__(self, start: Place) -> None:
@@ -107,7 +107,7 @@ class _Lane:
 
 
 class EngineLanes:
-    """An execution with one lane for each share. One thread uses it."""
+    """An execution with one lane for each share. Only one thread may use it."""
 
     def __init__(self, what: EngineDescription, shards: Sequence[int], starts: list[Place]) -> None:
         """Starts the engine.
@@ -120,7 +120,7 @@ class EngineLanes:
         self._what = what
         is_shared = _are_alike(what, starts)
         if is_shared:
-            # The position of one share is that of all.
+            # All shares start at the same position.
             starts = [starts[0]._replace(parts=start.parts) for start in starts]
         self._lanes = [_Lane(start) for start in starts]
         lanes = engine.Lanes(list(shards), is_shared)
@@ -172,7 +172,7 @@ class EngineLanes:
         threads.start()
 
     def outputs(self) -> Iterator[LaneOutput | tuple[int, Later]]:
-        """Yields the batches and ends of all lanes, and later knowledge about sent batches."""
+        """Yields all lanes' batches and ends, and news about the positions of sent batches."""
         while True:
             yield from self._completed()
             result = self.execution.next_of_lane(self._has_arrow_strings)
@@ -257,7 +257,7 @@ class EngineLanes:
                 yield number, later
 
     def _is_complete(self, later: Later, attempts: int) -> bool:
-        # A stage that holds examples back may leave the position of a mix unknown for good.
+        # If a stage holds examples back, the position of a mix may never become known.
         has_mix = later.mix is not None or attempts >= _MOST_AHEAD * len(self._lanes)
         return later.is_known and (has_mix or not self._what.num_parts)
 

@@ -32,7 +32,7 @@ __all__ = [
 
 _WHERE: Final = "options: node='shared'"
 _VARIABLES: Final = ("LOCAL_RANK", "LOCAL_WORLD_SIZE")
-# What distinguishes this job from others of the same user.
+# The variables that distinguish this job from the user's other jobs.
 _OF_JOB: Final = (
     "MASTER_ADDR",
     "MASTER_PORT",
@@ -42,7 +42,7 @@ _OF_JOB: Final = (
 _CREDENTIALS: Final = struct.Struct("3i")
 
 _open: "weakref.WeakSet[socket.socket]" = weakref.WeakSet()
-# How often this process has started an iteration, by its name.
+# How many iterations of each name this process has started.
 _started: "Counter[str]" = Counter()
 
 
@@ -116,7 +116,7 @@ def shard_of(chain: Sequence[Stage]) -> int:
 
 
 def _of_all(stage: Stage) -> Stage:
-    """Returns a stage without what differs between ranks."""
+    """Returns a stage without the fields that differ between ranks."""
     return Shard(0, stage.count, stage.even, stage.by) if isinstance(stage, Shard) else stage
 
 
@@ -188,7 +188,7 @@ def bound_socket(name: str) -> socket.socket | None:
 
 
 def connected(name: str) -> socket.socket | None:
-    """Connects to the owner of a name. Returns None if there is none, or it is not ready."""
+    """Connects to the owner of a name. Returns None if there is no owner or it is not ready."""
     end = socket.socket(socket.AF_UNIX)
     try:
         end.connect(f"\0{name}")
@@ -209,7 +209,7 @@ def is_own(end: socket.socket) -> bool:
 
 
 def _close_all() -> None:
-    """Gives up inherited names in a forked child, so that they end with their process."""
+    """Closes inherited names in a forked child, so that they become free when the parent ends."""
     for bound in list(_open):
         with contextlib.suppress(OSError):
             bound.close()

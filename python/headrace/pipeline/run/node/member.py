@@ -44,7 +44,7 @@ _MOST_KEPT: Final = 64
 
 
 class _Received(NamedTuple):
-    """A batch, or the end, that the program has not taken yet, and the segments that it is in."""
+    """A batch or an end that the program has not taken yet, with the segments that contain it."""
 
     produced: Produced
     segments: FilledSegments
@@ -58,21 +58,21 @@ class _MemberState(NamedTuple):
 
 
 class _Exchange:
-    """What the program and the receiving thread share.
+    """The state shared by the program and the receiving thread.
 
     Attributes:
         changed: Guards the other attributes.
         received: The batches that the program has not taken.
-        places: The last positions of the program, the current one last.
+        places: The program's most recent positions, ending with the current one.
         next_step: The step of the next batch to receive.
         is_known: Whether the point of the current position is exact.
         mix: The position of the mix at the current position.
         is_complete: Whether the end has been received.
         is_closed: Whether the program has closed the iteration.
-        failure: What keeps the iteration from going on.
+        failure: The error that prevents the iteration from continuing.
         has_begun: Whether an owner has started its engine.
         owner: The process of the owner; None if there is none.
-        reason: Why the owner sends nothing.
+        reason: Why the owner isn't sending anything.
         channel: The connection to the owner.
         readings: The last readings of the engine.
         oldest: The step of the slowest rank.
@@ -245,7 +245,7 @@ class MemberExecution:
         return sum(size for one in columns if one is not None for _, size in one.locations)
 
     def reads(self) -> list[engine.ReadInProgress]:
-        """Returns an empty list, because the owner reads."""
+        """Returns an empty list, because the owner does the reading."""
         return []
 
     def state(self) -> _MemberState:
@@ -267,7 +267,7 @@ class MemberExecution:
             self._thread.join()
 
     def close_or_interrupt(self) -> None:
-        """Does the same; Ctrl-C ends the wait."""
+        """Like `close`, but Ctrl-C ends the wait."""
         self.close()
 
     def _wait_in_words(self) -> str:
@@ -348,7 +348,7 @@ def _receive_from(exchange: _Exchange, channel: Channel, rank: int, shard: int) 
 def _note(
     exchange: _Exchange, message: object, segments: FilledSegments, channel: Channel
 ) -> Taken | None:
-    """Records a message. Returns an answer for a batch that was received before."""
+    """Records a message. For a batch that was received before, returns an answer."""
     match message:
         case Begun(process):
             exchange.owner, exchange.has_begun, exchange.reason = process, True, ""

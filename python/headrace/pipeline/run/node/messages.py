@@ -34,7 +34,7 @@ __all__ = [
 # Smaller arrays are pickled, and a longer pickle is put into the segment.
 _LEAST_BYTES: Final = 1 << 10
 _MOST_PICKLED: Final = 1 << 14
-# Stands for the remedy, which the member knows.
+# A placeholder for the remedy, which the member fills in.
 _REMEDY: Final = "\0"
 
 # The pass, the position, the hash and the number of hashed examples; see `engine.OrderPoint`.
@@ -65,7 +65,7 @@ class Join(NamedTuple):
         shard: The index of its share.
         has_begun: Whether an owner has served it before.
         step: The number of batches that the program has taken.
-        places: The last positions, the one at `step` included.
+        places: The last positions, including the one at `step`.
     """
 
     rank: int
@@ -86,7 +86,7 @@ class Taken(NamedTuple):
 
     Attributes:
         step: The number of batches that it has taken.
-        num_sent: The number of these that this owner has sent, since the last message.
+        num_sent: How many of the batches taken since the last message came from this owner.
         unused: The segments that are unused now.
     """
 
@@ -274,7 +274,7 @@ class Produced(NamedTuple):
         columns: The batch; None at the end.
         failure: The exception at the end, if the lane has failed.
         oldest: The step of the slowest rank. Older positions are not needed any more.
-        readings: The readings of the engine, now and then.
+        readings: The readings of the engine, sent now and then.
     """
 
     place: Place
@@ -288,7 +288,7 @@ class Produced(NamedTuple):
 
 
 class Later(NamedTuple):
-    """What has become known about the position after a batch that was sent before."""
+    """Completes the position after a batch that was sent earlier."""
 
     step: int
     point: Point | None
@@ -297,12 +297,12 @@ class Later(NamedTuple):
 
 
 class Stalled(NamedTuple):
-    """Why the owner sends nothing, in words; empty once it continues."""
+    """Describes why the owner isn't sending anything; empty once it continues."""
 
     reason: str
 
 
 class Failed(NamedTuple):
-    """The owner cannot go on. All members raise the exception."""
+    """The owner cannot continue. All members raise the exception."""
 
     failure: EngineFailure

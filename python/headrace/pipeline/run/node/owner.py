@@ -1,4 +1,4 @@
-"""The owner of a node's engine, which sends each rank its batches."""
+"""The owner of a node's engine. It sends each rank its batches."""
 
 import atexit
 import contextlib
@@ -33,16 +33,17 @@ __all__ = ["Owner"]
 
 _log: Final = logging.getLogger("headrace.pipeline")
 
-# The most batches that a member may have without using them, and the part of the memory for all.
+# How many unused batches a member may hold, and the divisor of the memory budget that yields the
+# limit for all members' unused batches.
 _MOST_UNUSED: Final = 8
 _PART_OF_MEMORY: Final = 4
-# How often to check whether missing ranks are gone, and after how long to report them.
+# How often to check whether missing ranks are gone, and how long to wait before reporting them.
 _CHECK_S: Final = 0.02
 _PATIENCE_S: Final = 10.0
-# After how long the other ranks are told that the owner waits for one.
+# How long the owner waits for a rank before it tells the others.
 _STALL_S: Final = 1.0
 _READINGS_S: Final = 0.25
-# How long a process that ends waits for news of slower ranks, before others take over its work.
+# How long an ending process waits for news from slower ranks before others take over its work.
 _LINGER_S: Final = 2.0
 
 
@@ -94,7 +95,7 @@ class Owner:
             threading.Thread(target=target, name=f"headrace-node-{name}", daemon=True).start()
 
     def linger(self) -> None:
-        """Serves the other ranks until their end, if it is near and they go on."""
+        """Serves the other ranks until they end, if they are near the end and keep going."""
         with self._changed:
             while self._is_ending and self._members and self._changed.wait(_LINGER_S):
                 pass
@@ -105,7 +106,7 @@ class Owner:
             self._is_over = True
             members = list(self._members.values())
             self._changed.notify_all()
-        # A thread that waits in `accept` holds the socket open, and with it the name.
+        # A thread that waits in `accept` keeps the socket open, and so the name taken.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -209,7 +210,7 @@ class Owner:
         missing = [rank for rank in range(self._ranks.size) if rank not in self._members]
         if not any(member.join.has_begun for member in self._members.values()):
             return missing
-        # They were all there before, so a rank whose name is free has ended.
+        # All ranks had joined before, so a rank whose name is free has ended.
         return [rank for rank in missing if not _is_free(self._ranks.name_of(rank))]
 
     def _missing_in_words(self) -> str:
@@ -222,7 +223,8 @@ class Owner:
     def _produce(self, shards: list[int]) -> None:
         with self._changed:
             members = list(self._members.values())
-        # Members may have taken more since they joined, but remember only what they sent then.
+        # Members may have taken more batches since they joined, but only the positions that they
+        # sent when joining are known here.
         step = min((member.join.step for member in members), default=0)
         starts = [_place_of([m for m in members if m.join.shard == s], step) for s in shards]
         self._engine = engine = EngineLanes(self._what, shards, starts)
@@ -251,7 +253,7 @@ class Owner:
                     return
 
     def _wait_for_end(self) -> None:
-        """Waits until all members have received the end, after which they leave."""
+        """Waits until all members have received the end and left."""
         assert self._engine is not None
         self._engine.close()
         with self._changed:
@@ -282,7 +284,7 @@ class Owner:
                 segment.close()
 
     def _wait_for(self, member: _Member, num_bytes: int) -> None:
-        """Waits until a member has room for a batch, or is gone."""
+        """Waits until a member can accept a batch, or is gone."""
         if self._has_room(member, num_bytes, 0.0):
             return
         begin, is_told = time.monotonic(), False
@@ -296,7 +298,7 @@ class Owner:
             self._tell(Stalled(""))
 
     def _has_room(self, member: _Member, num_bytes: int, patience_s: float) -> bool:
-        """Returns whether a member has room for a batch, or is gone. If not, waits for a change."""
+        """Returns whether a member can accept a batch or is gone. If not, waits for a change."""
         with self._changed:
             is_there = self._members.get(member.join.rank) is member and not self._is_over
             is_fitting = sum(member.unused) + num_bytes <= self._most_bytes
@@ -331,7 +333,7 @@ class Owner:
 
 
 def _place_of(members: list[_Member], step: int) -> Place:
-    """Returns the position at a step, which one of the members of a lane remembers."""
+    """Returns the position at a step, from the lane member that remembers it."""
     for member in members:
         for place in member.join.places:
             if place.step == step:

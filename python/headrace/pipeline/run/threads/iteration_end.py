@@ -13,7 +13,7 @@ from headrace.pipeline.workers.python_iterables import Feed
 
 __all__ = ["EndableWorkers", "IterationParts", "close", "close_or_interrupt"]
 
-# The time for which the end of an iteration waits for a running Python function.
+# How long the end of an iteration waits for a running Python function.
 _PATIENCE_S = 0.15
 
 
@@ -61,7 +61,7 @@ def close_execution(execution: engine.Execution) -> None:
 
 
 def close_or_interrupt(execution: engine.Execution) -> None:
-    """Does the same; Ctrl-C ends the wait."""
+    """Like `close_execution`, but Ctrl-C ends the wait."""
     execution.close_or_interrupt()
 
 
@@ -100,6 +100,6 @@ def _join(ending: IterationParts, calls: Sequence[tuple[object, int] | None]) ->
         if thread is threading.current_thread() or thread.ident is None:
             continue
         thread.join(max(0.0, deadline - time.monotonic()))
-        # Nothing waits for a call that does not return, either. Its thread ends when it returns.
+        # Don't wait for a call that does not return either. Its thread ends when it returns.
         while thread.is_alive() and (call is None or ending.call_of(thread) != call):
             thread.join(_PATIENCE_S)
