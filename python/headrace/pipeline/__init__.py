@@ -1,4 +1,4 @@
-"""Pipelines convert files to batches, in an order that depends only on the description.
+"""Pipelines convert files to batches. The order depends only on the description.
 
 A source such as `tfrecords` or `text_lines` returns a `Pipeline`, whose methods add stages. A
 pipeline is only a description. Iterating over it starts threads and yields `Batches`. Names are
@@ -109,7 +109,7 @@ _HOMES = {
     "zip": "source_functions",
 }
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
 
     def __getattr__(name: str) -> object:
         if name in _HOMES:

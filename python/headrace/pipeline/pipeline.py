@@ -507,7 +507,7 @@ class Pipeline(
         """Returns True, because the length may not be known yet."""
         return True
 
-    if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+    if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
 
         def __getattr__(self, name: str) -> Any:
             if hasattr(type(self), name):

@@ -1,6 +1,6 @@
-"""Caches a function's results for the examples that components were learned from.
+"""Caches a function's results for the examples used to learn components.
 
-The next iteration uses them, so that the function is called once for each of these examples.
+The next iteration reuses them, so the function is called only once for each of these examples.
 """
 
 import pickle
@@ -19,7 +19,7 @@ _MOST_BYTES: Final = 64 << 20
 # The approximate size of an entry's position and digest.
 _ENTRY_BYTES: Final = 256
 
-# Identifies an example, in the same way in all iterations.
+# Identifies an example across iterations.
 Key = tuple[int, ...]
 
 
@@ -36,7 +36,7 @@ def key_of(row_id: Sequence[int], is_drawn: bool) -> Key:
 
 
 def copied(result: Any) -> Any:
-    """Returns a copy, which the function or iterator cannot change later."""
+    """Returns a copy that the function or iterator cannot change later."""
     try:
         return deepcopy(result)
     except Exception:  # Some users' objects cannot be copied.

@@ -73,7 +73,7 @@ class _Unchanged:
 
 
 def unchanged(function: object) -> AbstractContextManager[None]:
-    """Restores a function's state after the body, which may call the function."""
+    """Restores a function's state after the body. The body may call the function."""
     return _Unchanged(function)
 
 

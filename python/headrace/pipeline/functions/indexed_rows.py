@@ -124,9 +124,9 @@ class IndexedRows:
 
 
 class _NextRows(threading.local):
-    """The rows that a thread reads next: those still to read, and those already read.
+    """The rows that a thread reads next, both pending and already read.
 
-    In another process, it is empty.
+    Empty in another process.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Iterators of `iterable`. Each of them yields its examples once.
+"""Iterators of `iterable`. Each one yields its examples once.
 
 The components are learned from an iterator's first examples, and the next iteration starts with
 these examples.
@@ -119,8 +119,8 @@ class Values(list[Any]):
 class RemoteIteratorBase(Iterator[Any]):
     """An iterator that runs in other processes.
 
-    It yields the iterator's examples, or `Values` after a call of `expect`. It has a state if the
-    iterator has one.
+    It yields the iterator's examples, or `Values` once `expect` has been called. It has a state if
+    the iterator has one.
     """
 
     @abstractmethod
@@ -139,7 +139,7 @@ class AlreadyOpened:
         self._last: Callable[[], object] = lambda: None
 
     def checked(self, where: str, iterable: Any) -> Iterator[Any]:
-        """Returns the iterator for a factory's result.
+        """Converts a factory's result to an iterator.
 
         Raises:
             TypeError: If the result cannot be iterated.

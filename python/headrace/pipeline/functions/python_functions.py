@@ -84,13 +84,13 @@ class RunningCalls(Protocol):
 
 
 class PythonWorker(Protocol):
-    """A worker, which calls a function for each of its blocks.
+    """A worker that calls a function for each of its blocks.
 
     Attributes:
-        num_callers: The number of threads that process its blocks, one block at a time each.
+        num_callers: The number of threads that process its blocks. Each thread processes one block
+            at a time.
         running: What each thread is doing, by thread ID.
-        is_over: Set at the end of the iteration, so that blocks that have not been started are
-            dropped.
+        is_over: Set at the end of the iteration, to drop blocks that have not been started.
     """
 
     num_callers: int

@@ -1,4 +1,4 @@
-"""Random numbers for Python functions: a generator per example, whatever the order of calls."""
+"""Random numbers for Python functions: one generator per example, independent of call order."""
 
 import sys
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ class _RowSeed(ISpawnableSeedSequence):
         return self._spawning.spawn(n_children)
 
     def move(self, row_id: tuple[int, int, int, int]) -> None:
-        """Changes the key to that of another row with the same seed."""
+        """Switches to another row's key. The seed stays the same."""
         self.row_id = row_id
         self._spawning = None
 

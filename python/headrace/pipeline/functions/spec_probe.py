@@ -1,4 +1,4 @@
-"""Calls a function, but reuses its results for the examples that components were learned from."""
+"""Calls a function, but reuses its results for the examples used to learn components."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
@@ -105,7 +105,7 @@ class ProbeCalls:
 
 
 class _ResultWithState(NamedTuple):
-    """A function's result, with its state after the call."""
+    """A function's result and its state after the call."""
 
     made: Any
     state: str

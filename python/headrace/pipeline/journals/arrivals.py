@@ -18,7 +18,7 @@ __all__ = ["Arrivals", "Grouping", "Segments", "is_too_old"]
 
 _LOG: Final = logging.getLogger("headrace.pipeline")
 
-# How many bytes of commits are kept in memory, to be read again.
+# How many bytes of commits to keep in memory for rereading.
 _KEPT_BYTES: Final = 64 << 20
 _MOST_OPEN: Final = 64
 # How many rows of a commit are grouped at a time.
@@ -73,7 +73,7 @@ class Segments:
         return 0 if reader is None else reader.size()
 
     def read(self, writer: int, number: int, offset: int, is_open: bool) -> Commit | None:
-        """Returns a commit; None if it is not there. See `SegmentReader.read`."""
+        """Returns a commit; None if it is missing. See `SegmentReader.read`."""
         key = (writer, number, offset)
         if (commit := self._commits.get(key)) is not None:
             self._commits.move_to_end(key)
@@ -176,15 +176,15 @@ class Arrivals:
         self._cursors = {
             int(writer): _Cursor(*cursor) for writer, cursor in first.get("cursors", {}).items()
         }
-        # The writers before this one, except those with a cursor, have ended and were read.
+        # All earlier writers have ended and been read completely, except writers with a cursor.
         self._num_writers: int = first.get("writers", 0)
-        # The rows of incomplete groups by the value that they share, and for each row that value
-        # and the row's version.
+        # The rows of each incomplete group, by the group's value. For each of these rows, the
+        # group's value and the row's version.
         self._pending: dict[Any, list[_Row]] = {}
         self._key_of: dict[_Row, tuple[Any, int]] = {}
         # The rows of incomplete groups that are still to be read.
         self._unread = [_rows_of(run) for run in first.get("pending", ())]
-        # Rows of later commits that lines mention already.
+        # Rows of later commits that lines already mention.
         self._mentioned = {row for run in first.get("mentioned", ()) for row in _rows_of(run)}
         self._last_writer = -1
 
@@ -345,7 +345,7 @@ class Arrivals:
                     self._key_of[row] = key, commit.version
 
     def _next_commit(self) -> tuple[int, Commit] | None:
-        """Returns the next commit with rows, of the writers in turn; None if there is none now."""
+        """Returns the next commit with rows, taking writers in turn; None if there is none yet."""
         writers = sorted(self._cursors)
         after = [writer for writer in writers if writer > self._last_writer]
         for writer in (*after, *writers[: len(writers) - len(after)]):
@@ -384,7 +384,7 @@ class Arrivals:
             )
 
     def look_for_writers(self) -> None:
-        """Adds new writers, and removes those that have ended and whose rows were all read."""
+        """Adds new writers, and removes ended writers whose rows have all been read."""
         for writer in self._files.writers():
             self._see(writer)
         for writer in list(self._cursors):
@@ -394,16 +394,16 @@ class Arrivals:
                 del self._cursors[writer]
 
     def open_writers(self) -> list[int]:
-        """Returns the writers that may append more rows, as of `look_for_writers`."""
+        """Returns the writers that may append more rows, as of the last `look_for_writers`."""
         return sorted(self._cursors)
 
     @property
     def num_writers(self) -> int:
-        """The number of writers so far, as of `look_for_writers`."""
+        """The number of writers so far, as of the last `look_for_writers`."""
         return self._num_writers
 
     def _report_end(self, writer: int) -> None:
-        """Warns about a process that ended without closing the journal."""
+        """Warns if a process ended without closing the journal."""
         path = self._files.writer_lock(writer)
         note, is_closed = note_of(path)
         if is_closed:
@@ -423,7 +423,7 @@ class Arrivals:
 
 
 def note_of(path: str) -> tuple[str, bool]:
-    """Returns a writer's process in words, and whether it has closed the journal."""
+    """Describes a writer's process, and returns whether it has closed the journal."""
     try:
         with open(path, encoding="utf-8") as file:
             first, *rest = file.read().splitlines() or [""]
@@ -434,7 +434,7 @@ def note_of(path: str) -> tuple[str, bool]:
 
 
 class _Builder:
-    """A line that is being put together."""
+    """A line under construction."""
 
     def __init__(self) -> None:
         self.rows: list[_Row] = []

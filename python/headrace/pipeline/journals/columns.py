@@ -1,4 +1,4 @@
-"""The rows of a block as the engine's columns, one example for each row or for each group."""
+"""Converts a block's rows to engine columns, with one example per row or per group."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -14,7 +14,7 @@ from headrace.pipeline.values.types import Json, Spec, Specs, engine_code
 
 __all__ = ["Shapes", "column_of_parts", "group_shapes", "group_specs", "shapes_of"]
 
-# For each component of a group, the shape that all rows have; None if their shapes may differ.
+# For each component of a group, the shape of all rows; None if their shapes may differ.
 Shapes = dict[str, list[int] | None]
 
 # The maximum number of axes of nested lists.
@@ -62,7 +62,7 @@ def _group_spec(name: str, spec: Spec, size: int, shapes: Shapes) -> Spec:
 
 
 def shapes_of(groups: Specs) -> Shapes:
-    """Returns the shapes with which `group_specs` has returned these components."""
+    """Returns the shapes from which `group_specs` computed these components."""
     return {
         name: None if spec.is_ragged else [size for size in spec.shape[1:] if size is not None]
         for name, spec in groups.items()
@@ -119,7 +119,7 @@ def _scalars(
 def _arrays(
     parts: Sequence[Part], index: int, row: Spec, shapes: npt.NDArray[np.int64], code: int
 ) -> engine.Column:
-    """Returns the column of arrays, one in each example."""
+    """Returns the column of arrays, one per example."""
     elements = _elements(parts, index, row)
     shape = _common_shape(shapes)
     if shape is not None:

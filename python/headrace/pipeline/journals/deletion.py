@@ -1,4 +1,4 @@
-"""Deletes the files of a journal that no later iteration needs."""
+"""Deletes the journal files that no later iteration needs."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def state_text(journal: str, start: Start, first: int) -> str:
 
 
 def position_of(journal: str, text: str) -> tuple[Start, int] | None:
-    """Returns the position that `state_text` has stored; None if it is of another kind."""
+    """Returns the position in a result of `state_text`; None if it is of another kind."""
     try:
         content = json.loads(text)
         if content["journal"] == journal:
@@ -46,7 +46,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def delete_before(files: JournalDirectory, state: Mapping[str, Any]) -> int:
-    """Deletes the files that are not needed from a state on. See `Journal.delete_before`."""
+    """Deletes the files that resuming from a state does not need. See `Journal.delete_before`."""
     description = files.description()
     if description is None:
         raise NotFoundError(
@@ -77,7 +77,7 @@ def delete_before(files: JournalDirectory, state: Mapping[str, Any]) -> int:
         cursor = content["cursors"].get(str(writer))
         if cursor is None or segment < cursor[0]:
             paths.append(files.segment(writer, segment))
-    # The number of the last writer must not be used again.
+    # The last writer's number must not be reused.
     ended = [
         writer
         for writer in files.writers()[:-1]

@@ -1,4 +1,4 @@
-"""The files of a journal, and the description of its components.
+"""A journal's files, and the description of its components.
 
 The format is documented in `docs/reference/journal_files.md`.
 """
@@ -51,7 +51,7 @@ def directory_of(where: str, path: object) -> str:
 
 @dataclass(frozen=True)
 class Description:
-    """What the first append fixes for all rows of a journal.
+    """The properties of all rows in a journal, fixed by the first append.
 
     Attributes:
         path: The file that stores it.
@@ -170,7 +170,7 @@ def _read(path: str, number: str, data: bytes) -> Description:
 def _spec(word: str, ndim: int) -> Spec:
     dtype: Any = _WORDS.get(word)
     if dtype is None:
-        # bfloat16 is a type of another package.
+        # bfloat16 is defined by another package.
         is_carried = word == "bfloat16"
         dtype = np.dtype(getattr(import_module("ml_dtypes"), word) if is_carried else word)
     return Spec(dtype, (None,) * ndim)

@@ -1,4 +1,4 @@
-"""File locks, which the operating system releases when their process ends."""
+"""File locks. The operating system releases them when their process ends."""
 
 import fcntl
 import os
@@ -77,7 +77,7 @@ _held: "weakref.WeakSet[FileLock]" = weakref.WeakSet()
 
 
 def _close_in_child() -> None:
-    """Closes the parent's locks. The parent holds them with its own descriptors."""
+    """Closes the parent's locks. The parent still holds them through its own descriptors."""
     for lock in list(_held):
         lock.close()
 

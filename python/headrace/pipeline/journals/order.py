@@ -21,7 +21,7 @@ __all__ = ["Content", "Line", "OrderLog", "Run", "Start"]
 # The version of the format. Raise it if the meaning of a line changes.
 _VERSION: Final = 1
 _READ_BYTES: Final = 1 << 16
-# After this many bytes of lines, a file is followed by another one.
+# Once a file has this many bytes of lines, a new one is started.
 _FILE_BYTES: Final = 1 << 17
 _DIGITS: Final = 8
 
@@ -96,7 +96,7 @@ class OrderLog:
         return self.next.offset - self._first_bytes >= _FILE_BYTES
 
     def read(self) -> Line | None:
-        """Returns the next line; None at the end, also if the last line was cut short.
+        """Returns the next line; None at the end or if the last line was cut short.
 
         Raises:
             DataLossError: If the line is damaged.
@@ -203,7 +203,7 @@ class OrderLog:
         return start
 
     def _remove_cut_line(self) -> None:
-        """Removes the start of a line that a killed process has left."""
+        """Removes a partial line that a killed process has left behind."""
         if self.is_open and os.fstat(self._file).st_size > self.next.offset:
             os.ftruncate(self._file, self.next.offset)
 

@@ -18,9 +18,9 @@ __all__ = ["Block", "JournalReader", "Part", "wait_for_description"]
 
 # The maximum number of rows in a block.
 _BLOCK_ROWS: Final = 1024
-# A file of the order is followed by another one after about this many bytes of rows.
+# A new file of the order is started after about this many bytes of rows.
 _BYTES_PER_FILE: Final = 64 << 20
-# The first wait for new rows. Each further one is twice as long, up to `poll_s`.
+# The first wait for new rows. Each further wait is twice as long, up to `poll_s`.
 _FIRST_WAIT_S: Final = 0.001
 # How many writers a message names.
 _MOST_NAMED: Final = 3
@@ -71,7 +71,7 @@ class Waiter:
 
 
 def wait_for_description(files: JournalDirectory, poll_s: float) -> Description | None:
-    """Waits for the first append; returns None if all writers are closed without one."""
+    """Waits for the first append; returns None if all writers close without appending."""
     waiter = Waiter(poll_s, threading.Event())
     while True:
         writers = files.writers()
@@ -121,7 +121,8 @@ class JournalReader:
         self._segments = Segments(files, description)
         self._arrivals = Arrivals(files, description, self._segments, grouping)
         self._log = OrderLog(files, description.number)
-        # The end of the order when the iteration started. Ends before it are history.
+        # The end of the order when the iteration started. Lines that record an earlier end are
+        # history.
         self._history_end = Start(-1, 0)
         self._has_rows = False
         self._looked = -poll_s
@@ -150,7 +151,7 @@ class JournalReader:
         if first.file not in orders or first > self._history_end:
             raise self._missing(position)
         self._log.open(first.file)
-        # Lines before the position tell which rows have been delivered already.
+        # Lines before the position record which rows have already been delivered.
         while self._log.next < first:
             line = self._log.read()
             if line is None or line.start.file != first.file:
@@ -209,7 +210,7 @@ class JournalReader:
         return Part(self._segments.recorded(writer, segment, offset), first, first + count)
 
     def _note(self, line: Line) -> None:
-        """Updates what is known about the rows that have not been delivered."""
+        """Updates the record of undelivered rows from a line."""
         if line.start.offset == 0:
             self._check_arguments(line.content)
             self._arrivals.restore(line.content)
@@ -237,7 +238,7 @@ class JournalReader:
                 )
 
     def _extended(self, target_bytes: int) -> Line | None:
-        """Returns a new line; None if there are no examples yet, or another process extends."""
+        """Returns a new line; None if there are no examples yet or another process adds one."""
         if not self._is_recorded:
             content = self._new_content(target_bytes)
             return None if content is None else Line(self._log.next, content)
@@ -260,7 +261,7 @@ class JournalReader:
             return Line(start, content)
 
     def _next_recorded(self) -> Line | None:
-        """Returns the next line, which is the first line of a new file if it is time for one."""
+        """Returns the next line, and starts a new file first if the current one is full."""
         if not self._log.is_open:
             if not self._files.orders():
                 self._create(0)

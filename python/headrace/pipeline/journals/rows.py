@@ -74,9 +74,9 @@ def encode_rows(rows: Sequence[Mapping[str, Any]], specs: Specs) -> bytes:
     """Returns the bytes that store rows.
 
     Raises:
-        TypeError: If a row is not a dict, or a value has another type than in the first append.
-        ValueError: If a row has other components than in the first append, or a value has another
-            number of axes.
+        TypeError: If a row is not a dict, or a value's type differs from the first append's.
+        ValueError: If a row's components or a value's number of axes differ from the first
+            append's.
     """
     for number, row in enumerate(rows):
         if type(row) is not dict or row.keys() != specs.keys():

@@ -71,7 +71,7 @@ class SegmentWriter:
         try:
             self._write([_FIRST.pack(_MAGIC, bytes.fromhex(journal), writer, number)])
         except BaseException:
-            # Without its first bytes, the file counts as empty, so that it can stay.
+            # Without its first bytes, the file counts as empty and can stay.
             self.close()
             os.unlink(path)
             raise

@@ -1,4 +1,4 @@
-"""Passes the examples of a journal to the engine, in blocks."""
+"""Passes a journal's examples to the engine, in blocks."""
 
 import threading
 import time
@@ -66,7 +66,7 @@ class JournalWorker:
         # The reader of the current pass, and the number of the pass.
         self._reader: JournalReader | None = None
         self._pass: int | None = None
-        # The reader that has reached the end of its pass; the next one continues with it.
+        # The reader that has reached the end of its pass; the next pass continues with it.
         self._behind_pass: JournalReader | None = None
         self._is_finished = description is None
         # The number of examples of the next blocks to skip.

@@ -18,7 +18,7 @@ from headrace.pipeline.journals.segments import SegmentWriter
 
 __all__ = ["Journal"]
 
-# A segment of at least this size is followed by another one.
+# Once a segment has reached this size, a new one is started.
 _SEGMENT_BYTES: Final = 64 << 20
 
 
@@ -147,7 +147,7 @@ class Journal:
             specs = learned_specs(rows)
             if not specs:
                 raise ValueError("append: row 0 has no components, expected at least one.")
-            # If the rows cannot be stored, they must not fix the components.
+            # Rows that cannot be stored must not fix the components.
             encode_rows(rows, specs)
             with os_errors(self.directory), self._files.lock():
                 self._description = self._files.described(specs)

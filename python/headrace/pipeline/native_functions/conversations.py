@@ -19,7 +19,7 @@ from headrace.pipeline.native_functions.function import native
 
 __all__ = ["chat"]
 
-# Functions for as many tokenizers and options are kept.
+# How many functions to cache, one for each combination of tokenizer and options.
 _MOST_FUNCTIONS: Final = 16
 
 

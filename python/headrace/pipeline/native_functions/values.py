@@ -1,4 +1,4 @@
-"""Traced values, which are tensors that raise an error if Python needs their value."""
+"""Traced values: tensors that raise an error if Python needs their value."""
 
 from __future__ import annotations
 

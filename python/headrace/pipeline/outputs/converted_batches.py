@@ -21,7 +21,7 @@ class OrderPosition(NamedTuple):
 
     @classmethod
     def of(cls, batches: Batches) -> "OrderPosition":
-        """Returns the position of an iteration; raises as `Batches.digest` does."""
+        """Returns an iteration's position; raises the same errors as `Batches.digest`."""
         return cls(batches.digest(), batches.position, batches.counts)
 
 

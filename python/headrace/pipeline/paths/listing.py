@@ -163,7 +163,7 @@ def _once(root: str, entries: Sequence[tuple[str, bool]]) -> list[str]:
 
     Args:
         root: A directory that contains all of them.
-        entries: Distinct paths, each with whether it is a link.
+        entries: Distinct paths, and whether each is a link.
     """
     parents = {os.path.dirname(path) for path, _ in entries}
     reals = {directory: os.path.realpath(directory or os.curdir) for directory in parents}

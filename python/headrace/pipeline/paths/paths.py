@@ -81,7 +81,7 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
 
 
 def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]]:
-    """Returns the files that the user's paths stand for, each with its relative path.
+    """Returns the files that the user's paths stand for, with their relative paths.
 
     It works like `find_files`, but also finds files in subdirectories with a `=` in their name, at
     any depth. For a pattern, the relative path starts at the first directory that contains a
@@ -92,7 +92,7 @@ def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]
 
 
 def _find(where: str, paths: Iterable[str], *, has_partitions: bool) -> list[tuple[str, str]]:
-    """Returns the files, each with the base that its relative path starts from."""
+    """Returns the files, and for each the base of its relative path."""
     local_paths = _without_braces(where, list(map(storage.local_path, paths)))
     remote = [path for _, path in local_paths if storage.is_remote(path)]
     remote_files = dict(_remote_files(where, remote, has_partitions)) if remote else {}

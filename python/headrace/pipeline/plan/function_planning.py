@@ -45,8 +45,8 @@ class FunctionPlanning:
     _shared: SharedState
     _waiting: list[engine.Stage]
     _is_fused: bool
-    # The stages collected for one call of a worker process, each with its index in the chain and
-    # its number.
+    # The stages collected for one call of a worker process, with their indexes in the chain and
+    # their numbers.
     _in_process: list[tuple[int, int]]
     _skipper_index: int
     _num_cached: int
@@ -112,7 +112,7 @@ class FunctionPlanning:
             )
             holders.append(of.holder)
             if index != self._in_process[-1][0]:
-                # States count functions, including those in worker processes.
+                # States list all functions in order, including those in worker processes.
                 self._shared.python_workers.append(process_functions.FusedStage(of.function))
         if is_learned:
             learn = cast("Learn", step)
@@ -129,7 +129,7 @@ class FunctionPlanning:
         )
 
     def _first(self, of: FunctionStep, index: int) -> ProbeCalls:
-        """Returns a function's results for the first examples. An iteration uses them up."""
+        """Returns a function's results for the first examples. An iteration consumes them."""
         return ProbeCalls(self._first_results(of, index), of.draws, self._shared.is_learning)
 
     def _first_results(self, of: FunctionStep, index: int) -> CachedProbeResults:

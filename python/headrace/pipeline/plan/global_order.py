@@ -11,7 +11,7 @@ __all__ = ["ordered_stages"]
 def ordered_stages(chain: Sequence[Stage]) -> int | str:
     """Returns the number of stages that determine the global order, or why there is no order.
 
-    Each later stage makes one example from one, makes batches of one size, or is a `shard`. The
+    Each later stage turns one example into one, makes batches of a fixed size, or is a `shard`. The
     number of results therefore determines the position in the order on every rank.
     """
     if any(_is_shard(step) for part in chain[0].parts for step in all_steps(part)):

@@ -1,4 +1,4 @@
-"""Estimates how well a shuffle mixes, by how many files its first examples come from."""
+"""Estimates how well a shuffle mixes, based on how many files its first examples come from."""
 
 import math
 import os

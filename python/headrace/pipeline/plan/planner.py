@@ -1,9 +1,9 @@
 """The planner, which converts a pipeline's description to the plan that the engine runs.
 
-Stages that make one example from one (`parse`, `select`, `rename`) run after `take`, `skip`,
-`shard`, `shuffle` and `batch`, even if they are written before these stages, which only move row
-numbers. This keeps the rows that wait in a window small, and whole batches are decoded at once.
-What each stage adds to the plan is defined in its own file; see `Step.plan_into` and
+Stages that turn one example into one (`parse`, `select`, `rename`) run after `take`, `skip`,
+`shard`, `shuffle` and `batch`, even if they are written before them, because those stages only move
+row numbers. This keeps the rows in a shuffle window small and decodes whole batches at once. What
+each stage adds to the plan is defined in its own file; see `Step.plan_into` and
 `Source.source_plan`.
 """
 
@@ -109,7 +109,8 @@ class _Planning(Requests):
             lanes: The lanes of the execution, if there are several.
         """
         if chain_specs.first_empty_stage is not None:
-            # After this stage, only reports of skipped examples remain, in each epoch.
+            # No examples reach the later stages. Keep only those that report skipped examples in
+            # each epoch.
             behind = steps(chain)[chain_specs.first_empty_stage :]
             reporting = [s for s in behind if s.judges_errors or s.effect is Effect.REPEATS]
             chain = [*chain[: chain_specs.first_empty_stage + 1], *reporting]

@@ -1,4 +1,4 @@
-"""Requests of sources and steps to a plan under construction, apart from function calls."""
+"""Requests that sources and steps make to a plan under construction, except function calls."""
 
 from collections.abc import Sequence
 from dataclasses import replace

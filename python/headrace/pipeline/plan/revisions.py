@@ -1,4 +1,4 @@
-"""Versions of files in states: commits of data sets on the hub, and digests of contents.
+"""File versions in states: commits of data sets on the hub, and digests of contents.
 
 An iteration reads one commit of a data set. It resumes only if the files that native functions
 depend on have the same contents.

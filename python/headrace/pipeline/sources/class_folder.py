@@ -80,7 +80,7 @@ class ClassFolder(FileSource, is_base=True):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads the files one after the other."""
+        """Returns a plan that reads the files one after the other."""
         root = os.path.join(self.root, "")
         paths = list(map(os.fsencode, self._files()))
         encoded = list(map(os.fsencode, self.classes))

@@ -99,7 +99,7 @@ class Csv(InferredSource):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads records and parses their fields later."""
+        """Returns a plan that reads records and parses their fields later."""
         typed = self.dtypes if self.columns is None else self.columns
         components = components_of("csv", specs, typed, self.defaults)
         fields = engine.csv_fields(

@@ -34,7 +34,7 @@ class WholeFiles(RecordFiles):
         return [1] * len(find_files(self.kind, self.paths))
 
     def planned(self, specs: Specs, add_python_worker: Callable[[PythonWorker], int]) -> SourcePlan:
-        """Returns the plan, which reads the files one after the other."""
+        """Returns a plan that reads the files one after the other."""
         planned = super().planned(specs, add_python_worker)
         return planned._replace(stages=[check_paths([(0, "path")])], part="names")
 

@@ -21,8 +21,8 @@ class Iterable_(Source):
     """The examples of a Python iterator.
 
     Attributes:
-        factory: Returns an iterator. If there are two or more processes, it is called in each of
-            them, for a part of the examples.
+        factory: Returns an iterator. With two or more processes, each process calls it for its part
+            of the examples.
         num_processes: The number of processes that iterate, or 0 to iterate in this process.
         openings: The iterators created so far.
     """

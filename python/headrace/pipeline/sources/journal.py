@@ -126,7 +126,7 @@ class JournalRows(Source):
     def _shapes(self, description: Description) -> Shapes:
         """Returns the shapes that the rows of a group share.
 
-        They are those recorded with the order of arrival, or else of the first group.
+        These are the shapes recorded with the order of arrival, or else the first group's shapes.
         """
         shapes = self._recorded_shapes(description)
         if shapes is None:

@@ -96,7 +96,7 @@ class JsonLines(InferredSource):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads records and parses them later."""
+        """Returns a plan that reads records and parses them later."""
         typed = self.dtypes if self.columns is None else self.columns
         components = components_of(self.name, specs, typed, self.defaults)
         components = list(map(_filled, components))

@@ -35,7 +35,7 @@ class Mix(Combination):
         stop: "first" to stop when a pipeline ends, "all" to continue with the others.
         is_seed_given: Whether the user passed the seed.
         part_names: The name of each part; empty if the parts have no names.
-        schedule: Later weights, each with the number of the example from which they apply.
+        schedule: Later weights, each with the number of the first example that they apply to.
         measured: The component whose elements the weights refer to; None if they refer to examples.
     """
 

@@ -1,4 +1,4 @@
-"""Columns from directory names in Hive's style, such as `year=2020/part-0.parquet`."""
+"""Columns from Hive-style directory names, such as `year=2020/part-0.parquet`."""
 
 import os
 import re

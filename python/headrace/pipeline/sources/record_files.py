@@ -54,7 +54,7 @@ class RecordFiles(FileSource, is_base=True):
         return self._plan(find_files(self.kind, self.paths))
 
     def planned(self, specs: Specs, add_python_worker: Callable[[PythonWorker], int]) -> SourcePlan:
-        """Returns the plan, which reads the files one after the other."""
+        """Returns a plan that reads the files one after the other."""
         paths = find_files(self.kind, self.paths)
         return SourcePlan(self._plan(paths), paths, num_parallel=len(paths))
 

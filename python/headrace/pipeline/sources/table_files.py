@@ -146,7 +146,7 @@ class TableFiles(InferredSource, is_base=True):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads pieces whose positions are stored in the files."""
+        """Returns a plan that reads pieces whose positions are stored in the files."""
         tables, partitions = self._partitioned()
         kept = self._kept(partitions, tables)
         files = [tables[index] for index in kept]

@@ -18,7 +18,7 @@ __all__ = ["Documents", "TokenFile", "data_files", "dtype_of", "looked_at", "typ
 Documents: TypeAlias = Literal["mask", "split"]
 _Dtype: TypeAlias = np.dtype[Any]
 
-# The extensions of index files, each with the extension of the token file next to it.
+# The extensions of index files, with the extension of the token file that each belongs to.
 _BESIDE: Final = {".idx": ".bin", ".ds.index": ".ds", ".ds.metadata": ".ds", ".ds.loss": ".ds"}
 _COMPRESSED: Final = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 _NPY_VERSIONS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}

@@ -86,7 +86,7 @@ class Tokens(InferredSource):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads bytes that are converted to arrays later."""
+        """Returns a plan that reads bytes and converts them to arrays later."""
         dtype = np.dtype(specs["tokens"].dtype)
         files = looked_at(self._files(), dtype)
         windows = self._windows(files)

@@ -73,7 +73,7 @@ class WebDataset(InferredSource):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads each archive in order and several archives in parallel."""
+        """Returns a plan that reads each archive in order and several archives in parallel."""
         files = {name: spec for name, spec in specs.items() if name != _KEY}
         components = components_of("webdataset", files, (), self.defaults)
         defaults = [(component.name, component.default) for component in components]

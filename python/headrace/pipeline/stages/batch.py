@@ -44,7 +44,7 @@ class Batch(Step):
         remainder: What to do with an incomplete last batch.
         ragged: "offsets" to join lists end to end; None to reject them.
         lists: The components that a batch stores as a list of arrays.
-        num_ranks: The number of ranks whose examples the positions in `size` count.
+        num_ranks: The number of ranks whose examples count towards the positions in `size`.
     """
 
     size: int | Schedule
@@ -215,7 +215,7 @@ def check_not_listed(stage: Stage, specs: Specs) -> None:
 
 
 def batch_specs(specs: Specs, size: int | None, remainder: Remainder) -> Specs:
-    """Returns the components of a batch; the size is None if batches have several."""
+    """Returns the components of a batch; the size is None if batches differ in size."""
     batched = {
         name: spec.batched(None if remainder == "keep" else size) for name, spec in specs.items()
     }
@@ -246,7 +246,7 @@ def plan_batch(
     Args:
         planning: The plan.
         size: The number of examples in a batch.
-        num_ranks: The number of ranks whose examples the positions in `size` count.
+        num_ranks: The number of ranks whose examples count towards the positions in `size`.
         remainder: What to do with an incomplete last batch.
         padding: How to pad lists; None to not pad them.
         layouts: How a batch stores each component; empty to stack all of them.

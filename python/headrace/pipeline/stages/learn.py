@@ -21,7 +21,7 @@ class Learn(KeepsComponents, Caller):
     Attributes:
         stage: The step that owns the function.
         results: The function's results for the examples so far.
-        is_start: Whether an iteration follows, so that all its worker processes start.
+        is_start: Whether an iteration starts next, so all its worker processes are started.
     """
 
     effect: ClassVar = Effect.EACH
@@ -32,7 +32,7 @@ class Learn(KeepsComponents, Caller):
 
     @property
     def name(self) -> str:
-        """The stage's name in messages, which is that of the function's step."""
+        """The stage's name in messages: the name of the function's step."""
         return self.stage.name
 
     @property

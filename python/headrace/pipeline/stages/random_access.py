@@ -21,7 +21,7 @@ __all__ = [
     "window_before",
 ]
 
-# Stages that a full shuffle may follow: each record still makes exactly one example.
+# Stages that a full shuffle may follow: each record still yields exactly one example.
 _OF_RECORDS: Final = (Effect.EACH, Effect.KEEPS)
 # Stages that treat each example independently, so that a later window may reorder files.
 _ALONE: Final = (

@@ -15,7 +15,7 @@ __all__ = ["Schedule", "checked_size", "entries_of", "fixed_size", "num_groups",
 
 @dataclass(frozen=True, repr=False)
 class Schedule:
-    """Sizes that apply from some positions on.
+    """Sizes that change at certain positions.
 
     Attributes:
         entries: The positions and their sizes, in ascending order. The first position is 0.
@@ -76,7 +76,7 @@ def num_groups(length: float, size: int | Schedule, num_ranks: int, drops_rest: 
     entries = entries_of(size)
     for (_, one), (end, _) in pairwise([*entries, (math.inf, 0)]):
         rest = int(length) - position // num_ranks
-        # The groups that begin before the end and among the examples.
+        # The groups that begin before both the end of this entry and the end of the examples.
         fitting = -(-rest // one)
         if end != math.inf:
             fitting = min(fitting, max(-(-(int(end) - position) // (one * num_ranks)), 0))

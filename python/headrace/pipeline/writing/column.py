@@ -1,4 +1,4 @@
-"""Columns, which are the components that all examples of an output have."""
+"""Columns: the components that all examples of an output have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of shards, from a path with a field for the shard number."""
+"""Shard names, from a path with a field for the shard number."""
 
 from __future__ import annotations
 

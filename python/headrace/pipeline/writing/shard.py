@@ -1,4 +1,4 @@
-"""Shards, which are files of any format that get their names once they are complete."""
+"""Shards: files of any format that get their final names once they are complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Shard", "WholeFile"]
 
 
 class Shard(ABC):
-    """An output file, which gets its name when it is published."""
+    """An output file. It gets its final name when it is published."""
 
     @abstractmethod
     def write(self, row: Row, number: int) -> int:

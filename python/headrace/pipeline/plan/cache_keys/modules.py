@@ -77,7 +77,7 @@ def _version(top: str, file: str | None) -> str:
         if file is None or os.path.realpath(file).startswith(standard):
             return sys.version
         return f"{top} {_digest(file)}"
-    # This is loaded only for a key that depends on a library, because it takes long.
+    # Loading this is slow, so it is loaded only for a key that depends on a library.
     from importlib import metadata  # noqa: PLC0415
 
     try:

@@ -1,6 +1,6 @@
-"""Stores components next to a disk cache, so that a full cache calls no function to learn them.
+"""Stores components next to a disk cache, so a full cache needs no function calls to learn them.
 
-The key is computed as for the cache, from the stages up to the function.
+The key is computed like the cache's, from the stages up to the function.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class SpecFile:
         paths: Iterable[bytes],
         cache: Cache,
     ) -> None:
-        """Determines the path of the file, which may not exist.
+        """Determines the path of the file. The file may not exist.
 
         Args:
             chain: The stages.
