@@ -1,4 +1,4 @@
-"""File locks. The operating system releases them when their process ends."""
+"""File locks that the operating system releases when their process ends."""
 
 import fcntl
 import os
