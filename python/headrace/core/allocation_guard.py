@@ -1,8 +1,8 @@
 """Checks large allocations, and rejects arrays that can never fit into memory.
 
-Linux promises more memory than it has, and kills the process when it is used. NumPy can therefore
-create an array of any size, so operations call this check first. The engine checks its own memory
-in the same way.
+Linux overcommits memory: it lets NumPy create an array of any size, and kills the process once the
+memory is used. Operations therefore call this check first. The engine checks its own allocations in
+the same way.
 """
 
 import math
@@ -20,12 +20,12 @@ from headrace.core.shapes import bracketed
 __all__ = ["available_bytes", "check_array", "check_bytes"]
 
 _MAX_ELEMENTS = 2**63 - 1
-# A string needs a pointer to a Python object, and the same amount of memory in the engine.
+# A string needs a pointer to a Python object in NumPy, and the same amount of memory in the engine.
 _STRING_BYTES = 40
 
 _NUM_COPIES = 2
 
-# The limit in bytes, and what sets it. It is determined only once.
+# The limit in bytes and its source, determined only once.
 _LIMIT, _OWNER = memory_limit()
 
 
@@ -54,7 +54,7 @@ def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
     purpose = (
         f"OOM when allocating tensor with shape{bracketed(sizes)} and type {kernel_name(kind)}"
     )
-    # For a moment, the array exists twice, because the engine copies it.
+    # The engine copies the array, so it briefly exists twice.
     check_bytes(_NUM_COPIES * math.prod(sizes) * item_bytes, purpose)
 
 

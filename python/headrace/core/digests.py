@@ -1,4 +1,4 @@
-"""Hashes. The module `hashlib` is loaded for the first one, because it loads OpenSSL."""
+"""Hashes. `hashlib` is imported on first use, because it loads OpenSSL."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ __all__ = ["blake2b", "sha256"]
 
 
 def sha256(data: bytes = b"") -> "_Hash":
-    """Returns the SHA-256 hash of some bytes, to which more can be added."""
+    """Returns the SHA-256 hash object of some bytes. More bytes can be added to it."""
     import hashlib  # noqa: PLC0415
 
     return hashlib.sha256(data)

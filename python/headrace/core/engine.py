@@ -248,7 +248,7 @@ __all__ = [
 
 
 class _OpErrors(ContextDecorator):
-    """See `op_errors`. A generator as the context would set attributes of users' exceptions."""
+    """See `op_errors`. A generator-based context would set attributes of users' exceptions."""
 
     def __enter__(self) -> None:
         pass
@@ -338,7 +338,8 @@ def raise_op_error(
     try:
         raise raised from (failure if cause is None else cause)
     finally:
-        # Otherwise, this frame and the error would keep each other and the callers' objects alive.
+        # Otherwise, this frame and the error would form a reference cycle that keeps callers'
+        # objects alive.
         del raised
 
 

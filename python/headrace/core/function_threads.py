@@ -1,4 +1,4 @@
-"""Marks threads that call pipelines' Python functions, in which graphs must not be extended."""
+"""Marks the threads that call pipelines' Python functions. They must not extend graphs."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _thread: Final = threading.local()
 
 @contextmanager
 def calling_functions() -> Iterator[None]:
-    """Marks the current thread, inside the context, as one that calls a pipeline's functions."""
+    """Marks the current thread, inside the context, as calling a pipeline's functions."""
     _thread.calls_functions = True
     try:
         yield

@@ -1,4 +1,4 @@
-"""Determines the rank of this process along a mesh dimension for data, or in a process group."""
+"""Determines this process's rank along a mesh's data dimension, or in a process group."""
 
 import sys
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from headrace.core.process_rank import ProcessRank
 
 __all__ = ["check_no_model_parallel_mesh", "is_mesh", "mesh_rank"]
 
-# Dimensions whose ranks see different data have one of these names, or a name that begins with
-# "shard".
+# A dimension with one of these names, or a name that begins with "shard", is a data dimension: its
+# ranks see different data.
 _DATA_DIMENSIONS: Final = frozenset({"dp", "data", "batch", "replicate", "fsdp"})
 
 
@@ -98,7 +98,7 @@ def _torch_type(value: object) -> str | None:
 
 
 def _is_foreign_group(value: object) -> bool:
-    """Returns whether a value stands for a PyTorch group that does not contain this process."""
+    """Returns whether a value is PyTorch's placeholder for a group without this process."""
     member = getattr(sys.modules.get("torch.distributed"), "GroupMember", None)
     return member is not None and value is not None and value == member.NON_GROUP_MEMBER
 
@@ -144,7 +144,7 @@ def _of_jax_axis(where: str, mesh: Any, axis: str) -> ProcessRank:
     mine = np.flatnonzero((owners == process).any(1))
     if not len(mine):
         raise ValueError(f"{where}: no device of this process is in the mesh.")
-    # The positions are divided among groups of processes. Each group has consecutive positions.
+    # The positions are divided among groups of processes. Each group's positions are consecutive.
     groups = sorted({tuple(np.flatnonzero((owners == one).any(1))) for one in np.unique(owners)})
     if [position for group in groups for position in group] != list(range(len(owners))) or len(
         {len(group) for group in groups}

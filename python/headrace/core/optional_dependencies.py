@@ -1,4 +1,4 @@
-"""Packages that only some programs need, and how to install them."""
+"""Optional dependencies, and how to install them."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -32,7 +32,7 @@ _PACKAGES: Final = {
     _OTLP[1]: "opentelemetry-exporter-otlp-proto-http",
 }
 _CLI: Final = ("click", "tqdm", _PROTOBUF)
-# The right build depends on the machine.
+# The right PyTorch build depends on the machine.
 _NOT_INSTALLED: Final = "is not installed. Follow its own installation guide for your machine"
 
 

@@ -13,10 +13,10 @@ _MOUNT: Final = Path("/sys/fs/cgroup")
 
 
 def num_cores() -> int:
-    """Returns how many processors this process may use, at least 1.
+    """Returns the number of processors that this process may use, at least 1.
 
-    If a container limits the processor time, the limit counts as that many processors, rounded up
-    (with cgroups of both versions).
+    If a container limits the CPU time, the limit is converted to a number of processors and rounded
+    up. Both cgroup versions are supported.
     """
     has_mask = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if has_mask else os.cpu_count() or 1
@@ -24,7 +24,7 @@ def num_cores() -> int:
 
 
 def _limits() -> Iterator[float]:
-    """Yields the limits of the process's control groups, as numbers of processors.
+    """Yields the CPU limits of the process's control groups, in processors.
 
     Source: the Linux kernel's "Control Group v2" and "CFS Bandwidth Control" (docs.kernel.org).
     """
@@ -41,8 +41,8 @@ def _limits() -> Iterator[float]:
             home, read = _MOUNT / "cpu", _limit_of_version_1
         else:
             continue
-        # In a container, the path may be the path outside the container, and the container's own
-        # group is then the mount point itself.
+        # In a container, this may be the path outside the container. The container's own group is
+        # then at the mount point itself.
         group = home / path.strip("/")
         for level in [group, *group.parents]:
             limit = read(level)

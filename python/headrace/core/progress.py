@@ -72,10 +72,10 @@ def terminal_bar(**options: Any) -> Any:
         options: More arguments for tqdm.
     """
     tqdm: Any = import_module("tqdm").tqdm
-    # Without these settings, tqdm starts a thread that outlives the bar, and creates a lock between
-    # processes.
+    # Without these settings, tqdm starts a thread that outlives the bar and creates a
+    # multiprocessing lock.
     tqdm.monitor_interval = 0
     tqdm.set_lock(threading.RLock())
-    # Unlike tqdm, this guesses a size if a terminal reports 0 x 0.
+    # Unlike tqdm, this falls back to a default size if a terminal reports 0 x 0.
     size = shutil.get_terminal_size()
     return tqdm(ncols=size.columns, nrows=size.lines, file=sys.stderr, **options)

@@ -1,6 +1,6 @@
 """Formats text for people: package names in `repr`, and names, data and URLs in messages.
 
-It uses `headrace`, unless the program has imported `headrace.tf1`, whose users know `tf`.
+The package name is `headrace`, or `tf` once the program has imported `headrace.tf1`.
 """
 
 import os
@@ -15,8 +15,8 @@ __all__ = [
     "without_passwords",
 ]
 
-# `re` compiles a pattern when it is first used, and keeps it.
-# This is the same as in the engine's `without_passwords`.
+# `re` compiles a pattern on first use and caches it. Keep these patterns in sync with the engine's
+# `without_passwords`.
 _USER: Final = r"(?<=://)[^/?#\\\s]*@"
 _QUERY: Final = r"(://[^'\"<>|\\`\s?]*\?)([^'\"<>|\\`\s]*)"
 _SECRET: Final = (
@@ -71,7 +71,7 @@ def printable_lines(text: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     letter = match[0]
-    # This is a byte of a name that is not valid UTF-8.
+    # A surrogate stands for one byte of a name that is not valid UTF-8.
     if "\udc80" <= letter <= "\udcff":
         return f"\\x{ord(letter) - 0xDC00:02x}"
     return letter.encode("unicode_escape", "surrogatepass").decode()

@@ -1,4 +1,4 @@
-"""Static shapes, which are what is known of a tensor's shape while the graph is built.
+"""Static shapes: what is known about a tensor's shape while the graph is being built.
 
 A `TensorShape` is unknown, or a sequence of `Dimension`s that each have a size or are unknown. It
 behaves as in TensorFlow 1 (for example, an item of a shape is a `Dimension`, not an int), with one

@@ -1,4 +1,4 @@
-"""Short tracebacks, which show errors in users' functions without the package's own frames."""
+"""Short tracebacks: errors in users' functions are shown without the package's own frames."""
 
 import functools
 from collections.abc import Callable, Iterator

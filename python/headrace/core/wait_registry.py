@@ -39,7 +39,7 @@ class PythonWait(NamedTuple):
 
 @runtime_checkable
 class ExplainsWaits(Protocol):
-    """The watch of a run, if it can explain what the run's operations are waiting for."""
+    """A run's watch that can explain what the run's operations are waiting for."""
 
     def explain(self, op: str) -> str | None:
         """Returns what an operation is waiting for, or None if it is unknown."""

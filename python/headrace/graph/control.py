@@ -1,6 +1,6 @@
-"""Control dependencies, which make operations run before those created inside a `with` block.
+"""Control dependencies: operations that run before any operation created inside a `with` block.
 
-The same scopes also store the branch and the loop of the block's operations.
+The scopes also store the branch and the loop of the block's operations.
 
 Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
 """
@@ -70,7 +70,7 @@ class ControlStack:
         self.loop: Loop | None = None
 
     def make_scope(self, ops: Sequence[Operation] | None) -> ControlScope:
-        """Returns a scope that waits for those operations that no outer scope waits for."""
+        """Returns a scope for the operations that no outer scope already waits for."""
         if ops is None:
             return ControlScope(self, None)
         waited_for = {op for scope in self.scopes for op in scope.control_inputs}

@@ -45,7 +45,7 @@ _reset_callbacks: list[Callable[[Graph], object]] = []
 
 
 def get_default_graph() -> Graph:
-    """Returns the innermost default graph of this thread, or that of the process.
+    """Returns this thread's innermost default graph, or else the process's default graph.
 
     Raises:
         TypeError: In a pipeline's Python function, outside of `with graph.as_default():`.

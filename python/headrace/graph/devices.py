@@ -1,7 +1,7 @@
-"""Device strings, which are accepted, merged and stored as in TensorFlow, but have no effect.
+"""Device strings. They are accepted, merged and stored as in TensorFlow, but have no effect.
 
-Everything runs on the CPU. Programs may still compare the device of an operation with the one they
-requested.
+Everything runs on the CPU, but programs may still compare an operation's device with the device
+they requested.
 
 Source: `tf.DeviceSpec` and `tf.Graph.device` of TensorFlow 1.15.
 """
@@ -82,7 +82,7 @@ class DeviceSpec:
 
 
 _DeviceFunction: TypeAlias = Callable[[Operation], str | DeviceSpec]
-# What a block specifies: a device, a function that chooses one, or None to ignore outer blocks.
+# A block's setting: a device, a function that chooses one, or None to ignore outer blocks.
 DeviceScope: TypeAlias = DeviceSpec | _DeviceFunction | None
 # What `Graph.device` accepts.
 DeviceLike: TypeAlias = str | DeviceScope

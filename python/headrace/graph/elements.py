@@ -1,4 +1,4 @@
-"""The elements of a graph: operations and tensors by name, and collections.
+"""A graph's elements: its operations and tensors, looked up by name, and its collections.
 
 Source: `tf.Graph` of TensorFlow 1.15.
 """

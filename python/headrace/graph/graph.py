@@ -1,4 +1,4 @@
-"""The graph, to which operations are added inside the scopes of `with` blocks.
+"""The graph. Its `with` blocks set the scopes in which operations are added.
 
 Source: `tf.Graph` of TensorFlow 1.15.
 """
@@ -37,7 +37,7 @@ _R = TypeVar("_R")
 
 
 class _ThreadState(threading.local):
-    """The settings of one thread's `with` blocks for one graph."""
+    """One thread's settings for one graph, made by `with` blocks."""
 
     def __init__(self) -> None:
         self.name_scope = ""
@@ -48,7 +48,7 @@ class _ThreadState(threading.local):
 
 
 def _branch_for(op_type: str, inputs: Sequence[Tensor], control: ControlStack) -> Branch | None:
-    """Returns the branch of a new operation, from the thread and the operation's inputs.
+    """Determines a new operation's branch from the thread's branch and the operation's inputs.
 
     A merge depends only on its predicate, which is the last input. If a loop's inputs from outside
     are on a branch, so is the whole loop.
@@ -179,7 +179,7 @@ class Graph(GraphElements):
             add_shapes: Whether to add the static shapes of each node's outputs as the attribute
                 "_output_shapes".
         """
-        # Importing protocol buffers takes longer than everything else.
+        # Protocol buffers are slow to import, so import them only when needed.
         from headrace.graph.node_defs import make_graph_def  # noqa: PLC0415
 
         return make_graph_def(self.get_operations(), add_shapes)

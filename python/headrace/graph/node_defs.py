@@ -1,10 +1,10 @@
-"""Converts operations to messages, for `op.node_def` and `graph.as_graph_def()`.
+"""Converts operations to protocol buffer messages for `op.node_def` and `graph.as_graph_def()`.
 
 Each message is new, so changing it does not change the graph. It contains each operation's name,
-type, inputs, device and the attributes that TensorFlow also has. `_branch` lists the branches that
-an operation is on. Each consists of "+" for true or "-" for false, and the name of the condition.
-Operations of types that TensorFlow does not have describe their outputs in `_output_types` and
-`_output_shapes`. `headrace.tf1.graph_import` reads all of this.
+type, inputs, device and the attributes that TensorFlow also has. `_branch` lists an operation's
+branches. Each entry is "+" for true or "-" for false, followed by the name of the condition. If
+TensorFlow does not have an operation's type, `_output_types` and `_output_shapes` describe its
+outputs. `headrace.tf1.graph_import` reads all of this.
 
 Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
 """
@@ -61,7 +61,7 @@ class DescribedTensor(Protocol):
 class DescribedOperation(Protocol):
     """The part of an operation that a description needs.
 
-    The class `Operation` is defined in a module above this one.
+    The class `Operation` is defined in a higher layer.
     """
 
     name: str
@@ -143,7 +143,7 @@ def _is_larger(value: object, most_bytes: int | None) -> bool:
 
 
 def attr_value(value: object) -> AttrValue | None:
-    """Converts an attribute to a message, or returns None if messages cannot store it."""
+    """Converts an attribute to a message, or returns None if no message can store it."""
     if not isinstance(value, (list, tuple)):
         field = _field(value)
         return None if field is None else AttrValue(**dict([field]))

@@ -154,7 +154,7 @@ class Operation:
         self._device = device
 
     def colocation_groups(self) -> list[bytes]:
-        """Returns a new list of `loc:@NAME` of the operations colocated with it, or of itself."""
+        """Returns a new list of its colocated operations (or just itself), each as `loc:@NAME`."""
         return [group.encode() for group in self.colocation] or [f"loc:@{self.name}".encode()]
 
     @property
@@ -172,7 +172,7 @@ class Operation:
     @property
     def node_def(self) -> "NodeDef":
         """A copy of this operation as a message. Changing it does not change the graph."""
-        # Importing protocol buffers takes longer than everything else.
+        # Protocol buffers are slow to import, so import them only when needed.
         from headrace.graph.node_defs import make_node_def  # noqa: PLC0415
 
         return make_node_def(self)
@@ -232,7 +232,7 @@ class Tensor:
 
     __slots__ = ("__weakref__", "_consumers", "_shape", "dtype", "op", "value_index")
 
-    # Makes NumPy leave `ndarray + tensor` to `tensor.__radd__`.
+    # Makes NumPy defer `ndarray + tensor` to `tensor.__radd__`.
     __array_priority__ = 100
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, shape: TensorShape) -> None:
@@ -264,7 +264,7 @@ class Tensor:
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape, which is what is known without running anything."""
+        """The static shape: what is known without running anything."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
@@ -426,7 +426,7 @@ class Branch:
         return [*(self.outer.path if self.outer else ()), self]
 
     def joined_to(self, other: "Branch | None") -> "Branch":
-        """Returns the branch that is taken if both this branch and a second one are taken."""
+        """Returns the branch that is taken if both this branch and another one are taken."""
         if other is None:
             return self
         taken = {(branch.predicate, branch.is_taken_if) for branch in other.path}
@@ -472,7 +472,7 @@ class Loop:
 
 
 class _Graph(Protocol):
-    """The part of a graph that nodes need. The class `Graph` is in a module above this one."""
+    """The part of a graph that nodes need. `Graph` itself is defined in a higher layer."""
 
     seed: int | None
     tensor_class: "type[Tensor]"

@@ -56,7 +56,7 @@ _RESOURCES = frozenset(
 
 
 class SessionResource(enum.Enum):
-    """A resource that a session keeps for operations that do not have it as an input."""
+    """A resource that a session keeps for operations that do not receive it as an input."""
 
     RECORD_INPUT = "where it is in its files"
     STAGING_AREA = "the staging area of their shared name"
@@ -77,8 +77,8 @@ class StaticValues:
 
     Attributes:
         value: Returns the array that a tensor contains; None if it is unknown.
-        sizes: Returns an integer vector as a list, or an integer scalar, with None for unknown
-            entries; None if all are unknown.
+        sizes: Returns the value of an integer scalar, or of an integer vector as a list. Unknown
+            entries are None. Returns None if all are unknown.
     """
 
     value: Callable[..., Any]
@@ -86,7 +86,7 @@ class StaticValues:
 
 
 class _HasKernel(Protocol):
-    """The part of an operation that a definition needs. Its class is in a module above this one."""
+    """The part of an operation that a definition needs. Its class is in a higher layer."""
 
     @property
     def kernel(self) -> Callable[..., Any] | None: ...
@@ -121,17 +121,17 @@ class OpDef:
             is none.
         is_enqueue: Whether it waits for space in that queue, rather than for elements.
         numpy: Computes the operation with NumPy, given one array per input. None if each operation
-            brings its own kernel that depends on its attributes, or if only the engine has a
-            kernel.
-        computed: Returns how to compute a given operation. If None, the NumPy kernel is used if
-            there is one, and otherwise the engine.
-        fold: Computes an operation while the graph is being built, for static shapes that depend on
-            its value, given the operation and one array per input. None if no static shape does.
-        read_sizes: Like `fold`, but for vectors and scalars with only some known entries. It
-            accepts a `StaticValues` and the operation, and returns the same as
-            `StaticValues.sizes`.
-        batch_rule: Adds operations on inputs with one more leading axis, for the rows of a block;
-            see `headrace.ops.framework.batching`. None if each row is computed separately.
+            supplies a kernel that depends on its attributes, or if only the engine has a kernel.
+        computed: Returns which kernel computes an operation. If None, the NumPy kernel is used if
+            there is one, and otherwise the engine's.
+        fold: Computes an operation while the graph is being built, given the operation and one
+            array per input. Used for static shapes that depend on its value. None if no static
+            shape does.
+        read_sizes: Like `fold`, but for partly known vectors and scalars. Accepts a `StaticValues`
+            and the operation. Returns the same as `StaticValues.sizes`.
+        batch_rule: Adds operations that compute all rows of a block at once, from inputs with one
+            more leading axis; see `headrace.ops.framework.batching`. None if each row is computed
+            separately.
     """
 
     type: str

@@ -1,7 +1,7 @@
 """Records where in the user's program an operation was created.
 
-This happens whenever an operation is created, so it must be cheap. Only the code object and the
-position in it are stored, and the line is looked up on demand.
+This happens for every new operation, so it must be cheap. Only the code object and the position in
+it are stored. The line is looked up on demand.
 """
 
 import os
@@ -18,7 +18,7 @@ Origin = tuple[CodeType, int]
 
 
 def find_origin() -> Origin | None:
-    """Returns the innermost frame outside this package, as its code and the position in it."""
+    """Returns the code and position of the innermost frame outside this package."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_PACKAGE_PREFIX):
         outer = frame.f_back

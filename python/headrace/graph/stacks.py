@@ -35,7 +35,7 @@ S = TypeVar("S", bound=SessionLike)
 
 
 class DefaultStack(threading.local, Generic[T]):
-    """The objects that are the default in the current thread, with the innermost last."""
+    """The current thread's default objects, innermost last."""
 
     def __init__(self) -> None:
         self.entries: list[T] = []
@@ -68,7 +68,7 @@ class DefaultStack(threading.local, Generic[T]):
 
 
 class _PushedDefault(Generic[T]):
-    """One `with` block. A generator that is never finished could be closed in another thread."""
+    """One `with` block. Not a generator: an unfinished one could be closed in another thread."""
 
     def __init__(self, stack: DefaultStack[T], default: T, is_nesting_enforced: bool) -> None:
         self._stack = stack
@@ -88,7 +88,7 @@ class _PushedDefault(Generic[T]):
         self._stack.remove(self._default, self._is_nesting_enforced)
 
 
-# A graph has type Any here, because this module is below the one that defines it.
+# Graphs have type Any here, because a higher layer defines their class.
 default_graphs: DefaultStack[Any] = DefaultStack()
 _default_sessions: DefaultStack[Any] = DefaultStack()
 
@@ -108,6 +108,6 @@ def default_session(session: S, is_nesting_enforced: bool = True) -> AbstractCon
 def get_default_session() -> Any:
     """Returns the innermost default session of this thread, or None if there is none.
 
-    Its type is that of the argument of `default_session`, so it is not known here.
+    Its type is the type of `default_session`'s argument, so it is not known here.
     """
     return _default_sessions.innermost()

@@ -1,4 +1,4 @@
-"""Atomic replacement of files. The package replaces files only in this way.
+"""Atomic file replacement. Every file that the package replaces goes through this module.
 
 The data goes to a temporary file in the same directory, which is then renamed. Readers therefore
 see either the old file or the new one. If the writer fails or is killed, the old file is kept. The
@@ -65,7 +65,7 @@ class AtomicFile:
             self._file.upload()
 
     def publish(self) -> None:
-        """Gives the file its final name. Nothing can be written after that."""
+        """Gives the file its final name. Nothing can be written afterwards."""
         with _op_errors():
             self._file.publish()
 

@@ -16,10 +16,10 @@ _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?", re.ASC
 
 
 def expanded(path: str) -> list[str]:
-    """Returns the paths that a path with braces stands for, in order.
+    """Returns the paths to which a path with braces expands, in order.
 
     `{a,b}` expands to each of its parts, which may be empty or contain braces themselves.
-    `{000..010}` expands to numbers, with leading zeros if one of the limits has any. `{0..10..2}`
+    `{000..010}` expands to numbers. They have leading zeros if one of the limits does. `{0..10..2}`
     expands to every second number, and `{a..e}` to letters. Other braces are kept as they are.
 
     Raises:
@@ -46,7 +46,7 @@ def _checked(path: str, pattern: str) -> list[str]:
 
 
 def _first(path: str) -> tuple[int, int, list[str]] | None:
-    """Returns the positions of the first braces with alternatives, and the alternatives."""
+    """Returns the position of the first braces that expand, and their alternatives."""
     for start in (match.start() for match in re.finditer("{", path)):
         depth, commas = 0, []
         for position in range(start, len(path)):

@@ -1,4 +1,4 @@
-"""Patterns of file names.
+"""File name patterns.
 
 Source: fnmatch(3) of POSIX with FNM_PATHNAME, as `tf.gfile.Glob` of TensorFlow 1.15 uses it.
 """
@@ -17,7 +17,7 @@ __all__ = ["matching_paths"]
 _SPECIAL = re.compile(r"[*?\[\\]")
 _T = TypeVar("_T")
 
-# The directory does not exist or may not be read. TensorFlow continues in this case, too.
+# The directory does not exist or cannot be read. TensorFlow also ignores this.
 _NOTHING_THERE: Final = {
     *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG),
     *(errno.EACCES, errno.EPERM),
@@ -82,8 +82,8 @@ def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
 def _as_regex(pattern: str) -> str:
     """Converts a pattern for one part of a path to a regular expression.
 
-    The text between two stars is matched at its first occurrence, without backtracking. The time to
-    match a name therefore does not grow with the number of stars.
+    The text between two stars is matched at its first occurrence, without backtracking, so extra
+    stars do not make matching slower.
     """
     pieces = [""]  # The text between the stars.
     position = 0
@@ -128,7 +128,7 @@ def _set_as_regex(members: str) -> str:
             high = chars[position + 2]
             position += 2
         position += 1
-        if low <= high:  # A range that ends before it starts has no members.
+        if low <= high:  # A reversed range has no members.
             parts.append(f"{re.escape(low)}-{re.escape(high)}")
     if not parts:
         return "." if is_negated else r"(?!)"

@@ -1,8 +1,8 @@
 """Converts the operating system's errors to those of `headrace.core.errors`.
 
-Source: `tensorflow/core/platform/posix/error.cc` of TensorFlow 1.15, with one exception. If a file
-has become too large, the error is not OutOfRangeError, which queue runners would mistake for the
-end of the input.
+Source: `tensorflow/core/platform/posix/error.cc` of TensorFlow 1.15, with one exception. A file
+    that has become too large does not raise OutOfRangeError, because queue runners would mistake
+    that for the end of the input.
 """
 
 import errno

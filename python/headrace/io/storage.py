@@ -1,8 +1,8 @@
-"""Files and directories, locally or behind URLs.
+"""Local and remote files and directories.
 
 The engine reads `s3://`, `gs://`, `az://`, `hf://`, `http://` and `https://` URLs. A `file://` URL
-is a local path. Remote storage has no real directories: file names contain slashes, and the part
-before a slash counts as a directory. Plain HTTP cannot list files.
+is a local path. Remote storage has no real directories. File names contain slashes, and the part
+before a slash is treated as a directory. Plain HTTP cannot list files.
 """
 
 import io
@@ -89,12 +89,12 @@ def local_path(path: str) -> str:
 
 
 def name_in(directory: str, name: str) -> str:
-    """Returns a file name as it appears in paths, which is percent-encoded in a `file://` URL."""
+    """Returns a file name as it appears in paths. In a `file://` URL, it is percent-encoded."""
     return quote(os.fsencode(name)) if directory[:7].lower() == "file://" else name
 
 
 def can_be_listed(path: str) -> bool:
-    """Returns whether directories can be listed. Over plain HTTP, they cannot."""
+    """Returns whether directories can be listed. Plain HTTP does not support this."""
     match = _URL.match(path)
     return match is None or match[1].lower() not in _WITHOUT_LISTS
 
@@ -130,7 +130,7 @@ def known_size_of(file: IO[bytes]) -> int | None:
 
 
 def unknown_size(url: str) -> FailedPreconditionError:
-    """Returns the error for a file whose size is needed, but which the server does not report."""
+    """Returns the error for a file whose size is needed but not reported by the server."""
     text = (
         f"{url}: the server does not report the length of the file (no Content-Length "
         "header). Copy the file to this machine."
@@ -268,7 +268,7 @@ def copy(source: str, target: str) -> None:
 def link(source: str, path: str) -> None:
     """Gives a file a second name, atomically. An existing file with that name is replaced.
 
-    If a storage has no hard links, the second file is a copy.
+    If the storage has no hard links, the second file is a copy.
 
     Raises:
         OpError: If this is not possible.
@@ -295,7 +295,7 @@ def link(source: str, path: str) -> None:
 
 
 def _storage(path: str) -> str:
-    """Returns the part that all URLs of a bucket have in common."""
+    """Returns the prefix shared by all URLs of a bucket."""
     return "/".join(path.split("/", 3)[:3])
 
 

@@ -1,4 +1,4 @@
-"""Objects that consist of several tensors, and that a run can fetch and feed as one.
+"""Composite objects: several tensors that a run can fetch and feed as one value.
 
 Source: `session.register_session_run_conversion_functions` of TensorFlow 1.15.
 """

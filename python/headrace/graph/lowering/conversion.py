@@ -1,8 +1,8 @@
 """Converts fed values to a type, and checks that the type can represent them.
 
-NumPy (and TensorFlow) converts 300 to the uint8 44, and 1.5 to the int32 1. Here, an integer type
-can represent a number only exactly. A floating-point type can represent any number in its range,
-after rounding. A bool can represent any number, because every number has a truth value.
+NumPy and TensorFlow silently convert 300 to the uint8 44, and 1.5 to the int32 1. Here, an integer
+type can represent only exact values. A floating-point type can represent any number in its range,
+with rounding. A bool can represent any number, because every number has a truth value.
 """
 
 from functools import cache
@@ -101,7 +101,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _rounded(array: _Array, dtype: np.dtype[Any]) -> tuple[_Array, bool]:
-    """Rounds real numbers to a less precise type. Also returns whether all are in its range."""
+    """Rounds real numbers to a less precise type, and returns whether all are in its range."""
     try:
         with np.errstate(over="raise"):
             return array.astype(dtype), True
@@ -117,7 +117,7 @@ def _converted(value: object, array: _Array, dtype: np.dtype[Any]) -> _Array:
         if array is value or array.dtype.kind == "c":
             return array.astype(dtype)
         try:
-            # In `array`, a list of ints and floats has become floats, which are less exact.
+            # `array` has converted a list of ints and floats to floats, which are less precise.
             return np.asarray(value, dtype=dtype)
         except (OverflowError, ValueError) as error:
             if array.dtype.kind in _NUMBERS:
@@ -145,7 +145,7 @@ def _misfits(source: _Array, array: _Array) -> _Array:
         )
     if source.dtype.kind in _NUMBERS:
         return _differ(source, array)
-    # NumPy parses numbers in text, but treats any text as true.
+    # NumPy parses text as a number, but as a bool, any text is true.
     return np.full(source.shape, array.dtype.kind == "b")
 
 
@@ -160,7 +160,7 @@ def _differ(source: _Array, array: _Array) -> _Array:
 
 
 def _refuse(array: _Array, misfits: npt.ArrayLike) -> NoReturn:
-    """Raises `LossyValue` for the first of the given elements."""
+    """Raises `LossyValue` for the first misfit."""
     first = int(np.argmax(np.broadcast_to(np.reshape(misfits, -1), array.size)))
     index = tuple(int(position) for position in np.unravel_index(first, array.shape))
     item = array[index]

@@ -20,9 +20,9 @@ __all__ = ["LossyFeeds", "as_array", "convert_feeds", "feed_tensors"]
 
 
 class LossyFeeds:
-    """A session's rule for fed numbers that a tensor's type cannot represent.
+    """How a session treats fed numbers that a tensor's type cannot represent.
 
-    TensorFlow changes such numbers: as int32, 1.5 becomes 1, and as uint8, 300 becomes 44.
+    TensorFlow silently changes such numbers: 1.5 becomes the int32 1, and 300 the uint8 44.
     """
 
     def __init__(self, are_allowed: bool | None) -> None:
@@ -90,7 +90,7 @@ def convert_feeds(
     """
     if feed_dict is None:
         return {}
-    # Checking for a dict is faster than checking for any mapping.
+    # Checking for `dict` is faster than checking for `Mapping`.
     if not isinstance(feed_dict, (dict, Mapping)):
         raise TypeError(
             f"feed_dict must be a dictionary mapping tensors to values, got {type(feed_dict)}."
@@ -200,13 +200,13 @@ def _fits(value: int, dtype: DType) -> bool:
 
 
 def _is_ordinary(value: object, dtype: DType) -> bool:
-    """Returns whether a value is an int or float that certainly fits, as most values are."""
+    """Returns whether a value is an int or float that certainly fits. Most values are."""
     if type(value) is int:
         return dtype.is_integer or -_LARGEST_ORDINARY <= value <= _LARGEST_ORDINARY
     return type(value) is float and dtype.is_floating and abs(value) <= _LARGEST_ORDINARY
 
 
-# All floating-point types can represent numbers up to this one.
+# All floating-point types have at least this range.
 _LARGEST_ORDINARY: Final = 65504
 
 

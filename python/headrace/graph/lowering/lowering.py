@@ -18,11 +18,11 @@ from headrace.ops.framework.folding import is_small
 
 __all__ = ["Lowering"]
 
-# The object for an operation: a resource, or several from which each run selects one.
+# An operation's object: one resource, or several of which each run selects one.
 _Operand: TypeAlias = Resource | list[Resource]
 
-# The nodes that a node waits for, and the bool scalars with the values that they must have for the
-# node to run, with the outermost branch first.
+# A node's gate: the nodes that it waits for, and its conditions. Each condition is a bool scalar
+# and the value for which the node runs, with the outermost branch first.
 _Gate: TypeAlias = tuple[list[int], list[tuple[int, bool]]]
 
 
@@ -61,7 +61,7 @@ class Lowering:
         self._lock = threading.Lock()
         # Guarded by the lock.
         self._kernels: dict[Operation, engine.Kernel] = {}
-        # The key consists of the loop's operation and its body's inputs from outside the loop.
+        # The key is the loop's operation and the inputs of its body from outside the loop.
         self._loops: dict[tuple[Operation, tuple[Tensor, ...]], engine.Kernel] = {}
 
     def lower(
@@ -72,7 +72,7 @@ class Lowering:
         tracing: Tracing | None = None,
         done: frozenset[Operation] = frozenset(),
     ) -> engine.Program:
-        """Returns a program that is fed `feeds`, runs `targets` and returns `fetches`.
+        """Returns a program that accepts `feeds`, runs `targets` and returns `fetches`.
 
         If `tracing` is set, runs record the time span of each operation. Operations in `done` are
         skipped, and their outputs are fed.
@@ -185,7 +185,7 @@ class _Assembly:
         self._builder = engine.ProgramBuilder(lowering.rewrites, trace)
         self.slots = {tensor: self._builder.feed(_code(tensor)) for tensor in feeds}
         self._nodes: dict[Operation, int] = {}
-        # The tensors that have the same value in every run.
+        # The tensors whose value is the same in every run.
         self._constants: dict[Tensor, np.ndarray[Any, Any]] = {}
 
     def add(self, op: Operation) -> None:
@@ -293,7 +293,7 @@ class _Assembly:
     def _read(self, reader: str, variable: Operation, gate: _Gate) -> int:
         """Adds a read of a variable for operation `reader`, after the same gate."""
         kernel = self._lowering.kernel(variable, [self._lowering.resource(variable)])
-        # In a trace, its time counts towards the variable.
+        # A trace attributes this time to the variable.
         name = reader if self._tracing is None else variable.name
         _, slot = self._builder.node(name, kernel, [], 1, engine.Gate(*gate))
         return slot
@@ -368,8 +368,8 @@ class _NumpyKernel:
     def __init__(self, op: Operation) -> None:
         kernel = op.kernel
         assert kernel is not None
-        # The engine holds this object, where the garbage collector cannot see it. A user's function
-        # may refer to the session, so only the graph keeps the function alive.
+        # The engine holds this object, so the garbage collector cannot see its references. A user's
+        # function may refer to the session, so only the graph keeps the function alive.
         is_users = bool(op.attrs.get("python_function"))
         self._find: Callable[[], Callable[..., Any] | None] = (
             weakref.ref(kernel) if is_users else lambda: kernel
@@ -421,14 +421,14 @@ def _code(tensor: Tensor) -> int:
 
 
 def _is_fed(op: Operation, fed: Container[Tensor]) -> bool:
-    """Returns whether an operation is a placeholder that is fed, so that nothing waits for it."""
+    """Returns whether an operation is a fed placeholder. Nothing waits for those."""
     return op.definition.is_placeholder and op.outputs[0] in fed
 
 
 def _topological_order(
     ops: Iterable[Operation], fed: Container[Tensor], done: Iterable[Operation]
 ) -> Iterable[Operation]:
-    """Yields `ops` and all operations that they need, each after its inputs. Omits fed ones."""
+    """Yields `ops` and all operations they need, each after its inputs, except fed ones."""
     is_done = dict.fromkeys(done, True)
     stack = list(ops)[::-1]
     while stack:
@@ -442,7 +442,7 @@ def _topological_order(
         else:
             is_done[op] = False
             needs = [tensor.op for tensor in op.inputs if tensor not in fed]
-            # A loop as a whole waits for everything outside that its body waits for.
+            # The loop as a whole waits for every outside operation that its body waits for.
             inside = [control for control in op.control_inputs if control.loop is op.loop]
             needs += [control for control in inside if not _is_fed(control, fed)]
             path = [] if op.branch is None else op.branch.path

@@ -1,4 +1,4 @@
-"""A session's resources (queues, readers, generators and so on), which are created on first use.
+"""A session's resources (queues, readers, generators and so on), created on first use.
 
 A resource belongs to one operation, or to all operations with the same `shared_name` in the same
 container.
