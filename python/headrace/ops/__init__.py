@@ -1,10 +1,10 @@
 """Operations for native functions, the functions under `headrace.native`.
 
-They take the symbolic values that a native function gets, and return symbolic values. The page
+They accept and return symbolic values, such as the arguments of a native function. The page
 docs/reference/operations.md lists them by purpose.
 
 Names come from the modules that define them: with `*` if native functions support all names of a
-module, otherwise one by one. Each is loaded when it is first used; `homes.py` has its module.
+module, otherwise one by one. Each is imported on first use. `homes.py` lists its module.
 """
 
 from typing import TYPE_CHECKING
@@ -116,7 +116,7 @@ if TYPE_CHECKING:
     from headrace.ops.strings.substr import *
     from headrace.ops.strings.tokenize import *
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __all__ = sorted(_homes.HOMES)
 
     def _missing(name: str) -> AttributeError:

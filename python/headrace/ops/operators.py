@@ -1,4 +1,4 @@
-"""The operators of tensors: `a + b`, `-a`, `a < b`, `a[1:]`.
+"""Tensor operators: `a + b`, `-a`, `a < b`, `a[1:]`.
 
 Importing this module adds them to `Tensor`, and `*` and `/` to `SparseTensor`. If only one side is
 a tensor, the other is converted to its type.
@@ -25,7 +25,7 @@ from headrace.ops.sparse.tensor import SparseTensor
 
 __all__: list[str] = []
 
-# Values that are never tensors. If one cannot be converted, the caller gets the error.
+# Values that are never tensors. If one cannot be converted, the error is raised to the caller.
 _PLAIN: Final = (numbers.Number, str, bytes, list, tuple, np.ndarray, np.generic)
 
 

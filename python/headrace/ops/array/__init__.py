@@ -1,1 +1,1 @@
-"""Operations on shapes and on the order of elements: slices, joins, gathers."""
+"""Operations on the shape and order of elements: slicing, joining, gathering and so on."""

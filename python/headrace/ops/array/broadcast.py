@@ -1,4 +1,4 @@
-"""Broadcasting: repeats axes of size 1 to fit another shape.
+"""Broadcasting: repeats axes of size 1 to match another shape.
 
 Source: `tf.broadcast_to` and similar functions of TensorFlow 1.15.
 """

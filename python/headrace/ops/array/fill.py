@@ -27,7 +27,7 @@ from headrace.ops.framework.kernel import Array, by_either, fail
 
 __all__ = ["fill", "ones", "ones_like", "zeros", "zeros_like"]
 
-# A tensor with fewer elements than this becomes a constant. Larger ones are filled in each run.
+# Tensors with fewer elements than this become constants. Larger tensors are filled in each run.
 _SMALL = 1000
 
 

@@ -1,4 +1,4 @@
-"""Selection of elements by indices and masks.
+"""Selecting elements by indices and masks.
 
 Source: `tf.gather`, `tf.gather_nd` and `tf.boolean_mask` of TensorFlow 1.15.
 """
@@ -160,12 +160,12 @@ def boolean_mask(
                 "Number of mask dimensions must be specified, even if some dimensions are None.  "
                 "E.g. shape=[None] is ok, but shape=None is not."
             )
-        # The operation has the name of the last of the operations that TensorFlow uses.
+        # TensorFlow uses several operations here. This operation has the name of the last one.
         return masked(tensor, mask, _first_axis(axis), name="GatherV2")
 
 
 def masked(tensor: Tensor, mask: Tensor, axis: int, name: str | None = None) -> Tensor:
-    """Adds the operation of `boolean_mask`, for a mask of known rank that is not a scalar."""
+    """Adds the `boolean_mask` operation. The mask's rank must be known and not 0."""
     rank, shape, result = mask.shape.rank, tensor.shape, unknown_shape()
     if rank is not None and shape.rank is not None:
         shape[axis : axis + rank].assert_is_compatible_with(mask.shape)
@@ -175,7 +175,7 @@ def masked(tensor: Tensor, mask: Tensor, axis: int, name: str | None = None) -> 
         return [(source.dtype.base_dtype, result)]
 
     def kernel(source: Array, mask: Array) -> Array:
-        # As in TensorFlow, a run compares only the number of elements along the masked axes.
+        # As in TensorFlow, a run compares only the total number of elements in the masked axes.
         before, after = source.shape[:axis], source.shape[axis + mask.ndim :]
         length = math.prod(source.shape[axis : axis + mask.ndim])
         flat = source.reshape(*before, length, *after)
@@ -253,7 +253,7 @@ def _gather_rows(source: Array, rows: Array, batch_dims: int) -> Any:
 
 
 def _masked_by(op: Operation) -> KernelKind:
-    """Returns either kernel for real numbers and axes counted from the front, otherwise NumPy."""
+    """Allows either kernel for real numbers and non-negative axes, and only NumPy otherwise."""
     is_simple = op.attrs["axis"] >= 0 and not op.inputs[1].dtype.is_complex
     return KernelKind.BY_EITHER if is_simple else KernelKind.BY_NUMPY
 

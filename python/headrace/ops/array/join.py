@@ -53,7 +53,7 @@ def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
         try:
             return convert_to_tensor(values, name=name)
         except (TypeError, ValueError):
-            pass  # `apply_op` reports what is wrong.
+            pass  # `apply_op` reports the error.
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"Expected list for 'values' argument to 'Pack' Op, not {values!r}.")
     rank = convert_to_tensor(values[0], name=name).shape.rank
@@ -342,7 +342,7 @@ def _split_axis(dim: Array, rank: int) -> int:
 
 
 def _complete_sizes(sizes: list[int], total: int) -> list[int]:
-    """Computes, while the graph is built, the one size that is -1.
+    """Computes the size that is -1, while the graph is being built.
 
     Raises:
         ShapeConflict: If the sizes do not fill the axis.
@@ -359,7 +359,7 @@ def _complete_sizes(sizes: list[int], total: int) -> list[int]:
 
 
 def _check_sizes(sizes: list[int], total: int) -> list[int]:
-    """Computes, in a run, the one size that is -1."""
+    """Computes the size that is -1, during a run."""
     if sizes.count(-1) > 1:
         fail("There can only be one -1 in the input.")
     for index, size in enumerate(sizes):
@@ -415,7 +415,7 @@ def _moved(axis: BlockInput, tensor: BlockInput) -> Tensor | None:
 
 
 def _unpack_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    if inputs[0].row.shape.rank is None:  # It is not known which axes exist.
+    if inputs[0].row.shape.rank is None:  # The rank is unknown, so the axis cannot be checked.
         return None
     return made_again(op, [inputs[0].block], {"axis": moved_axis(op.attrs["axis"])})
 

@@ -1,4 +1,4 @@
-"""Grids of coordinates.
+"""Coordinate grids.
 
 Source: `tf.meshgrid` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""One-hot vectors of class numbers.
+"""One-hot encoding of class numbers.
 
 Source: `tf.one_hot` of TensorFlow 1.15.
 """
@@ -119,7 +119,7 @@ def _infer_one_hot(shape: TensorShape, depth: Tensor, axis: int) -> TensorShape:
         )
     if shape.rank is None:
         return unknown_shape()
-    dim = axis % (shape.rank + 1)  # The run rejects too large an axis.
+    dim = axis % (shape.rank + 1)  # An axis that is too large fails in the run.
     return shape[:dim].concatenate([size]).concatenate(shape[dim:])
 
 

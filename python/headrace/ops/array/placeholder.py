@@ -1,4 +1,4 @@
-"""Placeholders, whose values a run feeds, and identities.
+"""Placeholders, which are fed in a run, and identities.
 
 Source: `tf.placeholder`, `tf.identity` and similar functions of TensorFlow 1.15.
 """

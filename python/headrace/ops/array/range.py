@@ -25,7 +25,7 @@ from headrace.ops.math.cast import cast
 
 __all__ = ["linspace", "range"]
 
-# A range over several types has the last of them.
+# If the arguments have different types, the range has the last of these types.
 _HIERARCHY: Final = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 
@@ -151,7 +151,7 @@ define("LinSpace")
 
 
 def _range_by(op: Operation) -> KernelKind:
-    """Returns either kernel for integers. For floats, the engine formats fractions differently."""
+    """Allows either kernel for integers. The engine formats fractions of floats differently."""
     is_integer = op.inputs[0].dtype.is_integer
     return KernelKind.BY_EITHER if is_integer else KernelKind.BY_NUMPY_IN_SESSIONS
 

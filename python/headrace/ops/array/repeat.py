@@ -1,4 +1,4 @@
-"""Repetition of elements.
+"""Repeating elements.
 
 Source: `tf.repeat` of TensorFlow 1.15.
 """

@@ -165,7 +165,7 @@ def _infer_reshape(tensor: Tensor, shape: Tensor) -> Outputs:
 
 
 def _complete(old: TensorShape, new: TensorShape) -> TensorShape:
-    """Computes the one unknown size of a new shape from the old shape, if possible."""
+    """Computes a new shape's unknown size from the old shape, if possible."""
     total = old.num_elements()
     if total is None or new.rank is None:
         return new
@@ -242,8 +242,8 @@ def _reshape_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor]
     sizes = known_integers(shape.row)
     if sizes is None:
         return None
-    # The shape includes the number of rows, so that rows of a different size are an error, as they
-    # are one by one.
+    # The shape includes the number of rows. Rows of a different size are therefore an error, just
+    # as when rows are computed one by one.
     dtype = shape.row.dtype
     parts = [num_rows(block.block, dtype), integers(sizes, dtype), integers(0, dtypes.int32)]
     block_shape = create("ConcatV2", parts, dtype, (len(sizes) + 1,), {"N": 2, "T": dtype})

@@ -1,4 +1,4 @@
-"""Writes slices to indices that are part of the data.
+"""Writing slices to indices that are part of the data.
 
 Source: `tf.scatter_nd`, `tf.tensor_scatter_update`, `tf.tensor_scatter_add` and
 `tf.tensor_scatter_sub` of TensorFlow 1.15.

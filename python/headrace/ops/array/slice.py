@@ -176,7 +176,7 @@ _MASKS: Final = (
 
 
 def _parse_part(part: IndexPart) -> tuple[Any, Any, Any, list[str]]:
-    """Returns begin, end and step of one part of a key, and the masks it sets."""
+    """Returns the begin, end and step of one part of a key, and the mask bits that it sets."""
     if isinstance(part, builtins.slice):
         kinds = []
         bounds = []
@@ -222,7 +222,7 @@ Kind = Literal["keep", "new", "shrink", "slice"]
 
 
 def _plan(count: int, rank: int, masks: dict[str, int]) -> Iterator[tuple[Kind, int, int]]:
-    """Yields, for each axis of the result, its kind, the number of its index, and the input axis.
+    """Yields each result axis as its kind, the number of its index and its input axis.
 
     Raises:
         ShapeConflict: If there are too many indices, or more than one ellipsis.

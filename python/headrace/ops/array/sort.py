@@ -113,7 +113,7 @@ def bound(
     out_type: DType = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Adds the operation of `searchsorted`, for matrices: "LowerBound" or "UpperBound"."""
+    """Adds the `searchsorted` operation for matrices: "LowerBound" or "UpperBound"."""
 
     def infer(_sorted: Tensor, sought: Tensor) -> Outputs:
         check_rank(sought.shape, 2)
@@ -144,7 +144,7 @@ def _sorted(values: TensorLike, axis: TensorLike, direction: str, is_indices: bo
 
 
 def _turned(tensor: Tensor) -> Tensor:
-    """Returns numbers whose order is the reverse of the argument's."""
+    """Returns numbers that sort in the reverse order of the argument's."""
     dtype = tensor.dtype.base_dtype
     if dtype.is_unsigned:
         return subtract(np.array(dtype.max, dtype.as_numpy_dtype), tensor)

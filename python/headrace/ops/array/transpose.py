@@ -68,7 +68,7 @@ def transpose(
 
 
 def order_with_last(tensor: Tensor, axis: int) -> Tensor | list[int]:
-    """Returns the axes of a tensor in order, but with one axis and the last one swapped."""
+    """Returns a tensor's axes in order, except that one axis is swapped with the last."""
     ndims = tensor.shape.rank
     if ndims is not None:
         order = list(range(ndims))

@@ -1,4 +1,4 @@
-"""Selection of elements by a condition.
+"""Selecting elements by a condition.
 
 Source: `tf.where` of TensorFlow 1.15.
 """
@@ -120,8 +120,8 @@ def _select_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] 
     if not all(item.is_batched for item in inputs):
         return None
     condition, x, _ = (item.row.shape.rank for item in inputs)
-    # A scalar becomes a vector that selects rows. A vector that selects rows within a row has no
-    # such form.
+    # A scalar condition becomes a vector that selects rows of the block. A vector condition, which
+    # selects slices of each row, has no batched form.
     is_simple = condition == 0 or (condition is not None and condition == x)
     return made_again(op, [item.block for item in inputs]) if is_simple else None
 

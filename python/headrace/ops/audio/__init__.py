@@ -1,1 +1,1 @@
-"""Sound: decoding files, resampling, spectrograms."""
+"""Audio: decoding files, resampling, spectrograms."""

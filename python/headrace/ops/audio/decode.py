@@ -1,12 +1,12 @@
-"""Decoders of sound: from the bytes of a file to samples.
+"""Audio decoders: from the bytes of a file to samples.
 
 All of them run in the native engine, and recognize the format by the content: WAV (PCM of 8 to 32
 bits, floats), FLAC, MP3 and Ogg Vorbis. Any other format, such as Opus, is an error that names the
 format.
 
 A damaged or truncated file is an error. FLAC and Ogg have checksums, and a FLAC file also has an
-MD5 of all its samples. MP3 has no checksum of its samples: a file that is truncated, or lacks a
-frame or bytes that a frame needs, is an error, but a wrong bit in a frame may only cause noise.
+MD5 of all its samples. MP3 has no checksum of its samples. Truncated MP3 files and missing frames
+or bytes are still errors, but a flipped bit within a frame may only cause noise.
 """
 
 from __future__ import annotations

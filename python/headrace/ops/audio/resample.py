@@ -1,4 +1,4 @@
-"""Changes the sample rate of sound.
+"""Changes the sample rate of audio.
 
 Source: `torchaudio.functional.resample`.
 """

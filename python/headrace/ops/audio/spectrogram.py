@@ -1,4 +1,4 @@
-"""Spectrograms of mel bands, as logarithms.
+"""Log-mel spectrograms.
 
 Source: `librosa.feature.melspectrogram` and `torchaudio.transforms.MelSpectrogram`.
 """
@@ -136,7 +136,7 @@ def log_mel_spectrogram(
 def _check_bands(
     rate: int, n_fft: int, n_mels: int, f_min: float, f_max: float, is_htk: bool
 ) -> None:
-    """Rejects bands that contain no frequency of the Fourier transform."""
+    """Rejects bands that contain none of the Fourier transform's frequencies."""
     low, high = _to_mel(f_min, is_htk), _to_mel(f_max, is_htk)
     edges = [_from_mel(low + (high - low) * i / (n_mels + 1), is_htk) for i in range(n_mels + 2)]
     bins = [edge * n_fft / rate for edge in edges]

@@ -1,1 +1,1 @@
-"""Changes images for training, with the names and rules of torchvision."""
+"""Image augmentation for training, with torchvision's names and rules."""

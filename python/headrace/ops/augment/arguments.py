@@ -1,4 +1,4 @@
-"""Checks arguments that several changes of images have."""
+"""Checks arguments that several augmentations share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 # One number for both sides, or two.
 Pair: TypeAlias = int | Sequence[int]
 
-# The axes of height, width and channels.
+# The height, width and channel axes.
 LAYOUTS = {"HWC": (0, 1, 2), "CHW": (1, 2, 0)}
 
 
@@ -69,7 +69,7 @@ def one_image(
 
 
 def same_image(image: Tensor, *_: Tensor) -> Outputs:
-    """Infers an image with the type and size of the first input."""
+    """Infers the same type and size as the first input."""
     return [(image.dtype.base_dtype, known_image(image))]
 
 
@@ -79,7 +79,7 @@ def known_image(image: Tensor) -> TensorShape:
 
 
 def layout_axes(what: str, layout: str) -> tuple[int, int, int]:
-    """Returns the axes of height, width and channels.
+    """Returns the height, width and channel axes.
 
     Raises:
         ValueError: If the layout does not exist.

@@ -69,7 +69,7 @@ def color_jitter(
 
 
 def _jittered(image: Tensor, factors: TensorLike, keys: TensorLike) -> Tensor:
-    """Changes an image by four amounts, float32, in the order of four keys, also float32."""
+    """Changes an image by four float32 amounts, in the order of four float32 sort keys."""
     inputs = [
         Input("image", image),
         Input("factors", factors, dtypes.float32),

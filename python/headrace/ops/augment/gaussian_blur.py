@@ -1,4 +1,4 @@
-"""Gaussian blurs with a random width.
+"""Gaussian blur with a random width.
 
 Source: `torchvision.transforms.v2.GaussianBlur`.
 """

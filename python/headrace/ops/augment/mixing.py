@@ -1,4 +1,4 @@
-"""Mixes the images of a batch with each other.
+"""Mixes the images of a batch.
 
 Source: `torchvision.transforms.v2.MixUp` and `CutMix`.
 """
@@ -136,7 +136,7 @@ def cutmix(
 
 
 def _mixed(images: Tensor, labels: Tensor, share: TensorLike, num_classes: int | None) -> Mixed:
-    """Mixes with a given weight, a float64 scalar."""
+    """Mixes images with a weight (a float64 scalar)."""
     inputs = [
         Input("images", images),
         Input("labels", labels, var="L"),
@@ -154,7 +154,7 @@ def _cut(
     num_classes: int | None,
     axes: tuple[int, int, int],
 ) -> Mixed:
-    """Pastes a rectangle for a weight, a float64 scalar, and two float32 numbers in [0, 1)."""
+    """Pastes a rectangle sized by a float64 weight, at a random position (float32 in [0, 1))."""
     inputs = [
         Input("images", images),
         Input("labels", labels, var="L"),

@@ -1,4 +1,4 @@
-"""Normalization of pixels for neural networks.
+"""Pixel normalization for neural networks.
 
 Source: `torchvision.transforms.v2.ToDtype` and `Normalize`.
 """

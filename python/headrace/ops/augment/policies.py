@@ -1,4 +1,4 @@
-"""Policies that draw random changes from a list.
+"""Policies that apply random augmentations from a list.
 
 Source: `torchvision.transforms.v2.RandAugment` and `TrivialAugmentWide`.
 """
@@ -125,7 +125,7 @@ def trivial_augment(
 
 
 def _augmented(op_type: str, image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
-    """Applies changes that float32 random numbers in [0, 1) determine."""
+    """Applies the augmentations selected by float32 random numbers in [0, 1)."""
     inputs = [Input("image", image), Input("draws", draws, dtypes.float32)]
     return apply_op(op_type, inputs, same_image, attrs=attrs).outputs[0]
 

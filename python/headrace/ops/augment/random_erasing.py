@@ -93,9 +93,10 @@ def random_erasing(
 
 
 def _erased(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
-    """Erases a rectangle that float32 random numbers in [0, 1) determine.
+    """Erases a rectangle selected by float32 random numbers in [0, 1).
 
-    They are the decision, ten areas and aspect ratios, the row and the column, and two for noise.
+    The numbers select whether to erase, ten areas and aspect ratios, the row, the column and (two
+    of them) the noise.
     """
     inputs = [Input("image", image), Input("draws", draws, dtypes.float32)]
     return apply_op("RandomErasing", inputs, same_image, attrs=attrs).outputs[0]

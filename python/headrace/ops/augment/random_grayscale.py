@@ -1,4 +1,4 @@
-"""Random conversion of images to grey.
+"""Randomly converts images to greyscale.
 
 Source: `torchvision.transforms.v2.RandomGrayscale`.
 """

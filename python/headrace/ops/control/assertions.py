@@ -110,7 +110,7 @@ def message_prefix(message: str | None) -> str:
 
 
 def _compare(opname: str, symbol: str, summary: str, function: Callable[..., Tensor]) -> Comparison:
-    """Creates the public function of one comparison."""
+    """Creates the public function for one comparison."""
 
     def check(
         x: TensorLike,
@@ -139,7 +139,7 @@ def _compare(opname: str, symbol: str, summary: str, function: Callable[..., Ten
 def _compare_to_zero(
     opname: str, words: list[str], summary: str, function: Callable[[Tensor, Tensor], Tensor]
 ) -> SignAssertion:
-    """Creates the public function of one assertion about signs.
+    """Creates the public function for one sign assertion.
 
     Args:
         opname: The name of the function.
@@ -171,8 +171,8 @@ def _compare_to_zero(
 
 def _assert_all(holds: Tensor, data: Sequence[TensorLike], summarize: int | None) -> Operation:
     condition = reduce_all(holds)
-    # This does not apply on a branch, which may never run. Elsewhere, more values are known than in
-    # TensorFlow.
+    # A branch may never run, so assertions on branches do not fail early. Elsewhere, more values
+    # are known early than in TensorFlow.
     static = [None if holds.op.branch else fold(tensor) for tensor in holds.op.inputs]
     if all(value is not None for value in static) and holds.op.kernel is not None:
         is_true = np.all(holds.op.kernel(*static))

@@ -65,7 +65,7 @@ def cond(
     with name_scope(name, "cond", [pred]):
         predicate = convert_to_tensor(pred, dtype=dtypes.bool, name="pred")
         predicate.shape.assert_is_compatible_with(scalar())
-        # Each run decides once, even if a feed or a variable changes later.
+        # Each run evaluates the predicate once, even if a feed or a variable changes later.
         predicate = identity(predicate, name="pred_id")
         if_true = _Branch(predicate, True, true_fn, "true_fn", strict)
         if_false = _Branch(predicate, False, false_fn, "false_fn", strict)
@@ -78,7 +78,7 @@ def cond(
 
 
 class _Branch:
-    """The result of one function, with its leaves as tensors of the branch."""
+    """One function's result, with its leaves as tensors on the branch."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ def _replace(structure: Any, leaves: Iterator[Any]) -> Any:
 
 
 def _skeleton(structure: object) -> object:
-    """Returns the structure without tensors, which is equal for structures that can be merged."""
+    """Returns the structure without its tensors. Structures with equal skeletons can be merged."""
     if isinstance(structure, SparseTensor):
         return "SparseTensor"
     if isinstance(structure, dict):
@@ -163,7 +163,7 @@ def _check_same(if_true: _Branch, if_false: _Branch) -> None:
 def merge_branches(predicate: Tensor, if_false: Tensor, if_true: Tensor) -> Tensor:
     """Returns one of two tensors of the same type, selected by a bool scalar.
 
-    The result has no value if the chosen tensor has none.
+    The result has no value if the selected tensor has none.
     """
     op = get_default_graph().create_op(
         "Merge",

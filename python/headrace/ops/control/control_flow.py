@@ -40,9 +40,9 @@ __all__ = [
 ]
 
 
-# The objects that operations can wait for.
+# Objects that operations can wait for.
 Dependency: TypeAlias = Operation | Tensor | SupportsTensor
-# Several of these objects, nested in any way.
+# One or more of these objects, nested arbitrarily.
 Dependencies: TypeAlias = (
     "Dependency | SparseTensor | Sequence[Dependencies] | Mapping[Any, Dependencies]"
 )
@@ -155,7 +155,8 @@ def Assert(
         )
     shown = 3 if summarize is None else summarize
     with name_scope(name, "Assert", [condition, data]):
-        # TensorFlow converts them twice, and seeds depend on the number of operations.
+        # TensorFlow converts these twice. Seeds depend on the number of operations, so this does,
+        # too.
         convert_n_to_tensor(data)
         return check(condition, data, shown, name="Assert")
 
@@ -163,7 +164,7 @@ def Assert(
 def check(
     condition: TensorLike, data: Sequence[TensorLike], summarize: int = 3, name: str | None = None
 ) -> Operation:
-    """Adds the operation of `Assert`, without the scope around it."""
+    """Adds the `Assert` operation without its surrounding scope."""
     inputs: list[Input | InputList] = [
         Input("condition", condition, dtypes.bool),
         InputList("data", data, is_mixed=True),

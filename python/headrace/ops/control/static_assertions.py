@@ -1,4 +1,4 @@
-"""Assertions about types and ranks, which are checked while the graph is built if possible.
+"""Assertions about types and ranks. If possible, they are checked while the graph is being built.
 
 Source: `tf.debugging` of TensorFlow 1.15.
 """

@@ -1,8 +1,8 @@
-"""Conversion of the caller's arguments to the inputs of an operation.
+"""Converts the caller's arguments to an operation's inputs.
 
-`apply_op` does the work that all operations share: it opens a name scope, converts each argument to
-a tensor in it, checks the types against each other, infers the static shape and adds the operation.
-Its errors have the same wording as TensorFlow's.
+`apply_op` does the work that all operations share. It opens a name scope, converts each argument to
+a tensor in it, checks that the types match, infers the static shape and adds the operation. Its
+errors have the same wording as TensorFlow's.
 
 Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 """

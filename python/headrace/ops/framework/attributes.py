@@ -1,4 +1,4 @@
-"""Checks the caller's arguments that become attributes, with the wording of TensorFlow's errors.
+"""Checks arguments that become attributes. The errors have TensorFlow's wording.
 
 Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 """

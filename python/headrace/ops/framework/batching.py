@@ -1,8 +1,8 @@
-"""Batch rules, which turn operations on one row into operations on all rows of a block.
+"""Batch rules: they turn operations on one row into operations on all rows of a block.
 
-A rule (`OpDef.batch_rule`) takes the operation and its inputs in the graph of blocks. It adds
-operations to this graph that compute the same results for all rows, to the last bit. It returns one
-tensor for each output, with the rows as its leading axis, or None if that is impossible.
+A rule (`OpDef.batch_rule`) accepts the operation and its inputs in the graph of blocks. It adds
+operations to this graph that compute bit-identical results for all rows. It returns one tensor for
+each output, with the rows as its leading axis, or None if this is impossible.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ class BlockInput(NamedTuple):
     """An input of an operation.
 
     Attributes:
-        block: Its tensor in the graph of blocks: all rows, or a value that is the same for all
-            rows.
+        block: Its tensor in the graph of blocks: all rows, or one value shared by all rows.
         row: Its tensor in the graph of the operation.
         is_batched: Whether `block` has the rows as its leading axis.
     """
@@ -91,7 +90,7 @@ def elementwise(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | N
 
 
 def rows_of_first(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """Applies the rule for operations on rows of the first input, if only this input varies."""
+    """Applies the rule for operations on rows of the first input, if only that input varies."""
     is_simple = not any(item.is_batched for item in inputs[1:])
     return made_again(op, [item.block for item in inputs]) if is_simple else None
 
@@ -127,7 +126,7 @@ def known_integers(tensor: Tensor) -> list[int] | None:
 
 
 def moved_axis(axis: int) -> int:
-    """Returns the number of an axis after a leading axis is added. Negative axes do not change."""
+    """Returns an axis number after a leading axis is added. Negative numbers don't change."""
     return axis if axis < 0 else axis + 1
 
 
@@ -152,7 +151,7 @@ def made_with_integers(
 
 
 def num_rows(block: Tensor, dtype: DType) -> Tensor:
-    """Returns the number of rows of a block, as a vector of one element."""
+    """Returns the number of rows of a block, as a one-element vector."""
     shape = create("Shape", [block], dtype, (None,), {"out_type": dtype})
     return create("Slice", [shape, integers([0], dtype), integers([1], dtype)], dtype, (1,))
 

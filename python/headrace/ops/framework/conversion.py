@@ -1,4 +1,4 @@
-"""Constants, and conversion of values to tensors.
+"""Creating constants and converting values to tensors.
 
 Source: `tf.constant` and `tf.convert_to_tensor` of TensorFlow 1.15.
 """
@@ -30,9 +30,8 @@ __all__ = [
 # (value, dtype, name, as_ref) -> Tensor, or NotImplemented to let the next function try.
 ConversionFunction = Callable[..., Any]
 
-# (priority, position, types, function), lowest priority first. It is written under the lock, and
-# replaced as a whole when it grows, so that threads can read it while another thread registers a
-# function.
+# (priority, position, types, function), lowest priority first. It is written under the lock and
+# replaced as a whole, so other threads can read it during a registration.
 _registry: tuple[tuple[int, int, tuple[type, ...], ConversionFunction], ...] = ()
 _registering: Final = threading.Lock()
 

@@ -50,19 +50,19 @@ NUMBERS: Final = REALS + COMPLEX
 
 
 def reals_by_engine(op: Operation) -> KernelKind:
-    """Returns, for `OpDef.computed`, the engine for real numbers and NumPy for other types."""
+    """An `OpDef.computed`: the engine for real numbers, and NumPy for other types."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
     return KernelKind.BY_ENGINE if is_real else KernelKind.BY_NUMPY
 
 
 def reals_by_either(op: Operation) -> KernelKind:
-    """Returns, for `OpDef.computed`, that both kernels return the same bits for real numbers."""
+    """An `OpDef.computed`: for real numbers, either kernel, because both return the same bits."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
     return KernelKind.BY_EITHER if is_real else KernelKind.BY_NUMPY
 
 
 def fold_by_numpy(op: Operation, *inputs: Array) -> Any:
-    """Computes an operation with the NumPy function of its definition, for `OpDef.fold`."""
+    """An `OpDef.fold`: computes an operation with the NumPy function in its definition."""
     return _function_of(op.definition)(*inputs)
 
 

@@ -57,7 +57,7 @@ def _lines(value: Array, shown: int, edge: int, depth: int) -> str:
 
 
 def _ends(value: Array, shown: int) -> Array:
-    """Returns the first and last `shown` rows, or all rows if there are not more."""
+    """Returns the first and last `shown` rows, or all rows if there are no others."""
     return value if 2 * shown >= len(value) else np.concatenate([value[:shown], value[-shown:]])
 
 

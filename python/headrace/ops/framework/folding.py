@@ -1,7 +1,7 @@
 """Constant folding: the values of tensors that are known while the graph is built.
 
 Static shapes depend on these values: `tf.reshape(x, [2, n * 3])` has a known shape if `n` is a
-constant. The definition of an operation has its folding rules (`OpDef.fold`, `OpDef.read_sizes`).
+constant. An operation's definition contains its folding rules (`OpDef.fold`, `OpDef.read_sizes`).
 """
 
 from collections.abc import Callable
@@ -99,7 +99,7 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
 
 
 class _Evaluation:
-    """A search for constants among the tensors that one tensor depends on.
+    """A search for constants among the tensors on which one tensor depends.
 
     It evaluates each tensor once.
     """
@@ -111,7 +111,7 @@ class _Evaluation:
     def value(self, tensor: Tensor) -> Array | None:
         """Returns the value of a tensor if it is fully known."""
         if tensor not in self._values:
-            self._values[tensor] = None  # This is the value while it is being computed.
+            self._values[tensor] = None  # A placeholder for the value while it is being computed.
             self._values[tensor] = self._find_value(tensor)
         return self._values[tensor]
 
@@ -148,13 +148,13 @@ def _compute(tensor: Tensor, folder: Callable[..., Any], inputs: list[Any]) -> A
     try:
         with np.errstate(all="ignore"):
             outputs = folder(tensor.op, *inputs)
-    except Exception:  # A run reports a value that cannot be computed.
+    except Exception:  # If the value cannot be computed, the run reports it.
         return None
     return as_array(outputs[tensor.value_index] if isinstance(outputs, tuple) else outputs)
 
 
 def fold_by_kernel(op: Operation, *inputs: Array) -> Any:
-    """Computes an operation with its own NumPy kernel, for `OpDef.fold`."""
+    """An `OpDef.fold`: computes an operation with its own NumPy kernel."""
     if op.kernel is None:
         raise LookupError(f"operation '{op.name}' of type {op.type} has no NumPy kernel")
     return op.kernel(*inputs)

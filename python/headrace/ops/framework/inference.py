@@ -1,4 +1,4 @@
-"""Rules for static shapes that several operations have in common."""
+"""Static shape rules that several operations share."""
 
 from collections.abc import Sequence
 from typing import Any

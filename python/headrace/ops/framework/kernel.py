@@ -1,8 +1,8 @@
-"""NumPy kernels, which compute operations with a Python function on arrays.
+"""NumPy kernels: Python functions on arrays that compute operations.
 
-Operations that the native engine does not support have such a kernel. It is called with one value
-for each input, and returns one array for each output, as most NumPy functions do. `NumpyKernel`
-converts inputs to arrays, and results to arrays of the declared types.
+Operations without a native kernel have a NumPy kernel. It is called with one value for each input,
+and returns one array for each output, as most NumPy functions do. `NumpyKernel` converts inputs to
+arrays, and results to arrays of the declared types.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,12 +81,12 @@ def string_array(items: list[bytes], shape: Sequence[int]) -> Array:
 
 
 def by_either(op: Operation) -> KernelKind:
-    """Returns, for `OpDef.computed`, that the native and the NumPy kernel return the same bits."""
+    """An `OpDef.computed`: either kernel, because both return the same bits."""
     return KernelKind.BY_EITHER
 
 
 def by_numpy_in_sessions(op: Operation) -> KernelKind:
-    """Returns, for `OpDef.computed`, that the native kernel's bits may differ from NumPy's.
+    """An `OpDef.computed` for native kernels whose bits may differ from NumPy's.
 
     A session then uses the NumPy kernel, and a pipeline uses the native kernel.
     """

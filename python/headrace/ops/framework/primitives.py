@@ -1,4 +1,4 @@
-"""Operations that accept only tensors and arrays, and on which conversion is built."""
+"""Operations that accept only tensors and arrays. Conversion is built on them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -39,7 +39,7 @@ def make_const(array: Array, dtype: DType, name: str | None) -> Tensor:
 
 def cast_tensor(tensor: Tensor, dtype: DType, name: str | None = None) -> Tensor:
     """Adds a conversion of a tensor to another type."""
-    is_complex = tensor.dtype.is_complex or dtype.is_complex  # Unsupported by the engine.
+    is_complex = tensor.dtype.is_complex or dtype.is_complex  # Not supported by the engine.
     op = tensor.graph.create_op(
         "Cast",
         [tensor],

@@ -111,7 +111,7 @@ def _from_python(value: TensorLike, dtype: DType | None) -> Array:
         raise TypeError(_expected(dtype, wrong_value)) from None
 
 
-# Stands for arrays as elements when a type is inferred.
+# Represents array elements during type inference.
 _ARRAYS = dtypes.resource
 
 

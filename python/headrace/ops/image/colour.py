@@ -1,4 +1,4 @@
-"""Colours of images: conversion between types and colour spaces, and adjustments.
+"""Image colours: conversion between types and colour spaces, and adjustments.
 
 Source: `tf.image.convert_image_dtype`, `adjust_brightness` and similar functions of TensorFlow
 1.15.
@@ -87,8 +87,8 @@ def convert_image_dtype(
             return cast(pixels, requested_dtype, name=scope)
         if source_dtype.is_integer:
             return multiply(cast(pixels, requested_dtype), 1.0 / source_dtype.max, name=scope)
-        # Half a step is added because the cast truncates, and would otherwise never return the
-        # largest value.
+        # The cast truncates, so half a step is added. Otherwise, the largest value would never
+        # occur.
         return convert(multiply(pixels, requested_dtype.max + 0.5), requested_dtype, name=scope)
 
 

@@ -1,4 +1,4 @@
-"""Windows of images, all resized to one size.
+"""Crops windows of images and resizes all of them to one size.
 
 Source: `tf.image.crop_and_resize` of TensorFlow 1.15.
 """

@@ -1,11 +1,11 @@
-"""Image decoders, which turn the bytes of a file into pixels.
+"""Image decoders: from the bytes of a file to pixels.
 
-All of them run in the native engine. Each detects the format from the contents: `decode_png` of a
-JPEG works. Metadata such as an EXIF orientation is ignored, unless it is requested from
+All of them run in the native engine. Each detects the format from the contents, so `decode_png`
+also decodes a JPEG. Metadata such as the EXIF orientation is ignored, unless you request it from
 `decode_image`.
 
-In a native function of a pipeline, the pixels are the same as in Pillow. In a graph of TensorFlow
-1, they are the same as in TensorFlow.
+In a pipeline's native function, the pixels are the same as Pillow's. In a TensorFlow 1 graph, they
+are the same as TensorFlow's.
 
 Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15.
 """

@@ -148,7 +148,7 @@ def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: str | None = None) ->
 
 
 def _neighbours(images: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """Returns the differences between rows, from `axis` on, and between columns."""
+    """Returns the differences between rows (along `axis`) and between columns (the next axis)."""
     if axis == 0:
         down, right = subtract(images[1:], images[:-1]), subtract(images[:, 1:], images[:, :-1])
     else:
@@ -158,7 +158,7 @@ def _neighbours(images: Tensor, axis: int) -> tuple[Tensor, Tensor]:
 
 
 def _equal_shapes(a: Tensor, b: Tensor) -> list[Any]:
-    """Checks that images have the same shape. Returns the checks that remain for the run."""
+    """Checks that images have the same shape. Returns the checks left for the run."""
     for image in (a, b):
         image.shape.with_rank_at_least(3)
     if not a.shape.is_compatible_with(b.shape):

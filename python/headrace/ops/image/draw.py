@@ -63,7 +63,7 @@ def _infer(pixels: Tensor, boxes: Tensor) -> Outputs:
 
 
 def _infer_with_colors(pixels: Tensor, _boxes: Tensor, _colors: Tensor) -> Outputs:
-    # In TensorFlow, the remaining checks in `_infer` are made only in the run.
+    # TensorFlow makes the remaining checks in `_infer` only during the run.
     _check_least_rank(pixels)
     return [(pixels.dtype.base_dtype, pixels.shape)]
 

@@ -1,4 +1,4 @@
-"""Image encoders, which turn pixels into the bytes of a file.
+"""Image encoders: from pixels to the bytes of a file.
 
 Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
 """

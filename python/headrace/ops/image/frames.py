@@ -1,4 +1,4 @@
-"""The checks of images that operations make while the graph is built.
+"""Checks of image arguments while the graph is being built.
 
 An image has the shape (height, width, channels); a batch has one more axis in front. Unknown sizes
 are checked when the operation runs, with the same error messages.
@@ -16,7 +16,7 @@ from headrace.ops.framework.conversion import convert_to_tensor, is_tensor
 
 __all__ = ["Size", "is_number", "known_sizes", "require", "resized_shape", "to_image"]
 
-# A height, a width or an offset: a number, or a scalar tensor of one.
+# A height, a width or an offset: a number or a scalar tensor.
 Size: TypeAlias = int | np.integer[Any] | Dimension | Tensor | SupportsTensor
 
 

@@ -1,4 +1,4 @@
-"""Degrades images like a JPEG of low quality.
+"""Degrades images like low-quality JPEG compression.
 
 Source: `tf.image.adjust_jpeg_quality` and `tf.image.random_jpeg_quality` of TensorFlow 1.15, except
 that values outside the range are clipped, as in TensorFlow 2.
@@ -43,8 +43,8 @@ def adjust_jpeg_quality(
             convert_image_dtype(pixels, dtypes.uint8, saturate=True), quality
         )
         channels = pixels.shape[-1].value if pixels.shape.rank else None
-        # A number of channels that a JPEG cannot have is an error of the run, as if the number were
-        # not known.
+        # If JPEG does not support the number of channels, the run fails, just as it does if the
+        # number was unknown.
         decoded = decode_jpeg(file, channels=channels if channels in (1, 3) else 0)
         decoded.set_shape(pixels.shape)
         return convert_image_dtype(decoded, dtype, saturate=True)

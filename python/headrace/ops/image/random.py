@@ -1,4 +1,4 @@
-"""Random changes of images, for training.
+"""Random image augmentation for training.
 
 Each operation draws its own numbers, as in `headrace.ops.random.numbers`. With a seed, the numbers
 are the same in every session, and the same as in TensorFlow.
@@ -67,7 +67,7 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
 def _flip_at_random(scope: str, image: TensorLike, axis: int, seed: int | None) -> Tensor:
     with name_scope(None, scope, [image]):
         pixels = to_image(image)
-        # An unknown rank counts as one image, which is what decoders return.
+        # A tensor of unknown rank is treated as one image, because decoders return one image.
         is_batch = pixels.shape.rank == 4
         shape: Any = shape_of(pixels)[:1] if is_batch else []
         return flip_if(pixels, axis, random_uniform(shape, 0, 1.0, seed=seed))

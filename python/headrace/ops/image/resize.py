@@ -1,8 +1,8 @@
 """Resizing images.
 
 `resize_images` computes the same as TensorFlow 1: pixels are points, and the first pixels of both
-images are at the same place. `resize` computes the same as TensorFlow 2: pixels are small squares,
-and with `antialias` each pixel of the result depends on all pixels that it covers.
+images coincide. `resize` computes the same as TensorFlow 2: pixels are small squares, and with
+`antialias` each pixel of the result depends on all pixels that it covers.
 
 Source: `tf.image.resize_images` and `tf.compat.v2.image.resize` of TensorFlow 1.15.
 """
@@ -310,7 +310,7 @@ def _resize_with_pad(
         pixels = to_image(image)
         for number, text in ((target_width, "target_width"), (target_height, "target_height")):
             require(bool(number > 0) if is_number(number) else None, f"{text} must be > 0.")
-        if pixels.shape.rank is None:  # An unknown rank counts as one image.
+        if pixels.shape.rank is None:  # A tensor of unknown rank is treated as one image.
             pixels = identity(pixels)
             pixels.set_shape([None, None, None])
         sizes: Any = (*known_sizes(pixels), target_height, target_width)

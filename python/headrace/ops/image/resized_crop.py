@@ -1,4 +1,4 @@
-"""Crops random parts of images and resizes them.
+"""Crops random parts of images, and resizes the parts.
 
 Source: `torchvision.transforms.v2.RandomResizedCrop`.
 """
@@ -100,7 +100,7 @@ def random_resized_crop(
 
 
 def _cropped(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
-    """Crops a part given by float32 random numbers in [0, 1): ten areas and ratios, row, column."""
+    """Crops the part that ten areas and ratios, a row and a column (float32 in [0, 1)) select."""
 
     def infer(image: Tensor, draws: Tensor) -> Outputs:
         channels = attrs["channels"] or None

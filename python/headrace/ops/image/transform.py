@@ -181,7 +181,7 @@ def translations_to_projective_transforms(
 
 
 def _as_batch(pixels: Tensor) -> tuple[Tensor, int]:
-    """Returns images with four axes, and their former number of axes."""
+    """Returns images with four axes, and their original number of axes."""
     rank = pixels.shape.rank
     if rank is None:
         raise TypeError("image_or_images rank must be statically known")
@@ -203,7 +203,7 @@ def project(
     interpolation: str = "NEAREST",
     name: str | None = None,
 ) -> Tensor:
-    """Adds the operation of `transform`, for images in a batch and "NEAREST" or "BILINEAR"."""
+    """Adds the `transform` operation, for a batch of images and "NEAREST" or "BILINEAR"."""
     static = fold(size)
     height, width = (None, None) if static is None else (int(n) for n in static)
     batch, *_, channels = pixels.shape.with_rank(4).as_list()
@@ -237,14 +237,14 @@ def project(
 
 
 def _moved(image: Array, row: Array, size: Array, interpolation: str) -> Array:
-    """Transforms one image, (height, width, channels)."""
+    """Transforms one image of shape (height, width, channels)."""
     y, x = np.meshgrid(*(np.arange(n, dtype=np.float32) for n in size), indexing="ij")
     a, b, c = row[:3], row[3:6], row[6:]
     depth = c[0] * x + c[1] * y + np.float32(1)
     with np.errstate(divide="ignore", invalid="ignore"):
         from_x = (a[0] * x + a[1] * y + a[2]) / depth
         from_y = (b[0] * x + b[1] * y + b[2]) / depth
-    # A pixel without a source counts as a pixel outside the image.
+    # A pixel without a source is treated like one outside the image.
     nowhere = ~(np.isfinite(from_x) & np.isfinite(from_y))
     from_x[nowhere] = from_y[nowhere] = -9
     if interpolation == "NEAREST":
@@ -266,7 +266,7 @@ def _rounded(coordinates: Array) -> Array:
 
 
 def _read(image: Array, y: Array, x: Array) -> Array:
-    """Returns the pixels at the given places, with 0 outside the image."""
+    """Returns the pixels at the given positions, with 0 outside the image."""
     height, width, _ = image.shape
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
     rows, columns = (np.where(inside, coordinates, 0).astype(np.int64) for coordinates in (y, x))

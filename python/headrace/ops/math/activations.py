@@ -1,4 +1,4 @@
-"""Activation functions, and simple sums over tensors.
+"""Activation functions, and simple whole-tensor reductions.
 
 Source: `tf.nn.elu`, `tf.nn.softplus`, `tf.nn.log_softmax`, `tf.nn.l2_loss`, `tf.nn.zero_fraction`
 and similar functions of TensorFlow 1.15.

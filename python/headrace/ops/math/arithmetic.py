@@ -403,7 +403,7 @@ def _sum_all(*arrays: Array) -> Array:
 
 
 def _power_by(op: Operation) -> KernelKind:
-    """Returns the engine for floats, because NumPy's powers differ from TensorFlow's in one bit."""
+    """Returns the engine for floats, because NumPy's powers differ from TensorFlow's by one bit."""
     return KernelKind.BY_ENGINE if op.inputs[0].dtype.is_floating else KernelKind.BY_NUMPY
 
 

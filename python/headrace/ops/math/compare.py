@@ -129,7 +129,7 @@ def _logical(
 
 
 def _complex_by_numpy(op: Operation) -> KernelKind:
-    """Returns NumPy for complex numbers, and either kernel for all other types."""
+    """Allows only NumPy for complex numbers, and either kernel for all other types."""
     return KernelKind.BY_NUMPY if op.inputs[0].dtype.is_complex else KernelKind.BY_EITHER
 
 

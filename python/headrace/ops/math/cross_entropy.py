@@ -1,4 +1,4 @@
-"""Cross entropies of predictions, given as logits.
+"""Cross-entropy losses of predictions (logits).
 
 Source: `tf.nn.softmax_cross_entropy_with_logits_v2`, `sparse_softmax_cross_entropy_with_logits`,
 `sigmoid_cross_entropy_with_logits`, `weighted_cross_entropy_with_logits` and `log_poisson_loss` of
@@ -219,7 +219,7 @@ def log_poisson_loss(
 
 
 def softmax_losses(logits: Tensor, labels: Tensor, name: str | None = None) -> Tensor:
-    """Adds the operation of `softmax_cross_entropy_with_logits`, for matrices."""
+    """Adds the `softmax_cross_entropy_with_logits` operation, for matrices."""
 
     def infer(x: Tensor, y: Tensor) -> Outputs:
         result_shape = broadcast_shapes(x.shape, y.shape)
@@ -249,7 +249,7 @@ def softmax_losses(logits: Tensor, labels: Tensor, name: str | None = None) -> T
 
 
 def sparse_softmax_losses(logits: Tensor, labels: Tensor, name: str | None = None) -> Tensor:
-    """Adds the operation of `sparse_softmax_cross_entropy_with_logits`, for a matrix."""
+    """Adds the `sparse_softmax_cross_entropy_with_logits` operation, for a matrix."""
 
     def infer(x: Tensor, y: Tensor) -> Outputs:
         check_rank(x.shape, 2)
@@ -293,14 +293,14 @@ def sparse_softmax_losses(logits: Tensor, labels: Tensor, name: str | None = Non
 
 
 def _rows_of(tensor: Tensor) -> Tensor:
-    """Reshapes a tensor to a matrix with the rows along the last axis."""
+    """Reshapes a tensor to a matrix whose rows are the slices along the last axis."""
     return (
         tensor if tensor.shape.rank == 2 else reshape(tensor, concat([[-1], shape(tensor)[-1:]], 0))
     )
 
 
 def _last(tensor: Tensor, axis: int) -> Tensor:
-    """Swaps an axis of a tensor with the last one."""
+    """Swaps an axis of a tensor with the last axis."""
     return transpose(tensor, order_with_last(tensor, axis))
 
 

@@ -87,7 +87,7 @@ def bincount(
 def count_integers(
     arr: Tensor, size: Tensor, weights: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Adds the operation of `bincount`, for a known length. The weights may be empty."""
+    """Adds the `bincount` operation, for a known length. The weights may be empty."""
 
     def infer(_items: Tensor, count: Tensor, _each: Tensor) -> Outputs:
         check_rank(count.shape, 0)
@@ -152,7 +152,7 @@ def counts_in_bins(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Adds the operation of `histogram_fixed_width`."""
+    """Adds the `histogram_fixed_width` operation."""
     kind = type_attr("dtype", dtype, INDEX_TYPES)
 
     def infer(_values: Tensor, _range: Tensor, count: Tensor) -> Outputs:

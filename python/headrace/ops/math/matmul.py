@@ -1,4 +1,4 @@
-"""Products of matrices.
+"""Matrix products.
 
 Source: `tf.matmul` of TensorFlow 1.15.
 """

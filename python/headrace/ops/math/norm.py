@@ -1,4 +1,4 @@
-"""Norms of tensors, and clipping to a norm.
+"""Tensor norms, and clipping to a norm.
 
 Source: `tf.norm`, `tf.global_norm`, `tf.clip_by_norm` and similar functions of TensorFlow 1.15.
 """
@@ -111,7 +111,7 @@ def clip_by_norm(
         is_positive = greater(squares, 0)
         length = where(is_positive, sqrt(where(is_positive, squares, ones_like(squares))), squares)
         scaled = multiply(numbers, clip_norm)
-        numbers.shape.merge_with(scaled.shape)  # Rejects bounds that would make it larger.
+        numbers.shape.merge_with(scaled.shape)  # Rejects bounds that would enlarge `t`.
         return identity(truediv(scaled, maximum(length, clip_norm)), name=scope)
 
 
@@ -189,7 +189,7 @@ def clip_by_global_norm(
 
 
 def _axes_of(axis: int | Sequence[int] | None) -> tuple[list[int] | None, bool]:
-    """Returns the axes, and whether they are the axes of matrices."""
+    """Returns the axes, and whether they are matrix axes."""
     words = "'axis' must be None, an integer, or a tuple of 2 unique integers"
     if axis is None:
         return None, False
@@ -203,7 +203,7 @@ def _axes_of(axis: int | Sequence[int] | None) -> tuple[list[int] | None, bool]:
 
 
 def _other_norm(sizes: Tensor, ord: Any, axes: list[int] | None, is_matrix: bool) -> Tensor:
-    """Returns a norm of absolute values, except the Euclidean one. All axes are kept."""
+    """Returns a non-Euclidean norm of absolute values. All axes are kept."""
     first, last = (None, None) if axes is None else (axes[0], axes[-1])
     if ord == 1:
         sums = reduce_sum(sizes, first, keepdims=True)

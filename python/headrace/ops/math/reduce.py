@@ -81,7 +81,7 @@ def _make(
     function: Callable[..., Any],
     allowed: tuple[DType, ...] | None,
 ) -> Reduction:
-    """Creates the public function of one reduction.
+    """Creates the public function for one reduction.
 
     Args:
         op_type: Type of the operation.

@@ -79,7 +79,7 @@ def top_k(
         if array.shape[-1] < number:
             fail(f"input must have at least k columns. Had {array.shape[-1]}, needed {number}")
         keys = np.where(np.isnan(array), -np.inf, array) if array.dtype.kind == "f" else array
-        # A stable sort that is reversed puts the first of equal elements last.
+        # Reversing a stable sort puts the first of several equal elements last.
         order = np.argsort(keys[..., ::-1], axis=-1, kind="stable")[..., ::-1]
         indices = array.shape[-1] - 1 - order[..., :number]
         return np.take_along_axis(array, indices, axis=-1), indices

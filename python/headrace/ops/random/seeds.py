@@ -1,4 +1,4 @@
-"""The seeds of operations that draw numbers."""
+"""Seeds of random operations."""
 
 from typing import Any
 
@@ -8,6 +8,6 @@ __all__ = ["seed_attrs"]
 
 
 def seed_attrs(seed: int | None) -> dict[str, Any]:
-    """Returns the seeds of an operation as attributes: 0 and 0 if it has none."""
+    """Returns an operation's seeds as attributes. Both are 0 if it has none."""
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}

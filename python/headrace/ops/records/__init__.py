@@ -1,1 +1,1 @@
-"""Decoding of records: `Example`, CSV, raw bytes, JSON, `TensorProto`, compressed strings."""
+"""Decoding records: `Example`, CSV, raw bytes, JSON, `TensorProto`, compressed strings."""

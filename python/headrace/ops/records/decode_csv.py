@@ -1,4 +1,4 @@
-"""Decodes records of comma-separated values to one tensor for each column.
+"""Decodes comma-separated records to one tensor for each column.
 
 Source: `tf.decode_csv` of TensorFlow 1.15.
 """

@@ -30,7 +30,7 @@ _TYPES: Final = (float32, int64, string)
 
 
 Feature: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | SparseFeature | VarLenFeature
-# Features by name. For a dict of several kinds, a type checker infers their common base class.
+# Features by name. Type checkers infer the common base class for a dict of several kinds.
 Features: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
@@ -136,7 +136,7 @@ class FeaturePlan:
         return [_default(feature) for feature in self.dense.values()]
 
     def attrs(self, prefix: str = "") -> dict[str, Any]:
-        """Returns the attributes of the operation, with a prefix before each name."""
+        """Returns the operation's attributes, with a prefix before each name."""
         dense = list(self.dense.values())
         return {
             f"{prefix}sparse_keys": list(self.sparse),

@@ -1,1 +1,1 @@
-"""Sparse tensors, and their conversion to dense ones."""
+"""Sparse tensors, and conversion to dense tensors."""

@@ -1,4 +1,4 @@
-"""Products and quotients of a sparse and a dense tensor.
+"""Multiplying and dividing a sparse tensor by a dense tensor.
 
 Source: `tf.SparseTensor` of TensorFlow 1.15.
 """

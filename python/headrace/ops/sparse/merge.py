@@ -1,4 +1,4 @@
-"""Merges features with indices and values into sparse tensors.
+"""Merges index and value features into sparse tensors.
 
 Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
 """
@@ -41,8 +41,7 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
     values = parsed[feature.value_key]
     inputs = [values.indices, values.values]
     inputs += [part for key in keys for part in (parsed[key].indices, parsed[key].values)]
-    # The values' own indices are the example (in a batch) and the position. The position is
-    # dropped.
+    # Each value's own index is its example (in a batch) and its position. The position is dropped.
     rank = len(sizes) + values.dense_shape.shape.as_list()[0] - 1
 
     op = graph_of(inputs).create_op(

@@ -171,7 +171,7 @@ def of_elements(function: Callable[..., Tensor], sparse: SparseTensor, name: str
         name: Name of the operation.
     """
     values = function(sparse.values, name=name)
-    # The type is that of most such functions, which take and return a tensor.
+    # This is the type of most such functions: they accept and return a tensor.
     return SparseTensor(sparse.indices, values, sparse.dense_shape)  # type: ignore[return-value]
 
 

@@ -92,7 +92,7 @@ def _change_case(
 
 
 def _computed_case(op: Operation) -> KernelKind:
-    """Returns NumPy for UTF-8 in sessions, because the engine's Unicode version may be newer."""
+    """Returns NumPy for UTF-8 in sessions, because the engine may use a newer Unicode version."""
     return KernelKind.BY_NUMPY_IN_SESSIONS if op.attrs["encoding"] else KernelKind.BY_EITHER
 
 

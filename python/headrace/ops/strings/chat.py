@@ -1,4 +1,4 @@
-"""Conversations as tokens, by the chat template of a tokenizer.
+"""Converts conversations to tokens with a tokenizer's chat template.
 
 Source: `apply_chat_template` of transformers.
 """
@@ -26,7 +26,7 @@ __all__ = ["chat"]
 Loss = Literal["assistant", "all", "last", "completion"]
 Conversation = TensorLike | Sequence[Mapping[str, Any]]
 _LOSSES: Final = ("assistant", "all", "last", "completion")
-# Templates of which it was said that they end a block before the token that ends the turn.
+# Templates for which the warning about blocks that end before the end-of-turn token was issued.
 _reported: Final[set[str]] = set()
 
 
@@ -206,8 +206,8 @@ def _as_text(what: str, value: Any) -> TensorLike:
 def json_text(what: str, value: object) -> bytes:
     """Returns the JSON text of messages or tools.
 
-    Values that JSON does not have, such as pictures, become the names of their types, because
-    templates only write placeholders for them.
+    Values that JSON cannot represent, such as images, become the names of their types. Templates
+    only write placeholders for them.
 
     Raises:
         TypeError: If it is not a list of dicts.

@@ -66,7 +66,7 @@ def string_join(
 
 def _join_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
     ranks = {item.row.shape.rank for item in inputs if item.is_batched}
-    # A scalar applies to every element of a row, but for blocks it would be a vector of a different
+    # A scalar applies to every element of a row, but in a block it would be a vector of a different
     # shape.
     is_simple = len(ranks) == 1 and None not in ranks
     is_simple &= all(item.is_batched or item.row.shape.rank == 0 for item in inputs)

@@ -1,7 +1,7 @@
 """Matching and replacing with regular expressions.
 
-Expressions have the syntax of RE2. The search is native, does not hold Python's lock, and takes
-time proportional to the length of the text.
+Expressions have the syntax of RE2. The search is native, does not hold the GIL, and runs in time
+proportional to the length of the text.
 
 Source: `tf.strings.regex_replace` and `tf.strings.regex_full_match` of TensorFlow 1.15.
 """

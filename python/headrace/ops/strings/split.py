@@ -1,4 +1,4 @@
-"""Splits strings at separators.
+"""Splitting strings at separators.
 
 Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
 """

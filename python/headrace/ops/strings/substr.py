@@ -120,7 +120,7 @@ def _check_unit(op_type: str, unit: str) -> None:
 
 
 def _starts(text: bytes) -> list[int]:
-    """Returns the offsets of the characters of a string in UTF-8."""
+    """Returns the byte offset of each character of a UTF-8 string."""
     return [position for position, byte in enumerate(text) if byte & 0xC0 != 0x80]
 
 
@@ -138,7 +138,7 @@ def _part(text: bytes, begin: int, length: int, index: int, unit: str) -> bytes:
 
 def _substr_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
     _, begins, lengths = inputs
-    # They must have the same shape for blocks, too.
+    # They must have the same shape in a block, too.
     return elementwise(op, inputs) if begins.is_batched == lengths.is_batched else None
 
 

@@ -1,4 +1,4 @@
-"""Converts texts to token numbers with a `tokenizer.json`.
+"""Converts text to token numbers with a `tokenizer.json`.
 
 Source: the crate `tokenizers`, on which the PyPI package of the same name is based.
 """

@@ -1,4 +1,4 @@
-"""Tokenizers as `save_pretrained` of transformers writes them: a folder with a few files."""
+"""Tokenizer folders, as written by `save_pretrained` in transformers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CONFIG: Final = "tokenizer_config.json"
 _TEMPLATE: Final = "chat_template.jinja"
 _TEMPLATES: Final = "additional_chat_templates"
 _TEMPLATE_ENDING: Final = ".jinja"
-# The special tokens that each tokenizer of transformers has.
+# The special tokens of every transformers tokenizer.
 _SPECIAL: Final = re.compile(r"\b(?:bos|eos|unk|sep|pad|cls|mask)_token\b")
 
 
