@@ -1,10 +1,10 @@
 """The names of TensorFlow 1.15: `import headrace.tf1 as tf`.
 
-Names, argument orders, defaults, return structures and error classes are TensorFlow's. A name of
-TensorFlow that is not here raises an AttributeError that says what to use instead.
+Names, argument orders, defaults, return structures and error classes are TensorFlow's. Other
+TensorFlow names raise an AttributeError that suggests a replacement.
 
 Names come from the modules that define them: with `*` if TensorFlow has all names of a module here,
-otherwise one by one. Each is loaded when it is first used; `homes.py` has its module.
+otherwise one by one. Each is imported on first use. `homes.py` lists its module.
 """
 
 from typing import TYPE_CHECKING
@@ -312,12 +312,12 @@ if TYPE_CHECKING:
     tensor_scatter_nd_add = tensor_scatter_add
     tensor_scatter_nd_sub = tensor_scatter_sub
 
-# The version of TensorFlow whose programs run here, for programs that check it.
+# The TensorFlow version that programs see if they check it.
 __version__ = VERSION
 
 _repr_prefix.set_displayed_package("tf")
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __all__ = sorted(_homes.HOMES)
     __getattr__, __dir__ = _namespace.namespace(__name__, __all__, _homes.HOMES)
     # Modules of headrace that programs use by their full path.

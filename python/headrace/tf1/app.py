@@ -30,5 +30,5 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     sys.exit(function(rest))
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

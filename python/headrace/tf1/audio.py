@@ -1,4 +1,4 @@
-"""`tf.audio`: sound in WAV files."""
+"""`tf.audio`: audio in WAV files."""
 
 from typing import TYPE_CHECKING
 
@@ -7,5 +7,5 @@ from headrace.tf1.ops.records.wav import decode_wav, encode_wav
 
 __all__ = ["decode_wav", "encode_wav"]
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

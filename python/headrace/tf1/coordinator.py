@@ -1,8 +1,8 @@
-"""A coordinator stops threads together. Their first error is raised in the thread that joins them.
+"""Coordinators: stop a group of threads, and raise their first error in the joining thread.
 
-It consists of a stop flag, the exception that caused the stop, and a set of threads. It starts
-nothing and owns nothing: plain `threading.Thread`s, queue runners and `LooperThread`s can share
-one.
+A coordinator consists of a stop flag, the exception that caused the stop, and a set of threads. It
+neither starts nor owns threads: plain `threading.Thread`s, queue runners and `LooperThread`s can
+share one.
 
 One condition variable guards every field. Its lock is re-entrant, so a signal handler may call
 `request_stop` while the interrupted thread is inside a method of the same coordinator.
@@ -30,11 +30,11 @@ _NO_EXCEPTION: Final = (
     "ex must be a tuple or sys.exc_info must return the current exception: got {!r}. "
     "Call request_stop with an exception, or with sys.exc_info() inside an except block."
 )
-# Nothing announces the end of a thread, so `join` polls for it: at short intervals at first, then
-# at this one.
+# Threads don't announce that they have ended, so `join` polls: at short intervals at first, then at
+# this interval.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
-# The suffix of the names of the threads in which queue runners close their queues after a stop.
+# The name suffix of threads in which queue runners close their queues after a stop.
 _WAITS_FOR_STOP: Final = "-close_on_stop"
 
 _log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class Coordinator:
                     f"clean_stop_exception_types: got {clean_type!r}, expected exception classes."
                 )
         self._clean_stop_exception_types = clean_types
-        # Programs that change a coordinator from outside take this lock, as in TensorFlow.
+        # Programs that change a coordinator from outside acquire this lock, as in TensorFlow.
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._stop_requested = False
@@ -120,8 +120,8 @@ class Coordinator:
             try:
                 callback()
             except Exception:
-                # The caller of the stop did not cause the error, and the other callbacks must still
-                # run.
+                # The caller who requested the stop did not cause the error, and the other callbacks
+                # must still run.
                 _log.exception("Exception in a stop callback of a Coordinator: %r", callback)
 
     def _is_clean(self, ex: BaseException | tuple[Any, ...] | None) -> bool:
@@ -148,7 +148,7 @@ class Coordinator:
     def stop_on_exception(self) -> Iterator[None]:
         """Requests a stop if the body raises an exception of any kind, and swallows it.
 
-        It does nothing if the body raises no exception.
+        Does nothing if the body raises no exception.
         """
         try:
             yield
@@ -246,7 +246,7 @@ class Coordinator:
         return [thread for thread in threads if thread.is_alive()]
 
     def _what_join_awaits(self, joined: frozenset[threading.Thread]) -> str:
-        # The lock is not held here, because the function that describes the wait may need it.
+        # The lock is not held here, because the function that describes the wait may acquire it.
         threads = joined | set(self._registered_threads)
         names = sorted(repr(thread.name) for thread in threads if thread.is_alive())
         stop = "a stop was requested" if self._stop_requested else "no stop was requested"
@@ -289,8 +289,8 @@ def exception_of(coord: object) -> BaseException | None:
 def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:
     """Finds the exception and traceback that an argument of `request_stop` represents.
 
-    An argument that is not an exception becomes a ValueError, so that an incorrect request stops
-    the threads, too.
+    An argument that is not an exception becomes a ValueError, so even an incorrect request stops
+    the threads.
     """
     if isinstance(ex, tuple):
         exception, trace = (*ex, None, None, None)[1:3]
@@ -303,7 +303,7 @@ def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:
 
 
 def _reraise(exception: _Reported) -> None:
-    """Raises an exception with the traceback from when it was reported."""
+    """Raises an exception with the traceback that it had when it was reported."""
     raise exception[0].with_traceback(exception[1])
 
 

@@ -1,4 +1,4 @@
-"""Event files, which a program writes while it runs and which TensorBoard shows.
+"""Event files: programs write them while they run, and TensorBoard shows them.
 
 An event file is a TFRecord file of `Event` messages. The first message contains the version of the
 format. TensorBoard reads all files in a directory whose names contain "tfevents", in the order of
@@ -287,8 +287,7 @@ class _EventFile:
         self._next_flush = time.monotonic() + self._flush_secs
 
     def _fail(self, error: engine.EngineError) -> NoReturn:
-        # The file accepts nothing more, so the error need not be reported again at the end of the
-        # program.
+        # The file accepts no more data, so the error need not be reported again at exit.
         self._finalizer.detach()
         engine.raise_op_error(error)
 
@@ -301,7 +300,7 @@ def _as_step(global_step: SupportsInt) -> int:
 
 
 def _close_at_end(writer: engine.RecordWriter, process: int) -> None:
-    # A forked child process also gets here when it ends, but the file belongs to its parent.
+    # This also runs at the end of a forked child process, but the file belongs to its parent.
     if process == os.getpid():
         _close(writer)
 

@@ -1,7 +1,7 @@
-"""The flags of the absl package, with the interface of `tf.flags` from TensorFlow 1.15.
+"""absl flags, with the interface of `tf.flags` in TensorFlow 1.15.
 
-Programs from before TensorFlow 1.5 also work, although they use different argument names, and
-`FLAGS.__flags`.
+Programs for versions before TensorFlow 1.5 also work, although they use different argument names
+and `FLAGS.__flags`.
 """
 
 import sys
@@ -29,7 +29,7 @@ _absl.disclaim_key_flags()
 
 
 class _Shown:
-    """A flag for programs from before TensorFlow 1.5 that print values."""
+    """A flag, for programs written for versions before TensorFlow 1.5 that print its value."""
 
     def __init__(self, flag: "_absl.Flag[Any]") -> None:
         self._flag = flag
@@ -115,5 +115,5 @@ DEFINE_string = _takes_old_names(_absl.DEFINE_string)
 DEFINE_boolean = DEFINE_bool = _takes_old_names(_absl.DEFINE_boolean)
 DEFINE_float = _takes_old_names(_absl.DEFINE_float)
 DEFINE_integer = _takes_old_names(_absl.DEFINE_integer)
-# For mypy, the object has the type of the value that it represents.
+# For mypy, the object has the type of the flag's value.
 FLAGS = ProcessFlags(_absl.FLAGS)  # type: ignore[assignment]

@@ -81,6 +81,6 @@ __all__ = [
     "validator",
 ]
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     _LATE = dict.fromkeys(__all__, "headrace.tf1.flag_values")
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

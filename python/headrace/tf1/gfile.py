@@ -39,7 +39,7 @@ __all__ = [
 _Path = str | bytes | os.PathLike[str]
 
 _INCOMPLETE: Final = ". The file is incomplete and accepts no more writes. Write it again."
-# Python allocates the requested number of bytes before it reads.
+# Python allocates the requested number of bytes before reading.
 _CHUNK_BYTES: Final = 1 << 20
 
 _MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
@@ -80,7 +80,7 @@ class GFile:
         self.mode = mode
         self._reader: IO[bytes] | None = None
         self._writer: _Writer | None = None
-        # The reason why the bytes written since the file was opened are incomplete.
+        # The error that left the bytes written since opening the file incomplete.
         self._failure: errors.OpError | None = None
 
     def size(self) -> int:
@@ -92,7 +92,7 @@ class GFile:
         return Stat(self.name).length
 
     def read(self, n: int = -1) -> Any:
-        """Returns the next `n` bytes, or all that are left, as bytes or text.
+        """Returns the next `n` bytes, or all remaining bytes, as bytes or text.
 
         Raises:
             ResourceExhaustedError: If there can never be enough memory.
@@ -110,7 +110,7 @@ class GFile:
             return self._as_given(self._reading().readline().replace(b"\r", b""))
 
     def readlines(self) -> list[Any]:
-        """Returns all lines that are left."""
+        """Returns all remaining lines."""
         return list(self)
 
     def write(self, file_content: bytes | str) -> None:
@@ -162,7 +162,7 @@ class GFile:
             reader.seek(start + offset)
 
     def tell(self) -> int:
-        """Returns the position of the next read, or of the next write if it only writes."""
+        """Returns the position of the next read, or of the next write in a write-only file."""
         with os_errors(self.name):
             return (self._reading() if self._is_for("r+") else self._writing()).tell()
 
@@ -207,7 +207,7 @@ class GFile:
 
     @contextmanager
     def _complete(self) -> Iterator[None]:
-        """Runs the `with` block unless an earlier write failed, as its data would follow a gap."""
+        """Runs the `with` block unless an earlier write failed, which would leave a gap."""
         if self._failure is not None:
             raise self._failure
         try:

@@ -1,7 +1,7 @@
-"""Finds what tensors depend on, even through queues: queue runners and variables.
+"""Finds the queue runners and variables that tensors depend on, even through queues.
 
-A program can use this to find all runners and variables that it must start or initialize before it
-fetches certain tensors. It then does not need the collections of the graph.
+Before it fetches tensors, a program can find all runners that it must start and all variables that
+it must initialize. It does not need the graph's collections for this.
 """
 
 import threading

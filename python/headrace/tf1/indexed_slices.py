@@ -160,7 +160,7 @@ def sparse_mask(
         return IndexedSlices(ops.gather(a.values, kept, name=scope), indices, a.dense_shape)
 
 
-# A conversion of more elements than this is logged, since it may take much memory.
+# Converting more elements than this is logged, because it may use a lot of memory.
 _MANY_ELEMENTS = 100_000_000
 
 

@@ -41,5 +41,5 @@ class StaticHashTable(lookup.StaticHashTable):
         super().__init__(initializer, default_value, name=name)
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

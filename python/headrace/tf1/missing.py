@@ -1,7 +1,8 @@
 """TensorFlow names that headrace lacks, and their replacements.
 
-`missing_names.txt` lists the public names of `tensorflow.compat.v1` (TensorFlow 2.21, and the
-modules that only 1.15 has) that headrace lacks. It is read when a program uses a missing name.
+`missing_names.txt` lists the public names that headrace lacks. They come from
+`tensorflow.compat.v1` of TensorFlow 2.21, and from modules that only 1.15 has. The file is read
+when a program uses a missing name.
 """
 
 import pkgutil
@@ -52,7 +53,7 @@ _OTHER = "headrace has only the names that input programs use, and this is not o
 # Names without a public path in TensorFlow. Programs import them from `tensorflow.python`.
 _WITHOUT_PUBLIC_PATH = frozenset(["MapStagingArea"])
 
-# The first entry that a name starts with is used.
+# The first entry that is a prefix of the name is used.
 _REMEDIES = (
     (r"(contrib\.)?data(\.|$)", _DATA),
     (r"vectorized_map|TensorArraySpec", _LOOPS),
@@ -119,5 +120,5 @@ def _remedy_of(name: str) -> str:
 @cache
 def _missing_names() -> frozenset[str]:
     contents = pkgutil.get_data("headrace.tf1", "missing_names.txt")
-    assert contents is not None  # The package is loaded from files.
+    assert contents is not None  # The package is installed as plain files.
     return frozenset(contents.decode().split())

@@ -1,4 +1,4 @@
-"""Gives modules TensorFlow's names: those that `dir` lists, and an error for any other name."""
+"""Gives modules TensorFlow's names: `dir` lists them, and any other name raises an error."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -60,6 +60,6 @@ def hide_submodules(package: str, public: Collection[str]) -> None:
 
 
 def _public_name(module: str, name: str) -> str:
-    """Returns the name as a program writes it after `tf.`."""
+    """Returns the name that a program writes after `tf.`."""
     inside = module.removeprefix(_ROOT).removeprefix(".")
     return f"{inside}.{name}" if inside else name

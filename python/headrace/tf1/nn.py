@@ -1,4 +1,4 @@
-"""`tf.nn`: the activations and losses of a network's last layer, but no other layers."""
+"""`tf.nn`: activations and last-layer losses, but no layers."""
 
 from typing import TYPE_CHECKING
 
@@ -56,5 +56,5 @@ __all__ = [
     "zero_fraction",
 ]
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

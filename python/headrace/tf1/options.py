@@ -1,4 +1,4 @@
-"""Session options that are accepted but have no effect here."""
+"""Session options that are accepted but have no effect."""
 
 from headrace.tf1.session import options
 

@@ -7,5 +7,5 @@ from headrace.tf1.queue_runners import QueueRunner, add_queue_runner, start_queu
 
 __all__ = ["QueueRunner", "add_queue_runner", "start_queue_runners"]
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

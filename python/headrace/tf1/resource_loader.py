@@ -55,5 +55,5 @@ def _directory_of_caller() -> str:
     return os.path.dirname(os.path.abspath(sys._getframe(2).f_code.co_filename))
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

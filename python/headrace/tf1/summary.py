@@ -1,4 +1,4 @@
-"""`tf.summary`: numbers and images for TensorBoard."""
+"""`tf.summary`: scalars, histograms and images for TensorBoard."""
 
 from typing import TYPE_CHECKING
 
@@ -32,5 +32,5 @@ _LATE = {
     **dict.fromkeys(("Event", "SessionLog", "Summary", "TaggedRunMetadata"), "headrace.tf1.protos"),
 }
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

@@ -1,4 +1,4 @@
-"""Descriptions of tensors: dtype, shape and name.
+"""Tensor specs: dtype, shape and name.
 
 Source: `tf.TensorSpec` of TensorFlow 1.15.
 """

@@ -205,8 +205,8 @@ __all__ = [
     "write_graph",
 ]
 
-# Names that need protocol buffers are loaded on first use, because that takes longer than
-# everything else.
+# Names that need protocol buffers are loaded on first use, because protocol buffers are slow to
+# import.
 _LATE = {
     "SaverDef": "headrace.tf1.protos",
     "import_meta_graph": "headrace.tf1.graph_import",
@@ -264,5 +264,5 @@ _LATE = {
     ),
 }
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

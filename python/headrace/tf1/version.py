@@ -1,4 +1,4 @@
-"""`tf.version`: the version of TensorFlow whose programs run here, for programs that check it."""
+"""`tf.version`: the TensorFlow version that programs see if they check it."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -21,9 +21,9 @@ __all__ = [
 VERSION: Final = "1.15.0"
 """The version of TensorFlow."""
 
-# This is the value in a TensorFlow that was not built from a git repository.
+# The value in a TensorFlow that was not built from a git repository.
 GIT_VERSION: Final = "unknown"
 COMPILER_VERSION: Final = "unknown"
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,4 +1,4 @@
-"""Arguments with an old and a new name."""
+"""Arguments that have an old and a new name."""
 
 from typing import Any
 

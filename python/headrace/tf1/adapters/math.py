@@ -166,7 +166,7 @@ def arg_max(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.argmax`. This is its old form."""
+    """Calls `ops.argmax`. The old name of `tf.argmax`."""
     return ops.argmax(input, dimension, output_type, name)
 
 
@@ -176,7 +176,7 @@ def arg_min(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Calls `ops.argmin`. This is its old form."""
+    """Calls `ops.argmin`. The old name of `tf.argmin`."""
     return ops.argmin(input, dimension, output_type, name)
 
 

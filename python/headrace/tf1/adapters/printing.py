@@ -76,7 +76,7 @@ def _stream(stream: Any) -> str:
 
 
 def _formatted(inputs: tuple[Any, ...], summarize: int, sep: str, name: str | None) -> Tensor:
-    """Formats several values as `pprint` does, with the given text in place of each tensor."""
+    """Formats several values like `pprint`, with text in place of each tensor."""
     mark = "{}"
     while mark in "".join(pformat(each) for each in inputs):
         mark += "@"

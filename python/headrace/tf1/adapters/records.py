@@ -1,4 +1,4 @@
-"""Decoding of records, with the names from TensorFlow 1.
+"""Record decoding, with the names from TensorFlow 1.
 
 Source: `tf.decode_raw` of TensorFlow 1.15.
 """

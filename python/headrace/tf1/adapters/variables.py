@@ -99,8 +99,8 @@ class Variable(ops.Variable, metaclass=ABCMeta):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> bool:
-        # The core also creates variables, which are instances of its own class. A subclass of this
-        # class counts only its own instances.
+        # The core also creates variables, as instances of its own class. They count as instances of
+        # this class, but not of its subclasses.
         return issubclass(subclass, ops.Variable) if cls is Variable else NotImplemented
 
 

@@ -1,4 +1,4 @@
-"""Saves sessions to checkpoints, from which a program can continue in another process.
+"""Session checkpoints: a program can continue from them in another process.
 
 A checkpoint contains everything that a session keeps between two runs: the elements of its queues,
 the positions of its readers, its variables, including epoch counters, and the state of its random

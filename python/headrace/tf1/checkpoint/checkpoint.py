@@ -102,7 +102,7 @@ def _records(op: Operation, resource: Resource) -> Iterator[bytes]:
 
 
 def _prepare(session: Session, path: str) -> list[engine.Prepared]:
-    """Reads a checkpoint for the resources of a session without changing them."""
+    """Reads a checkpoint for a session's resources, but does not change them yet."""
     reader = CheckpointReader(path)
     graph, names = reader.header.get("graph"), reader.header.get("resources")
     check_same(path, describe(session.graph), graph)
@@ -136,7 +136,7 @@ def _prepare_one(
 
 @contextmanager
 def _errors_of(what: str, op: Operation) -> Iterator[None]:
-    """Adds what failed, and for which operation, to engine errors in the `with` block."""
+    """Adds the failed action and its operation to engine errors in the `with` block."""
     try:
         yield
     except engine.EngineError as error:

@@ -1,4 +1,4 @@
-"""Describes the resources of a graph, so that two graphs can be compared."""
+"""Describes a graph's resources, to compare two graphs."""
 
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ Description: TypeAlias = dict[str, dict[str, Any]]
 
 
 def resource_ops(graph: Graph) -> dict[str, Operation]:
-    """Returns, by name, the operations of a graph that have a resource in each session."""
+    """Returns a graph's operations that have a resource in each session, by name."""
     return {
         op.name: op
         for op in graph.get_operations()

@@ -11,8 +11,7 @@ from headrace.io.records import tf_record_iterator
 
 __all__ = ["CheckpointReader", "damaged", "write_checkpoint"]
 
-# The version of the file format and of the records that the engine writes. Any change to either
-# needs a new version.
+# The version of the file format and of the engine's records. Increase it when either changes.
 _VERSION: Final = 1
 _FORMAT: Final = "headrace checkpoint"
 _END: Final = b"end"

@@ -15,11 +15,11 @@ from headrace.tf1.session import Pausing, Session, needed_by
 
 __all__ = ["paused"]
 
-# A loop that starts to wait does not notify anyone, so it is polled: at short intervals at first,
-# then at this one.
+# Loops don't notify anyone when they start to wait, so they are polled: at short intervals at
+# first, then at this interval.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
-# The pause logs which runner it is waiting for after this many seconds.
+# After this many seconds, the pause logs the runner that it is waiting for.
 _PATIENCE_SECS: Final = 3.0
 
 _log = logging.getLogger(__name__)
@@ -29,9 +29,9 @@ _log = logging.getLogger(__name__)
 def paused(session: Session) -> Iterator[None]:
     """Pauses all runners of a session between two steps for the duration of a `with` block.
 
-    A runner pauses before the runners that feed it, so that no step waits for an element that never
-    arrives. A step also ends when its queue is full: the queue accepts the element and adds it when
-    there is room.
+    A runner pauses before the runners that feed it. Otherwise, a step could wait for an element
+    that never arrives. A step also ends if its queue is full: the queue accepts the element, and
+    adds it as soon as space is free.
 
     Raises:
         FailedPreconditionError: If a runner cannot pause. All of them then continue.

@@ -1,4 +1,4 @@
-"""The queue runners of a session during a pause, with the queues that they fill and drain."""
+"""A session's queue runners during a pause, and the queues that they fill and drain."""
 
 import threading
 from collections.abc import Collection

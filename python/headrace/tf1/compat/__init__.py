@@ -88,7 +88,7 @@ def path_to_str(path: object) -> object:
     return as_text(os.fspath(path)) if isinstance(path, os.PathLike) else path
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(
         __name__, __all__, {"install": "headrace.tf1.compat.installation"}
     )

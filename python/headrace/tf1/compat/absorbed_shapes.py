@@ -1,8 +1,8 @@
-"""The static shapes of the layers that `install(training="absorb")` absorbs.
+"""Static shapes of the layers absorbed by `install(training="absorb")`.
 
-Programs use the shapes of their layers while they build the graph: `net.get_shape().as_list()`
-gives the size of the next layer's weights. The rules here cover the common layers. The shape is
-unknown if a layer has no rule, or its rule does not understand the arguments.
+Programs use their layers' shapes while they build the graph: for example, the next layer's weights
+depend on `net.get_shape().as_list()`. The rules here cover the common layers. The shape is unknown
+if a layer has no rule, or its rule does not support the arguments.
 
 Source: `tf.nn`, `tf.layers`, `tf.keras.layers` and `tf.contrib.layers` of TensorFlow 1.15.
 """
@@ -202,7 +202,7 @@ def _nn_product(x: Any, weights: Any, *_: object, **__: object) -> _Sizes:
 def _slide(
     x: Any, channels: Any, kernel: Any, strides: Any, padding: Any, options: Mapping[str, Any]
 ) -> _Sizes:
-    """Returns the sizes after a window has slid over images, or None if an argument is unknown."""
+    """Returns the sizes after sliding a window over images, or None if an argument is unknown."""
     sizes = _sizes(x)
     is_first = options.get("data_format") in _CHANNELS_FIRST
     inner = sizes[2:] if is_first else sizes[1:-1]
@@ -229,7 +229,7 @@ def _each(value: Any, count: int) -> _Sizes:
 
 
 def _inner(value: Any, options: Mapping[str, Any]) -> Any:
-    """Selects the sizes of the image dimensions from the sizes of all dimensions of a batch."""
+    """Selects the image dimensions from a batch's sizes."""
     if not isinstance(value, (list, tuple)) or len(value) < _SMALLEST_RANK:
         return value
     return value[2:] if options.get("data_format") in _CHANNELS_FIRST else value[1:-1]
@@ -252,7 +252,7 @@ def _product(sizes: Sequence[int | None]) -> int | None:
     return product
 
 
-# For a batch of series.
+# For a batch of sequences.
 _SMALLEST_RANK: Final = 3
 
 _NN_RULES: Final[dict[str, Callable[..., _Sizes]]] = {

@@ -1,10 +1,9 @@
 """Models that can be built but not run: `install(training="absorb")`.
 
-A call of a layer, a loss or an optimizer returns an `Absorbed` object. It can take the place of a
-tensor, a layer, an optimizer or any other part of a model: you can call it, enter it, unpack it and
-calculate with it. As a tensor it is the output of an operation of type "Absorbed", which no session
-runs. A run that needs such an operation ends with a report, so a program never receives an invented
-number.
+Calling a layer, a loss or an optimizer returns an `Absorbed` object. It can replace a tensor, a
+layer, an optimizer or any other part of a model: you can call it, enter it, unpack it and calculate
+with it. As a tensor, it is the output of an operation of type "Absorbed", which no session runs. A
+run that needs such an operation fails with a report, so a program never receives made-up numbers.
 """
 
 import dis
@@ -42,7 +41,7 @@ from headrace.tf1.saver import Saver
 
 __all__ = ["REPLACEMENTS", "Absorbed", "stand_in"]
 
-# Names that prepare input or act outside the graph are refused in this mode, too.
+# Names that prepare input or act outside the graph are rejected in this mode, too.
 _REFUSED: Final = re.compile(
     r"(compat|config|data|debugging|experimental|gfile|graph_util|image|io|lite|logging|lookup"
     r"|profiler|python_io|queue|ragged|saved_model|sets|strings|sysconfig|test|user_ops|xla"
@@ -51,7 +50,7 @@ _REFUSED: Final = re.compile(
     r"|python\.(client|data|debug|lib|platform|saved_model|tools|util))\."
     r"|(load|enable|disable)_|py_function|\w*Accumulator|Ragged"
 )
-# Calls after which a program expects a trained model or a file.
+# Calls whose result should be a trained model or a file.
 _ACTIONS: Final = frozenset(
     [
         *("evaluate", "evaluate_generator", "evaluate_once", "evaluate_repeatedly"),
@@ -97,10 +96,10 @@ class _Absorbing(StandIn):
 
 
 class _Call:
-    """A call that was absorbed, or a part of its result.
+    """An absorbed call, or a part of its result.
 
     Attributes:
-        name: The name of the function as in the program. "" for a part.
+        name: The function's name in the program. "" for a part.
         path: The path after `tensorflow.`. "" for a method.
         args: The arguments.
         kwargs: The keyword arguments.
@@ -176,7 +175,7 @@ class _Call:
 
 
 class Absorbed:
-    """The result of an absorbed call, a part of it, or an object of a program's own class."""
+    """The result of an absorbed call or a part of it, or an instance of a program's own class."""
 
     # Turns `ndarray + absorbed` into `absorbed.__radd__(ndarray)`.
     __array_priority__ = 100
@@ -184,7 +183,7 @@ class Absorbed:
     _absorbed: _Call
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass  # Lets the program's classes pass on any arguments.
+        pass  # Accepts any arguments that the program's classes pass on.
 
     @staticmethod
     def of(call: _Call) -> "Absorbed":
@@ -239,7 +238,7 @@ class Absorbed:
 
     @property
     def op(self) -> Operation:
-        """The operation that has the result as its output."""
+        """The operation whose output is the result."""
         return self._absorbed.tensor().op
 
     @property
@@ -322,7 +321,7 @@ def _graph_of(value: Any) -> Any:
 
 
 def _tensor_of(value: Any) -> Tensor | None:
-    """Returns an input of an absorbed operation, or None for one without a value, like a queue."""
+    """Returns an input of an absorbed operation, or None if it has no value, like a queue."""
     if isinstance(value, _Call):
         return value.tensor()
     if isinstance(value, Operation):
@@ -462,7 +461,7 @@ def _get_variable(name: str, *args: Any, **kwargs: Any) -> Any:
 _INITIALIZER: Final = 2
 # Arguments that cause variables to be partitioned or created by custom functions.
 _CHANGES: Final = ("partitioner", "custom_getter")
-# The scopes of each graph that were opened with one of these arguments.
+# Each graph's scopes that were opened with one of these arguments.
 _changing_scopes: Final[WeakKeyDictionary[Graph, set[str]]] = WeakKeyDictionary()
 
 
@@ -483,7 +482,7 @@ def _is_in_changing_scope() -> bool:
 
 
 class _Meta(ABCMeta):
-    """The metaclass of a class whose instances include absorbed objects."""
+    """The metaclass of classes whose instances include absorbed objects."""
 
     real: type[Any]
 
@@ -492,7 +491,7 @@ class _Meta(ABCMeta):
 
 
 def _sometimes(real: type[Any], name: str, is_absorbed: Callable[..., bool]) -> type[Any]:
-    """Returns a class whose instances are those of another class and some absorbed objects."""
+    """Returns a class whose instances are another class's instances and some absorbed objects."""
 
     def new(cls: type, *args: Any, **kwargs: Any) -> Any:
         if is_absorbed(*args, **kwargs):
@@ -523,7 +522,7 @@ def _add_n(inputs: Any, name: str | None = None) -> Any:
     return ops.add_n(inputs, name)
 
 
-# The replacement for each of headrace's own objects, by `id`.
+# Replacements for headrace's own objects, by `id`.
 REPLACEMENTS: Final[Mapping[int, Any]] = {
     id(Saver): _sometimes(Saver, "tensorflow.train.Saver", _has_nothing_to_save),
     id(Variable): _sometimes(Variable, "tensorflow.Variable", _has_absorbed_value),

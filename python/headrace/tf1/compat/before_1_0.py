@@ -265,6 +265,6 @@ OVERLAYS: Final[Mapping[str, Mapping[str, Any]]] = {
         "random_crop": ops.random_crop,
         "resize_images": resize_images,
     },
-    # TensorFlow exposed this module, and programs take `threading` from it.
+    # TensorFlow exposed this module, and programs import `threading` from it.
     "train": {"SummaryWriter": FileWriter, "threading": threading},
 }

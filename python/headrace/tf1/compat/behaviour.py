@@ -1,4 +1,4 @@
-"""The calls that TensorFlow 1 programs make first to run on TensorFlow 2. They have no effect.
+"""Calls that make TensorFlow 1 programs run on TensorFlow 2. They have no effect here.
 
 Source: `tensorflow.compat.v1` of TensorFlow 2.
 """

@@ -1,4 +1,4 @@
-"""Decorators for deprecated functions and arguments, whose use logs a warning.
+"""Decorators for deprecated functions and arguments. Using them logs a warning.
 
 Source: `tensorflow.python.util.deprecation` of TensorFlow 1.15.
 """
@@ -152,7 +152,7 @@ def silence() -> Iterator[None]:
 
 
 class _Warning:
-    """Logs that a part of a function is deprecated, only once for each caller on request."""
+    """Logs that a function or an argument is deprecated, optionally only once for each caller."""
 
     def __init__(
         self,

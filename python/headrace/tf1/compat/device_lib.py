@@ -1,4 +1,4 @@
-"""The devices of a machine, for programs that list them: only the CPU.
+"""The machine's devices, for programs that list them: only the CPU.
 
 Source: `tensorflow.python.client.device_lib` of TensorFlow 1.15.
 """

@@ -1,6 +1,6 @@
 """Installs `headrace.tf1` as `tensorflow` in the process, so that programs run unchanged.
 
-A module is created for each path that a program imports. It has no names of its own, but looks them
+A module is created for each path that a program imports. It has no names of its own: it looks names
 up in the modules that `paths.py` lists. Names and modules of TensorFlow that headrace lacks are
 stand-ins (`stand_ins.py`). A name that headrace has always takes precedence over a stand-in.
 """
@@ -132,8 +132,8 @@ class _Finder(MetaPathFinder, Loader):
             return None
         inside = _short(inside)
         if self.spaces(inside) is None and not is_module(inside):
-            # Without `name=`: `from PARENT import NAME` swallows an error whose name is the one
-            # that it looks for.
+            # `name=` is omitted, because `from PARENT import NAME` swallows an error with this
+            # name.
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_remedy(fullname)}")
         return ModuleSpec(fullname, self, origin=_PACKAGE, is_package=True)
 
@@ -163,7 +163,7 @@ class _Finder(MetaPathFinder, Loader):
         return [] if inside in _PACKAGES else None
 
     def public_spaces(self, inside: str) -> list[str]:
-        """Returns the public module that matches an internal path, if headrace has it.
+        """Returns the public module for an internal path, if headrace has it.
 
         For example, the names in `contrib.slim.python.slim.model_analyzer` belong to
         `contrib.slim`.
@@ -205,7 +205,7 @@ class _Stand(ModuleType):
                 value = getattr(import_module(space), name)
             except AttributeError as error:
                 if not str(error).endswith(f"has no attribute {name!r}"):
-                    problem = str(error)  # This error says what to use instead.
+                    problem = str(error)  # This error suggests a replacement.
             else:
                 return self._finder.replacements.get(id(value), value)
         if has_name(self._inside, name):

@@ -1,9 +1,9 @@
 """The names and modules of TensorFlow 1.15.
 
-`names_1_15.txt` lists them, one paragraph per module: `train:` its public names, `python.ops/:` the
-modules inside a package, and `python.keras.layers/*:` the modules of a package that also has other
-names. `tf:` has the names of `tensorflow` itself. For `tensorflow.contrib`, only the first level is
-listed.
+`names_1_15.txt` lists them, with one paragraph per module. For example, `train:` lists a module's
+public names, `python.ops/:` the modules inside a package, and `python.keras.layers/*:` the modules
+of a package that also has other names. `tf:` lists the names of `tensorflow` itself. For
+`tensorflow.contrib`, only the first level is listed.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Final
 
 __all__ = ["has_name", "is_listed_module", "is_module", "public_names"]
 
-# The modules below these have too many names, and the names moved with every release.
+# The modules below these have too many names, which moved with every release.
 _OPEN: Final = ("contrib.", "core.", "examples.", "python.", "compat.v2", "raw_ops")
 # The modules below these have moved, too.
 _OPEN_PACKAGES: Final = ("contrib.", "compat.v2")

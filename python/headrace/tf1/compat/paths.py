@@ -1,7 +1,8 @@
 """Maps TensorFlow's internal modules to modules of headrace.
 
-Programs import names from `tensorflow.python.*` and `tensorflow.contrib.*` that are also public. So
-each of those paths has a list of public modules, in which its names are looked up in order.
+Programs import public names from internal paths in `tensorflow.python.*` and
+`tensorflow.contrib.*`. Each of these paths has a list of public modules, which are searched in
+order.
 """
 
 from typing import Final
@@ -153,8 +154,8 @@ _OTHERS: Final = {
     "python.util.nest": ["contrib.framework.nest"],
 }
 
-# For each path after "tensorflow.", the modules to search: modules of `headrace.tf1` by their names
-# after `tf.`, "" for `tf` itself, and others by their full names.
+# For each path after "tensorflow.", the modules to search. Modules of `headrace.tf1` are listed by
+# their names after `tf.` ("" for `tf` itself), and others by their full names.
 PATHS: Final[dict[str, list[str]]] = {
     "python": ["", "train"],
     **{f"python.framework.{name}": spaces for name, spaces in _FRAMEWORK.items()},

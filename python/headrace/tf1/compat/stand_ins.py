@@ -1,7 +1,7 @@
 """Stand-ins for TensorFlow names that headrace lacks: they can be imported, but not used.
 
-Programs often import the modules of their model at the top of the file that also builds the input.
-With a stand-in for each such name, the input runs, and the error occurs where the model starts.
+Programs often import their model's modules at the top of the file that also builds the input. With
+stand-ins for these names, the input runs, and the error occurs where the model starts.
 """
 
 import functools
@@ -29,7 +29,7 @@ _PASS_THROUGH: Final = frozenset(
         *("no_gradient", "register_keras_serializable", "should_use_result", "tf_export"),
     ]
 )
-# A function with one of these decorators behaves differently: it can be defined, but not called.
+# These decorators change a function, so it can be defined but not called.
 _REPLACING: Final = frozenset(["Defun", "custom_gradient", "defun", "function", "recompute_grad"])
 
 # Attributes by which code recognizes arrays, tensors, sessions and fetches. A stand-in is none of
@@ -67,7 +67,7 @@ class StandIn:
         return f"{self._root}.{self._path}"
 
     def refuse(self) -> NoReturn:
-        """Raises NotImplementedError with a message that says what to use instead."""
+        """Raises NotImplementedError with a message that suggests a replacement."""
         remedy = remedy_for_path(self._path)
         raise NotImplementedError(
             f"{self.full_name}: headrace does not have it, because it runs only the input of "
@@ -75,7 +75,7 @@ class StandIn:
         )
 
     def use(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Handles a call that does not decorate a function: raises NotImplementedError."""
+        """Handles a call that does not decorate a function, by raising NotImplementedError."""
         self.refuse()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

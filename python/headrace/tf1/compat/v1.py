@@ -1,4 +1,4 @@
-"""`tf.compat.v1`: `headrace.tf1` itself, under the name that converted programs use."""
+"""`tf.compat.v1`: the name under which converted programs use `headrace.tf1`."""
 
 import sys
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,7 @@
 """`tf.config.optimizer`: options for TensorFlow's graph rewriting. They have no effect.
 
-headrace rewrites programs in its own way, without changing any result. To turn that off, configure
-the session with `tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))`, where
+headrace has its own rewrites, which don't change any result. To turn that off, configure the
+session with `tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))`, where
 `options` is `tf.OptimizerOptions(opt_level=-1)`.
 
 Source: `tf.config.optimizer` of TensorFlow 1.15.
@@ -28,7 +28,7 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Returns the options that were set, plus two that always exist."""
+    """Returns the options that were set, and two that always exist."""
     return dict(_options)
 
 
@@ -46,5 +46,5 @@ def get_jit() -> bool:
     return _is_compiled[0]
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

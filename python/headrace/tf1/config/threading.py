@@ -1,4 +1,4 @@
-"""`tf.config.threading`: numbers of threads. They have no effect.
+"""`tf.config.threading`: thread counts. They have no effect.
 
 The engine uses the CPU cores that the process may use.
 
@@ -47,5 +47,5 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
     _counts["intra"] = num_threads
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -22,5 +22,5 @@ __all__ = [
     "translations_to_projective_transforms",
 ]
 
-if not TYPE_CHECKING:  # Hidden from mypy, which still reports unknown names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -179,12 +179,12 @@ def _fit(weights: TensorLike, predictions: TensorLike) -> Tensor:
 
 
 def _of_rank(weights: TensorLike, values: Tensor) -> Tensor:
-    """Returns weights for the first axes, with as many axes as the values."""
+    """Adds axes to weights, so that they have as many axes as the values."""
     each = ops.convert_to_tensor(weights)
     for _ in range((values.shape.rank or 0) - (each.shape.rank or 0) if each.shape.rank else 0):
         each = ops.expand_dims(each, -1)
     return each
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

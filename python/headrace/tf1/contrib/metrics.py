@@ -55,7 +55,7 @@ __all__ = [
 
 
 def _turned(function: Callable[..., Metric]) -> Callable[..., Metric]:
-    """Returns a function from `tf.metrics` that takes the predictions before the labels."""
+    """Returns a `tf.metrics` function whose predictions come before the labels."""
     signature = inspect.signature(function)
     labels, predictions, *others = signature.parameters.values()
     own = signature.replace(parameters=[predictions, labels, *others])
@@ -210,5 +210,5 @@ def aggregate_metric_map(
     return dict(zip(names, values, strict=True)), dict(zip(names, updates, strict=True))
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

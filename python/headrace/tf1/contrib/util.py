@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["constant_value", "make_ndarray", "make_tensor_proto"]
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     # Names that need protocol buffers are loaded on first use.
     _LATE = dict.fromkeys(
         ["make_ndarray", "make_tensor_proto"], "headrace.tf1.adapters.tensor_protos"

@@ -24,7 +24,7 @@ __all__ = ["numpy_input_fn", "pandas_input_fn"]
 _Array: TypeAlias = np.ndarray[Any, Any]
 _InputFn: TypeAlias = Callable[[], Any]
 
-# The share of a shuffled queue that stays in it, so that it is always well mixed.
+# The fraction of a shuffled queue's elements that stay in the queue to keep it well mixed.
 KEPT_BACK: Final = 4
 
 
@@ -248,5 +248,5 @@ class _Rows:
             num_given += 1
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

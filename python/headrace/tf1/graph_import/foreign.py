@@ -87,7 +87,7 @@ _RESIZED: Final = {
     "ResizeNearestNeighbor": ops.resize_nearest_neighbor,
 }
 
-# The makers for nodes that do not describe their outputs, by type.
+# Makers for nodes without a description of their outputs, by type.
 FOREIGN: Final[dict[str, Maker]] = {
     "ParseExample": _parse_example,
     "ParseExampleV2": _parse_example_v2,

@@ -25,7 +25,7 @@ __all__ = ["import_graph_def"]
 # Attributes that do not describe the computation.
 _SEPARATE: Final = frozenset({"_branch", "_class", "_output_shapes", "_output_types"})
 
-# Operations that are imported only from messages that the program declares as trusted.
+# Operations that are imported only if the program declares the message as trusted.
 _OF_ANY_FILE: Final = frozenset({"ReadFile", "WriteFile"})
 
 
@@ -314,14 +314,14 @@ def _check_type(node: NodeDef, allow_files: bool) -> None:
 
 
 def _is_of_any_file(node: NodeDef) -> bool:
-    """Returns whether an operation reads or writes files that the graph can name freely."""
+    """Returns whether an operation reads or writes files whose names come from the graph."""
     if node.op == "PrintV2":
         return node.attr["output_stream"].s.startswith(b"file://")
     return node.op in _OF_ANY_FILE
 
 
 def _whole_name(text: str) -> str:
-    """Returns the name of an input, including the number of the output."""
+    """Returns an input's name, including the output number."""
     return text if text.startswith("^") or ":" in text else f"{text}:0"
 
 

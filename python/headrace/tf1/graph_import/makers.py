@@ -1,4 +1,4 @@
-"""The makers, which create operations from messages, by operation type."""
+"""Makers: they create operations from messages, by operation type."""
 
 from functools import partial
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""A node of a message, and the ways to create an operation from it."""
+"""Message nodes, and ways to create operations from them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Node:
 
     Attributes:
         graph: The graph of the operation.
-        name: The full name with a trailing "/", so that no scope is added in front.
+        name: The full name with a trailing "/", so that no scope is prepended.
         type: The type of the operation.
         inputs: The input tensors.
         attrs: The attributes.
@@ -70,7 +70,7 @@ def by(function: Any, /, **attributes: str) -> Maker:
 
 
 def by_list(function: Any, first: int = 0, /, **attributes: str) -> Maker:
-    """Like `by`, but passes the inputs from number `first` on as a list."""
+    """Like `by`, but passes the inputs starting with number `first` as a list."""
 
     def make(node: Node) -> None:
         head, tail = node.inputs[:first], node.inputs[first:]
@@ -89,7 +89,7 @@ def native(infer: Callable[[Node], Outputs]) -> Maker:
 
 
 def declared(node: Node) -> None:
-    """Creates an operation of the engine, with the outputs described in the message."""
+    """Creates an engine operation with the outputs described in the message."""
     assert node.outputs is not None
     node.add(node.outputs)
 

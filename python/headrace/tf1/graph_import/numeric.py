@@ -1,4 +1,4 @@
-"""Makers for operations on diagonals, segments, boxes, losses, bits and sound."""
+"""Makers for operations on diagonals, segments, boxes, losses, bits and audio."""
 
 from functools import partial
 from typing import Final

@@ -1,4 +1,4 @@
-"""The common base of batchers: threads enqueue examples, which are dequeued in batches.
+"""The common base of batchers: threads enqueue examples, and batches are dequeued.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class _Waiting(Protocol):
-    """A queue of examples that wait to become part of a batch."""
+    """A queue of examples waiting to be batched."""
 
     def make_queue(self, types: list[DType], shapes: list[TensorShape]) -> QueueBase: ...
 
@@ -104,7 +104,7 @@ class Shuffled:
         )
 
     def summarize(self, queue: QueueBase) -> None:
-        """Adds a summary of the fraction of the queue that may be taken."""
+        """Adds a summary of the fraction of the queue above the minimum."""
         room = self.capacity - self.min_after_dequeue
         free = maximum(0, queue.size() - self.min_after_dequeue)
         fraction = cast(free, dtypes.float32) * (1.0 / room)
@@ -227,8 +227,7 @@ def restore_sparse(
 ) -> list[Tensor | SparseTensor]:
     """Replaces handles with batches of the sparse tensors that they represent.
 
-    When one component of a batch is computed, the others are computed too, so that nothing remains
-    in the table.
+    Computing one component of a batch also computes the others, so nothing remains in the table.
     """
     values: list[Tensor | SparseTensor] = []
     for tensor, component in zip(batch, components, strict=True):

@@ -1,4 +1,4 @@
-"""Batchers: the threads of a runner enqueue examples, which are dequeued in batches.
+"""Batchers: a runner's threads enqueue examples, and batches are dequeued.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """

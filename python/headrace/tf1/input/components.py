@@ -1,4 +1,4 @@
-"""Checks the components of a batcher's examples, which must be the same for all examples.
+"""Checks a batcher's examples: all of them must have the same components.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Example: TypeAlias = list[Tensor | SparseTensor]
-# An example as a program passes it: its components, or a dict of them.
+# An example as passed by a program: its components, or a dict of them.
 ExampleLike: TypeAlias = Collection[Any] | Mapping[Any, Any]
 # The shape of its only component, or one shape for each component.
 ExampleShapes: TypeAlias = TensorShape | Sequence[ShapeLike]
@@ -143,7 +143,7 @@ def _given_shapes(shapes: ExampleShapes) -> list[TensorShape]:
     return [as_shape(shape) for shape in shapes]
 
 
-# The shape of the handle of a sparse tensor in the queue.
+# The shape of a sparse tensor's handle in the queue.
 _HANDLE = TensorShape([])
 
 

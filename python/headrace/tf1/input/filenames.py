@@ -1,4 +1,4 @@
-"""File names that are looked up once.
+"""File names that are looked up only once.
 
 Source: `tf.train.match_filenames_once` of TensorFlow 1.15.
 """

@@ -98,5 +98,5 @@ _LATE = {
     "write_graph": "headrace.tf1.saver",
 }
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

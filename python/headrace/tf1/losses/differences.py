@@ -185,7 +185,7 @@ def hinge_loss(
 
 
 def signed_margins(logits: TensorLike, labels: TensorLike) -> Tensor:
-    """Returns how far each prediction is below a margin of 1 on the correct side."""
+    """Returns the amount by which each prediction misses a margin of 1 on the correct side."""
     guesses, truth = _floats(logits, labels)
     ones = ops.ones_like(truth)
     signs = ops.subtract(ops.multiply(2.0, truth), ones)

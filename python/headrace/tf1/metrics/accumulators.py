@@ -1,4 +1,4 @@
-"""The parts of all metrics: local variables, and a pair of value and update operation."""
+"""Parts that all metrics share: local variables, and pairs of a value and an update operation."""
 
 from __future__ import annotations
 

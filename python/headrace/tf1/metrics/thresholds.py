@@ -26,10 +26,10 @@ __all__ = [
     "true_positives_at_thresholds",
 ]
 
-# Avoids division by 0, and keeps the outermost thresholds outside the range of predictions.
+# Avoids division by 0, and moves the outermost thresholds outside the range of predictions.
 _EPSILON = 1e-7
 
-# Whether the label and the prediction are true, by the name of the count.
+# Each count's label and prediction.
 _KINDS = {
     "true_positives": (True, True),
     "false_negatives": (True, False),
@@ -222,7 +222,7 @@ def specificity_at_sensitivity(
         result = _quotient(counts, "true_positives", "false_negatives")
         distances = ops.abs(ops.subtract(result, sensitivity))
         is_nearest = ops.cast(ops.equal(distances, ops.reduce_min(distances)), dtypes.int64)
-        # The running count first reaches its maximum at the last of the nearest thresholds.
+        # The running count first reaches its maximum at the last of the equally near thresholds.
         index = ops.cast(ops.argmax(ops.cumsum(is_nearest), 0), dtypes.int32)
         return _quotient_at(counts, "true_negatives", "false_positives", index, name)
 
@@ -358,7 +358,7 @@ def _counts(
     weights: TensorLike | None,
     kinds: Sequence[str],
 ) -> tuple[_Counts, _Counts]:
-    """Returns counts of predictions by kind for each threshold, before and after the batch."""
+    """Returns each threshold's counts of predictions by kind, before and after the batch."""
     checked = ops.cast(predictions, dtypes.float32)
     in_range = "predictions must be in [0, 1]"
     checks = [

@@ -1,12 +1,12 @@
 """Operations: each function adds operations to the graph of its inputs, and returns their outputs.
 
 An operation is added to the graph of its inputs, or to the default graph if it has none. `name` is
-the name of the operation. It is best to pass optional arguments by name. `import headrace.tf1 as
-tf` has the same functions with the names and arguments of TensorFlow 1. The pages of the site list
-them by family.
+the name of the operation. Prefer to pass optional arguments by name. `import headrace.tf1 as tf`
+has the same functions with the names and arguments of TensorFlow 1. The pages of the site list them
+by family.
 
 Names come from the modules that define them: with `*` if all names of a module are public,
-otherwise one by one. Each is loaded when it is first used; `homes.py` has its module.
+otherwise one by one. Each is imported on first use. `homes.py` lists its module.
 """
 
 from typing import TYPE_CHECKING
@@ -207,7 +207,7 @@ _ROOMS = (
     *("sparse", "strings", "summary", "variables"),
 )
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __all__ = sorted(_homes.HOMES)
 
     def _missing(name: str) -> AttributeError:

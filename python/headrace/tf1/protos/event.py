@@ -1,8 +1,8 @@
-"""The messages of an event file, which TensorBoard shows: `Event` and `Summary`.
+"""Messages in TensorBoard's event files: `Event` and `Summary`.
 
 Source: `tensorflow/core/util/event.proto` and `tensorflow/core/framework/summary.proto` of
-TensorFlow 1.15, as far as they are used here. Other fields are preserved. Enums are plain integers
-here, which is the same on the wire.
+    TensorFlow 1.15, as far as they are used here. Other fields are preserved. Enums are plain
+    integers here, with the same wire format.
 """
 
 from typing import Final

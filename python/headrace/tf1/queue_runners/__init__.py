@@ -1,4 +1,4 @@
-"""Queue runners keep queues filled, with threads that run until the input ends."""
+"""Queue runners: their threads keep queues filled until the input ends."""
 
 from headrace.tf1.queue_runners.definition import QueueRunnerDef
 from headrace.tf1.queue_runners.loops import CoordinatorLike

@@ -1,4 +1,4 @@
-"""The arguments of queue runners, and definitions that name a runner's queue and operations.
+"""Queue runner arguments, and definitions that name a runner's queue and operations.
 
 Source: `tf.train.QueueRunnerDef` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Counts the threads of a runner that still fill its queue, in each session."""
+"""Counts a runner's threads that still fill its queue, by session."""
 
 import threading
 import weakref
@@ -14,9 +14,9 @@ _ThreadRef: TypeAlias = weakref.ref[threading.Thread]
 
 
 class Census:
-    """The threads with which a runner fills its queue, by session. It keeps neither alive.
+    """A runner's filling threads, by session. It keeps neither threads nor sessions alive.
 
-    It is written under the runner's lock and read without it, because the tuples are replaced and
+    It is written under the runner's lock but read without it, because the tuples are replaced,
     never changed.
     """
 

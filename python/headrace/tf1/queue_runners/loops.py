@@ -1,4 +1,4 @@
-"""What the threads of a queue runner do: run an operation in a loop, or wait for a stop.
+"""The bodies of a queue runner's threads: they run an operation in a loop, or wait for a stop.
 
 A thread that blocks does not keep a headrace session alive.
 """
@@ -66,7 +66,7 @@ class _CallsBack(Protocol):
 
 
 def weakly(sess: SupportsRun) -> FindSession:
-    """Returns a function that returns a session, without keeping a headrace session alive."""
+    """Returns a function that returns the session, but does not keep a headrace session alive."""
     return weakref.ref(sess) if isinstance(sess, Session) else lambda: sess
 
 
@@ -120,8 +120,7 @@ def request_stop(coord: CoordinatorLike, error: BaseException) -> bool:
     try:
         coord.request_stop(error)
     except BaseException as refused:
-        # A coordinator that has been joined raises the error again, so the error is not reported to
-        # it.
+        # A joined coordinator raises the error again, so the error is not reported to it.
         _log.debug("The error %r could not be reported to a coordinator: %r", error, refused)
         return False
     return True

@@ -1,6 +1,6 @@
-"""A queue runner keeps a queue filled, with one thread for each of its enqueue operations.
+"""Queue runners: they keep a queue filled, with one thread per enqueue operation.
 
-The threads are ordinary Python threads, which you can see and join. Each executes one native call
+The threads are ordinary Python threads that you can see and join. Each executes one native call
 that repeats the operation until the input ends, something fails or a stop is requested. Sessions
 and coordinators of other libraries also work if they have `run`, or `should_stop`, `request_stop`,
 `wait_for_stop` and `register_thread`. The loop then runs in Python.
@@ -107,8 +107,8 @@ class QueueRunner:
                 queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types
             )
         self._lock = threading.Lock()
-        # The number of threads in each session that have not ended. It is set by `create_threads`,
-        # and decreased by each `_run` at its end. The lock guards it and everything below.
+        # The number of unfinished threads in each session. `create_threads` sets it, and each
+        # `_run` decreases it at its end. The lock guards this and everything below.
         self._runs_per_session: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions_raised: list[BaseException] = []
         self._has_warned = False
@@ -276,8 +276,8 @@ class QueueRunner:
 
     def progress_in(self, session: object) -> Progress:
         """Returns the progress of the runner in a session, for messages. Only in headrace."""
-        # The lock is not taken here, because a subclass may hold it while it closes the queue and
-        # waits for room.
+        # The lock is not acquired here, because a subclass may hold it while it closes the queue
+        # and waits for free space.
         return self._census.progress(session, self._runs_per_session.get(session))
 
     def can_pause_in(self, session: object) -> bool:

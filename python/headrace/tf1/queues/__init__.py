@@ -1,7 +1,8 @@
 """Queues of arrays for use without a graph: like `queue.Queue`, on the graph's native queues.
 
 `FIFOQueue`, `RandomShuffleQueue`, `PaddingFIFOQueue` and `PriorityQueue` differ in the order of
-their elements. Threads can fill and drain them without anything else. See `Queue` for the methods.
+their elements. Threads can fill and drain them without a graph or a session. See `Queue` for the
+methods.
 """
 
 from headrace.tf1.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue

@@ -1,4 +1,4 @@
-"""The four kinds of queues, which differ in the order of their elements.
+"""The four kinds of queues. They differ in the order of their elements.
 
 Source: `tf.FIFOQueue` and the other queues of TensorFlow 1.15, which have the same rules and
 orders.

@@ -17,11 +17,11 @@ __all__ = ["ElementLike", "Signature", "as_shapes", "as_types"]
 
 _Array = npt.NDArray[Any]
 
-# An element of a queue or a batch of elements: components in a list or tuple, components by name in
-# a dict, or the only component.
+# A queue element or a batch of elements: a list or tuple of components, a dict of components by
+# name, or the only component.
 ElementLike: TypeAlias = npt.ArrayLike | PathLike[str] | Sequence[Any] | dict[str, Any]
 
-# Python values have no dtype. They get the dtype of their component if it can hold them.
+# Python values have no dtype. They are converted to their component's dtype if it can hold them.
 _UNTYPED = (bool, int, float, complex, list, tuple)
 
 

@@ -1,4 +1,4 @@
-"""The objects that a saver saves, and how they are written to a checkpoint and read from it.
+"""Saveable objects, and how they are written to checkpoints and read back.
 
 A variable has its own name in a checkpoint. A table has the names `NAME-keys` and `NAME-values`.
 

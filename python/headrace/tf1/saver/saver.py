@@ -33,8 +33,7 @@ from headrace.tf1.tensor_bundle import BundleReader, write_bundle
 
 __all__ = ["Saver"]
 
-# The values of larger constants are omitted from `.meta`, because every checkpoint would contain
-# them again.
+# Larger constants are omitted from `.meta`, because every checkpoint would repeat them.
 _MOST_CONSTANT_BYTES = 1 << 16
 _SECONDS_PER_HOUR: Final = 3600
 
@@ -112,7 +111,7 @@ class Saver:
         self._save_relative_paths = save_relative_paths
         # The checkpoints, oldest first, each with the time at which it was written.
         self._last_checkpoints: list[tuple[str, float]] = []
-        # Held from the write of a checkpoint until it is listed and old ones are deleted.
+        # Held from writing a checkpoint until it is listed and old checkpoints are deleted.
         self._saving = threading.Lock()
         self._saveables: dict[str, Saveable] | None = None
         if not defer_build:
@@ -338,7 +337,7 @@ class Saver:
         return f"-{step:08d}" if self._pad_step_number else f"-{step}"
 
     def _list(self, prefix: str, directory: str, latest_filename: str, suffix: str) -> None:
-        """Lists a new checkpoint, then deletes those that are too old."""
+        """Lists a new checkpoint, then deletes outdated checkpoints."""
         too_old: list[tuple[str, float]] = []
         if self._max_to_keep:
             others = [item for item in self._last_checkpoints if item[0] != prefix]

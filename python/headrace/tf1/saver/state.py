@@ -1,4 +1,4 @@
-"""The state of a checkpoint directory: its files, and the file that lists them.
+"""A checkpoint directory's state: its files, and the file that lists them.
 
 Source: `tf.train.latest_checkpoint`, `tf.train.update_checkpoint_state` and similar functions of
 TensorFlow 1.15.

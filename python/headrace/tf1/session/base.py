@@ -1,4 +1,4 @@
-"""The base class of sessions: their state, and the programs that they create and run.
+"""The base class of sessions: their state, and their programs.
 
 A run lowers its fetches to a native program. Programs are cached by their fetches and feeds. Each
 run of a program is one native call, which releases the GIL. A run that only moves an element
@@ -94,7 +94,7 @@ class BaseSession:
         self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
         # The plans of single fetches.
         self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
-        # The runners' threads do not keep a session alive, but end with it.
+        # The runners' threads don't keep a session alive. They end with it.
         self._process = os.getpid()
         end = self._runners.life.end_with_session
         weakref.finalize(self, _end_in_process, self._process, end).atexit = False
@@ -130,8 +130,9 @@ class BaseSession:
         fetched tensor must have a value, so variables must be initialized.
 
         The function does not keep the session alive. It returns between two runs when `stop_flag`
-        is set. A blocked run must be woken. It raises an OpError as soon as a run fails. It starts
-        after all elements that a pause accepted beyond the capacity have entered the queues.
+        is set, but a blocked run must be woken. It raises an OpError as soon as a run fails. If a
+        pause has accepted elements beyond a queue's capacity, the function waits until they have
+        entered the queue.
 
         Raises:
             RuntimeError: If the session is closed.

@@ -1,7 +1,7 @@
-"""A cache of the most recently used entries. A hit costs no more than a lookup in a dict.
+"""A cache of recently used entries. A hit costs no more than a dict lookup.
 
-The cache has two generations. An entry that is used moves to the younger generation. When the
-younger generation is full, it replaces the older one, whose entries are dropped. So the cache
+The cache has two generations. Using an entry moves it to the younger generation. Once the younger
+generation is full, it replaces the older generation, whose entries are dropped. The cache therefore
 always holds at least the `generation_size` most recently used entries, and at most twice as many.
 """
 

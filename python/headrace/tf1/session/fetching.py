@@ -1,4 +1,4 @@
-"""The fetches of a run: converts nested structures to a flat list and back.
+"""A run's fetches: converts nested structures to a flat list and back.
 
 Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 """
@@ -21,7 +21,7 @@ Fetches: TypeAlias = (
     GraphElementLike | SparseTensor | list[Any] | tuple[Any, ...] | Mapping[Any, Any]
 )
 
-# A function from the value of each tensor to the value of one fetch.
+# A function from the tensors' values to the value of one fetch.
 _Restore: TypeAlias = Callable[[dict[Tensor, Any]], Any]
 
 

@@ -10,7 +10,7 @@ __all__ = ["Flow", "flow_of", "needed_by"]
 
 @dataclass(frozen=True)
 class Flow:
-    """The queues that operations use. Queues are given by the operations that represent them.
+    """The queues that operations use. Each queue is represented by its operation.
 
     Attributes:
         ops: All operations that run.

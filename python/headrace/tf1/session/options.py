@@ -1,7 +1,7 @@
 """The options of sessions and runs.
 
-TensorFlow's option messages have dozens of fields. Code that sets them must keep running, so every
-field is accepted and stored. The documentation of each class lists the fields that have an effect.
+TensorFlow's option messages have dozens of fields. Every field is accepted and stored, so that code
+that sets it keeps working. The documentation of each class lists the fields that have an effect.
 """
 
 from operator import index

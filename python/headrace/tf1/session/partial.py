@@ -1,4 +1,4 @@
-"""Runs in several parts: each part uses the values that earlier parts have computed.
+"""Partial runs: each part uses the values computed by earlier parts.
 
 Source: `tf.Session.partial_run_setup` and `tf.Session.partial_run` of TensorFlow 1.15.
 """
@@ -16,8 +16,8 @@ from headrace.tf1.session.fetching import FetchPlan
 
 __all__ = ["PartialRun"]
 
-# A function that computes tensors and runs operations, given the values of other tensors and the
-# operations that have already run.
+# A function that computes tensors and runs operations, given known tensor values and the operations
+# that have already run.
 _Compute: TypeAlias = Callable[
     [Sequence[Tensor], Sequence[Operation], Mapping[Tensor, Any], frozenset[Operation]], list[Any]
 ]
@@ -139,7 +139,7 @@ class PartialRun:
 
 
 def _runs(op: Operation) -> bool:
-    """Returns whether an operation does any work, rather than only represent a session's object."""
+    """Returns whether an operation does any work, rather than just represent a session's object."""
     role = op.definition.role
     return not (role.is_resource or role is Role.SELECTION)
 

@@ -33,14 +33,13 @@ __all__ = ["Session", "open_sessions"]
 
 _Key = TypeVar("_Key")
 
-# The number of seconds for which the exit of the program waits for Python functions that runner
-# threads are computing.
+# How long program exit waits for Python functions in runner threads, in seconds.
 _EXIT_SECONDS: Final = 0.5
 
 # The sessions whose runs are cancelled at exit, because runner threads may be blocked in native
 # calls.
 _open_sessions: "LiveObjects[Session]" = LiveObjects()
-# Numbers the runs in several parts.
+# Numbers the partial runs.
 _partial_runs: Final = itertools.count()
 
 
@@ -74,7 +73,7 @@ class Session(BaseSession):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         super().__init__(target, graph, config)
-        # The runs in several parts, by name.
+        # The partial runs, by name.
         self._partial_runs: dict[str, PartialRun] = {}
         # The contexts that the `with` block has entered, or None outside a block. Guarded by the
         # lock.
@@ -376,7 +375,7 @@ class Session(BaseSession):
                 self.run(runner.cancel_op)
 
     def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
-        """The fast path of most runs: one fetch and no feeds. It does as little as possible."""
+        """The fast path for most runs: one fetch and no feeds. It does as little as possible."""
         program = self._single.young.get(fetch)
         if program is None or not self._graph.is_fetchable(fetch):
             self._check_usable()
@@ -415,7 +414,7 @@ class Session(BaseSession):
 def _begin_tracing(
     options: RunOptions | None, run_metadata: object, has_costs: bool
 ) -> "Tracing | None":
-    # This is imported late, because protocol buffers take longer to import than everything else.
+    # Imported late, because protocol buffers are slow to import.
     from headrace.tf1.session.traces.tracing import begin_tracing  # noqa: PLC0415
 
     return begin_tracing(options, run_metadata, has_costs)

@@ -1,4 +1,4 @@
-"""The targets of sessions. All of them run in this process, whatever their names.
+"""Session targets. All of them run in this process, whatever their names.
 
 Source: the argument `target` of `tf.Session` of TensorFlow 1.15.
 """

@@ -19,7 +19,7 @@ _NO_PRODUCER: Final = (
     "a tf.train.QueueRunner for it."
 )
 _UNINITIALIZED: Final = "Attempting to use uninitialized value "
-# The threads of queue runners. Each fills only its own queue.
+# Queue runner threads. Each fills only its own queue.
 _RUNNER_THREADS: Final = "QueueRunnerThread-"
 
 _log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class Waits:
         self._warned: set[Operation] = set()
 
     def look(self, names: list[str]) -> None:
-        """Warns, once for each queue, if operations are waiting for a queue that nothing fills."""
+        """Warns once per queue if operations are waiting for a queue that nothing fills."""
         for name in names:
             wait = self._wait(name)
             if wait is None or wait.queue is None:
@@ -153,7 +153,7 @@ class Waits:
             error.__cause__ = error.__cause__ or self._failure(wait)
 
     def explain(self, name: str) -> str | None:
-        """Returns what an operation waits for and why nothing may arrive, or None if unknown."""
+        """Explains what an operation waits for and why it may never arrive. None if unknown."""
         wait = self._wait(name)
         return None if wait is None else self._explained(wait)
 

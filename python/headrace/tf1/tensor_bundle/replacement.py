@@ -1,9 +1,9 @@
-"""Publishes the files of a checkpoint, so that a complete checkpoint exists at any time.
+"""Publishes a checkpoint's files. A complete checkpoint exists at any time.
 
-The index refers to its data file through the number of data files, which is 1. Two files cannot be
-renamed atomically. To replace a checkpoint, the new data file therefore first gets the name of the
-first of two files, and a new index refers to it. Then the data file also gets its final name, and
-the final index refers to that name. TensorFlow can read each of these indexes.
+Two files cannot be renamed atomically. The index stores the number of data files, and this number
+is part of their names. To replace a checkpoint, the new data file is therefore first named as if it
+were the first of two files, and a new index refers to it. Then the data file also gets its final
+name, and the final index refers to that. TensorFlow can read each of these indexes.
 """
 
 import os
@@ -19,8 +19,8 @@ from headrace.tf1.tensor_bundle.reader import BundleReader
 
 __all__ = ["Replacement", "data_path"]
 
-# Held while the files of a checkpoint are renamed. If two threads write the same prefix, the index
-# of one must not be published with the data of the other.
+# Held while a checkpoint's files are renamed. If two threads write the same prefix, one thread's
+# index must not be published with the other's data.
 _publishing: Final = threading.Lock()
 
 
@@ -62,7 +62,7 @@ class Replacement:
                 data.keep_mode_of(data_path(self._prefix, 1))
                 return data, 2
             except (NotFoundError, PermissionDeniedError):
-                pass  # The data is missing, or the directory does not accept new files.
+                pass  # The data is missing, or the directory is not writable.
         return files.enter_context(_create(data_path(self._prefix, 1))), 1
 
     def publish(self, survives_power_loss: bool) -> None:

@@ -1,8 +1,8 @@
-"""Sorted tables of keys and values in one file: the SSTables of LevelDB.
+"""LevelDB's SSTables: sorted tables of keys and values in one file.
 
 A table consists of blocks, an index block with the position of each block, and a footer with the
-position of the index. In a block, a key is written without the prefix that it shares with the
-previous key. At regular intervals, a key is written in full. Each block is followed by one byte for
+position of the index. In a block, each key omits the prefix that it shares with the previous key,
+except that keys are written in full at regular intervals. Each block is followed by one byte for
 its compression and a checksum.
 
 Source: `doc/table_format.md` of LevelDB.
@@ -26,8 +26,8 @@ _TRAILER: Final = struct.Struct("<BI")
 _UINT32: Final = struct.Struct("<I")
 _BLOCK_SIZE_BYTES: Final = 256 * 1024
 _RESTART_INTERVAL: Final = 16
-# The maximum ratio between the size of a block's keys and the size of the block. In TensorFlow's
-# blocks every sixteenth key is written in full, so the ratio is at most sixteen.
+# The maximum ratio of the size of a block's keys to the size of the block. TensorFlow writes every
+# sixteenth key in full, so its ratio is at most sixteen.
 _MAX_EXPANSION: Final = 64
 _COMPRESSIONS: Final = {1: "Snappy", 2: "Zstandard"}
 

@@ -1,5 +1,5 @@
 # ruff: noqa: PT009, PT027  (these assertions are made of those of unittest)
-"""Test cases with sessions, and comparisons of the values that graphs compute.
+"""Test cases with sessions, and comparisons of computed values.
 
 Source: `tf.test.TestCase` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Training infrastructure: sessions that own the threads of their input, hooks, supervisors.
+"""Training infrastructure: sessions that manage their input threads, hooks, supervisors.
 
 Nothing here computes gradients: the program itself assigns new values to its variables.
 """

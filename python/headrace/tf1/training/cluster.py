@@ -1,7 +1,7 @@
 """Cluster descriptions, and a server that only serves this process.
 
-headrace runs a graph in the process that built it. A program for a cluster works if its cluster has
-a single task.
+headrace runs a graph in the process that built it. A distributed program works if its cluster has a
+single task.
 
 Source: `tf.train.ClusterSpec` and `tf.train.Server` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""A session with the hooks of its runs and the coordinator of its queue runners.
+"""A session with its hooks and its queue runners' coordinator.
 
 Source: `tf.train.MonitoredSession` of TensorFlow 1.15.
 """
@@ -45,8 +45,8 @@ class HookedSession:
         self._hooks = hooks
         self._stop_grace_period_secs = stop_grace_period_secs
         self._has_stopped = False
-        # The end of an input is not a clean stop here, because threads that wait for the data must
-        # get the error.
+        # The end of the input is not a clean stop here, because threads that wait for data must
+        # receive the error.
         self.coord = Coordinator(clean_stop_exception_types=[])
         if session.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
             start_queue_runners(sess=session, coord=self.coord)
@@ -91,7 +91,7 @@ class HookedSession:
         except Exception:
             cause = exception_of(self.coord)
             if isinstance(cause, PREEMPTION_ERRORS):
-                # A thread was preempted, which made this run fail.
+                # This run failed because a thread was preempted.
                 raise cause from None
             raise
 
@@ -125,7 +125,7 @@ class HookedSession:
         feed_dict: Mapping[Any, Any] | None,
         options: RunOptions,
     ) -> Mapping[Any, Any] | None:
-        """Adds the fetches of the hooks to `requested` and returns all feeds."""
+        """Adds the hooks' fetches to `requested` and returns all feeds."""
         fed: dict[Any, Any] = {}
         for hook in self._hooks:
             run_args = hook.before_run(context)
@@ -167,7 +167,7 @@ def _check_apart(first: Mapping[Any, Any], second: Mapping[Any, Any], message: s
 
 
 def _merge(options: RunOptions, hook_options: RunOptions) -> None:
-    """Merges a hook's options into those of a run: the more detailed trace and longer timeout."""
+    """Merges a hook's options into a run's: the more detailed trace and the longer timeout."""
     options.trace_level = max(options.trace_level or 0, hook_options.trace_level or 0)
     options.timeout_in_ms = max(options.timeout_in_ms or 0, hook_options.timeout_in_ms or 0)
     options.output_partition_graphs = bool(

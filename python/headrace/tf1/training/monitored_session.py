@@ -1,4 +1,4 @@
-"""Sessions that initialize, restore, run hooks, start queue runners and end cleanly.
+"""Monitored sessions: they initialize or restore, run hooks and queue runners, and end cleanly.
 
 Source: `tf.train.MonitoredSession`, `tf.train.SingularMonitoredSession` and
 `tf.train.MonitoredTrainingSession` of TensorFlow 1.15.
@@ -197,7 +197,7 @@ class _MonitoredSession:
             return False
 
     def close(self) -> None:
-        """Calls `end` of the hooks, stops the threads, closes the session.
+        """Calls the hooks' `end`, stops the threads and closes the session.
 
         Raises:
             BaseException: The error that ended a thread.

@@ -1,4 +1,4 @@
-"""The parts of a graph for a monitored session: initializers, readiness checks, summaries, a saver.
+"""A graph's parts for monitored sessions: initializers, readiness checks, summaries, a saver.
 
 Source: `tf.train.Scaffold` of TensorFlow 1.15.
 """

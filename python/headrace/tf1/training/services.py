@@ -1,4 +1,4 @@
-"""The threads of a supervisor: summaries, steps per second, checkpoints.
+"""A supervisor's threads: summaries, steps per second, checkpoints.
 
 Source: `tf.train.Supervisor` of TensorFlow 1.15.
 """

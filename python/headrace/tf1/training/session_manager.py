@@ -289,7 +289,7 @@ def _why_not(op: Any, sess: Session) -> str | None:
             _log.warning("Model not ready raised: %s", error)
             raise
         return str(error)
-    # An assertion returns nothing, or the ranks of the variables.
+    # An assertion returns nothing, or the variables' ranks.
     if names is None or names.dtype == np.int32 or names.size == 0:
         return None
     return f"Variables not initialized: {', '.join(name.decode() for name in names)}"

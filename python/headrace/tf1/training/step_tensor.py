@@ -1,4 +1,4 @@
-"""The tensors that hooks fetch: the global step, and tensors that the program names.
+"""Tensors that hooks fetch: the global step, and tensors named by the program.
 
 Source: `tf.train.StopAtStepHook` and similar hooks of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""A supervisor prepares a session, supports training with threads, and stops them at the end.
+"""Supervisors: they prepare a session, run helper threads during training, then stop them.
 
 Source: `tf.train.Supervisor` and `tf.train.basic_train_loop` of TensorFlow 1.15.
 """
@@ -156,7 +156,7 @@ class Supervisor:
         self._graph.finalize()
 
     def _given_or_found(self, argument: Any, key: str, make: Callable[[], Any]) -> Any:
-        """Returns the argument, or for `USE_DEFAULT` the first item of a collection."""
+        """Returns the argument, or a collection's first item if it is `USE_DEFAULT`."""
         if not _is_default(argument):
             return argument
         members = self._graph.get_collection(key)
@@ -500,7 +500,7 @@ class Supervisor:
                     with suppress(Exception):
                         sess.close()
 
-    # The original names of the methods.
+    # The methods' original names.
     PrepareSession = prepare_or_wait_for_session
     StartQueueRunners = start_queue_runners
     StartStandardServices = start_standard_services

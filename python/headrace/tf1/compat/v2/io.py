@@ -42,5 +42,5 @@ def decode_raw(
     return ops.decode_padded_raw(input_bytes, fixed_length, out_type, little_endian, name)
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

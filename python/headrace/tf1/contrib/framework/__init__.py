@@ -49,5 +49,5 @@ __all__ = [
 # Names that need protocol buffers are loaded on first use.
 _LATE = dict.fromkeys(("list_variables", "load_checkpoint", "load_variable"), "headrace.tf1.saver")
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

@@ -307,5 +307,5 @@ def _are_of_one_type(first: Any, second: Any) -> bool:
     return type(first) is type(second)
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

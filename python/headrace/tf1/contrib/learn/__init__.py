@@ -34,7 +34,7 @@ __all__ = [
     "run_n",
 ]
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     # Names that need protocol buffers are loaded on first use.
     late = {"run_n": "headrace.tf1.contrib.learn.runs"}
     __getattr__, __dir__ = namespace(__name__, __all__, late)

@@ -378,5 +378,5 @@ def _files(file_pattern: str | Sequence[str]) -> list[str]:
     return files
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,4 +1,4 @@
-"""`slim.data_provider`: provides the tensors of items by name.
+"""`slim.data_provider`: provides the tensors of named items.
 
 Source: `tf.contrib.slim.data_provider` of TensorFlow 1.15.
 """
@@ -47,5 +47,5 @@ class DataProvider:
         return self._num_samples
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

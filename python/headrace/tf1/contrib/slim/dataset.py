@@ -44,5 +44,5 @@ class Dataset:
         def __getattr__(self, name: str) -> Any: ...
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

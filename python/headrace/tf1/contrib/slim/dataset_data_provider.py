@@ -70,5 +70,5 @@ class DatasetDataProvider(DataProvider):
         super().__init__({**tensors, record_key: key}, dataset.num_samples)
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

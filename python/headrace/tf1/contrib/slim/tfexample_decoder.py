@@ -338,5 +338,5 @@ def _dense(tensor: Any, default_value: Any) -> Any:
     return sparse_tensor_to_dense(tensor, default_value)
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)

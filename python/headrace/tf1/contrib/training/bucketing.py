@@ -1,7 +1,7 @@
 """Creates batches whose examples all belong to one bucket.
 
-Each bucket has a queue. One runner puts each example into the queue of its bucket. Another runner
-moves batches from those queues into a common queue, from which they are taken.
+Each bucket has a queue. One runner puts each example into its bucket's queue. Another runner moves
+batches from these queues into a common output queue.
 
 Source: `tf.contrib.training.bucket` and `bucket_by_sequence_length` of TensorFlow 1.15.
 """
@@ -131,7 +131,7 @@ def bucket(
 
 
 def _is_of(which: Tensor, number: int, keep: Tensor | None) -> Tensor:
-    """Returns whether the example is kept and belongs to this bucket."""
+    """Returns whether an example is kept and belongs to this bucket."""
     is_of = ops.equal(which, number)
     return is_of if keep is None else ops.logical_and(keep, is_of)
 
@@ -146,7 +146,7 @@ def _enqueue_if(
 
 
 def _add_filling(queues: Sequence[QueueBase], fill: Operation, num_threads: int) -> None:
-    """Adds a runner that puts each example into the queue of its bucket."""
+    """Adds a runner that puts each example into its bucket's queue."""
     add_queue_runner(
         QueueRunner(
             queues[0],
@@ -159,7 +159,7 @@ def _add_filling(queues: Sequence[QueueBase], fill: Operation, num_threads: int)
 
 
 def _check(num_buckets: int, sizes: Sequence[Any], capacities: Sequence[int]) -> Sequence[int]:
-    """Returns the capacities of the buckets."""
+    """Checks the arguments and returns the bucket capacities."""
     if num_buckets < 1:
         raise ValueError(f"num_buckets must be >= 1, but saw: {num_buckets}")
     if len(sizes) != num_buckets:

@@ -124,7 +124,7 @@ class HParams:
         self._model_structure = model_structure
 
     def get_model_structure(self) -> object:
-        """Returns the `model_structure` of the constructor or of `set_model_structure`."""
+        """Returns the `model_structure` passed to the constructor or to `set_model_structure`."""
         return self._model_structure
 
     def to_json(

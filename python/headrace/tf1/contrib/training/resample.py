@@ -1,4 +1,4 @@
-"""Resamples batches so that each example appears, on average, as often as its rate says.
+"""Resamples batches: each example appears, on average, as often as its rate specifies.
 
 Source: `tf.contrib.training.resample_at_rate` and `weighted_resample` of TensorFlow 1.15.
 """
@@ -40,8 +40,8 @@ def resample_at_rate(
     """
     with name_scope(scope, "resample_at_rate", list(inputs)):
         means = ops.convert_to_tensor(rates, name="rates")
-        # Events occur at random times, on average one per unit of time. The number of copies is the
-        # number of events before the time that equals the mean.
+        # Simulates random events, on average one per unit of time. The number of copies is the
+        # number of events before time `mean`.
         waited = ops.zeros_like(means)
 
         def is_early(waited: Tensor, _: Tensor) -> Tensor:

@@ -160,7 +160,7 @@ def _acceptance(
 
 
 def _estimate(label: Any, num_classes: int) -> Any:
-    """Adds a variable that counts classes, and returns their shares, with the given label."""
+    """Adds a variable that counts classes. Returns their frequencies, including the new label."""
     seen = ops.Variable(
         np.full(num_classes, _SMOOTHING, np.float32),
         trainable=False,

@@ -1,4 +1,4 @@
-"""Creates batches of sequence segments, which a queue runner fills.
+"""Creates batches of sequence segments, filled by a queue runner.
 
 Source: `tf.contrib.training.batch_sequences_with_states` of TensorFlow 1.15.
 """
@@ -23,7 +23,7 @@ __all__ = ["batch_sequences_with_states"]
 
 _ENDS = (OutOfRangeError, CancelledError)
 
-# The upper bound of the random numbers that make keys unique.
+# The upper bound for the random numbers that make keys unique.
 _MAX_NUMBER = 100_000_000
 
 
@@ -176,7 +176,7 @@ def _padded(
 def _serialized(
     sequences: dict[str, Tensor | SparseTensor],
 ) -> tuple[dict[str, Tensor], dict[str, DType]]:
-    """Converts sparse sequences to strings, which a barrier can hold. Also returns their dtypes."""
+    """Converts sparse sequences to strings for the barrier. Also returns their dtypes."""
     sparse = {key: value for key, value in sequences.items() if isinstance(value, SparseTensor)}
     rows = {key: ops.serialize_many_sparse(value) for key, value in sparse.items()}
     return rows, {key: value.values.dtype.base_dtype for key, value in sparse.items()}

@@ -24,10 +24,10 @@ from headrace.tf1.ops.queues import Barrier, TakenFromBarrier
 
 __all__ = ["NextQueuedSequenceBatch", "SequenceQueueingStateSaver"]
 
-# The components of an element that come before the caller's.
+# The components that precede the caller's components in an element.
 _LENGTH, _TOTAL_LENGTH, _NEXT_KEY, _SEQUENCE, _SEQUENCE_COUNT, _NUM_OWN = range(6)
 
-# The element for an example in the counting queue. Its value is not used.
+# The element that represents an example in the counting queue. Its value is not used.
 _TOKEN = 1
 
 _Tensors = dict[str, Tensor]
@@ -53,7 +53,7 @@ class NextQueuedSequenceBatch:
         self._sequences, self._context, states = state_saver._parts(values[_NUM_OWN:])
         self._batch_size = ops.squeeze(ops.shape(self._length))
         self._is_done = self._sequence + 1 >= self._sequence_count
-        # The end of a sequence makes room for another one.
+        # When a sequence ends, another one can enter.
         num_done = ops.reduce_sum(ops.cast(self._is_done, int32))
         with control_dependencies([state_saver._examples.dequeue_many(num_done)]):
             self._states = {name: ops.identity(state) for name, state in states.items()}
@@ -78,7 +78,7 @@ class NextQueuedSequenceBatch:
 
     @property
     def insertion_index(self) -> Tensor:
-        """The number of each sequence in order of arrival, from -2**63: a vector of int64."""
+        """The arrival number of each sequence, starting at -2**63: a vector of int64."""
         return self._indices
 
     @property
@@ -208,8 +208,7 @@ class SequenceQueueingStateSaver:
             raise ValueError("capacity must be larger or equal to batch_size")
         self._batch_size, self._num_unroll = batch_size, num_unroll
         self._allow_small_batch = allow_small_batch
-        # The queue has one element for each sequence that is held, regardless of its number of
-        # segments.
+        # The queue has one element for each sequence in the saver, however many segments it has.
         self._examples = ops.FIFOQueue(capacity, [int32], shapes=[[]])
         with colocate_with(self._examples.queue_ref):
             if not isinstance(initial_states, Mapping):
@@ -309,7 +308,7 @@ class SequenceQueueingStateSaver:
         self._padded_length = self._check_lengths()
 
     def _check_lengths(self) -> Tensor:
-        """Returns the padded length of the sequence, after adding checks to each run."""
+        """Adds length checks to each run, and returns the sequence's padded length."""
         lengths = {name: ops.shape(tensor)[0] for name, tensor in self._sequences.items()}
         first, padded = next(iter(lengths.items()))
         is_multiple = ops.logical_and(
@@ -400,8 +399,8 @@ class SequenceQueueingStateSaver:
                 insert(self._component_index("sequence", name), values, f"Sequences_{name}")
             )
         token = self._examples.enqueue([_TOKEN])
-        # All segments of a sequence get the same number, because their keys are inserted together,
-        # before everything else.
+        # All segments of a sequence get the same number, because their keys are inserted together
+        # before anything else.
         with control_dependencies([first, token]):
             for name, tensor in self._states.items():
                 inserts.append(

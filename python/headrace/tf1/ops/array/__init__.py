@@ -1,1 +1,1 @@
-"""Array operations that only graphs have: diagonals, partitions, tensor arrays."""
+"""Array operations for graphs only: diagonals, partitions, tensor arrays."""

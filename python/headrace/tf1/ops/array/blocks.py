@@ -1,4 +1,4 @@
-"""Moves blocks of pixels into the channels and back.
+"""Moves pixel blocks into the channels and back.
 
 Source: `tf.depth_to_space` and `tf.space_to_depth` of TensorFlow 1.15.
 """
@@ -128,7 +128,7 @@ def _make(
 
 
 def _order_of(op_type: str, block_size: object, data_format: str) -> tuple[int, ...]:
-    """Checks the attributes and returns the axes of batch, height, width and channels."""
+    """Checks the attributes and returns the batch, height, width and channel axes."""
     if not isinstance(block_size, int) or isinstance(block_size, bool):
         raise TypeError(f"Expected int for argument 'block_size' not {block_size!r}.")
     if block_size < 2:

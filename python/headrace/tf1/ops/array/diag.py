@@ -1,4 +1,4 @@
-"""Reads and sets the diagonals of matrices.
+"""Reads and sets matrix diagonals.
 
 Source: `tf.diag`, `tf.matrix_diag`, `tf.matrix_band_part` and similar functions of TensorFlow 1.15.
 """

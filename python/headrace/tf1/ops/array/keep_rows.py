@@ -1,4 +1,4 @@
-"""Selects the rows of a tensor with a vector of bools."""
+"""Selects a tensor's rows with a bool vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions a tensor by numbers in the data, and stitches parts together.
+"""Partitions a tensor by partition numbers in the data, and stitches parts together.
 
 Source: `tf.dynamic_partition`, `tf.dynamic_stitch` and `tf.invert_permutation` of TensorFlow 1.15.
 """
@@ -23,7 +23,7 @@ from headrace.ops.framework.kernel import Array, fail
 __all__ = ["dynamic_partition", "dynamic_stitch", "invert_permutation"]
 
 
-# Partitions are numbered with int32, and each one is a separate output.
+# Partition numbers are int32, and each partition is a separate output.
 _MOST_PARTS: Final = 2**31 - 1
 
 
@@ -188,7 +188,7 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _after_prefix(shape: TensorShape, prefix: TensorShape) -> TensorShape:
-    """Returns the axes of a shape that follow those that it must share with another shape."""
+    """Returns a shape's remaining axes, after the prefix that must match another shape."""
     if prefix.rank is None or shape.rank is None:
         return unknown_shape()
     if shape.rank < prefix.rank:

@@ -1,4 +1,4 @@
-"""Reverses sequences of different lengths in one tensor.
+"""Reverses variable-length sequences in a tensor.
 
 Source: `tf.reverse_sequence` of TensorFlow 1.15.
 """

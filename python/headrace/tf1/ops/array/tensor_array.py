@@ -1,4 +1,4 @@
-"""Arrays of tensors that a run creates, fills and reads element by element.
+"""Tensor arrays: a run creates them, and fills and reads them element by element.
 
 Source: `tf.TensorArray` of TensorFlow 1.15.
 """
@@ -80,8 +80,8 @@ class TensorArray:
         self._dynamic_size = bool(dynamic_size)
         self._size = None if dynamic_size else size
         self._infer_shape = infer_shape or element_shape is not None
-        # The known shape of an element. All objects for the same array share the list, so that a
-        # write in the body of a loop is known after the loop.
+        # The known shape of an element. All objects for the same array share the list, so shapes
+        # written in a loop's body are known after the loop.
         self._known = [as_shape(element_shape)]
         if handle is not None:
             self._handle = handle
@@ -109,7 +109,7 @@ class TensorArray:
 
     @property
     def handle(self) -> Tensor:
-        """int64, (): the number of the array in its run. It is meaningless outside the run."""
+        """int64, (): the array's number in its run. It is meaningless outside the run."""
         return self._handle
 
     @property
@@ -308,8 +308,8 @@ def _made(_size: Tensor) -> Outputs:
     return [(dtypes.int64, TensorShape([])), (dtypes.float32, TensorShape([]))]
 
 
-# These operations are never computed before a run or by several threads, because they have side
-# effects on the array.
+# These operations have side effects on the array, so they are never computed before a run or by
+# several threads.
 define("TensorArrayV3", is_stateful=True)
 define("TensorArrayReadV3", is_stateful=True)
 define("TensorArrayWriteV3", is_stateful=True)

@@ -133,7 +133,7 @@ def _find_unique(
     def kernel(array: Array) -> tuple[Array, ...]:
         if array.ndim != 1:
             fail("unique expects a 1D vector.")
-        # NumPy sorts the elements. TensorFlow keeps them in the order of their first occurrence.
+        # NumPy sorts the elements, but TensorFlow keeps them in order of first occurrence.
         _, firsts, indices, counts = np.unique(
             array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
         )

@@ -1,4 +1,4 @@
-"""Converts indices of a flat tensor to indices along axes.
+"""Converts flat indices to per-axis indices.
 
 Source: `tf.unravel_index` of TensorFlow 1.15.
 """

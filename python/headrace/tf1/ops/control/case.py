@@ -93,7 +93,7 @@ def _checked(value: Any) -> list[_Pair]:
 
 
 def _expected(predicate: Tensor, action: Callable[[], Any], predicates: list[Tensor]) -> Any:
-    """Calls the last function. Its condition must hold, because all others are false."""
+    """Calls the last function. Its condition must hold, because all other conditions are false."""
     names = ", ".join(tensor.name for tensor in predicates)
     message = f"Input error: None of conditions evaluated as True: {names}"
     with control_dependencies([Assert(predicate, [message, stack(predicates)])]):

@@ -1,4 +1,4 @@
-"""Functions over the rows of tensors: maps, scans and folds.
+"""Functions over tensor rows: maps, scans and folds.
 
 Source: `tf.map_fn`, `tf.scan`, `tf.foldl` and `tf.foldr` of TensorFlow 1.15.
 """
@@ -187,7 +187,7 @@ def _fold(
         repetition, shapes, results = output
         attrs = _attrs(parallel_iterations, is_reversed, initializer)
         outputs = repetition.make("ForEach", None, results, shapes, attrs)
-        # TensorFlow's loop variables start with the number of iterations and the number of the row.
+        # TensorFlow's first loop variables are the iteration count and the row number.
         return pack(structure, repetition.exits(outputs, 2))
 
 
@@ -198,7 +198,7 @@ def _folding(
     sequences: Sequence[Tensor],
     is_reversed: bool,
 ) -> tuple[Repetition, list[TensorShape], list[Tensor]]:
-    """Returns a loop that accumulates, the shapes of its values, and their next values."""
+    """Returns an accumulating loop, the shapes of its values, and their next values."""
     structure = elems if initializer is None else initializer
     if initializer is None:
         first = [sequence[-1 if is_reversed else 0] for sequence in sequences]
@@ -224,7 +224,7 @@ def _attrs(parallel_iterations: int, is_reversed: bool, initializer: Any) -> dic
 
 
 def _sequences(elems: Any) -> list[Tensor]:
-    """Checks the static shapes of the tensors whose rows the function gets, and returns them."""
+    """Checks and returns the static shapes of the tensors over whose rows a function is mapped."""
     sequences = [convert_to_tensor(elem, name="elem") for elem in flatten(elems)]
     if any(sequence.shape.rank == 0 for sequence in sequences):
         raise ValueError(
@@ -255,7 +255,7 @@ def _stacked(result: Tensor, sequences: Sequence[Tensor], infers: bool) -> Tenso
 
 
 def _stacks(stacked: Sequence[Tensor]) -> list[Tensor]:
-    """Returns the results of all rows with their names from TensorFlow."""
+    """Returns the results of all rows, with TensorFlow's names."""
     stacks = []
     for tensor in stacked:
         with name_scope(None, "TensorArrayStack"):

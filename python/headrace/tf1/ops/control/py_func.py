@@ -21,10 +21,9 @@ from headrace.ops.framework.kernel import Array, as_array, fail
 
 __all__ = ["py_func"]
 
-# Numbers the functions of this process. The functions' names in error messages contain these
-# numbers.
+# Numbers this process's functions, for their names in error messages.
 _numbers: Final = itertools.count()
-# The kernel of each function, by its token, as long as a graph refers to it.
+# Each function's kernel by token, as long as a graph refers to it.
 _kernels: Final[weakref.WeakValueDictionary[str, _PythonKernel]] = weakref.WeakValueDictionary()
 
 
@@ -103,7 +102,7 @@ def py_func(
 
 
 def kernel_of_token(token: str) -> Callable[..., Any] | None:
-    """Returns the kernel that calls an operation's function, by the token of the operation.
+    """Returns the kernel that calls an operation's function, given the operation's token.
 
     Returns None if this process no longer has the function, because only graphs keep functions
     alive.

@@ -1,8 +1,8 @@
-"""Operations that run part of the graph repeatedly.
+"""Loop operations, which run a part of the graph repeatedly.
 
-The part of the graph inside a loop is built like any other, inside `Graph.in_loop`. The operation
-that runs it reads the initial values of the loop variables, the tensors whose rows the loop reads
-one by one, and all tensors from outside that are used inside.
+The inside of a loop is built like any other part of the graph, but within `Graph.in_loop`. The loop
+operation reads the loop variables' initial values, the tensors that are passed to iterations row by
+row, and all outer tensors that are used inside.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def as_results(values: Iterable[Any]) -> list[Tensor]:
 
 
 def is_within(shape: TensorShape, bound: TensorShape) -> bool:
-    """Returns whether a shape has every size that is known in a bound."""
+    """Returns whether a shape matches every known size of a bound."""
     if bound.rank is None:
         return True
     if shape.rank != bound.rank:
@@ -162,7 +162,7 @@ def is_within(shape: TensorShape, bound: TensorShape) -> bool:
 
 
 def check_result(first: Tensor, shape: TensorShape, result: Tensor) -> None:
-    """Checks that the result of an iteration has the type and shape that the next one needs."""
+    """Checks that an iteration's result has the type and shape that the next iteration needs."""
     types = [tensor.dtype.base_dtype.name for tensor in (first, result)]
     if types[0] != types[1]:
         raise TypeError(
@@ -178,7 +178,7 @@ def check_result(first: Tensor, shape: TensorShape, result: Tensor) -> None:
 
 
 def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]]:
-    """Returns a loop's operations, the outer tensors that they read, and what they wait for."""
+    """Returns a loop's operations, the outer tensors they read, and what they wait for."""
     inside: dict[Operation, None] = {}
     captured: dict[Tensor, None] = {}
     waited: dict[Operation, None] = {}
@@ -201,7 +201,7 @@ def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]
 def _with_controls(
     op: Operation, loop: Loop, inside: dict[Operation, None], waited: dict[Operation, None]
 ) -> list[Operation]:
-    """Returns an operation in a loop and those that it waits for there, except known ones."""
+    """Returns an operation in a loop and the operations it waits for there, except known ones."""
     ops_in_loop, stack = [], [op]
     while stack:
         member = stack.pop()

@@ -1,7 +1,7 @@
-"""Structures of tensors: the arguments and results of loops and branches.
+"""Tensor structures: the arguments and results of loops and branches.
 
-A structure is a tensor, or a list, tuple, named tuple or dict of structures. A sparse tensor counts
-as its three tensors, and a tensor array as its flow.
+A structure is a tensor, or a list, tuple, named tuple or dict of structures. A sparse tensor is
+represented by its three tensors, and a tensor array by its flow.
 
 Source: `tf.contrib.framework.nest` of TensorFlow 1.15.
 """
@@ -18,7 +18,7 @@ __all__ = ["check_same_structure", "flatten", "is_nested", "map_leaves", "pack"]
 
 
 def is_nested(value: object) -> bool:
-    """Returns whether a structure is more than one tensor. A sparse tensor counts as one."""
+    """Returns whether a structure has more than one tensor. A sparse tensor counts as one."""
     return isinstance(value, (list, tuple, dict)) and not isinstance(value, SparseTensor)
 
 
@@ -67,7 +67,7 @@ def _packed(structure: Any, leaves: Iterator[Any], expands: bool) -> Any:
 
 
 def map_leaves(function: Callable[[Any], Any], structure: Any) -> Any:
-    """Applies a function to the leaves of a structure, and returns the results in its form."""
+    """Applies a function to a structure's leaves, and returns the results in the same structure."""
     return pack(structure, map(function, flatten(structure, False)), False)
 
 

@@ -1,6 +1,6 @@
 """Sends values to one of two outputs and joins them again: `switch` and `merge`.
 
-Programs from before `tf.cond` use them to apply a random distortion to an image.
+Programs that predate `tf.cond` use them to distort images at random.
 
 Source: `control_flow_ops.switch` and `control_flow_ops.merge` of TensorFlow 1.15.
 """
@@ -68,7 +68,7 @@ def switch(
         value = convert_to_tensor(data, dtype=dtype, name="data")
         predicate = convert_to_tensor(pred, dtype=dtypes.bool, name="pred")
         predicate.shape.assert_is_compatible_with(scalar())
-        # Each run decides only once, even if a feed or a variable changes later.
+        # Each run evaluates the predicate once, even if a feed or a variable changes later.
         predicate = identity(predicate, name="pred_id")
         return Switch(_gated(value, predicate, False), _gated(value, predicate, True))
 
@@ -76,7 +76,7 @@ def switch(
 def _gated(value: Tensor, predicate: Tensor, is_taken_if: bool) -> Tensor:
     with get_default_graph().on_branch(predicate, is_taken_if):
         inside = identity(value)
-    # These are outside the block, because operations in it cannot be fetched.
+    # These are outside the block, because operations inside it cannot be fetched.
     return identity(inside)
 
 
@@ -111,13 +111,13 @@ def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
 
 
 def _num_shared(paths: Sequence[Sequence[Branch]]) -> int:
-    """Returns the number of branches that all paths share at the start, and so does the result."""
+    """Returns the length of the common prefix of all paths. The result is on these branches."""
     steps = itertools.takewhile(lambda step: len({*step}) == 1, zip(*paths, strict=False))
     return sum(1 for _ in steps)
 
 
 def _chosen(path: Sequence[Branch], value: Tensor, otherwise: Tensor) -> Tensor:
-    """Returns one value if all branches of a path are taken, otherwise a second value."""
+    """Returns one value if all branches of a path are taken, and another otherwise."""
     if not path:
         return identity(value)
     inner = _chosen(path[1:], value, otherwise)

@@ -93,7 +93,7 @@ def while_loop(
 def _limited(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, last: Tensor
 ) -> tuple[Callable[..., Any], Callable[..., Any], Any]:
-    """Returns the same loop with a counter as its first variable, which limits the iterations."""
+    """Returns the same loop with a counter as its first variable, to limit the iterations."""
     counter = constant(0, dtype=last.dtype, name="iteration_counter")
     if len(loop_vars) == 1:
         return (
@@ -154,7 +154,7 @@ def _listed(structure: Any) -> Any:
 
 
 def _invariants(loop_vars: Any, shape_invariants: Any) -> list[TensorShape]:
-    """Returns the given shapes of the loop variables, one for each tensor."""
+    """Returns the shape invariants of the loop variables, one for each tensor."""
     argument = _flat_shapes(shape_invariants)
     variables = flatten(loop_vars, False)
     if len(argument) != len(variables):

@@ -1,1 +1,1 @@
-"""Image operations that only graphs have: patches, similarity, and suppression of boxes."""
+"""Image operations for graphs only: patches, similarity, non-maximum suppression."""

@@ -1,4 +1,4 @@
-"""Extracts patches of images and stores them in the channels.
+"""Extracts image patches and stores them in the channels.
 
 Source: `tf.extract_image_patches` of TensorFlow 1.15.
 """

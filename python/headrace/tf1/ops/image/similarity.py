@@ -28,7 +28,7 @@ _POWERS: Final = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 
 
 class _Filter(NamedTuple):
-    """The window in which pixels are compared, and the constants of the formula."""
+    """The comparison window and the formula's constants."""
 
     filter_size: int
     filter_sigma: float
@@ -36,7 +36,7 @@ class _Filter(NamedTuple):
     k2: float
 
     def weights(self) -> Array:
-        """Returns the weights along one axis, whose sum is 1."""
+        """Returns the weights along one axis. Their sum is 1."""
         positions = np.arange(self.filter_size) - (self.filter_size - 1) / 2
         weights: Array = np.exp(-(positions**2) / (2 * self.filter_sigma**2))
         normalised: Array = weights / weights.sum()
@@ -137,7 +137,7 @@ def structural_similarity(
     power_factors: Sequence[float] = (),
     name: str | None = None,
 ) -> Tensor:
-    """Adds the operation of `ssim`, or of `ssim_multiscale` if powers are given."""
+    """Adds the `ssim` operation, or the `ssim_multiscale` operation if powers are passed."""
     window = _Filter(filter_size, filter_sigma, k1, k2)
 
     def infer(a: Tensor, b: Tensor, _: Tensor) -> Outputs:
@@ -221,7 +221,7 @@ def _filtered(images: Array, weights: Array) -> Array:
 
 
 def _halved(images: Array) -> Array:
-    """Returns the means of 2 x 2 pixels. An odd last row or column counts twice."""
+    """Returns the means of 2 x 2 pixels. A last odd row or column counts twice."""
     height, width = images.shape[-3:-1]
     edges = [(0, 0)] * (images.ndim - 3) + [(0, height % 2), (0, width % 2), (0, 0)]
     padded = np.pad(images, edges, mode="symmetric")

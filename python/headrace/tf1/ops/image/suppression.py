@@ -1,4 +1,4 @@
-"""Non-maximum suppression: omits boxes that overlap better ones.
+"""Non-maximum suppression: omits boxes that overlap better boxes.
 
 Source: `tf.image.non_max_suppression` and similar functions of TensorFlow 1.15.
 """
@@ -104,7 +104,7 @@ def padded_boxes(
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Adds the operation of `non_max_suppression_padded`."""
+    """Adds the `non_max_suppression_padded` operation."""
     is_padded = bool(pad_to_max_output_size)
 
     def infer(corners: Tensor, values: Tensor, limit: Tensor, *thresholds: Tensor) -> Outputs:
@@ -136,7 +136,7 @@ def chosen_boxes(
     score_threshold: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """Adds the operation of `non_max_suppression`."""
+    """Adds the `non_max_suppression` operation."""
 
     def infer(corners: Tensor, values: Tensor, *scalars: Tensor) -> Outputs:
         return _check_boxes(corners, values, *scalars)
@@ -220,7 +220,7 @@ def chosen_by_table(
     score_threshold: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """Adds the operation of `non_max_suppression_overlaps`."""
+    """Adds the `non_max_suppression_overlaps` operation."""
 
     def infer(table: Tensor, values: Tensor, *scalars: Tensor) -> Outputs:
         check_rank(table.shape, 2)
@@ -244,7 +244,7 @@ def chosen_by_table(
 
 
 def _chosen(number: int | None, scores: Tensor, *scalars: Tensor) -> Outputs:
-    """Checks the shapes of all inputs except the first."""
+    """Checks the shapes of all inputs except the first one."""
     check_rank(scores.shape, 1)
     for tensor in scalars:
         check_rank(tensor.shape, 0)

@@ -1,8 +1,8 @@
 """Lookup tables in a graph: from words to numbers and back.
 
-A table object adds operations on one table to the graph. The entries of the table belong to the
-session that runs the operations. They come from the initializer of the table, or are added while
-the program runs.
+A table object adds operations on one table to the graph. The table's entries belong to the session
+that runs the operations. They come from the table's initializer, or are added while the program
+runs.
 
 Source: `tf.lookup` and `tf.contrib.lookup` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Tables that map unknown keys to buckets by their hash.
+"""Tables that hash unknown keys to buckets.
 
 Source: `tf.lookup.StaticVocabularyTable` and `tf.contrib.lookup.IdTableWithHashBuckets` of
 TensorFlow 1.15.

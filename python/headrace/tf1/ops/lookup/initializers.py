@@ -1,4 +1,4 @@
-"""Initializers of tables, from tensors or from the lines of text files.
+"""Table initializers, from tensors or from the lines of text files.
 
 Source: `tf.lookup.KeyValueTensorInitializer` and `tf.lookup.TextFileInitializer` of TensorFlow
 1.15.

@@ -1,1 +1,1 @@
-"""Numeric operations that only graphs have: segments, bits, checks."""
+"""Numeric operations for graphs only: segments, bits, checks."""

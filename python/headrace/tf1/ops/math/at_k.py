@@ -1,4 +1,4 @@
-"""Compares predicted classes with labels, of which each example may have several.
+"""Compares predicted classes with labels. An example may have several labels.
 
 Source: `tf.metrics.precision_at_k` and similar functions of TensorFlow 1.15, for each example.
 """
@@ -16,7 +16,7 @@ from headrace.ops.framework.kernel import Array, fail
 
 __all__ = ["NO_LABEL", "average_precision_of", "matches_at_k"]
 
-# Pads rows of labels, whose lengths differ.
+# Pads rows of labels to the same length.
 NO_LABEL: Final = -(2**63)
 
 

@@ -1,4 +1,4 @@
-"""Checks that numbers are finite.
+"""Checks numbers for infinity and NaN.
 
 Source: `tf.check_numerics` and `tf.verify_tensor_all_finite` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Products of vectors, and of tensors over some of their axes.
+"""Vector products, and tensor products summed over some axes.
 
 Source: `tf.cross` and `tf.tensordot` of TensorFlow 1.15.
 """
@@ -147,7 +147,7 @@ def _from_front(axes: Sequence[int], shape: TensorShape) -> list[int]:
 
 
 def _as_matrix(tensor: Tensor, summed: list[int], is_last: bool) -> tuple[Tensor, list[int | None]]:
-    """Returns a matrix whose last or first axis is to be summed over, and the remaining sizes."""
+    """Returns a matrix whose last or first axis will be summed over, and the remaining sizes."""
     rank = tensor.shape.rank or 0
     free = [axis for axis in range(rank) if axis not in summed]
     order = free + summed if is_last else summed + free

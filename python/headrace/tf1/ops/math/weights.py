@@ -1,4 +1,4 @@
-"""Fits the weights of metrics and losses to the shape of their values.
+"""Matches the weights of metrics and losses to the shape of their values.
 
 Source: the weights of `tf.metrics` and `tf.losses` of TensorFlow 1.15.
 """
@@ -46,7 +46,7 @@ def aligned(
 
 
 def aligned_weights(weights: TensorLike, values: Tensor) -> Tensor:
-    """Removes or adds a last axis of size 1 where weights and their values differ in it."""
+    """Adds a last axis of size 1 to weights or removes it, if the values differ in this axis."""
     each = convert_to_tensor(weights)
     ranks = each.shape.rank, values.shape.rank
     if ranks[0] == 0:
@@ -118,7 +118,7 @@ def checked_weights(weights: TensorLike, values: Tensor) -> Tensor:
 
 
 def check_in_run(weights: Tensor, sizes: Tensor, name: str | None = None) -> Tensor:
-    """Returns weights that each run checks against a shape."""
+    """Returns weights whose shape is checked in each run."""
 
     def infer(each: Tensor, _sizes: Tensor) -> Outputs:
         return like(each)
@@ -135,7 +135,7 @@ def check_in_run(weights: Tensor, sizes: Tensor, name: str | None = None) -> Ten
 
 
 def _fit(weights: TensorShape, values: TensorShape) -> bool:
-    """Returns whether weights are known to fit. Raises ValueError if they are known not to fit."""
+    """Returns whether weights are known to fit. Raises ValueError if they certainly don't fit."""
     if weights.rank == 0:
         return True
     if weights.rank is None or values.rank is None:

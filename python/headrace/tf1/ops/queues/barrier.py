@@ -1,4 +1,4 @@
-"""Barriers collect the components of elements, which are taken once they are complete.
+"""Barriers: they collect the components of elements, and release complete elements.
 
 Source: `tensorflow.python.ops.data_flow_ops.Barrier` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""The kinds of queues, which differ in the order in which elements are dequeued.
+"""The kinds of queues. They differ in the order in which elements are dequeued.
 
 Source: `tf.FIFOQueue`, `tf.RandomShuffleQueue`, `tf.PaddingFIFOQueue` and `tf.PriorityQueue` of
 TensorFlow 1.15.

@@ -1,4 +1,4 @@
-"""The operations that all queues have, and selection of one of several queues.
+"""The operations that all queues share, and selection of one of several queues.
 
 Source: `tf.QueueBase` of TensorFlow 1.15.
 """
@@ -110,7 +110,7 @@ class QueueBase:
         return list(self._queue_ref.op.owner._runners)
 
     def add_runner(self, runner: object) -> None:
-        """Records a queue runner of the queue. The runner calls this method itself."""
+        """Records a queue runner for the queue. The runner calls this method itself."""
         self._queue_ref.op.owner._runners.append(runner)
 
     @property
@@ -347,7 +347,7 @@ class QueueBase:
 
 
 def _strings(value: FileNames, dtype: DType) -> TensorLike:
-    """Returns the value of a component. Paths become strings if the component has strings."""
+    """Returns a component's value. Paths become strings if the component has strings."""
     return with_paths_as_strings(value) if dtype == string else cast("TensorLike", value)
 
 

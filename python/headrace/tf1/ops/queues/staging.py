@@ -193,7 +193,7 @@ class StagingArea:
         outputs: list[tuple[DType, TensorShape]] = list(zip(self._types, self._shapes, strict=True))
         attrs = self._attrs(op_type, self._types)
         op = apply_op(op_type, inputs, lambda *_: outputs, name=name, attrs=attrs)
-        no_op()  # TensorFlow adds an operation here to find the device.
+        no_op()  # TensorFlow adds an operation here to determine the device.
         if self._names is None:
             return list(op.outputs)
         return dict(zip(self._names, op.outputs, strict=True))

@@ -1,1 +1,1 @@
-"""Random draws of categories."""
+"""Drawing random categories."""

@@ -1,1 +1,1 @@
-"""Records in formats that only graphs can read: sequence examples, JSON, WAV."""
+"""Record formats for graphs only: sequence examples, JSON, WAV."""

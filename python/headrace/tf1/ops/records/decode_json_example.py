@@ -103,7 +103,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _member(value: object, name: str) -> Any:
-    """Returns the only member of an object, which must have the given name."""
+    """Returns an object's only member. It must have this name."""
     members = _object(value)
     if members.keys() - {name}:
         raise ValueError(f"an object has the members {sorted(members)}, expected only {name!r}")

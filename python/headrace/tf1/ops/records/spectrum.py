@@ -1,4 +1,4 @@
-"""Spectrograms of sound, and MFCCs for speech recognition.
+"""Audio spectrograms, and MFCCs for speech recognition.
 
 Source: `audio_spectrogram` and `mfcc` of `tf.contrib.framework.python.ops.audio_ops` of TensorFlow
 1.15, which follow the HTK book.
@@ -17,7 +17,7 @@ from headrace.ops.framework.kernel import Array, fail
 
 __all__ = ["audio_spectrogram", "mfcc"]
 
-# Smaller numbers are replaced with this one before a logarithm is taken.
+# Smaller numbers are replaced with this number before taking the logarithm.
 _FLOOR = 1e-12
 
 

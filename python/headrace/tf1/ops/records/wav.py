@@ -1,4 +1,4 @@
-"""Sound in WAV files.
+"""Audio in WAV files.
 
 Source: `tf.audio` of TensorFlow 1.15: 16 bits per sample, without compression.
 """

@@ -1,4 +1,4 @@
-"""Default elements for the empty rows of sparse tensors.
+"""Fills empty rows of sparse tensors with a default element.
 
 Source: `tf.sparse_fill_empty_rows` of TensorFlow 1.15.
 """

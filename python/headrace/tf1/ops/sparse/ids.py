@@ -83,7 +83,7 @@ def _of_each(
     ids: SparseTensor | SparseTensorValue | Sequence[SparseTensor | SparseTensorValue],
     size: TensorLike | Sequence[TensorLike],
 ) -> tuple[list[SparseTensor], Sequence[TensorLike]]:
-    """Returns lists of IDs and sizes that have the same length."""
+    """Returns the IDs and sizes as two lists of the same length."""
     # `SparseTensorValue` is a tuple and therefore also a sequence.
     if isinstance(ids, SparseTensorValue) or not isinstance(ids, Sequence):
         return [as_sparse_tensor(ids)], [size]

@@ -86,7 +86,7 @@ def sparse_concat(
 def _expanded(shapes: Sequence[Tensor], axis: int) -> list[Tensor]:
     """Returns the shapes with the largest size along each axis except one."""
     largest = reduce_max(stack(shapes), 0)
-    # Nothing follows the last axis, but the index -1 + 1 would mean the first axis.
+    # No axes follow the last axis, but its index -1 + 1 would mean the first axis.
     behind = [] if axis == -1 else [largest[axis + 1 :]]
     own = slice(axis, None if axis == -1 else axis + 1)
     return [concat([largest[:axis], each[own], *behind], 0) for each in shapes]

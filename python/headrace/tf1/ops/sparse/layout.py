@@ -51,7 +51,7 @@ def sparse_reset_shape(
     indices, values = identity(sp_input.indices), identity(sp_input.values)
     old = identity(sp_input.dense_shape)
     if new_shape is None:
-        # Without indices, the maximum is the smallest integer.
+        # If there are no indices, the maximum is the smallest integer.
         return SparseTensor(indices, values, maximum(reduce_max(indices, axis=0) + 1, 0))
     new = convert_to_tensor(new_shape)
     new.shape.assert_has_rank(1)

@@ -278,7 +278,7 @@ class RaggedTensor:
         return range_of(reduce_max(concat([self.row_lengths(), np.zeros(1, np.int64)], 0)))
 
     def _mask(self) -> Tensor:
-        """Returns, for each row, which of the positions it has."""
+        """Returns which positions each row has."""
         return less(expand_dims(self._columns(), 0), expand_dims(self.row_lengths(), 1))
 
     def _padding(self, default_value: TensorLike | None) -> Tensor:

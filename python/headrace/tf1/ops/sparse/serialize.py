@@ -1,4 +1,4 @@
-"""Sparse tensors as strings, which queues and files can store.
+"""Sparse tensors as strings, for queues and files.
 
 Source: `tf.serialize_sparse`, `tf.serialize_many_sparse` and `tf.deserialize_many_sparse` of
 TensorFlow 1.15.

@@ -1,4 +1,4 @@
-"""A table in the session that stores sparse tensors, so that queues can hold handles to them.
+"""A session's table of sparse tensors. Queues hold handles to its entries.
 
 A queue component has one fixed shape, but a sparse tensor consists of three tensors of varying
 shapes.
@@ -15,8 +15,7 @@ from headrace.ops.sparse.tensor import SparseTensor
 
 __all__ = ["SparseTable"]
 
-# All operations of a session use the same table, so that handles are valid wherever a queue is
-# shared.
+# All operations of a session use the same table, so handles are valid wherever a queue is shared.
 _SHARED_NAME = "_headrace_sparse_tensors"
 
 

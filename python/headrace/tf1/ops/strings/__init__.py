@@ -1,1 +1,1 @@
-"""String operations that only graphs have."""
+"""String operations for graphs only."""

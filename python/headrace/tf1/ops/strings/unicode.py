@@ -1,4 +1,4 @@
-"""The characters of strings: their code points, their encodings and their scripts.
+"""Unicode characters: code points, encodings and scripts.
 
 Source: `tf.strings.unicode_decode` and similar functions of TensorFlow 1.15. `unicode_scripts.txt`
 contains the first code point of each range with the same script, and the number of that script in
@@ -44,7 +44,7 @@ _OUTPUTS: Final = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf
 _ERRORS: Final = ("strict", "replace", "ignore")
 _LAST: Final = 0x10FFFF
 _FIRST_NON_CONTROL: Final = 0x20
-# The byte order marks at the beginning of strings in an encoding with two byte orders.
+# Byte order marks, for encodings that have two byte orders.
 _MARKS: Final = {
     "utf-16": ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
     "utf-32": ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
@@ -261,7 +261,7 @@ def unicode_script(input: TensorLike, name: str | None = None) -> Tensor:
 
 @dataclass(frozen=True)
 class _Options:
-    """How to treat bytes that are not a character.
+    """How to treat bytes that are not valid characters.
 
     Attributes:
         errors: One of `_ERRORS`.
@@ -514,7 +514,7 @@ def _decoder(encoding: str) -> Callable[[bytes], tuple[Array, Array]]:
 
 
 def _parts_of(data: bytes, codec: str, start: int) -> Iterator[tuple[Array, Array]]:
-    """Yields the code points and offsets of parts of a string, each valid or one invalid one."""
+    """Yields a string's code points and offsets in parts: valid spans and single invalid bytes."""
     begin = 0
     for wrong, end in [*_wrong_spans(data, codec), (len(data), len(data))]:
         if wrong > begin:
@@ -525,7 +525,7 @@ def _parts_of(data: bytes, codec: str, start: int) -> Iterator[tuple[Array, Arra
 
 
 def _wrong_spans(data: bytes, codec: str) -> list[tuple[int, int]]:
-    """Returns the spans of bytes that are not a character."""
+    """Returns the spans of bytes that are not valid characters."""
     _noted.spans = []
     data.decode(codec, _NOTE_SPANS)
     spans: list[tuple[int, int]] = _noted.spans

@@ -1,4 +1,4 @@
-"""The tags of summaries, and code that all kinds of summaries share."""
+"""Summary tags, and code that all kinds of summaries share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def summarize(
     family: str | None,
     attrs: dict[str, Any] | None = None,
 ) -> Tensor:
-    """Adds a summary of one kind, and puts it into its collections."""
+    """Adds a summary and puts it into its collections."""
     with _tag_scope(name, family, values.value) as (tag, scope):
         inputs = [Input(tag_parameter, tag, dtypes.string), values]
         op = apply_op(op_type, inputs, infer_string, name=scope, attrs=attrs)
@@ -49,7 +49,8 @@ def _tag_scope(name: str, family: str | None, values: TensorLike) -> Iterator[tu
             yield scope.rstrip("/"), scope
         return
     family = _clean(family)
-    # The family is in the tag twice: TensorBoard groups by the part before the first slash.
+    # The tag contains the family twice, because TensorBoard groups by the part before the first
+    # slash.
     with name_scope(f"{family}/{name}", values=[values]) as scope:
         yield f"{family}/{scope.rstrip('/')}", scope
 

@@ -1,1 +1,1 @@
-"""Variables: tensors that a session keeps and changes, their scopes and initial values."""
+"""Variables (tensors that a session keeps and changes), their scopes and initial values."""

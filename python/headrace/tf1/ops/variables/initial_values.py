@@ -1,8 +1,8 @@
 """Initial values that depend on other variables.
 
 `tf.Variable(other * 2)` is initialized together with `other`, in any order. Its initial value is
-therefore a copy of that computation. If the computation reads another variable, the copy reads that
-variable's value if it has one, otherwise its initial value.
+therefore a copy of the computation. If the computation reads another variable, the copy reads that
+variable's value, or its initial value if it has no value yet.
 
 Source: the treatment of initial values by `tf.Variable` of TensorFlow 1.15.
 """

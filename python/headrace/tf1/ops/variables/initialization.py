@@ -1,4 +1,4 @@
-"""The variables of a graph, their initialization, and reports of variables without a value.
+"""A graph's variables, their initialization, and reports of uninitialized variables.
 
 Source: `tf.global_variables`, `tf.variables_initializer`, `tf.report_uninitialized_variables` and
 similar functions of TensorFlow 1.15.
@@ -133,7 +133,7 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
 
 
 def uninitialized_names(names: Sequence[str]) -> NumpyKernel:
-    """Returns a function that selects the names of the variables that have no value."""
+    """Returns a function that selects the names of uninitialized variables."""
     encoded = np.array([name.encode() for name in names], dtype=object)
     return NumpyKernel(lambda *is_ready: encoded[~np.array(is_ready)], [string])
 

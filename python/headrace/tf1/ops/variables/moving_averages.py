@@ -241,7 +241,7 @@ class ExponentialMovingAverage:
 
 
 def _assign_debiased(variable: Variable, value: Tensor, rate: Tensor, scope: str) -> Tensor:
-    """Assigns the average of the values so far, without the initial 0.
+    """Assigns the average of the values so far, excluding the initial 0.
 
     Args:
         variable: The variable.

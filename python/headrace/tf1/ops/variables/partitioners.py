@@ -1,7 +1,7 @@
-"""Partitioners: functions that return the number of parts of a variable.
+"""Partitioners: functions that return a variable's number of parts.
 
 Variables are not partitioned here, because one process holds all of them: `get_variable` rejects a
-`partitioner`. These functions are for programs that create or call one.
+`partitioner`. These functions are for programs that create or call a partitioner.
 
 Source: `tf.fixed_size_partitioner` and similar functions of TensorFlow 1.15.
 """

@@ -43,7 +43,7 @@ _NUMBERS = [
     *(dtypes.int64, dtypes.uint16, dtypes.float16, dtypes.uint32, dtypes.uint64),
 ]
 
-# The dtypes for operations that keep the smaller or the larger value.
+# The dtypes of operations that keep the smaller or the larger value.
 _ORDERED = [dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64]
 
 
@@ -252,7 +252,7 @@ def _scatter(
             for tensor in (indices, variable):
                 if tensor.shape.rank == 0:
                     raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
-            # TensorFlow does not detect indices with too many numbers before a run.
+            # Before a run, TensorFlow does not detect indices with too many numbers.
             depth = indices.shape[-1].value if indices.shape.rank else None
             if depth is None or target.shape.rank is None or depth <= target.shape.rank:
                 check_shapes(target.shape, indices.shape, variable.shape)

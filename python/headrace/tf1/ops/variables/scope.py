@@ -1,4 +1,4 @@
-"""Variable scopes: share variables between parts of a program by name.
+"""Variable scopes: they share variables between parts of a program by name.
 
 Source: `tf.variable_scope`, `tf.get_variable` and `tf.VariableScope` of TensorFlow 1.15.
 """
@@ -148,7 +148,7 @@ class VariableScope:
 
 
 class _ThreadState(threading.local):
-    """The current variable scope of a thread in a graph."""
+    """A thread's current variable scope in a graph."""
 
     def __init__(self) -> None:
         self.scope = VariableScope(False)
@@ -160,7 +160,7 @@ class _ThreadState(threading.local):
         return f"{self.scope.name}/{name}" if self.scope.name else name
 
     def unique_name(self, prefix: str) -> str:
-        """Returns a name that no scope entered so far has."""
+        """Returns a name that differs from all scopes entered so far."""
         names = (f"{prefix}_{number}" if number else prefix for number in itertools.count())
         return next(name for name in names if self.full_name(name) not in self._entered)
 

@@ -1,4 +1,4 @@
-"""The store of a graph's variables that are shared by name.
+"""The store of the variables that a graph shares by name.
 
 Source: how `tf.get_variable` of TensorFlow 1.15 treats names.
 """
@@ -30,7 +30,7 @@ __all__ = ["AUTO_REUSE", "Initializer", "Regularizer", "Reuse", "VariableStore",
 # What `get_variable` accepts as `initializer`: an initial value, or an initializer class.
 Initializer: TypeAlias = "InitialValue | Callable[..., Callable[..., TensorLike]]"
 
-# Takes a variable and returns a loss, or None.
+# A function from a variable to a loss or None.
 Regularizer: TypeAlias = Callable[[Any], Tensor | None]
 
 
@@ -50,7 +50,7 @@ class VariableStore:
     """Variables by their full names. Many threads can use it at once."""
 
     def __init__(self) -> None:
-        # Held while a variable is created, so that two threads do not both create it. It is
+        # Held while a variable is created, so that only one thread creates it. The lock is
         # re-entrant, because an initializer may request another variable.
         self._lock = threading.RLock()
         self._variables: dict[str, Variable] = {}

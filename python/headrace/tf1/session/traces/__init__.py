@@ -1,1 +1,1 @@
-"""Traces of runs: the time of each operation, and timelines."""
+"""Run traces: the time of each operation, and timelines."""

@@ -1,4 +1,4 @@
-"""The cost of each operation in a run: `RunMetadata.cost_graph`.
+"""Per-operation costs of a run: `RunMetadata.cost_graph`.
 
 Source: `GraphOptions.build_cost_model` and `cost_graph.proto` of TensorFlow 1.15.
 """
@@ -13,7 +13,7 @@ from headrace.tf1.session.devices import CPU
 
 __all__ = ["make_cost_graph"]
 
-# The number that means that an output does not share memory with an input.
+# Means that an output does not share memory with an input.
 _NO_ALIAS = -1
 
 

@@ -15,7 +15,7 @@ __all__ = ["Timeline"]
 
 
 class _Op(NamedTuple):
-    """An operation in a trace: the process and the lane in which it is shown, and its times."""
+    """An operation in a trace: its times, and the process and lane that display it."""
 
     pid: int
     lane: int
@@ -59,7 +59,7 @@ class Timeline:
 
 
 def _in_lanes(pid: int, stats: Iterable[NodeExecStats]) -> Iterator[_Op]:
-    """Yields operations in the order of their start times. Overlapping ones get separate lanes."""
+    """Yields operations ordered by start time. Overlapping operations get separate lanes."""
     ends: list[int] = []
     for node in sorted(stats, key=lambda node: node.all_start_micros):
         begin = node.all_start_micros

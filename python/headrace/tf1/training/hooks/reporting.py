@@ -1,4 +1,4 @@
-"""Hooks that report on training: in the log, in an event file, at the end.
+"""Hooks that report on training: in the log, in an event file or at the end.
 
 Source: `tf.train.LoggingTensorHook`, `tf.train.StepCounterHook`, `tf.train.SummarySaverHook`,
 `tf.train.FinalOpsHook` of TensorFlow 1.15.

@@ -43,7 +43,7 @@ _FILES: Final = (
     "t10k-images-idx3-ubyte.gz",
     "t10k-labels-idx1-ubyte.gz",
 )
-# The first bytes of a file, which mean unsigned bytes in an array with three axes or one.
+# The first bytes of a file. They denote an array of unsigned bytes with three axes or one.
 _IMAGES_MAGIC: Final = 2051
 _LABELS_MAGIC: Final = 2049
 _GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -84,7 +84,7 @@ class DataSet:
         if kind not in (dtypes.uint8, dtypes.float32):
             raise TypeError(f"Invalid image dtype {kind!r}, expected uint8 or float32")
         of_graph, of_data = get_seed(seed)
-        # As in TensorFlow, so that the same seeds give the same batches.
+        # As in TensorFlow, so that the same seeds produce the same batches.
         np.random.seed(of_graph if seed is None else of_data)
         self._is_fake = fake_data
         self._one_hot = one_hot
@@ -375,5 +375,5 @@ def _numbers_of(content: bytes, name: str, sizes: list[int]) -> _Array:
     return np.frombuffer(content, np.uint8, count, start)
 
 
-if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+if not TYPE_CHECKING:  # Hidden from mypy, so that mypy still reports unknown names.
     __getattr__, __dir__ = namespace(__name__, __all__)
