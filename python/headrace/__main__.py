@@ -1,4 +1,4 @@
-"""``python -m headrace``: the command line, for environments without the script."""
+"""``python -m headrace``: the command line, for environments without the `headrace` script."""
 
 from headrace.cli.main import main
 

@@ -13,7 +13,7 @@ from headrace.pipeline.stages.stage import Stages
 
 __all__ = ["attach"]
 
-# The name under which a checkpoint of Trainer has the state of the loader.
+# The name of the loader's state in Trainer's checkpoints.
 _NAME: Final = "HeadraceLoader"
 
 
@@ -86,7 +86,7 @@ def attach(trainer: Any, train: Any, eval: Any = None) -> Any:
 
 
 class _Evaluation:
-    """Returns the loader of an evaluation, at the beginning of epoch 0."""
+    """Returns an evaluation loader, at the beginning of epoch 0."""
 
     def __init__(self, trainer: Any) -> None:
         self._trainer: Final = trainer
@@ -105,12 +105,13 @@ class _Evaluation:
 
 
 def _loader(name: str, data: Any, num_processes: int | None = None) -> TorchLoader:
-    """Returns the loader of a pipeline, which must have batches.
+    """Returns the loader of a pipeline. The pipeline must yield batches.
 
     Args:
         name: The argument, for messages.
         data: The pipeline, or its loader.
-        num_processes: The number of processes among which it has to be divided; None for any.
+        num_processes: The number of processes among which the pipeline must be divided. None for
+            any number.
     """
     loader = data.to_torch() if isinstance(data, Pipeline) else data
     if not isinstance(loader, TorchLoader):
@@ -133,7 +134,7 @@ def _loader(name: str, data: Any, num_processes: int | None = None) -> TorchLoad
 
 
 def _check_shares(name: str, chain: Stages, num_processes: int) -> None:
-    """Raises ValueError unless the shards of a pipeline divide it among the processes."""
+    """Raises ValueError unless the pipeline's shards match the processes."""
     shares = {step.num_shares for step in all_steps(chain)} - {1}
     if math.prod(step.num_shares for step in steps(chain)) == num_processes:
         return
@@ -158,7 +159,7 @@ def _known_length(loader: TorchLoader) -> int | None:
 
 
 def _callback(transformers: Any, loader: TorchLoader) -> Any:
-    """Returns the callback that saves and restores the position of a loader."""
+    """Returns the callback that saves and restores a loader's position."""
     exportable = import_module("transformers.trainer_callback").ExportableState
 
     def state(_self: object) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def _callback(transformers: Any, loader: TorchLoader) -> Any:
             loader.load_state_dict(stored["attributes"]["position"])
         state.stateful_callbacks.setdefault(_NAME, {})
 
-    # Trainer may create the callback again, from its class alone.
+    # Trainer may recreate the callback from its class alone.
     kind = type(
         _NAME,
         (transformers.TrainerCallback, exportable),

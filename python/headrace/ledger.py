@@ -89,7 +89,7 @@ class Ledger:
         self._path: Final = os.fspath(path)
         self._file: Final = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         self._is_closed = False
-        # The offset of the line for each step, and the lines that name the parts.
+        # Each step's line offset, and the lines that name the parts.
         self._steps, self._offsets = array("q"), array("q")
         self._parts: list[tuple[int, tuple[str, ...]]] = []
         try:
@@ -245,10 +245,10 @@ def read_ledger(path: str | os.PathLike[str]) -> Iterator[LedgerEntry]:
 
 
 def _parsed(lines: Any, path: str) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """Yields the complete lines of a ledger, each with its content."""
+    """Yields a ledger's complete lines, each with its parsed content."""
     for number, line in enumerate(lines, 1):
         if not line.endswith(b"\n"):
-            # The process that wrote it was killed, or is still writing.
+            # The writing process was killed, or is still writing.
             if number == 1 and not _FIRST.startswith(line[: len(_FIRST)]):
                 raise _not_a_ledger(path)
             return

@@ -1,6 +1,6 @@
 """Exports metrics to Prometheus and OpenTelemetry.
 
-The metrics are sums over all iterations of this process. They have the same names as in
+The metrics are sums over all iterations of this process. Their names are the same as in
 `Batches.metrics`.
 """
 

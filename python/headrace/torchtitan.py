@@ -145,7 +145,7 @@ class DataLoader(BaseDataLoader):  # type: ignore[misc]
         self._pipe: Final = share.batch(batch_size, remainder="drop")
         self._labels: Final = labels
         self._pins: Final = pin_memory
-        # The iteration of the last batch or state, and the one that the next loop continues.
+        # The iteration of the last batch or state, and the iteration that the next loop continues.
         self._tensors: Tensors | None = None
         self._resumed: Tensors | None = None
 
@@ -199,7 +199,7 @@ class DataLoader(BaseDataLoader):  # type: ignore[misc]
 
 
 def _position_text(state_dict: object) -> object:
-    """Returns the position in a state; None if it has none."""
+    """Returns the position in a state, or None if it has none."""
     if not isinstance(state_dict, Mapping):
         return None
     keys = sorted(key for key in state_dict if str(key).startswith(_RANK))
@@ -207,7 +207,7 @@ def _position_text(state_dict: object) -> object:
 
 
 def _check_stages(pipe: Pipeline) -> None:
-    """Raises ValueError if a pipeline has stages that the loader adds."""
+    """Raises ValueError if a pipeline has stages that the loader itself adds."""
     chain = pipe._stages
     effects = {step.effect: step for step in all_steps(chain)}
     if batch_depth(chain) > 0:

@@ -1,7 +1,7 @@
 """``headrace demo``: a complete job, from files on disk to a network that reads digits.
 
-It runs the programs of `headrace.demo` one after the other, each in its own process, and manages
-their directory. It does not import them, so it starts fast.
+The command runs the programs of `headrace.demo` one after the other, each in its own process, and
+manages their directory. It does not import them, so it starts fast.
 """
 
 from __future__ import annotations

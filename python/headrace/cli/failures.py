@@ -1,6 +1,6 @@
 """The failures of commands.
 
-A user's mistake leads to one line on stderr and an exit code, never to a traceback.
+A user's mistake results in one line on stderr and an exit code, never in a traceback.
 
 The exit codes are 0 for success, 1 for failures, 2 for wrong usage (set by click), and 128 plus the
 signal number if a signal ended the command, as in shells.

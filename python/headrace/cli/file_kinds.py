@@ -1,4 +1,4 @@
-"""The files that arguments refer to, and the kind of each, detected from its first bytes."""
+"""Finds the files that arguments refer to, and detects each file's kind from its first bytes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _decompressed(path: str) -> bytes:
 
 _DELIMITERS: Final = ",\t;|"
 _MOST_LINES: Final = 20
-# Control characters that do not appear in text. Tabs, line ends and the like do.
+# Control characters that do not appear in text, unlike tabs and line ends.
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b\x08"))
 
 
@@ -192,7 +192,7 @@ def _num_fields(text: str, delimiter: str) -> int:
 
 
 def _most(values: Iterable[bool]) -> bool:
-    """Returns whether at least three out of four values are true, as a few lines may be damaged."""
+    """Returns whether at least three quarters of the values are true (lines may be damaged)."""
     items = list(values)
     return sum(items) >= len(items) * 3 / 4
 
@@ -218,7 +218,7 @@ class Kind:
 
 
 class Content(NamedTuple):
-    """The kind of a file, and facts found while detecting it.
+    """A file's kind, and facts learned while detecting it.
 
     Attributes:
         path: The path of the file.
@@ -270,7 +270,7 @@ _NAMES: Final = {
     ".tar": Kind.TAR,
 }
 _IMAGE_NAMES: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".tif", ".tiff", ".webp")
-# The kinds that any text, or an empty file, can be mistaken for.
+# Kinds for which any text or an empty file can be mistaken.
 _ANY_TEXT: Final = (Kind.TEXT, Kind.CSV, Kind.JSON_LINES, Kind.JSON_ARRAY, Kind.STATE, Kind.EMPTY)
 _COMPRESSED_NAMES: Final = (".gz", ".zst", ".bz2", ".xz", ".lz4")
 

@@ -19,8 +19,8 @@ from headrace.pipeline.native_functions import native
 
 __all__ = ["ALL", "Count", "counted", "record_sizes", "source_of"]
 
-# The budget for skipped examples. At this size, it covers all examples of any file and losses that
-# cannot be counted.
+# The budget for skipped examples. It is large enough for all examples of any file, and for losses
+# that cannot be counted.
 ALL: Final = 1 << 62
 _BATCH: Final = 1 << 16
 _TEXTS: Final = (Kind.TEXT, Kind.UNKNOWN, Kind.STATE)

@@ -1,8 +1,8 @@
 """Runs programs one after the other. Ctrl-C can end them at any time.
 
 A KeyboardInterrupt can be raised between any two instructions, for example after a directory was
-created and before its removal was registered. Here, a signal raises no exception, but writes a byte
-to a pipe, which only the code that waits for the running program reads.
+created and before its removal was registered. Here, a signal raises no exception. Instead, it
+writes a byte to a pipe. Only the code that waits for the running program reads this pipe.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ import click
 
 from headrace.cli.interrupts import Interrupted, ending_signals
 
-# NumPy's threads spin while they wait for each other. Next to a pipeline's busy threads, and for
-# matrices this small, that makes training several times slower. If the user has set one of these
-# variables, it is kept.
+# NumPy's threads spin while they wait for each other. With a pipeline's busy threads and such small
+# matrices, this makes training several times slower. Variables that the user has set are kept.
 _ONE_BLAS_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -89,7 +88,7 @@ class Foreground:
             raise ProgramFailed(child.returncode)
 
     def _raise_if_interrupted(self) -> None:
-        """Reads the pipe, which contains a byte for each signal since the last call: its number."""
+        """Reads the pipe. It contains the number of each signal since the last call, as a byte."""
         try:
             numbers = os.read(self._reader, 4096)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Handles signals for commands that write files. They are checked only between complete steps."""
+"""Signals in commands that write files. They are checked only between complete steps."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Interrupts:
 def ending_signals() -> list[signal.Signals]:
     """Returns the signals that end a command.
 
-    SIGINT is always one of them, because a shell script starts its background jobs with SIGINT
-    ignored, but `kill -INT` must work. SIGHUP is one unless `nohup` has made the process ignore it.
+    SIGINT is always included: shell scripts start background jobs with SIGINT ignored, but `kill
+    -INT` must still work. SIGHUP is included unless `nohup` has made the process ignore it.
     """
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         return [signal.SIGINT, signal.SIGTERM]

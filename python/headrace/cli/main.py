@@ -20,7 +20,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # This escapes characters that the terminal cannot show.
             stream.reconfigure(errors="replace")
-    # This is imported only now, so that Ctrl-C works. On a cold disk, imports take most of the
+    # Imported only now, so that Ctrl-C already works. On a cold disk, imports take most of the
     # start-up time.
     from headrace.core.optional_dependencies import missing_cli  # noqa: PLC0415
 

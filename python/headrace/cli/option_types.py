@@ -1,4 +1,4 @@
-"""Option types that click does not have."""
+"""Option types that click lacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS: Final = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    """Parses a number of bytes, such as 100M or 1.5GiB. Like the others, it is a click callback."""
+    """Parses a number of bytes, such as 100M or 1.5GiB. All functions here are click callbacks."""
     if value is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", value.lower())

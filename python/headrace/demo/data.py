@@ -43,7 +43,7 @@ def load_digits(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def split(labels: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns the rows for training and for testing, with equal numbers of each digit."""
+    """Returns the training rows and the test rows, with equal numbers of each digit."""
     rng = np.random.default_rng(seed)
     train: list[NDArray[np.int64]] = []
     test: list[NDArray[np.int64]] = []

@@ -13,7 +13,7 @@ REQUIRED_ACCURACY = 0.90
 
 
 def evaluate(directory: Path, batch_size: int) -> float:
-    """Loads the checkpoint and returns its accuracy on the test records, 0 to 1.
+    """Loads the checkpoint and returns its accuracy on the test records, from 0 to 1.
 
     Raises:
         click.ClickException: If the checkpoint does not exist, or an example was not seen exactly

@@ -33,7 +33,7 @@ def _normal(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> F
 
 
 def save_parameters(directory: Path, parameters: Parameters) -> None:
-    """Saves a checkpoint, which replaces an older one once it is complete."""
+    """Saves a checkpoint. It replaces an older checkpoint once it is complete."""
     checkpoint = directory / CHECKPOINT
     unfinished = checkpoint.with_suffix(".unfinished")
     with unfinished.open("wb") as file:
@@ -103,7 +103,7 @@ def _log_softmax(scores: FloatArray) -> FloatArray:
 
 
 class Adam:
-    """Updates parameters in place along the gradients, with a separate rate for each of them.
+    """Updates parameters in place along the gradients, with a separate rate for each parameter.
 
     Source: Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014), algorithm 1.
     """
@@ -116,7 +116,7 @@ class Adam:
         self._square = {name: np.zeros_like(value) for name, value in parameters.items()}
 
     def step(self, gradients: Parameters) -> None:
-        """Takes one step. `gradients` has one array for each parameter, with the same shape."""
+        """Takes one step. `gradients` contains an array of the same shape for each parameter."""
         self._step += 1
         rate = self._rate * np.sqrt(1 - 0.999**self._step) / (1 - 0.9**self._step)
         for name, gradient in gradients.items():

@@ -1,4 +1,4 @@
-"""The progress of training: a bar on a terminal, otherwise a line after each epoch."""
+"""Training progress: a bar on a terminal, otherwise a line after each epoch."""
 
 from __future__ import annotations
 

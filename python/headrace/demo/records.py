@@ -1,4 +1,4 @@
-"""The demo's record files: names, format, writer and pipeline."""
+"""The demo's record files: their names, format, writer and pipeline."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The names that headrace uses from the package protobuf, which an extra installs.
+"""The names that headrace uses from the protobuf package. An extra installs this package.
 
-All of them are imported here, so that programs without the package get a clear error.
+All imports of protobuf are here, so that programs without the package get a clear error.
 """
 
 from headrace.core.optional_dependencies import missing_protobuf

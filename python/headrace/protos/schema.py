@@ -36,7 +36,7 @@ _POOL: Final = DescriptorPool()
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a message, which corresponds to a line in a `.proto` file.
+    """One message field, like a line in a `.proto` file.
 
     Attributes:
         name: Its name.
@@ -99,7 +99,7 @@ def build_messages(
         if not outer:
             cls.__module__ = module
         elif not hasattr(classes[outer], name):
-            # The pure Python implementation, which free-threaded Python uses, does not do this.
+            # The pure Python implementation (used by free-threaded Python) does not do this.
             setattr(classes[outer], name, cls)
     return {name: cls for name, cls in classes.items() if "." not in name}
 
@@ -116,7 +116,7 @@ def _add_field(message: DescriptorProto, message_name: str, field: Field) -> Non
         added.type = _SCALARS[field.type]
     elif field.type.startswith(_ENUM_OF):
         added.type = FieldDescriptorProto.TYPE_ENUM
-        # Resolved from the message outwards.
+        # Names are resolved from the message outwards.
         added.type_name = field.type.removeprefix(_ENUM_OF)
     else:
         added.type = FieldDescriptorProto.TYPE_MESSAGE
@@ -131,7 +131,7 @@ def _add_field(message: DescriptorProto, message_name: str, field: Field) -> Non
 
 
 def _add_map_entry(message: DescriptorProto, message_name: str, field: Field) -> str:
-    """Adds the hidden message that contains one key and value of a map, and returns its name."""
+    """Adds the hidden message for one key and value of a map, and returns the message's name."""
     entry_name = f"{field.name.title().replace('_', '')}Entry"
     entry = message.nested_type.add(name=entry_name)
     entry.options.map_entry = True

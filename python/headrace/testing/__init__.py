@@ -1,4 +1,4 @@
-"""Helpers for your tests: checks of order and resuming, and reports of waiting threads."""
+"""Helpers for your tests: checks of order and resuming, and reports on waiting threads."""
 
 from headrace.testing.reproducing import assert_resumes, assert_same_order
 from headrace.testing.waits import dump_waits, dump_waits_on_signal

@@ -1,4 +1,4 @@
-"""Checks that a pipeline's order is fixed and that it resumes exactly, for your tests."""
+"""For your tests: checks that a pipeline has a fixed order and resumes exactly."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from headrace.pipeline.values.nested import NestedList
 
 __all__ = ["assert_resumes", "assert_same_order"]
 
-# Marks the end of an iteration that has fewer batches than the other one.
+# Marks the end of the iteration with fewer batches.
 _END: Final = object()
 
 
@@ -163,7 +163,7 @@ def _array(value: Any) -> Any:
 
 
 def _difference(actual: Any, expected: Any) -> str:
-    """Describes how a batch differs from the expected one."""
+    """Describes how a batch differs from the expected batch."""
     if actual is _END:
         return "is missing: there are no more batches"
     if expected is _END:
@@ -188,7 +188,7 @@ def _differences(actual: Any, expected: Any) -> Iterator[str]:
         )
         return
     for position, (one, other) in enumerate(zip(actual.ravel(), expected.ravel(), strict=True)):
-        # NaN counts as equal to itself.
+        # NaN is treated as equal to itself.
         if not (one is other or one == other or (one != one and other != other)):  # noqa: PLR0124
             index = [int(number) for number in np.unravel_index(position, actual.shape)]
             yield f"element {index} is {_plain(one)!r}, expected {_plain(other)!r}"

@@ -122,7 +122,7 @@ class _WaitSnapshot:
         return {number: texts[0] for number, texts in self.of_engine.items()}
 
     def of(self, ident: int, number: int | None) -> list[str]:
-        """Returns all waits of a thread, with the innermost one last."""
+        """Returns all waits of a thread, innermost last."""
         return self.of_python.get(ident, []) + self.of_engine.get(number or 0, [])
 
 
@@ -155,14 +155,14 @@ def _without_this(frame: FrameType) -> FrameType:
 
 
 def _stack(frame: FrameType) -> list[str]:
-    """Returns the stack as text, without the frames that every thread starts with."""
+    """Returns the stack as text, without the frames at the start of every thread."""
     frames = traceback.extract_stack(frame)
     first = next((i for i, result in enumerate(frames) if result.filename != threading.__file__), 0)
     return traceback.format_list(frames[first:])
 
 
 def _others(explained: set[int | None], waits: _WaitSnapshot) -> Iterator[str]:
-    """Yields the remaining engine threads, and waits of unknown threads."""
+    """Yields lines about the remaining engine threads, and about waits of unknown threads."""
     for path in sorted(_TASKS.iterdir()) if _TASKS.is_dir() else []:
         number = int(path.name)
         with suppress(OSError):  # The thread may have ended.

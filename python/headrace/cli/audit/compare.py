@@ -47,7 +47,7 @@ def summary(path: str, begin: int, end: int | None) -> str:
 
 
 def compare(path: str, other: str, begin: int, end: int | None) -> str:
-    """Returns a line that says that two ledgers recorded the same data.
+    """Returns a line that confirms that two ledgers recorded the same data.
 
     Raises:
         Failure: If the ledgers differ (the message names the first different step), or if they have
@@ -90,7 +90,7 @@ def _data(entry: LedgerEntry) -> str:
 
 
 def _first_number(one: LedgerEntry, two: LedgerEntry) -> str | None:
-    """Returns the first of the user's numbers that differs in a step, or None if all are equal."""
+    """Returns the first user-defined number that differs in a step, or None if all are equal."""
     for name in one.numbers.keys() & two.numbers.keys():
         values = one.numbers[name], two.numbers[name]
         if values[0] != values[1] and not all(map(math.isnan, values)):

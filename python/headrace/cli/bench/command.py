@@ -1,4 +1,4 @@
-"""``headrace bench``: the speed of a pipeline, and its bottleneck."""
+"""``headrace bench``: a pipeline's speed and bottleneck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limit of the machine: the speed at which threads can read the bytes of files."""
+"""The machine's limit: the speed at which threads can read file bytes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def measured_limit(files: Sequence[str], num_threads: int, most_seconds: float) 
     warm, num_pieces = _read(_pieces(files), num_threads, most_seconds)
     if not warm.num_bytes:
         return None
-    # Every piece that was started is read to its end, so both passes read the same bytes.
+    # Every started piece is read completely, so both passes read the same bytes.
     again = itertools.islice(_pieces(files), num_pieces)
     return _read(again, num_threads, math.inf)[0]
 

@@ -1,4 +1,4 @@
-"""Counts the files from which the first examples after a shuffle come."""
+"""Counts the source files of the first examples after a shuffle."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Mixing(NamedTuple):
     """The files of the first examples after the last shuffle of a pipeline.
 
     Attributes:
-        num_examples: The number of examples that were examined.
-        num_files: The number of files that they come from.
+        num_examples: The number of examined examples.
+        num_files: The number of files from which they come.
         of_files: The number of files that the pipeline reads.
     """
 

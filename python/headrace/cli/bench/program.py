@@ -1,4 +1,4 @@
-"""Imports the pipeline that a user's program defines."""
+"""Imports the pipeline from a user's program."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _imported(path: str) -> ModuleType:
-    # Modules next to the program can be imported, as when Python runs it.
+    # The program can import modules from its directory, as when Python runs it.
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     name = f"headrace_bench_{os.path.splitext(os.path.basename(path))[0]}"
     spec = importlib.util.spec_from_file_location(name, path)

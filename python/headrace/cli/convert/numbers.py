@@ -1,4 +1,4 @@
-"""Numbers of types that an `Example` cannot hold, and the casts that the user requested.
+"""Number types that an `Example` cannot hold, and casts requested by the user.
 
 An `Example` can hold int64, float32 and bytes. Numbers of other types are converted to one of these
 if no value changes.
@@ -108,8 +108,7 @@ def _are_kept(numbers: npt.NDArray[Any], rule: str) -> npt.NDArray[np.bool_]:
         return np.asarray(is_rounded | ~np.isfinite(numbers))
     kept = np.asarray((narrow == numbers) | np.isnan(numbers))
     if rule == Rule.TEXT and not kept.all():
-        # As in the type inference of `csv`, integers must be exact if an integer type can hold
-        # them.
+        # As in `csv`'s type inference, integers must be exact if an integer type can hold them.
         is_int = (numbers == np.floor(numbers)) & (np.abs(numbers) < _BEYOND_INTEGERS)
         given_back = narrow.astype(str).astype(np.float64) == numbers
         kept |= ~is_int & np.isfinite(narrow) & given_back

@@ -57,7 +57,7 @@ class Request:
         select: The features to keep. Empty for all.
         rename: The new and the old names of features.
         base64: The bytes features that are written as base64.
-        cast: The types that some features are cast to, as (name, type).
+        cast: The types to which some features are cast, as (name, type).
         key: The feature that contains the key of a sample.
         image: The feature that contains the image.
         label: The feature that contains the class.

@@ -1,4 +1,4 @@
-"""Rows, which are the values of an example's features on their way from a source to an output."""
+"""Rows: the values of an example's features, on their way from a source to an output."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["row_maker"]
 
 
 def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int], Row]:
-    """Returns a function that converts an example of a source, and its number, to a row."""
+    """Returns a function that converts a source's example and its number to a row."""
     make = _maker(source)
-    # All examples were checked before the first one is written, but files may change.
+    # All examples were checked before writing, but files may have changed since then.
     rules = rules_of(source, request)
     if not (request.select or request.rename or rules or _decodes(source, request)):
         return make
@@ -94,7 +94,7 @@ def _row_of_image(source: Source) -> Callable[[dict[str, Any], int], Row]:
     classes, root = source.pipeline.classes, os.path.join(source.root or "", "")
 
     def row(example: dict[str, Any], _number: int) -> Row:
-        # The paths of the images on this machine are private.
+        # Image paths on this machine are private.
         path = example["path"].removeprefix(root)
         return values_of_example({**example, "path": path, "class": classes[int(example["label"])]})
 

@@ -1,4 +1,4 @@
-"""Runs a conversion: reads the examples, writes the shards and can continue an earlier run."""
+"""Runs a conversion: reads the examples and writes the shards. It can continue an earlier run."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> Conver
     checked_names(source, request)
     directory = os.path.dirname(request.output)
     if storage.is_remote(request.output):
-        # This fails if no files can be written there at all.
+        # This fails if the directory is not writable.
         AtomicFile(request.output).discard()
     elif directory:
         with os_errors(directory):
@@ -214,7 +214,7 @@ class _Output(Output):
         self._survey = survey
         self._folder = folder
         self._make_row = row_maker(source, request)
-        # Records that are written to TFRecords again are copied unchanged.
+        # Records that go from TFRecords to TFRecords are copied unchanged.
         self._is_raw = (source.format, request.to) == (Format.TFRECORD, Format.TFRECORD) and not (
             request.select or request.rename
         )

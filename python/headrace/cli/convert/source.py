@@ -32,7 +32,7 @@ class Source(NamedTuple):
 
     Attributes:
         format: One of `Format`.
-        pipeline: The examples in the order of the output. For TFRecords, the records.
+        pipeline: The examples in output order. For TFRecords, the records.
         plain: The same examples in their stored order.
         root: The directory of an image folder. None for other sources.
     """
@@ -89,7 +89,7 @@ def _has_folders(path: str) -> bool:
 def _contents(request: Request) -> list[Content]:
     paths = [os.fsdecode(path) for path in find_files("convert", request.sources)]
     contents = [content_of(path) for path in paths]
-    # Empty files are accepted next to files of any format.
+    # Empty files may be mixed with files of any format.
     return [content for content in contents if content.kind != Kind.EMPTY] or contents
 
 
@@ -175,7 +175,7 @@ def _json_lines(paths: list[str], request: Request) -> Pipeline:
 
 
 def _columns(plain: Pipeline, request: Request) -> dict[str, Any]:
-    """Returns the types of all columns, given or inferred."""
+    """Returns the types of all columns, whether specified or inferred."""
     types = {name: _type(name, text) for name, text in request.columns}
     if set(request.select) and set(request.select) <= set(types):
         return {name: types[name] for name in request.select}

@@ -30,7 +30,7 @@ from headrace.pipeline.writing.values import Row
 __all__ = ["Survey", "checked_names", "surveyed"]
 
 _BATCH: Final = 1 << 12
-# After this many examples, the names of the features are considered known.
+# After this many examples, all feature names are considered known.
 _LOOKED_AT: Final = 1000
 
 

@@ -1,1 +1,1 @@
-"""The contents of examples: the values of their features, and their common schema."""
+"""Example contents: feature values, and the common schema."""

@@ -1,4 +1,4 @@
-"""The common schema of a file's examples: names, types and sizes of their features."""
+"""The common schema of a file's examples: feature names, types and sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.pipeline.writing.values import Values
 
 __all__ = ["FeatureSummary", "Schema"]
 
-# The kinds that can be infinite or NaN, as named by `Example`s, NumPy and Arrow.
+# The kinds that can be infinite or NaN, with their names in `Example`s, NumPy and Arrow.
 _FLOATS: Final = ("float", "halffloat", "double", "list<element: float", "list<element: double")
 
 
@@ -31,7 +31,7 @@ class FeatureSummary:
         num_not_finite: The number of values that are infinite or NaN.
         formats: The number of strings that are images, by image format.
         num_strings: The number of strings.
-        is_text: Whether all strings are UTF-8 without control characters that text does not have.
+        is_text: Whether all strings are UTF-8 without control characters that don't occur in text.
     """
 
     count: int = 0

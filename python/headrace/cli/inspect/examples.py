@@ -1,4 +1,4 @@
-"""Formats single examples for people, with their images."""
+"""Formats single examples and their images for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summary of a folder. It fits on one screen for any number of files."""
+"""Folder summaries, which fit on one screen for any number of files."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ __all__ = ["report_of_index"]
 def report_of_index(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the report of an index. Reads all of it and checks its checksums."""
+    """Returns the report of an index. Reads the whole index and verifies its checksums."""
     index, fault = _read(content.path)
     if index is None:
         damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": str(fault)}

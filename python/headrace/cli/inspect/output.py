@@ -52,7 +52,7 @@ class Output:
         self._has_printed = False
 
     def add(self, argument: str) -> None:
-        """Inspects a file, the files that match a pattern, or a folder, which gets a summary."""
+        """Inspects a file or the files that match a pattern, or summarises a folder."""
         with self._noting_failures():
             paths = files_of("inspect", argument)
             is_folder = not is_remote(argument) and is_directory(argument)

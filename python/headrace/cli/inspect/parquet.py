@@ -1,4 +1,4 @@
-"""Parquet files: the contents of their footer, and the first rows."""
+"""Parquet files: the footer's contents, and the first rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts that reports of several kinds of files share."""
+"""Parts shared by the reports on several kinds of files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class InspectOptions(NamedTuple):
     """Options for an inspection.
 
     Attributes:
-        num_records: The number of records from which the features are inferred.
+        num_records: The number of records used to infer the features.
         num_examples: The number of examples to show.
         is_bar_shown: Whether to show a progress bar on a terminal.
         is_quick: Whether to read only these records.

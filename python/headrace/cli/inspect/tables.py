@@ -1,4 +1,4 @@
-"""CSV, JSON lines, tar and text: files that are read by a source of a pipeline."""
+"""CSV, JSON lines, tar and text: files that pipeline sources can read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNITS: Final = {
 def report_of_table(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the report of a file of rows, objects or samples, and the first of them."""
+    """Returns the report of a file, and its first rows, objects or samples."""
     report = counts(content, looked, _UNITS[content.kind])
     schema, shown = Schema(), []
     with iter(source_of(content).skip_errors(ALL).take(looked.num_records)) as examples:

@@ -1,7 +1,7 @@
 """TensorFlow 1 checkpoints and event files.
 
-This is the only module outside `headrace.tf1` that imports it. Commands import this module only for
-such files.
+This is the only module outside `headrace.tf1` that imports `headrace.tf1`. Commands import it only
+for such files.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def report_of_events(
             num_looked += 1
             try:
                 event = Event.FromString(example["record"])
-            except DecodeError:  # Other files have no steps and no tags.
+            except DecodeError:  # Other files have neither steps nor tags.
                 continue
             if event.HasField("summary"):
                 steps.append(event.step)
@@ -96,7 +96,7 @@ def read_bundle(path: str) -> tuple[int, list[str]]:
     """Reads all tensors of a checkpoint of variables.
 
     Returns:
-        The number of tensors that could be read, and the errors of the others.
+        The number of readable tensors, and the errors for the others.
 
     Raises:
         OpError: If the index of the checkpoint cannot be read.

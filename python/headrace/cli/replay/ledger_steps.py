@@ -1,4 +1,4 @@
-"""The origins of the examples in the steps of a ledger."""
+"""The origins of the examples in a ledger's steps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ledger_steps(
 
 
 class _Walk:
-    """An iteration over an epoch that advances from the position of one entry to the next."""
+    """An iteration over an epoch that advances from one ledger entry to the next."""
 
     def __init__(self, pipeline: Pipeline, epoch: int) -> None:
         self.batches: Batches = pipeline.replay(None, epoch)

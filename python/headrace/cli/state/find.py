@@ -1,4 +1,4 @@
-"""Finds the states in a JSON file: the document itself, or values within it."""
+"""Finds the states in a JSON file: the whole document, or values within it."""
 
 from __future__ import annotations
 

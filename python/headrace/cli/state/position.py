@@ -1,4 +1,4 @@
-"""Describes the position of a state with one line for each stage, from the last to the first.
+"""Describes a state's position, one line per stage, from the last to the first.
 
 Source: `crates/pipeline/src/checkpoint.rs`, and the checkpoints that the nodes there create.
 """
@@ -31,8 +31,7 @@ _IN_PIECES: Final = (*_FILES, "parquet", "arrow", "tokens", "concat")
 _BATCHES: Final = ("batch", "padded_batch")
 _PIECES: Final = {"parquet": "row group", "arrow": "record batch"}
 _TOGETHER: Final = ("concat", "mix", "zip")
-# The texts for stages, by the number of their values. `total` is the first value plus later
-# examples.
+# The texts for stages, by their number of values. `total` is the first value plus later examples.
 _SAYINGS: Final = {
     **{
         (
@@ -93,7 +92,7 @@ _ONE_TO_ONE: Final = ("take", "skip", "epochs", "skip_errors", "cache")
 
 
 def within_pass(words: Sequence[Any], checkpoint: Checkpoint) -> tuple[Checkpoint, int]:
-    """Returns the position in a pass over a journal, and how many passes have ended.
+    """Returns the position in a pass over a journal, and the number of completed passes.
 
     A journal that is reopened after its end continues with another pass. Other sources have no such
     passes.
@@ -138,7 +137,7 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
             yield f"{name}: {_beginning(checkpoint.skip + after)}"
             return
         if not checkpoint.numbers:
-            # Functions that change the number of examples have no values of their own.
+            # Functions that change the number of examples don't store values of their own.
             total = checkpoint.skip + after
             if name in _WITH_RESULTS:
                 results = count_of(total, "result")
@@ -188,7 +187,7 @@ def _said(saying: str, checkpoint: Checkpoint, after: int) -> str:
 
 def _has_blocks(words: Any) -> bool:
     """Returns whether a stage is a shuffle that fills its window from pieces of files."""
-    # The values are its window, the number of open pieces, their order, and the size of a piece.
+    # The values are the window, the number of open pieces, their order, and the piece size.
     return name_of(words) == "shuffle" and re.search(r", \d+\)$", str(words)) is not None
 
 
@@ -235,7 +234,7 @@ def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:
 
 
 def _lines_of_shuffled_parts(words: Any, checkpoint: Checkpoint, after: int) -> Iterator[str]:
-    """Yields the lines for a full shuffle of several sources, in the order of the sources."""
+    """Yields the lines for a full shuffle of several sources, in source order."""
     taken = count_of(checkpoint.skip + after, "example")
     yield f"shuffle: It has yielded {taken} since its parts were at these positions:"
     for number, (part, inner) in enumerate(zip(words[1:], checkpoint.inputs, strict=False)):
@@ -250,7 +249,7 @@ def _lines_of_shuffled_parts(words: Any, checkpoint: Checkpoint, after: int) -> 
 
 
 def name_of(words: Any) -> str:
-    """Returns the name of a stage from its entry in a state."""
+    """Returns a stage's name, given its entry in a state."""
     text = words if isinstance(words, str) else words[0]
     return str(text).partition("(")[0].partition("#")[0]
 

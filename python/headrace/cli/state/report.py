@@ -27,7 +27,7 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
             lines.append(f"The journal has ended {ends} before. Counts start at its last end.")
         batches = num_batches(words, checkpoint) if words and not num_ended else None
     except (IndexError, KeyError, TypeError, ValueError):
-        # The checksum matches, but no pipeline makes such a position, so the raw numbers are shown.
+        # The checksum matches, but no pipeline creates such a position. Show the raw numbers.
         lines = [f"No stage can have this position: {shortened(str(checkpoints), 200)}"]
     return {
         "version": state["version"],

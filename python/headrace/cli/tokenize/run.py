@@ -1,4 +1,4 @@
-"""Writes the tokens of texts and the index of their documents in Megatron's format."""
+"""Tokenizes texts, and writes the tokens and an index of the documents in Megatron's format."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ def run(request: Request, interrupts: Interrupts) -> TokenizeResult:
             raise Failure(
                 f"{name} already exists. Use --overwrite to replace it, or choose another output."
             )
-    # The function is traced first, so that a bad tokenizer is an error before any text is read.
+    # Trace the function first, so that a bad tokenizer fails before any text is read.
     try:
         pipeline = _tokenized(request)
     except OpError as error:
-        error.__notes__ = []  # These messages would be about the command's own function.
+        error.__notes__ = []  # These notes are about the command's own function.
         raise
     numbers = _vocabulary(request.tokenizer)
     if request.end is not None and request.end not in numbers:
@@ -135,7 +135,7 @@ def run(request: Request, interrupts: Interrupts) -> TokenizeResult:
 
 
 def _publish(names: tuple[str, str], tokens: AtomicFile, index: AtomicFile) -> None:
-    """Gives both files their final names. An index is never next to tokens that it does not fit."""
+    """Gives both files their final names. An index never appears next to tokens of another run."""
     for name in names:
         if storage.exists(name):
             storage.remove(name)
@@ -176,7 +176,7 @@ def _vocabulary(path: str) -> dict[str, int]:
 
 
 class _Writer:
-    """Converts documents to bytes, and collects the data for their index.
+    """Converts documents to bytes and collects the data for their index.
 
     Args:
         dtype: The dtype of the tokens.
@@ -195,7 +195,7 @@ class _Writer:
         self._num_empty = 0
 
     def bytes_of(self, texts: Any) -> bytes:
-        """Returns the tokens of several texts as bytes of the file."""
+        """Returns the tokens of several texts as file bytes."""
         parts: list[npt.NDArray[Any]] = []
         for row in texts:
             if not len(row):

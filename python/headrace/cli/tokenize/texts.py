@@ -14,7 +14,7 @@ from headrace.pipeline.paths.paths import find_files
 
 __all__ = ["texts_of"]
 
-# The kinds that prose can be mistaken for.
+# Kinds for which prose can be mistaken.
 _TEXTS: Final = (Kind.TEXT, Kind.CSV, Kind.STATE)
 _OTHERS: Final = (".csv", ".tsv", ".json", ".xml", ".html", ".htm")
 

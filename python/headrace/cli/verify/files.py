@@ -1,4 +1,4 @@
-"""Checks all files passed to ``headrace verify``."""
+"""Verifies all files passed to ``headrace verify``."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def _read_bundle(path: str, result: Result) -> int:
     return number
 
 
-# The kinds whose files are read together.
+# File kinds that are read together.
 TOGETHER: Final = (Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.IMAGE)
 _BATCH: Final = 1 << 12
 _DECODING: Final = "DecodeImage"
 
 
 def verified_together(contents: Sequence[Content], num_threads: int | None) -> list[Result]:
-    """Reads all records of several files in parallel. All are TFRecords, or all are images.
+    """Reads all records of several files in parallel: either only TFRecords or only images.
 
     Raises:
         OpError: If a file cannot be read.
@@ -152,7 +152,7 @@ def _total(contents: Sequence[Content]) -> int | None:
 
 @native
 def _decoded(example: dict[str, Any]) -> dict[str, Any]:
-    # The last value of an image exists only once the whole image has been decoded.
+    # An image's last value exists only once the whole image has been decoded.
     return {"file": example["file"], "size": ops.size(ops.decode_image(example["data"]))}
 
 
@@ -165,7 +165,7 @@ def _first_decoded(example: dict[str, Any]) -> dict[str, Any]:
 def _source(contents: Sequence[Content]) -> Pipeline:
     paths = [os.fspath(content.path) for content in contents]
     if contents[0].kind == Kind.IMAGE:
-        # A TIFF with several images is valid for most readers if the first image is.
+        # Most readers accept a TIFF with several images if the first image is valid.
         decode = _first_decoded if contents[0].detail == "TIFF" else _decoded
         return pipeline.files(paths).with_origin().map(decode).select("file")
     return pipeline.tfrecords(paths).with_origin().select("file")
@@ -217,7 +217,7 @@ def _read(contents: list[Content], num_threads: int | None) -> Iterator[Result]:
 
 
 def _group(content: Content) -> str:
-    """Returns a key that files read together share, or "" for a file that is read alone."""
+    """Returns a key shared by files that are read together, or "" for a file that is read alone."""
     if content.kind not in TOGETHER:
         return ""
     if content.kind == Kind.IMAGE:
