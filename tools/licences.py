@@ -1,7 +1,7 @@
-"""Writes the licences of everything that is linked into the extension: `licences.py TARGET FILE`.
+"""Writes the licences of all code linked into the extension: `licences.py TARGET FILE`.
 
-Cargo lists the crates, and each crate contains its licence files. If a crate has no such file, only
-the name of its licence is listed. If a crate offers a choice, we choose Apache-2.0, which is also
+Cargo lists the crates, and each crate contains its licence files. If a crate has no licence file,
+only the licence's name is listed. If a crate offers a choice, we choose Apache-2.0, which is also
 headrace's licence, and leave out the others. We keep licences of code that a crate copied from
 elsewhere. We leave out the text of the GPL if there is a choice, and the manual of the Independent
 JPEG Group, which only requires programs to state that they use its code.
@@ -38,7 +38,7 @@ def runs_in_compiler(package: dict[str, Any]) -> bool:
 
 
 def linked(target: str) -> list[dict[str, Any]]:
-    """Returns the packages that the extension is linked with, sorted by name."""
+    """Returns the packages linked into the extension, sorted by name."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked"]
     command += ["--filter-platform", target]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
@@ -68,7 +68,7 @@ def may_choose(package: dict[str, Any]) -> bool:
 
 
 def texts(package: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields the files with licences of a package and of the sources in it."""
+    """Yields the licence files of a package and of sources that it contains."""
     directory = Path(package["manifest_path"]).parent
     paths = {path for pattern in PATTERNS for path in directory.rglob(pattern)}
     if may_choose(package):

@@ -1,4 +1,4 @@
-"""The site's pages of TensorFlow 1's operations: those of each family, from their docstrings.
+"""Generates the site's pages of TensorFlow 1 operations, by family, from docstrings.
 
 .venv/bin/python tools/ops_pages.py           # prints the pages
 .venv/bin/python tools/ops_pages.py --check   # makes the pages, and prints nothing
@@ -18,13 +18,13 @@ import headrace.tf1 as tf
 from headrace.tf1 import ops as tf1_ops
 
 _MODULES = (name for name in dir(tf) if isinstance(getattr(tf, name), ModuleType))
-# Pipelines import its definitions without the operations.
+# Pipelines import this module's definitions without the operations.
 _BELOW = "headrace.core.features"
 NAMESPACES = ("", *sorted([*_MODULES, "contrib.image"]))
 
 
 def families() -> dict[str, list[ModuleType]]:
-    """Returns the packages of each family: that of all operations, and that of graphs alone."""
+    """Returns each family's packages: for all operations, and for operations of graphs only."""
     rooms: dict[str, list[ModuleType]] = {}
     for package in (headrace.ops, tf1_ops):
         for room in pkgutil.iter_modules(package.__path__):
@@ -49,7 +49,7 @@ def description(rooms: list[ModuleType]) -> str:
 
 
 def functions(rooms: list[ModuleType]) -> Iterator[tuple[str, object]]:
-    """Yields (name, function or class) of everything public that a family's modules define."""
+    """Yields (name, function or class) for every public definition in a family's modules."""
     modules = [
         (module.name, f"{room.__name__}.{module.name}")
         for room in rooms
@@ -65,7 +65,7 @@ def functions(rooms: list[ModuleType]) -> Iterator[tuple[str, object]]:
 
 
 def spellings(item: object) -> list[str]:
-    """Returns the names of an operation in programs: `tf.image.decode_jpeg`."""
+    """Returns an operation's names in programs, such as `tf.image.decode_jpeg`."""
     results = []
     for space in NAMESPACES:
         module = attrgetter(space)(tf) if space else tf
@@ -75,7 +75,7 @@ def spellings(item: object) -> list[str]:
 
 
 def names_of(name: str, item: object) -> str:
-    """The names of an operation in `headrace.tf1`, or else its own name and module."""
+    """Returns an operation's names in `headrace.tf1`, or its own name and module if it has none."""
     packages = (package for package in (headrace.ops, tf1_ops) if name in package.__all__)
     position = next(packages, sys.modules[getattr(item, "__module__", "headrace.ops")])
     results = [f"`{written.removeprefix('tf.')}`" for written in spellings(item)]
@@ -83,13 +83,13 @@ def names_of(name: str, item: object) -> str:
 
 
 def first_line(item: object) -> str:
-    """The first sentence of a docstring, fit for a table."""
+    """Returns a docstring's first sentence, formatted for a table."""
     text = (inspect.getdoc(item) or "").split("\n\n")[0].replace("\n", " ")
     return re.sub(r"\|", r"\\|", text)
 
 
 def pages() -> dict[str, str]:
-    """Returns the text of each page under its name, `ops/array.md`."""
+    """Returns each page's text by name, such as `ops/array.md`."""
     return {f"ops/{family}.md": page(family, rooms) for family, rooms in sorted(families().items())}
 
 

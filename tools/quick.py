@@ -1,10 +1,10 @@
 """Runs the tests near changed files, after a quick build: `make quick`.
 
-Changed files are those that differ from the last commit; without any, those of the last commit. A
-test is near a source file if it has its name (`test_decode.py` for `decode.py` or `decode.rs`). If
-there is none, the nearest are those that import its module, or else a test of its part of the
-project. Changed Rust files have their unit tests run, too. Tests in Python take some seconds at
-most; a line says how many were skipped.
+Changed files are the files that differ from the last commit or, if there are none, the files of the
+last commit. A test is near a source file if it has the same name (`test_decode.py` for `decode.py`
+or `decode.rs`). If there is no such test, the nearest tests are those that import the file's
+module, or else a test for its part of the project. Unit tests in changed Rust files also run.
+Python tests take a few seconds at most. A line reports the number of skipped tests.
 """
 
 import subprocess
@@ -18,10 +18,10 @@ import pytest
 
 TOP: Final = Path(__file__).parents[1]
 PACKAGE: Final = Path("python/headrace")
-# The largest number of test files, so that the run stays quick.
+# The maximum number of test files, to keep the run quick.
 MOST_FILES: Final = 8
 SECONDS: Final = 10.0
-# Tests of a whole part of the project, for files without a nearer test.
+# Tests for whole parts of the project, for files without a nearer test.
 OF_PARTS: Final = {
     "pipeline": "tests/pipeline/stages/test_stages.py",
     "remote": "tests/io/storage/test_reading.py",
@@ -46,12 +46,12 @@ class TimeLimit:
         self.num_skipped = 0
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Notes the files, whose tests follow each other."""
+        """Records the test files. The tests of each file run consecutively."""
         self.files = list(dict.fromkeys(item.path for item in session.items))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Skips a test, at least the second of its file, whose time is over."""
+        """Skips a test if its file's time is over, except for the file's first test."""
         now = time.monotonic()
         if item.path != self.file:
             self.file = item.path
@@ -62,13 +62,13 @@ class TimeLimit:
             pytest.skip("its time is over")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Says how many tests were skipped."""
+        """Reports the number of skipped tests."""
         if self.num_skipped:
             terminalreporter.line(f"{self.num_skipped} tests were skipped: their time was over")
 
 
 def changed_files() -> list[Path]:
-    """Returns the files that differ from the last commit, or those of the last commit."""
+    """Returns the files that differ from the last commit, or the files of the last commit."""
     changed = [
         *_git("diff", "--name-only", "HEAD"),
         *_git("ls-files", "--others", "--exclude-standard"),
@@ -78,7 +78,7 @@ def changed_files() -> list[Path]:
 
 
 def nearest_tests(changed: list[Path]) -> list[Path]:
-    """Returns the test files near some files; changed test files come first."""
+    """Returns the test files near some files. Changed test files come first."""
     tests = sorted(path.relative_to(TOP) for path in (TOP / "tests").rglob("test_*.py"))
     results = [path for path in changed if path in tests]
     for path in changed:
@@ -88,10 +88,10 @@ def nearest_tests(changed: list[Path]) -> list[Path]:
 
 
 def unit_tests(changed: list[Path]) -> Iterator[tuple[str, str]]:
-    """Yields the crate and the module of each Rust file that changed."""
+    """Yields the crate and the module of each changed Rust file."""
     for path in changed:
         parts = path.with_suffix("").parts
-        # The binding is tested from Python.
+        # The Python binding is tested from Python.
         if (
             path.suffix == ".rs"
             and parts[0] == "crates"
@@ -105,7 +105,7 @@ def unit_tests(changed: list[Path]) -> Iterator[tuple[str, str]]:
 def _named(path: Path, tests: list[Path]) -> list[Path]:
     stem = path.parent.name if path.stem in ("__init__", "mod") else path.stem
     near = [test for test in tests if test.stem in (f"test_{stem}", f"test_{stem}s")]
-    # Of several with one name, those in a folder of the same name.
+    # If several files have the name, prefer files in a folder of the same name.
     beside = [test for test in near if set(test.parts[1:-1]) & set(path.parts[:-1])]
     return beside or near
 
@@ -132,7 +132,7 @@ def _run(*command: str) -> bool:
 
 
 def main() -> int:
-    """Runs the tests; returns 1 if one fails."""
+    """Runs the tests. Returns 1 if any test fails."""
     changed = changed_files()
     passed = True
     for crate, module in unit_tests(changed):

@@ -1,7 +1,7 @@
 """Prints a release's section of the changelog: `release_notes.py TAG`.
 
-The tag must be `v` and the version in `Cargo.toml`. If it's empty, as before a tag is pushed, the
-section of that version is printed without comparing.
+The tag must be `v` followed by the version in `Cargo.toml`. If it's empty (before the tag is
+pushed), the section of that version is printed without this check.
 """
 
 import re

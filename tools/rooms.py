@@ -1,9 +1,9 @@
-"""Writes the lists of files into the READMEs of the pipeline's folders.
+"""Writes the file lists into the READMEs of the pipeline's folders.
 
 .venv/bin/python -m tools.rooms           # writes the lists
 .venv/bin/python -m tools.rooms --check   # says which of them are out of date
 
-Each line has a file and the first sentence of its docstring.
+Each line contains a file name and the first sentence of the file's docstring.
 """
 
 import ast
@@ -21,7 +21,7 @@ _LIST = re.compile(r"(?<=^## Files\n\n```text\n).*?(?=^```$)", re.MULTILINE | re
 
 
 def listed(room: Path) -> str:
-    """Returns the lines of a folder: its files, then its subfolders."""
+    """Returns a folder's lines: its files, then its subfolders."""
     files = [path for path in room.iterdir() if path.suffix in (".py", ".rs")]
     named = {path.name: path for path in files if path.stem not in ("__init__", "mod")}
     inner = [path for path in room.iterdir() if path.is_dir() and path.name != "__pycache__"]
@@ -49,13 +49,13 @@ def sentence(path: Path) -> str:
 
 
 def written(page: Path) -> str:
-    """Returns the README of a folder with its list up to date."""
+    """Returns a folder's README with an up-to-date list."""
     lines = listed(page.parent)
     return _LIST.sub(lambda _: lines, page.read_text("utf-8"))
 
 
 def main(arguments: list[str]) -> int:
-    """Writes the lists, or prints the pages that would change."""
+    """Writes the lists, or prints the READMEs that would change."""
     old = [page for page in ROOMS if page.read_text("utf-8") != written(page)]
     for page in old:
         if "--check" in arguments:

@@ -1,4 +1,4 @@
-"""Uses an installed headrace in several ways, which shows whether its wheel is complete.
+"""Exercises an installed headrace, to check that its wheel is complete.
 
 `--without-licences` is for wheels without the licences of linked crates.
 """
@@ -33,7 +33,7 @@ while session.queue_statistics(queue).num_waiting_dequeues == 0:
 
 @hr.native
 def doubled(example):
-    """Returns twice the number of a line."""
+    """Returns twice the number in a line."""
     return {"number": hr.ops.string_to_number(example["text"], "int64") * 2}
 
 

@@ -1,8 +1,8 @@
 """Checks types in one run of mypy: `python -m tools.type_checks`.
 
-It checks the package, the stress tests and the programs of `tests/typing`. In these, a call that
-has to be an error is marked `type: ignore`, and mypy reports marks on lines without one. A further
-program mentions every public name: one that is missing or has the type `Any` is an error.
+It checks the package, the stress tests and the programs of `tests/typing`. In these programs, a
+call that must be an error is marked `type: ignore`, and mypy reports unnecessary marks. A generated
+program mentions every public name: a name that is missing or has the type `Any` is an error.
 """
 
 import subprocess
@@ -24,7 +24,7 @@ MODULES: Final = {
     "tf.image": tf.image,
     "tf.train": tf.train,
 }
-# Only a value of type `Any` can be assigned to a variable of a class that nothing else has.
+# Only a value of type `Any` can be assigned to a variable whose class has no other instances.
 START: Final = """\
 import headrace as hr
 import headrace.tf1 as tf

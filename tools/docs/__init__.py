@@ -1,1 +1,1 @@
-"""Generators and checks of the pages that `make docs` builds."""
+"""Generates and checks the pages that `make docs` builds."""

@@ -1,7 +1,7 @@
-"""The pages of the reference, each with its public names.
+"""The reference pages and their public names.
 
-The text of each name comes from its docstring, by mkdocstrings. A public name that is on no page is
-an error, so a new one cannot be forgotten.
+mkdocstrings renders each name's docstring. A public name that is missing from all pages is an
+error, so new names cannot be forgotten.
 """
 
 import inspect
@@ -20,7 +20,7 @@ import headrace.tf1.protos
 
 __all__ = ["api_pages"]
 
-# For each page: its title, a sentence, and its names; a module means all of its names.
+# For each page: its title, a sentence, and its names. A module stands for all of its names.
 PAGES = {
     "sources.md": (
         "Sources",
@@ -93,7 +93,7 @@ PAGES = {
         ["tf1.checkpoint"],
     ),
 }
-# The names of `headrace.ray`, which cannot be imported without Ray, by the module of each.
+# The names in `headrace.ray`, by module. The package cannot be imported without Ray.
 RAY = {
     "serve": "feed",
     "Feed": "feed",
@@ -102,12 +102,12 @@ RAY = {
     "from_dataset": "datasets",
 }
 _TYPES = dict(FieldDescriptorProto.Type.items())
-# Modules whose names are on the pages of operations or of TensorFlow 1, or are listed above.
+# Modules whose names are listed above, or on the pages of operations or TensorFlow 1.
 ELSEWHERE = {"ops", "pipeline", "protos", "tf1", "Tensor", "__version__"}
 
 
 def api_pages() -> dict[str, str]:
-    """Returns the text of each page under its name."""
+    """Returns each page's text by name."""
     on_pages = {name for _, _, names in PAGES.values() for name in names}
     of_pipeline = {f"pipeline.{name}" for name in headrace.pipeline.__all__} - {
         f"pipeline.{name}" for name in headrace.__all__
@@ -162,7 +162,7 @@ def _torchtitan() -> str:
 
 
 def _protos(module: ModuleType) -> str:
-    """Returns the messages, each with its fields, which are the arguments of its class."""
+    """Returns the messages with their fields, which are the arguments of their classes."""
     names = module.__all__
     parts = [
         "# Protocol buffers",
@@ -177,7 +177,7 @@ def _protos(module: ModuleType) -> str:
 
 
 def _type_of(field: Any, linked: Collection[str]) -> str:
-    """Returns the type of a field, with a link if it is a message of the same page."""
+    """Returns a field's type, with a link if it is a message on the same page."""
     inner = field.message_type
     if inner is not None and inner.GetOptions().map_entry:
         key, value = inner.fields
@@ -200,7 +200,7 @@ def _page(title: str, sentence: str, names: list[str]) -> str:
 
 
 def _entries(name: str) -> list[tuple[str, object]]:
-    """Returns (name in programs, object) of a name, or of all names of a module."""
+    """Returns (name in programs, object) for a name, or for all names in a module."""
     item = _resolve(name)
     if not isinstance(item, ModuleType):
         return [(name, item)]
@@ -213,7 +213,7 @@ def _resolve(name: str) -> object:
 
 
 def _directive(name: str, item: object) -> str:
-    """Returns the directive that mkdocstrings replaces with the docstring of a name."""
+    """Returns the directive that mkdocstrings replaces with a name's docstring."""
     path = f"{item.__module__}.{item.__qualname__}"  # type: ignore[attr-defined]
     return "\n".join(
         [
@@ -232,12 +232,12 @@ def _shown(name: str) -> str:
 
 
 def _is_constructed(item: object) -> bool:
-    """Returns whether programs call a class themselves; its docstring then has Args."""
+    """Returns whether programs call the class, so that its docstring has an Args section."""
     return inspect.isclass(item) and "Args:" in (inspect.getdoc(item) or "")
 
 
 def _is_in_parts(item: object) -> bool:
-    """Returns whether a class inherits its methods from classes without public names."""
+    """Returns whether a class inherits its methods from private classes."""
     return item in (headrace.Pipeline, headrace.Batches)
 
 

@@ -1,10 +1,10 @@
-"""The measurements in benchmarks/RESULTS.md, of each work: our rate, and its ratio to each other.
+"""Reads the measurements of each workload from benchmarks/RESULTS.md: our rate, and ratios.
 
-Two kinds of table are read, wherever they stand. A table of many works has a column "a pipeline, a
-second", rows whose first cell begins with W1, W2, ..., and columns for ratios: "÷ NAME", or "a
-pipeline ÷ this" after a column with names. A table of one work is as the benchmarks print it, below
-a heading such as "### W8. TITLE", with the column "headrace ÷ this" (or "this ÷ headrace"); it
-takes the place of the rows of that work in tables of many.
+Two kinds of tables are read, anywhere on the page. A table of many workloads has a column "a
+pipeline, a second", rows whose first cell begins with W1, W2, ..., and ratio columns: "÷ NAME", or
+"a pipeline ÷ this" after a column with names. A table of one workload has the format that the
+benchmarks print. It follows a heading such as "### W8. TITLE" and has the column "headrace ÷ this"
+(or "this ÷ headrace"). It replaces the workload's rows in tables of many workloads.
 """
 
 import re
@@ -19,12 +19,12 @@ BY_HAND = "by hand"
 
 @dataclass(frozen=True)
 class Other:
-    """A program that a pipeline is compared with.
+    """A program with which a pipeline is compared.
 
     Attributes:
-        name: Short, for a picture.
-        text: The pipeline's rate, divided by that of the program, as written.
-        is_by_hand: Whether it is a loop without a library for loading.
+        name: A short name for pictures.
+        text: The pipeline's rate divided by the program's rate, as written.
+        is_by_hand: Whether it is a loop without a data-loading library.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Other:
 
 @dataclass(frozen=True)
 class Work:
-    """The measurements of one work.
+    """The measurements of one workload.
 
     Attributes:
         name: "W8".
-        title: What is read, in a few words.
-        rate: Our examples a second, as written; empty if only ratios are known.
-        others: The fastest first.
+        title: A few words about the data.
+        rate: Our examples per second, as written. Empty if only ratios are known.
+        others: The other programs, fastest first.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with the heading that it stands below."""
+    """A table and the heading above it."""
 
     heading: str
     names: Sequence[str]
@@ -64,7 +64,7 @@ class Table:
 
 
 def works(text: str) -> list[Work]:
-    """Returns what a page has of each work, by its number."""
+    """Returns a page's workloads by number."""
     results = list(tables(text))
     alone = [work for table in results for work in _work_alone(table)]
     names = {work.name for work in alone}
@@ -87,7 +87,7 @@ def tables(text: str) -> Iterator[Table]:
 
 
 def first_batches(text: str) -> list[tuple[str, float]]:
-    """Returns the seconds until the first batch of W7's programs."""
+    """Returns the time to the first batch of each W7 program, in seconds."""
     table = next(table for table in tables(text) if table.names[1:2] == ["first batch, s"])
     others = [(row[0], float(row[1])) for row in table.rows if "TensorFlow 1" not in row[0]]
     return [(_short(name.partition(", best")[0]), seconds) for name, seconds in others]
@@ -99,7 +99,7 @@ def _works_among(table: Table) -> Iterator[Work]:
     first: Sequence[str] = [""]
     for row in table.rows:
         name, _, title = row[0].partition(",")
-        # Another way of doing a work is compared with the same programs as the first.
+        # A variant of a workload is compared with the same programs as the first variant.
         first = first if first[0].partition(",")[0] == name else row
         others = []
         for position, column in enumerate(table.names):
@@ -131,7 +131,7 @@ def _work_alone(table: Table) -> Iterator[Work]:
         return
     position = positions[0]
     rows = {row[0]: row for row in table.rows}
-    # Of programs with TensorFlow 1's names, too, the column compares those.
+    # If there are also programs with TensorFlow 1's names, the column compares those programs.
     base = rows.get("headrace, a pipeline") or next(
         (
             row

@@ -1,4 +1,4 @@
-"""The links and the headings of Markdown pages, outside code."""
+"""Links and headings of Markdown pages, outside code."""
 
 import re
 from collections import Counter
@@ -14,19 +14,19 @@ _HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.MULTILINE)
 
 
 def is_relative(target: str) -> bool:
-    """Returns whether a link leads to another file of the repository, or within the page."""
+    """Returns whether a link points to a file of the repository or within the page."""
     return not re.match(r"[a-z]+:", target)
 
 
 def targets_of(text: str) -> list[str]:
-    """Returns the targets of the links and pictures of a page."""
+    """Returns the targets of a page's links and pictures."""
     return _LINK.findall(_CODE.sub("", text))
 
 
 def replace_targets(text: str, replace: Callable[[str], str]) -> str:
     """Returns a page with each relative link replaced by the result of `replace`."""
     pieces = _CODE.split(text)
-    for number in range(0, len(pieces), 2):  # Odd indices are code.
+    for number in range(0, len(pieces), 2):  # Items at odd indices are code.
         pieces[number] = _LINK.sub(
             lambda match: replace(match[1]) if is_relative(match[1]) else match[1], pieces[number]
         )
@@ -34,7 +34,7 @@ def replace_targets(text: str, replace: Callable[[str], str]) -> str:
 
 
 def anchors_of(text: str) -> set[str]:
-    """Returns the anchors of a page's headings, as code hosts make them."""
+    """Returns the anchors of a page's headings, as code hosts generate them."""
     results: set[str] = set()
     times: Counter[str] = Counter()
     for heading in _HEADING.findall(_BLOCK.sub("", text)):
@@ -46,7 +46,7 @@ def anchors_of(text: str) -> set[str]:
 
 
 def broken_links(page: Path) -> list[str]:
-    """Returns the relative links of a page whose file or heading does not exist."""
+    """Returns a page's relative links whose file or heading does not exist."""
     return [target for target in targets_of(page.read_text("utf-8")) if _is_broken(page, target)]
 
 

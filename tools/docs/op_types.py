@@ -1,4 +1,4 @@
-"""The types and shapes that an elementwise operation takes, found by calling it with each."""
+"""Determines the types and shapes that an elementwise operation accepts, by trying each."""
 
 import inspect
 from collections.abc import Callable
@@ -20,9 +20,7 @@ _SHAPE: Final = (2, 3)
 
 
 def types_of(operation: Callable[..., Any]) -> str:
-    """Returns sentences on the inputs of an operation whose parameters are tensors of one type.
-
-    They are empty for other operations.
+    """Describes the inputs of an operation on tensors of one type. Empty for other operations.
     """
     count = len([name for name in inspect.signature(operation).parameters if name != "name"])
     results = {dtype.name: _result(operation, [(dtype, _SHAPE)] * count) for dtype in _TYPES}
@@ -52,7 +50,7 @@ def types_of(operation: Callable[..., Any]) -> str:
 
 
 def _result(operation: Callable[..., Any], inputs: list[tuple[Any, tuple[int, ...]]]) -> Any:
-    """Returns the symbolic result for inputs of these types and shapes; None if it refuses them."""
+    """Returns the symbolic result for these types and shapes, or None if they are rejected."""
     with tf.Graph().as_default():
         try:
             return operation(*[tf.placeholder(dtype, shape) for dtype, shape in inputs])

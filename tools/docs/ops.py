@@ -1,4 +1,4 @@
-"""The reference of operations: pages of `hr.ops` by group, and entries of TensorFlow 1's.
+"""The operations reference: `hr.ops` pages by group, and entries for TensorFlow 1 operations.
 
 The table in docs/reference/operations.md has the same groups.
 """
@@ -18,7 +18,7 @@ import headrace.ops
 __all__ = ["entry", "family_entries", "operation_pages"]
 
 TABLE = Path(__file__).parents[2] / "docs/reference/operations.md"
-# The page of each group, with a title. A group that is missing here is an error.
+# Each group's page and title. A missing group is an error.
 GROUPS = {
     "Numbers": "numbers",
     "Comparisons, choices": "comparisons",
@@ -38,7 +38,7 @@ _HEADINGS = {"Args": "Parameters"}
 
 
 def operation_pages() -> dict[str, str]:
-    """Returns the text of each page under its name, `ops/numbers.md`."""
+    """Returns each page's text by name, such as `ops/numbers.md`."""
     groups = _groups()
     unknown = groups.keys() - GROUPS.keys()
     if unknown:
@@ -96,7 +96,7 @@ def _text(name: str) -> str:
 
 
 def family_entries(rooms: list[ModuleType]) -> str:
-    """Returns an entry for each operation of a family, under its first name in TensorFlow 1."""
+    """Returns an entry for each operation of a family, by its first TensorFlow 1 name."""
     entries = []
     for name, item in sorted(functions(rooms), key=itemgetter(0)):
         written = (spellings(item) or [f"headrace.ops.{name}"])[0]
@@ -105,7 +105,7 @@ def family_entries(rooms: list[ModuleType]) -> str:
 
 
 def entry(written: str, item: object) -> str:
-    """Returns the text of a name: its call, its docstring, and the methods of a class."""
+    """Returns a name's text: its call, its docstring and, for a class, the methods."""
     parts = [f"## {written}"]
     if callable(item) and _has_signature(item):
         parts.append(_block(written, item))
@@ -127,7 +127,7 @@ def _has_signature(item: object) -> bool:
 
 
 def _methods(item: type) -> Iterator[tuple[str, object]]:
-    """Yields the methods and properties of a class that have docstrings of this package."""
+    """Yields a class's methods and properties that this package documents."""
     for name in dir(item):
         result = getattr(item, name)
         home = getattr(result.fget if isinstance(result, property) else result, "__module__", None)
@@ -144,7 +144,7 @@ def _block(written: str, item: object) -> str:
 
 
 def _call(written: str, item: object) -> str:
-    """Returns a call with its parameters and defaults, under the name that programs use."""
+    """Returns the call with parameters and defaults, under the name that programs use."""
     parameters = inspect.signature(item).parameters.values()  # type: ignore[arg-type]
     shown = [_parameter(parameter) for parameter in parameters if parameter.name != "self"]
     line = f"{written}({', '.join(shown)})"
@@ -165,7 +165,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def _formatted(text: str) -> str:
-    """Returns a docstring in Google style as Markdown, with its sections as lists."""
+    """Converts a Google-style docstring to Markdown, with sections as lists."""
     lines, section = [], ""
     for line in text.split("\n"):
         if match := _SECTION.match(line):

@@ -1,8 +1,8 @@
-"""Draws the pictures of guides and concepts: shuffles, padding, states, threads.
+"""Draws the pictures for guides and concepts: shuffles, padding, states, threads.
 
 .venv/bin/python -m tools.docs.pictures
 
-Pictures of shuffles and of rows are drawn from the batches of pipelines.
+The pictures of shuffles and rows show the batches of real pipelines.
 """
 
 import sys
@@ -19,11 +19,11 @@ import headrace as hr
 
 COLOURS = (LIBRARY, OURS, "#e3c16f", "#d99a9a", "#b7a3d6", "#8fcfc9", "#c9c9c9", LOOP)
 BLANK = "#ffffff"
-WIDTH = 4.6  # Inches; wide enough for 8 points on a phone.
+WIDTH = 4.6  # In inches. Wide enough that text has at least 8 points on a phone.
 
 
 def panels(titles: Iterable[str], heights: Iterable[float]) -> tuple[Figure, list[Axes]]:
-    """Returns a figure with an area for each title, without axes."""
+    """Returns a figure with one panel per title, without axes."""
     heights = list(heights)
     figure = Figure(figsize=(WIDTH, 0.27 * sum(heights) + 0.3 * len(heights)), layout="constrained")
     areas = list(figure.subplots(len(heights), height_ratios=heights, squeeze=False)[:, 0])
@@ -35,13 +35,13 @@ def panels(titles: Iterable[str], heights: Iterable[float]) -> tuple[Figure, lis
 
 
 def box(axes: Axes, x: float, y: float, width: float, text: str, colour: str) -> None:
-    """Draws a box with a text in it."""
+    """Draws a box that contains text."""
     axes.barh(y + 0.5, width, left=x, height=0.82, color=colour, edgecolor=INK, linewidth=0.6)
     axes.text(x + width / 2, y + 0.52, text, ha="center", va="center", color=INK)
 
 
 def shuffles() -> Figure:
-    """Returns the first examples of each shuffle, over eight files of 100 lines."""
+    """Draws the first examples of each shuffle of eight files with 100 lines."""
     with tempfile.TemporaryDirectory() as folder:
         for file in range(8):
             Path(folder, f"{file}.txt").write_text(f"{file}{' ' * 18}\n" * 100)
@@ -68,7 +68,7 @@ LENGTHS = (3, 9, 2, 6, 4, 1, 7, 4)
 
 
 def rows_of(axes: Axes, rows: list[list[int]], widths: list[int]) -> None:
-    """Draws rows of numbered examples, padded to the width of each."""
+    """Draws rows of numbered examples, each padded to its width."""
     for y, (row, width) in enumerate(zip(rows, widths, strict=True)):
         start = 0
         for number in row:
@@ -81,7 +81,7 @@ def rows_of(axes: Axes, rows: list[list[int]], widths: list[int]) -> None:
 
 
 def padding() -> Figure:
-    """Returns how the same eight lists fill the rows of batches."""
+    """Draws how the same eight lists fill the rows of batches."""
     texts = hr.iterable(
         lambda: ({"n": number, "ids": [number] * length} for number, length in enumerate(LENGTHS))
     )
@@ -107,7 +107,7 @@ def padding() -> Figure:
 
 
 def state() -> Figure:
-    """Returns where a state points while headrace reads ahead."""
+    """Draws the position of a state while headrace reads ahead."""
     figure, [axes] = panels(["where a state points"], [4.2])
     names = ["used", "used", "in your loop", "ready", "ready", "in work"]
     colours = [OURS, OURS, OURS, LIBRARY, LIBRARY, BLANK]
@@ -129,7 +129,7 @@ def state() -> Figure:
 
 
 def threads() -> Figure:
-    """Returns what happens to an example in threads and in worker processes."""
+    """Draws the path of an example through threads and through worker processes."""
     titles = [
         "native functions: engine threads, without Python",
         "map(f, num_threads=2), if f holds Python's lock (GIL)",

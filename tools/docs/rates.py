@@ -1,8 +1,8 @@
-"""Draws the charts of rates, and writes the tables of docs/performance.md.
+"""Draws the rate charts, and writes the tables of docs/performance.md.
 
 .venv/bin/python -m tools.docs.rates
 
-All figures are those of benchmarks/RESULTS.md.
+All numbers come from benchmarks/RESULTS.md.
 """
 
 import sys
@@ -50,7 +50,7 @@ LABELS = {
 
 
 def all_rates(works: list[Work], first_batches: list[tuple[str, float]]) -> Figure:
-    """Returns the chart of each work beside each library, and of the seconds to a first batch."""
+    """Draws each workload compared with each library, and the times to the first batch."""
     bars = [
         Bar(f"{work.name} {LABELS.get(work.name, work.title)}: {other.name}", other, other.text)
         for work in works
@@ -71,7 +71,7 @@ def all_rates(works: list[Work], first_batches: list[tuple[str, float]]) -> Figu
 
 
 def rates_in_short(works: list[Work]) -> Figure:
-    """Returns the chart of each work beside the best other program."""
+    """Draws each workload compared with the best other program."""
     first = {work.name: work for work in reversed(works) if work.name != "W6"}
     bars = []
     for name in sorted(first, key=lambda name: int(name[1:])):
@@ -84,7 +84,7 @@ def rates_in_short(works: list[Work]) -> Figure:
 
 
 class Bar(NamedTuple):
-    """A bar for a program that is compared with a pipeline."""
+    """The bar of a program that is compared with a pipeline."""
 
     label: str
     other: Other
@@ -92,7 +92,7 @@ class Bar(NamedTuple):
 
 
 def draw_ratios(axes: Axes, title: str, bars: Sequence[Bar]) -> None:
-    """Draws bars from 1 to the ratio of each, on a logarithmic axis."""
+    """Draws a bar from 1 to each ratio, on a logarithmic axis."""
     axes.barh(
         range(len(bars)),
         [bar.other.ratio - 1 for bar in bars],
@@ -110,7 +110,7 @@ def draw_ratios(axes: Axes, title: str, bars: Sequence[Bar]) -> None:
 
 
 def finish(axes: Axes, title: str) -> None:
-    """Leaves out of a chart what says nothing."""
+    """Adds a chart's title and removes its frame and ticks."""
     axes.set_title(title, loc="right", fontweight="bold")
     axes.invert_yaxis()
     axes.margins(x=0.25, y=0.02)
@@ -119,7 +119,7 @@ def finish(axes: Axes, title: str) -> None:
 
 
 def shown(others: Sequence[Other]) -> list[Other]:
-    """Returns the others that there is room for: the best one, those by hand, and known ones."""
+    """Returns the programs for which there is space: the best, hand-written and well-known ones."""
 
     def position(other: Other) -> tuple[bool, bool, int]:
         is_known = other.name in KNOWN
@@ -141,7 +141,7 @@ def table(works: list[Work]) -> str:
 
 
 def losses(works: list[Work]) -> str:
-    """Returns the table of what is faster than a pipeline, by the largest factor first."""
+    """Returns the table of programs that are faster than a pipeline, largest factor first."""
     faster = [(other.ratio, work, other) for work in works for other in work.others]
     lines = ["| workload | faster alternative | headrace ÷ alternative |", "|---|---|--:|"]
     lines += [
@@ -153,7 +153,7 @@ def losses(works: list[Work]) -> str:
 
 
 def page_of(works: list[Work]) -> str:
-    """Returns docs/performance.md with its tables as they should be."""
+    """Returns docs/performance.md with up-to-date tables."""
     text = PAGE.read_text("utf-8")
     for begin, contents in ((LOSSES, losses(works)), (TABLE, table(works))):
         before, _, rest = text.partition(begin)
@@ -166,7 +166,7 @@ def main() -> int:
     text = benchmark_results.RESULTS.read_text("utf-8")
     works = benchmark_results.works(text)
     PAGE.write_text(page_of(works), "utf-8")
-    # Text stays text, and the same figures give the same file.
+    # Keep text as text, and make the file reproducible.
     style = {"svg.fonttype": "none", "svg.hashsalt": "rates", "font.size": 8}
     with mpl.rc_context(style):
         charts = {

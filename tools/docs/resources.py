@@ -1,8 +1,8 @@
-"""Checks that the built site fetches nothing: no script, style, font or picture of another host.
+"""Checks that the built site fetches no script, style, font or picture from another host.
 
 .venv/bin/python -m tools.docs.resources
 
-Links that a reader may follow are allowed.
+Ordinary links are allowed.
 """
 
 import re
@@ -14,14 +14,14 @@ from pathlib import Path
 __all__ = ["foreign_resources"]
 
 SITE = Path(__file__).parents[2] / "build" / "site"
-# Attributes by which a page fetches something, and kinds of <link> that only name an address.
+# Attributes that make a page fetch something, and kinds of <link> that only contain an address.
 _FETCHED = {"src", "srcset", "poster", "data"}
 _NAMING = {"canonical", "alternate", "author", "license", "prev", "next"}
 _STYLES = re.compile(r"(?:url\(\s*|@import\s+)['\"]?((?:https?:)?//[^'\")\s]+)")
 
 
 def foreign_resources(page: str) -> list[str]:
-    """Returns the URLs that a page of HTML fetches from other hosts."""
+    """Returns the URLs that an HTML page fetches from other hosts."""
     reader = _Reader()
     reader.feed(page)
     return reader.found + _STYLES.findall(page)
@@ -52,7 +52,7 @@ def _foreign(site: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Prints the resources that pages fetch, and fails if there are any."""
+    """Prints the external resources that pages fetch, and fails if there are any."""
     results = list(_foreign(SITE))
     print("\n".join(results), end="\n" if results else "", file=sys.stderr)
     return int(bool(results))

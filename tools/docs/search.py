@@ -1,8 +1,8 @@
-"""Checks that search of the built site finds pages for words that people type.
+"""Checks that the built site's search finds pages by the words that people type.
 
 .docs/bin/python -m tools.docs.search
 
-Pages list words that they don't contain as `tags` in their front matter.
+Pages list search words that they don't contain as `tags` in their front matter.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Assembles the pages of the site in build/docs, from docs/ and the top directory.
+"""Assembles the site's pages in build/docs, from docs/ and the top directory.
 
 .venv/bin/python -m tools.docs.stage
 
-A link to a file that is not a page is replaced by the URL of its source.
+Links to files that are not pages are replaced with the URL of the source file.
 """
 
 import html
@@ -25,9 +25,9 @@ DOCS = TOP / "docs"
 ASSETS = Path(__file__).parent / "assets"
 STAGED = TOP / "build" / "docs"
 EDIT_LINKS = TOP / "build" / "sources.json"
-# Code hosts show `\|` in a table as a bar, mkdocs as a backslash and a bar.
+# In tables, code hosts render `\|` as a bar, but MkDocs renders a backslash and a bar.
 _BAR_IN_CODE = re.compile(r"(?<=[ (])`([^`\n]*\\\|[^`\n]*)`(?=.*\|$)", re.MULTILINE)
-# Paths in the site of pages outside of docs/.
+# The site paths of pages outside docs/.
 PLACES = {
     "DESIGN.md": "design.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -39,13 +39,13 @@ PLACES = {
 
 
 def sources() -> dict[Path, Path]:
-    """Returns the files of the repository that are in the site, each with its path there."""
+    """Returns the repository files that are in the site, with their site paths."""
     results = {path: path.relative_to(DOCS) for path in DOCS.rglob("*") if path.is_file()}
     return results | {TOP / name: Path(target) for name, target in PLACES.items()}
 
 
 def built() -> dict[Path, str]:
-    """Returns the generated pages, each after the page of docs/ with the same name."""
+    """Returns the generated pages. Each is appended to the page in docs/ with the same name."""
     families = {
         DOCS / f"tf1/ops/{family}.md": f"{ops_pages.page(family, rooms)}\n{family_entries(rooms)}"
         for family, rooms in ops_pages.families().items()
@@ -58,7 +58,7 @@ def built() -> dict[Path, str]:
 
 
 def staged(source: Path, text: str, targets: dict[Path, Path], host: str) -> str:
-    """Returns a page of the site, with rewritten links."""
+    """Returns a page of the site with rewritten links."""
 
     def replace(target: str) -> str:
         name, hash_, anchor = target.partition("#")
@@ -90,7 +90,7 @@ def source_host() -> str:
 
 
 def main() -> int:
-    """Writes all pages, and replaces those of an earlier build."""
+    """Writes all pages, replacing an earlier build."""
     shutil.rmtree(STAGED, ignore_errors=True)
     pages, host = built(), source_host()
     targets = {path: path.relative_to(DOCS) for path in pages} | sources()

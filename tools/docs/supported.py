@@ -1,10 +1,10 @@
-"""The site's page of TensorFlow 1's names: those that headrace has, and those that it lacks.
+"""The site's page of TensorFlow 1 names: supported and missing names.
 
 .venv/bin/python -m tools.docs.supported           # prints the page
 .venv/bin/python -m tools.docs.supported --check   # makes the page, and prints nothing
 
-docs/tf1/supported.md is its beginning. Supported names come from the modules themselves, missing
-ones from the list that their errors use.
+The page begins with docs/tf1/supported.md. Supported names come from the modules themselves, and
+missing names from the list used for error messages.
 """
 
 import inspect
@@ -44,7 +44,7 @@ def page() -> str:
 
 
 def spaces(space: str, module: ModuleType) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yields a module and its submodules: the name in programs, and the values of its names."""
+    """Yields a module and its submodules, each as its name in programs and a dict of its names."""
     names = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
     inner = {name: item for name, item in names.items() if _is_own_module(item)}
     if names.keys() - inner.keys():
@@ -55,7 +55,7 @@ def spaces(space: str, module: ModuleType) -> Iterator[tuple[str, dict[str, obje
 
 
 def _is_own_module(item: object) -> TypeGuard[ModuleType]:
-    """Returns whether a name is a module of headrace; `tf.test.mock` is one of Python."""
+    """Returns whether a name is a headrace module. `tf.test.mock`, for example, is Python's."""
     return isinstance(item, ModuleType) and item.__name__.startswith("headrace.")
 
 
@@ -74,13 +74,13 @@ def _table(names: dict[str, object]) -> list[str]:
 
 
 def _meaning(item: object) -> str:
-    """Returns the first sentence of a docstring, fit for a table; for a value its type."""
+    """Returns a docstring's first sentence, formatted for a table, or the type of a value."""
     if isinstance(item, ModuleType):
         return f"The module `{item.__name__}`."
     if not callable(item) or isinstance(item, tf.DType):
         return f"`{item!r}`".replace("|", "\\|")
     text = (inspect.getdoc(item) or "").split("\n\n")[0].replace("\n", " ")
-    if text == "A ProtocolMessage":  # The generic docstring of protocol buffers.
+    if text == "A ProtocolMessage":  # Protocol buffers have a generic docstring.
         return "A protocol buffer message."
     return text.replace("|", "\\|")
 

@@ -1,4 +1,4 @@
-"""The reference of TensorFlow 1's classes and functions that are not operations.
+"""The reference of TensorFlow 1 classes and functions other than operations.
 
 Operations have pages by family (`tools/docs/ops.py`). Constants are in `docs/tf1/supported.md`.
 """
@@ -18,7 +18,7 @@ import headrace.tf1 as tf
 
 __all__ = ["tensorflow1_pages"]
 
-# A name is on the first page that has its namespace; "" means all remaining names.
+# A name is listed on the first page that has its namespace. "" means all remaining names.
 PAGES = {
     "tf1/tf.md": ("Graphs, sessions and other names of `tf`", ("tf",)),
     "tf1/train.md": ("Training: `tf.train`", ("tf.train",)),
@@ -32,7 +32,7 @@ PAGES = {
 
 
 def tensorflow1_pages() -> dict[str, str]:
-    """Returns the text of each page under its name, `tf1/train.md`."""
+    """Returns each page's text by name, such as `tf1/train.md`."""
     entries: dict[str, list[str]] = defaultdict(list)
     for written, item in sorted(_names().items()):
         entries[_page_of(written)].append(entry(written, item))
@@ -49,7 +49,7 @@ _OPENING = (
 
 
 def _names() -> dict[str, Callable[..., object]]:
-    """Returns each class and function that is not an operation, under its shortest name."""
+    """Returns all classes and functions other than operations, by their shortest names."""
     operations = {id(item) for rooms in families().values() for _, item in functions(rooms)}
     results: dict[int, tuple[str, Callable[..., object]]] = {}
     for space, names in spaces("tf", tf):
@@ -62,7 +62,7 @@ def _names() -> dict[str, Callable[..., object]]:
 
 
 def _is_described(item: object) -> TypeGuard[Callable[..., object]]:
-    """Returns whether a name gets an entry. Messages are on the page of protocol buffers."""
+    """Returns whether a name gets an entry. Messages are on the protocol buffers page."""
     is_message = inspect.isclass(item) and issubclass(item, Message)
     is_called = callable(item) and not isinstance(item, (ModuleType, tf.DType))
     return is_called and not is_message and bool(inspect.getdoc(item))
