@@ -20,8 +20,7 @@ _SHAPE: Final = (2, 3)
 
 
 def types_of(operation: Callable[..., Any]) -> str:
-    """Describes the inputs of an operation on tensors of one type. Empty for other operations.
-    """
+    """Describes the inputs of an operation on tensors of one type. Empty for other operations."""
     count = len([name for name in inspect.signature(operation).parameters if name != "name"])
     results = {dtype.name: _result(operation, [(dtype, _SHAPE)] * count) for dtype in _TYPES}
     taken = {name: result.dtype.name for name, result in results.items() if result is not None}
