@@ -38,9 +38,9 @@ def serve(
     """Starts readers that together produce the batches of one pipeline.
 
     Each reader is a Ray actor with its own engine and produces every `num_readers`-th batch.
-    `batch` and the stages that make one example from one run only for those batches. All earlier
-    stages, such as filters, shuffle windows and reading a stream, run in every reader. The files
-    must be accessible from all readers.
+    A reader runs `batch`, and the stages that turn one example into one, only for its own batches.
+    All earlier stages, such as filters, shuffle windows and reading a stream, run in every reader.
+    The files must be accessible from all readers.
 
     Args:
         pipe: A pipeline that has a `batch` stage. Any missing seed was drawn when the pipeline was

@@ -64,7 +64,7 @@ class Layout:
         }
 
     def changed(self, readers: Sequence[str], first: int, oldest: int = 0) -> "Layout":
-        """Returns a layout with new readers from a batch on.
+        """Returns a layout that uses new readers from batch `first` on.
 
         Args:
             readers: The names of the readers.
@@ -101,7 +101,7 @@ def _replaced(readers: Sequence[str], lost: str, rest: Sequence[str]) -> tuple[s
 
 
 def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ...]:
-    """Returns the readers in an order in which most batches stay on one node.
+    """Orders the readers so that most batches stay on one node.
 
     Batch `k` goes from reader `k % num_readers` to trainer `k % num_trainers`. If one number
     divides the other, each reader has its own trainers and can be on their node.

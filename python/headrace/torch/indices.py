@@ -30,11 +30,11 @@ BEGINNING: Final = Position()
 
 
 class Indices:
-    """The indices of the batches of one epoch.
+    """One epoch's batch indices.
 
     Args:
         sampler: The sampler of the loader: of batches, or of single samples.
-        iterator: The iterator of the sampler, from which nothing has been taken.
+        iterator: The sampler's iterator. Nothing has been taken from it yet.
     """
 
     def __init__(self, sampler: Any, iterator: Iterator[Any]) -> None:

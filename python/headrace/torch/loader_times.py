@@ -14,7 +14,7 @@ _MOST_BUSY: Final = 0.8
 
 
 class LoaderTimes:
-    """The times of one loader since its first batch.
+    """One loader's timings since its first batch.
 
     Args:
         loader: The loader.

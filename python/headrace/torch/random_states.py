@@ -113,11 +113,11 @@ NO_STATES: Final = RandomStates()
 
 
 def generators_of(loader_generator: Any, sampler: Any) -> dict[str, Any]:
-    """Returns the generators of a loader and of its samplers, by the path that leads to them.
+    """Returns the generators of a loader and its samplers, by the path that leads to each one.
 
     Args:
         loader_generator: The generator of the loader; None if it has none.
-        sampler: The sampler, whose attributes are looked through.
+        sampler: The sampler. Its attributes are searched for generators.
     """
     found: dict[str, Any] = {}
     if loader_generator is not None:

@@ -28,7 +28,7 @@ def key_of(row_id: Sequence[int], is_drawn: bool) -> Key:
 
     Args:
         row_id: Its epoch, record, file, and number within the record.
-        is_drawn: Whether the function draws random numbers, so that its result depends on the whole
+        is_drawn: Whether the function draws random numbers. Its result then depends on the whole
             row ID.
     """
     # A combined pipeline numbers its files differently from a single one.
@@ -70,7 +70,7 @@ class CachedProbeResults:
         return key in self._results
 
     def add(self, key: Key, digest: bytes | None, result: Any) -> None:
-        """Adds a copy of a result, which later calls cannot change. Does nothing if copying fails.
+        """Adds a copy of a result that later calls cannot change. Does nothing if copying fails.
 
         Args:
             key: The key of the example.

@@ -194,7 +194,7 @@ class Examples:
             yield example
 
     def take(self) -> "Examples":
-        """Hands over the examples to an iteration, and stops the iterators of `look`."""
+        """Hands the examples over to an iteration, and stops the iterators of `look`."""
         with self._lock:
             self._is_taken = True
         return self

@@ -186,8 +186,8 @@ def noted(
 
     The message of a KeyError contains only the key, so a second note lists the components.
     """
-    # Unlike isinstance, this reads no attributes of the exception, which could raise a second
-    # exception.
+    # Unlike isinstance, this reads no attributes of the exception. Reading them could raise a
+    # second exception.
     if issubclass(type(error), StopIteration):
         # A StopIteration would silently end the program's loop.
         stopped = RuntimeError("a Python function of a pipeline raised StopIteration")

@@ -35,7 +35,7 @@ class ProbeCalls:
 
     Args:
         results: The results.
-        is_drawn: Whether the function draws random numbers, so that its results depend on the
+        is_drawn: Whether the function draws random numbers. Its results then depend on the
             position.
         is_learning: Whether to add and keep results. Otherwise, each result is returned once.
     """

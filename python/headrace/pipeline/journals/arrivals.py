@@ -239,14 +239,14 @@ class Arrivals:
         return len(self._key_of)
 
     def next_line(self, newest: int | None, most_rows: int, target_bytes: int) -> Content:
-        """Returns the next line, which is empty if there is nothing to record.
+        """Returns the next line, or an empty one if there is nothing to record.
 
-        It has at least one example if there is one.
+        If a whole example is available, the line has at least one.
 
         Args:
             newest: The version that the user has set; None if there is none.
             most_rows: The maximum number of rows, rounded up to whole examples.
-            target_bytes: About how many bytes the rows should have.
+            target_bytes: The approximate size of the line's rows in bytes.
         """
         self._read_pending()
         builder = _Builder()

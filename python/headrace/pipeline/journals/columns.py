@@ -85,7 +85,7 @@ def column_of_parts(
         shapes: See `group_shapes`; None if each row is an example.
 
     Raises:
-        InvalidArgumentError: If a row has another shape than those of the first group.
+        InvalidArgumentError: If a row's shape differs from the shapes in the first group.
     """
     code = engine_code(bytes if isinstance(row.dtype, type) else row.dtype)
     if not row.shape:

@@ -97,7 +97,7 @@ class JournalReader:
         newest: The newest version, as set by the user; None if there is none.
         num_dropped: The number of rows dropped because of their age.
         num_left_out: The number of rows in incomplete groups at the last end.
-        is_finished: Whether the end that `next_block` has reached is not followed by more rows.
+        is_finished: Whether no more rows follow the end that `next_block` has reached.
         doing: What the reader is waiting for; None if it is not waiting.
     """
 

@@ -19,7 +19,7 @@ __all__ = ["JournalWorker"]
 class JournalWorker:
     """The examples of a journal. See `PythonWorker`.
 
-    A pass ends when all writers have closed the journal. The next pass has the examples that were
+    A pass ends when all writers have closed the journal. The next pass contains the examples
     appended after that.
 
     Args:

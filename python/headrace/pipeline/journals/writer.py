@@ -99,11 +99,10 @@ class Journal:
 
         Raises:
             FailedPreconditionError: If the journal is closed, or was opened before a fork.
-            ResourceExhaustedError: If the disk or a quota is full. The journal is then as it was
-                before the call.
-            TypeError: If a row is not a dict, or a value has another type than in the first append.
-            ValueError: If a row has other components than the first append, a value has another
-                number of axes, or `version` is negative.
+            ResourceExhaustedError: If the disk or a quota is full. The journal is then unchanged.
+            TypeError: If a row is not a dict, or a value's type differs from the first append's.
+            ValueError: If a row's components or a value's number of axes differ from the first
+                append's, or `version` is negative.
         """
         if isinstance(rows, Mapping):
             raise TypeError("append: got a dict, expected a list of dicts. Write append([row]).")

@@ -54,7 +54,7 @@ class CompiledFunction(TracedFunction):
         return engine.Stage.map_native(self._function(is_batched), columns)
 
     def call(self, values: Mapping[str, Any]) -> Any:
-        """Returns the results for one example of NumPy values, with the traced components.
+        """Returns the results for one example of NumPy values that has the traced components.
 
         Raises:
             OpError: If an operation fails.

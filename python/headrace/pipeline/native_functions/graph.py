@@ -25,7 +25,7 @@ COMPUTES_WITHOUT: Final = (
 
 
 class TracedGraph(Graph):
-    """A graph that rejects operations with a state, and those that only NumPy can compute.
+    """A graph that rejects stateful operations and operations that only NumPy can compute.
 
     Operations that depend on no argument are computed at once and become constants.
 

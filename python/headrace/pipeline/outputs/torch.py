@@ -42,8 +42,7 @@ class TorchLoader:
 
     Attributes:
         pipeline: The pipeline.
-        batches: The iteration that most recently returned a batch to your loop; None before the
-            first batch.
+        batches: The iteration that your loop's last batch came from; None before the first batch.
         sampler: An object with `set_epoch`, for training loops that look for it there, such as
             Lightning's.
         batch_sampler: The same object, for training loops that read its batch size.

@@ -21,7 +21,7 @@ __all__ = ["FunctionPlanning", "first_called_with"]
 
 
 class FunctionPlanning:
-    """A plan under construction: `plan`, followed by the deferred work on single rows.
+    """A plan under construction: `plan`, plus the deferred work on single rows.
 
     Attributes:
         plan: The plan of the preceding stages, without their deferred work.

@@ -21,9 +21,9 @@ __all__ = ["counts_of", "length_after", "length_of"]
 def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
     """Returns the number of examples or batches.
 
-    It reads only the names and sizes of files, the first bytes of files that may be compressed, the
-    footers of Parquet files, and index files. For data sets on the hub, it requests their commits,
-    as an iteration does.
+    This reads only file names and sizes, the first bytes of files that may be compressed, Parquet
+    footers, and index files. For data sets on the hub, it requests their commits, as an iteration
+    does.
 
     Args:
         chain: The stages.

@@ -106,8 +106,7 @@ def _has_marks(source: Source) -> bool:
 def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, Any]) -> str:
     """Describes how many files a shuffle's first examples come from, or returns "" if unknown.
 
-    It reads only the names and sizes of files, index files and footers, and does not read remote
-    files.
+    This reads only file names and sizes, index files and footers. Remote files are not read.
 
     Args:
         chain: All stages.

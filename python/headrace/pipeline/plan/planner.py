@@ -45,8 +45,7 @@ def plan(
         chain: The pipeline's stages.
         chain_specs: The components after each stage.
         cache: The cache directory for remote files, and its size limit in bytes.
-        is_learning: Whether components are being learned, so that the examples of iterators are
-            kept.
+        is_learning: Whether components are being learned. The examples of iterators are then kept.
         is_resumed: Whether the iteration resumes from a state.
         indexes: The index files to read and write, or None.
         digest: The digest of the global order, if there is one.

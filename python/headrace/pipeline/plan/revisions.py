@@ -94,7 +94,7 @@ def check_contents(
 
     Args:
         mine: The result of `contents_of` for this pipeline.
-        expected_contents: The same from the state.
+        expected_contents: The result that is stored in the state.
         is_changed: Whether the pipeline is a mix that may have other parts.
     """
     digests, others = _by_name(mine), _by_name(expected_contents)

@@ -24,7 +24,7 @@ _MOST_WAITING: Final = 64
 
 @dataclass(frozen=True)
 class _Suspect:
-    """A possible bottleneck: how much of the time it was fully used, and the texts for it."""
+    """A possible bottleneck: its message texts, and the share of time it was fully used."""
 
     load: float
     name: str

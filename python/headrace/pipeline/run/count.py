@@ -66,7 +66,7 @@ def _may_differ(stage: Stage) -> bool:
 
 
 def _num_read(chain: Sequence[Stage]) -> int:
-    """Returns how many stages must run. The counts of later stages follow from their results."""
+    """Returns how many stages must run. The counts of later stages follow from these."""
     numbered = list(enumerate(steps(chain), 1))
     end = 1 + max((n for n, step in numbered if step.length_after(1) is None), default=0)
     is_drawn = any(map(_may_differ, all_stages(chain[:end]))) or any(

@@ -49,7 +49,7 @@ _MOST_METERS: Final = 64
 
 
 class Meter:
-    """The measurements of one iteration. They remain readable after the iteration is gone.
+    """One iteration's measurements. They remain readable after the iteration is gone.
 
     Attributes:
         batches: The number of batches that the loop has received.

@@ -94,7 +94,7 @@ class ShareBatches:
         """Starts the threads.
 
         Args:
-            pipe: The pipeline, which has passed `check_shares`.
+            pipe: A pipeline that has passed `check_shares`.
             index: The index of this share, counted from the cursor.
             count: The number of shares.
             epoch: The epoch number, if the pipeline starts at its beginning.

@@ -94,7 +94,7 @@ def infer_specs(
         chain: The stages.
         how: The iteration for which they are learned.
         before: The known components after all stages except the last.
-        behind: The stages after these.
+        behind: The stages that follow.
 
     Raises:
         OpError: If the first example is needed and cannot be read.

@@ -110,9 +110,8 @@ def describe_stages(chain: Sequence[Stage], is_part: bool = False) -> list[Words
 
     Args:
         chain: The stages of a pipeline.
-        is_part: Whether it is a part of a combined pipeline. The shards of a part cannot change
-            their number, because it is unknown how many examples another rank has drawn from the
-            part.
+        is_part: Whether it is a part of a combined pipeline. The number of shards in a part cannot
+            change, because it is unknown how many examples another rank has drawn from the part.
     """
     shards = (
         index
@@ -144,7 +143,7 @@ def _step_words(step: Step, is_elastic: bool, is_size_fixed: bool) -> str:
 
     Args:
         step: The step.
-        is_elastic: Whether it is a `shard` whose number may change, or follows one.
+        is_elastic: Whether it is or follows a `shard` whose number of shards may change.
         is_size_fixed: Whether batches must keep their size.
     """
     if step.effect is Effect.DIVIDES and is_elastic:

@@ -18,8 +18,8 @@ class StageStatistics:
         bytes: The number of bytes that the stage has produced. 0 for a stage that only moves
             examples.
         busy_seconds: The total run time of its tasks on all threads.
-        waiting_seconds: The time for which the stage had nothing to do because earlier stages were
-            slower. For files, the time for which reads waited for storage or a processor.
+        waiting_seconds: How long the stage had nothing to do because earlier stages were slower.
+            For files, the time that reads spent waiting for storage or a processor.
         fill: The average share of its task slots that were in use, from 0.0 to 1.0. If it is near
             1, this stage or a later one is the bottleneck. If it is near 0, an earlier stage is.
             None for a stage without its own tasks.
@@ -140,9 +140,9 @@ class Readings:
         stages: The counters of each stage.
         tasks_busy: The run time of the workers' compute tasks.
         tasks_computing: The processor time of these tasks.
-        idle: The time for which workers had nothing to do, summed over all workers.
-        consumer_waiting: The time for which the user's loop waited for batches.
-        budget_waiting: The time for which workers were idle because the memory limit was reached.
+        idle: How long workers had nothing to do, summed over all workers.
+        consumer_waiting: How long the user's loop waited for batches.
+        budget_waiting: How long workers were idle because the memory limit was reached.
     """
 
     seconds: float

@@ -241,7 +241,7 @@ def plan_batch(
     padding: engine.Padding | None,
     layouts: Sequence[Layout],
 ) -> None:
-    """Adds batches to a plan whose sizes do not depend on the examples.
+    """Adds batches to a plan. Their sizes must not depend on the examples.
 
     Args:
         planning: The plan.

@@ -34,7 +34,7 @@ class Chain:
         base: Self | None = None,
     ) -> None:
         self._stages: Final = chain
-        # The pipeline without its last stage; it may already know its components.
+        # The pipeline without its last stage. Its components may already be known.
         self._base: Final = base
         self._options: Final = dict(options or {})
         self._specs: Final = static_specs(chain)

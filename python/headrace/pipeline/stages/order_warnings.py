@@ -1,4 +1,4 @@
-"""Checks and warnings for orders that differ between processes or are the same in all epochs."""
+"""Checks and warnings for orders that differ between processes or repeat in each epoch."""
 
 import logging
 import math

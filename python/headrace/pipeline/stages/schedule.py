@@ -62,7 +62,7 @@ def entries_of(size: int | Schedule) -> Sequence[tuple[int, int]]:
 
 
 def num_groups(length: float, size: int | Schedule, num_ranks: int, drops_rest: bool) -> float:
-    """Returns the number of groups that a rank makes of its examples.
+    """Returns the number of groups that a rank's examples form.
 
     Args:
         length: The number of examples of the rank; `math.inf` for an endless pipeline.

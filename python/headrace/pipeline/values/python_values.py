@@ -87,7 +87,7 @@ def refuse_masked(what: str, value: Any) -> None:
 def has_type(array: Any, value: Any) -> bool:
     """Returns whether the type of a value is clear from the value itself.
 
-    The type of an empty list is not. An empty array of objects may hold `str` or `bytes`.
+    An empty list has no clear type, and an empty array of objects may hold `str` or `bytes`.
 
     Args:
         array: The original value.

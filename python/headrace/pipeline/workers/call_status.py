@@ -11,7 +11,7 @@ _BYTES: Final = mmap.PAGESIZE
 
 
 class SharedCallStatus:
-    """The current call of a worker, and the request to stop.
+    """A worker's current call, and the request to stop.
 
     The worker writes the call, and the program writes the request to stop.
 

@@ -89,7 +89,7 @@ class Channel:
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Closes this end, so that the other end sees that no more messages will follow."""
+        """Closes this end. The other end then knows that no more messages will follow."""
         self._socket.close()
 
     def _exactly(self, num_bytes: int) -> bytes:

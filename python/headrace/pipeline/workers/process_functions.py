@@ -1,8 +1,8 @@
 """Python functions that worker processes call. Imported when a pipeline uses processes.
 
 Several threads serve each worker process. A thread sends a block, waits, and passes on the results.
-So blocks, order, errors and states are the same as for functions that are called in threads, and a
-worker already has its next block when it replies to the last one.
+Blocks, order, errors and states are therefore the same as for functions called in threads. A worker
+already has its next block when it replies to the previous one.
 """
 
 import itertools
@@ -148,7 +148,7 @@ class _Turns:
 
     @contextmanager
     def of(self, number: int) -> Iterator[None]:
-        """Waits for the turn of a block, which ends with the context."""
+        """Waits for a block's turn. The turn ends with the context."""
         with self._changed:
             self._changed.wait_for(lambda: self._next >= number or self._is_over)
         try:
@@ -242,7 +242,7 @@ class ProcessFunctions:
 
     @property
     def is_over(self) -> bool:
-        """Returns whether the iteration is over, so that calls not yet started are dropped."""
+        """Returns whether the iteration is over. Calls not yet started are then dropped."""
         return self.processes.is_over
 
     @is_over.setter

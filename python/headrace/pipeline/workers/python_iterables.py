@@ -1,6 +1,6 @@
 """Reads blocks of examples from users' iterators.
 
-One thread calls the iterator, and another one passes on the examples. So a slow iterator does not
+One thread calls the iterator, and another one passes on the examples. A slow iterator thus does not
 hold back examples that it has already yielded.
 """
 

@@ -133,7 +133,7 @@ class Place:
 
 
 class RemoteWorker:
-    """One worker process. Threads with a place each may use `begin`, `send` and `result`.
+    """One worker process. Each thread that calls `begin`, `send` and `result` needs its own place.
 
     Attributes:
         process: The number of the process.

@@ -35,7 +35,7 @@ __all__ = [
 
 # How many seconds a reply waits for more examples once it has one.
 _PATIENCE_S: Final = 0.002
-# How many seconds lie between two checks for the end, while a thread waits for an example.
+# How often, in seconds, a thread checks for the end while it waits for an example.
 _LOOK_S: Final = 0.2
 _END: Final = object()
 

@@ -46,7 +46,8 @@ class Arena:
         size += -size % mmap.PAGESIZE
         try:
             if hasattr(os, "posix_fallocate"):
-                # If a page could not be allocated later, the process would be killed.
+                # Allocate all pages now. If one could not be allocated later, the process would be
+                # killed.
                 os.posix_fallocate(self.descriptor, self.size, size - self.size)
             else:
                 os.ftruncate(self.descriptor, size)

@@ -200,7 +200,7 @@ class SegmentPool:
 
 
 class FilledSegments:
-    """The segments of one worker on the side of the program.
+    """One worker's segments, on the program's side.
 
     Args:
         num_kept: The number of segments that may stay in use. Further results are copied.

@@ -88,13 +88,13 @@ class Fingerprint:
         self._numbers: dict[int, int] = {}
         self._alive: list[object] = []
         self._depth = depth
-        # The modules whose sources were added, and the words in all functions. If a word is the
-        # name of a value in one of these modules, the value is hashed too, because the program may
-        # have set it.
+        # The modules whose sources were added, and all words that occur in functions. If a word is
+        # the name of a value in one of these modules, the value is hashed too, because the program
+        # may have set it.
         self._whole_modules: dict[str, types.ModuleType] = {}
         self._words: set[str] = set()
         self._is_ending = False
-        # The functions that are being added, from outermost to innermost.
+        # The functions that are currently being added, from outermost to innermost.
         self._functions: list[types.FunctionType] = []
 
     def hexdigest(self) -> str:

@@ -1,4 +1,4 @@
-"""Finds the global names that a function's code loads, and which attributes it reads from them."""
+"""Finds the global names that a function's code loads, and the attributes it reads from them."""
 
 import dis
 import types

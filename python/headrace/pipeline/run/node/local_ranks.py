@@ -67,13 +67,13 @@ class LocalRanks(NamedTuple):
 def local_ranks(
     chain: Sequence[Stage], options: Mapping[str, Any], epoch: int, is_resumed: bool
 ) -> LocalRanks | None:
-    """Returns the ranks of this node that iterate over the same pipeline; None if there is one.
+    """Returns this node's ranks that iterate over the same pipeline; None if there is only one.
 
     Args:
         chain: The stages of the pipeline.
         options: The options of the pipeline.
         epoch: The number of the epoch.
-        is_resumed: Whether the iteration resumes from a state, which has all seeds.
+        is_resumed: Whether the iteration resumes from a state. A state contains all seeds.
 
     Raises:
         RuntimeError: If the ranks of this node are unknown, or the system has no abstract sockets.

@@ -1,4 +1,4 @@
-"""A rank that gets its batches from the owner of the node's engine."""
+"""A rank that receives its batches from the owner of the node's engine."""
 
 import contextlib
 import logging

@@ -273,7 +273,7 @@ class Produced(NamedTuple):
         skips: The examples skipped before it, and the ends of passes.
         columns: The batch; None at the end.
         failure: The exception at the end, if the lane has failed.
-        oldest: The step of the slowest rank. Older positions are not needed any more.
+        oldest: The step of the slowest rank. Older positions are no longer needed.
         readings: The readings of the engine, sent now and then.
     """
 

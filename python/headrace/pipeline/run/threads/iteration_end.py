@@ -1,4 +1,4 @@
-"""Ends an iteration, with its threads, worker processes and files."""
+"""Ends an iteration and its threads, worker processes and files."""
 
 import os
 import threading
@@ -89,7 +89,7 @@ def close(
         for processes in ending.processes:
             processes.end()
     if ending.processes:
-        # Threads that were waiting for a process end together with it.
+        # Threads that were waiting for a process end when it does.
         _join(ending, calls)
 
 
