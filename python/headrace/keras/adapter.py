@@ -77,7 +77,7 @@ def adapter_of(
     y: str | Sequence[str],
     sample_weight: str | None = None,
 ) -> "PipelineAdapter":
-    """Returns the adapter of a pipeline, which may yield examples instead of batches."""
+    """Returns the adapter of a pipeline. The pipeline may yield examples instead of batches."""
     names = _Names(_listed(x), _listed(y), sample_weight)
     names.check(pipe.spec)
     module = import_module("keras.src.trainers.data_adapters.data_adapter")
@@ -280,7 +280,7 @@ class PipelineAdapter:
         return self._begin()
 
     def get_jax_iterator(self) -> Iterator[tuple[Any, ...]]:
-        """Returns the batches of the next epoch as NumPy arrays, which JAX accepts."""
+        """Returns the batches of the next epoch as NumPy arrays. JAX accepts them."""
         return self._begin()
 
     def get_torch_dataloader(self) -> Any:

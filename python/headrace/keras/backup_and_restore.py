@@ -126,7 +126,7 @@ class BackupAndRestore:
             self._data.keep_states()
 
     def on_epoch_begin(self, epoch: int, logs: object = None) -> None:
-        """Restores the metrics, which `fit` has reset."""
+        """Restores the metrics after `fit` has reset them."""
         self.model._initial_epoch = None
         if self._stored:
             self._restore_metrics(self._stored[_METRICS])

@@ -639,5 +639,5 @@ def release_workers(chain: Stages) -> None:
 
 
 def _has_skipped(chain: Stages) -> bool:
-    """Returns whether errors are skipped, so that earlier stages must not run on their own."""
+    """Returns whether errors are skipped. If so, earlier stages must not run on their own."""
     return any(step.judges_errors for step in steps(chain))

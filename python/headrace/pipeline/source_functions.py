@@ -63,7 +63,7 @@ _Arguments = ParamSpec("_Arguments")
 def _begins(
     make: Callable[_Arguments, Stage | tuple[Stage, ...]],
 ) -> Callable[_Arguments, Pipeline]:
-    """Wraps a function that creates stages, so that it returns a pipeline."""
+    """Turns a function that creates stages into a function that returns a pipeline."""
 
     @functools.wraps(make)
     def begin(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Pipeline:

@@ -79,7 +79,7 @@ class _PendingRequest(NamedTuple):
 
     Attributes:
         reader: The name of the reader.
-        answer: The reference to the `ReaderReply`, which may contain several batches.
+        answer: The reference to the `ReaderReply`. The reply may contain several batches.
         position: The position of the batch in the reply.
     """
 
@@ -304,7 +304,7 @@ class FeedBatches:
         return FeedStatistics(seconds, *counts, self._waiting, self._longest, self._num_again)
 
     def close(self) -> None:
-        """Stops requesting batches and drops those already requested. The readers keep running."""
+        """Stops requesting batches and drops the requested ones. The readers keep running."""
         if not self._is_over:
             self._is_over = True
             # Requests that wait at readers are answered without work. A cancelled call would delay

@@ -1,4 +1,4 @@
-"""Strings in the object store: Arrow buffers, which are not copied."""
+"""Strings in the object store: Arrow buffers that are not copied."""
 
 from importlib.util import find_spec
 from typing import Any

@@ -159,7 +159,7 @@ class DataLoader(torch.utils.data.DataLoader[_T_co]):  # type: ignore[misc]
         return iteration
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns the attributes for a copy, whose next loop starts a new epoch."""
+        """Returns the attributes for a copy. The copy's next loop starts a new epoch."""
         return {**self.__dict__, "_progress": None}
 
     def state_dict(self) -> dict[str, Any]:

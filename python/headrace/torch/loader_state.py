@@ -143,7 +143,7 @@ class LoaderState:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the state is inside an epoch, so that the epoch's indices are drawn again."""
+        """Whether the state is inside an epoch. The epoch's indices are then drawn again."""
         return not self.has_finished and self.randomness.base_seed is not None
 
     def as_dict(self) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def unpacked(batch: PackedBatch, descriptors: Sequence[int], segments: FilledSeg
 class _Pickler(pickle.Pickler):
     """Pickles a batch. Ordinary tensors and arrays become buffers.
 
-    Other tensors, such as those on a device, are sent in PyTorch's own way.
+    Other tensors, such as tensors on a device, are sent in PyTorch's own way.
     """
 
     def __init__(self, file: io.BytesIO, add: Any) -> None:

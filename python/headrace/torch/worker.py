@@ -1,4 +1,4 @@
-"""A worker process of the loader, which fetches batches in the order of the requests."""
+"""A worker process of the loader: it fetches batches in request order."""
 
 import gc
 import pickle

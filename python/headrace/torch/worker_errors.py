@@ -32,7 +32,7 @@ def samples_of(index: Any, auto_collation: bool, is_iterable: bool, place: int |
 
 
 def ended_error(end: WorkerEnded, worker: int, samples: str) -> RuntimeError:
-    """Returns the error for a worker that has ended, which includes PyTorch's wording."""
+    """Returns the error for a worker that has ended. It includes PyTorch's wording."""
     cause = RuntimeError(_cause(end))
     error = RuntimeError(
         f"DataLoader worker (pid(s) {end.worker}) exited unexpectedly at {samples}: worker "

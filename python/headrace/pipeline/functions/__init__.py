@@ -1,1 +1,1 @@
-"""Users' functions and iterators: how they are called, and what state they keep."""
+"""Users' functions and iterators: their calls and their state."""

@@ -114,7 +114,7 @@ def _reference(function: object) -> Callable[[], object]:
 
 
 def _renew_locks() -> None:
-    """Creates new locks in a child process, which lacks the threads that held the old locks."""
+    """Creates new locks in a child process, where the threads holding the old locks don't exist."""
     global _lock  # noqa: PLW0603 (a lock that another thread held cannot be released)
     _lock = threading.Lock()
     for facts in _all.values():

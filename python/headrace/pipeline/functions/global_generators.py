@@ -1,7 +1,7 @@
 """Detects Python functions that draw from random generators shared by the whole process.
 
-Such a function runs in a thread alongside the training loop, so its random numbers, and those of
-the loop, depend on timing. Only the first calls are checked.
+Such a function runs in a thread alongside the training loop, so timing affects its random numbers
+and the loop's. Only the first calls are checked.
 """
 
 import logging

@@ -46,7 +46,7 @@ class IndexedRows:
             )
 
     def expect(self, numbers: Sequence[int]) -> None:
-        """Announces the rows that this thread reads next, so that one call can read all of them."""
+        """Announces the rows that this thread reads next. One call can then read all of them."""
         self._coming.numbers = list(numbers) if len(numbers) > 1 else []
         self._coming.rows = {}
 
@@ -138,7 +138,7 @@ class _NextRows(threading.local):
 
 
 class _Columns:
-    """Several sources of equal length side by side, one for each component."""
+    """Several sources of equal length, one for each component."""
 
     def __init__(self, sources: Mapping[str, Any]) -> None:
         self._sources: Final = dict(sources)

@@ -113,7 +113,7 @@ def check_factory(factory: Factory, num_processes: int) -> None:
 
 
 class Values(list[Any]):
-    """The components of an example in order, each a result of `as_values`."""
+    """The components of an example in order, as returned by `as_values`."""
 
 
 class RemoteIteratorBase(Iterator[Any]):
@@ -172,14 +172,14 @@ class Examples:
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator: Final = iterator
         self._lock: Final = threading.Lock()
-        # The examples that were read ahead, each with the iterator's state before it.
+        # The examples that were read ahead, with the iterator's state before each one.
         self._seen: deque[tuple[Any, str | None]] = deque()
         self._is_taken = False
         self._is_over = False
         self.number: int | None = 0
 
     def look(self) -> Iterator[Any]:
-        """Yields the examples from the first one on, and keeps them. Stops after `take`."""
+        """Yields the examples from the start, and keeps them. Stops after `take`."""
         for number in count():
             with self._lock:
                 if self._is_taken:
@@ -226,7 +226,7 @@ class Examples:
         return self._seen[0][1] if self._seen else kept(self._iterator)
 
     def watch(self, processes: Any) -> None:
-        """Registers the processes that iterate, so that they stop together with the iteration."""
+        """Registers the iterating processes, to stop them together with the iteration."""
         if processes is not None:
             processes.begin(self._iterator)
 

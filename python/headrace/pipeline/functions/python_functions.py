@@ -1,8 +1,8 @@
 """Python functions in pipelines.
 
-Each function has its own thread, which processes one block after the other. The engine calls Python
-once per block, and the function sees the examples in order. With `num_threads`, several threads
-process different blocks, and their results are put in order.
+Each function has its own thread, and the thread processes one block after the other. The engine
+calls Python once per block, and the function sees the examples in order. With `num_threads`,
+several threads process different blocks, and their results are put in order.
 """
 
 import sys
@@ -110,7 +110,7 @@ class PythonWorker(Protocol):
 
 
 def has_gil() -> bool:
-    """Returns whether Python has a GIL, so that only one thread runs at a time."""
+    """Returns whether Python has a GIL, which lets only one thread run at a time."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 

@@ -228,7 +228,7 @@ class Arrivals:
             del self._pending[key]
 
     def _see(self, writer: int) -> None:
-        """Adds the writers up to this one."""
+        """Adds all writers up to this one."""
         for number in range(self._num_writers, writer + 1):
             self._cursors[number] = _FIRST
         self._num_writers = max(self._num_writers, writer + 1)

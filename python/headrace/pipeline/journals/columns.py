@@ -165,7 +165,7 @@ def _common_shape(shapes: npt.NDArray[np.int64]) -> list[int] | None:
 
 
 def _elements(parts: Sequence[Part], index: int, row: Spec) -> npt.NDArray[Any]:
-    """Returns the elements of all rows in a flat array."""
+    """Returns all rows' elements as a flat array."""
     if isinstance(row.dtype, type):
         return _objects(_strings(parts, index))
     pieces = [column.numbers(first, last) for column, first, last in _columns(parts, index)]

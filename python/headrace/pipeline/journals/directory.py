@@ -68,7 +68,7 @@ class JournalDirectory:
     """The directory of a journal.
 
     Args:
-        path: The directory, which may not exist yet.
+        path: The directory. It may not exist yet.
     """
 
     def __init__(self, path: str) -> None:

@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Examples that one line of the order of arrival records.
+    """The examples recorded by one line of the order of arrival.
 
     Attributes:
         start: The position of the line.
@@ -179,7 +179,7 @@ class JournalReader:
         """Waits for the next examples; returns None when all writers have closed the journal.
 
         If processes have opened it again since, the next call returns their examples. The order of
-        arrival records each such end, so that every iteration has the same ones.
+        arrival records each such end, so every iteration ends at the same examples.
 
         Raises:
             OpError: If a file is damaged, or the order of arrival cannot be recorded.
@@ -286,7 +286,7 @@ class JournalReader:
 
     def _new_content(self, target_bytes: int) -> Content | None:
         """Returns what the next line records; None if there is nothing to record yet."""
-        # With a maximum age, each example is recorded on its own, just before it is delivered.
+        # With a maximum age, record each example separately, just before it is delivered.
         most_rows = _BLOCK_ROWS if self._grouping.max_age is None else 1
         arrivals = self._arrivals
         content = arrivals.next_line(self.newest, most_rows, target_bytes)

@@ -31,8 +31,9 @@ class RowColumn(NamedTuple):
     Attributes:
         values: The elements of all rows in a flat array; for strings, their bytes as uint8.
         shapes: The shape of each row, as an int64 array (rows, axes); None without axes.
-        starts: Where the elements of each row start, and where the last ones end.
-        ends: For strings, where each one starts, and where the last one ends; None for numbers.
+        starts: The start of each row's elements, followed by the end of the last row's.
+        ends: For strings, the start of each string, followed by the end of the last one; None for
+            numbers.
     """
 
     values: npt.NDArray[Any]

@@ -1,4 +1,4 @@
-"""Segments: append-only files of commits, each with the rows of one `append`.
+"""Segments: append-only files of commits. A commit contains the rows of one `append`.
 
 The format is documented in `docs/reference/journal_files.md`.
 """
@@ -54,7 +54,7 @@ class SegmentWriter:
     """A new segment.
 
     Args:
-        path: The file, which must not exist.
+        path: The file. It must not exist yet.
         journal: The number of the journal.
         writer: The number of the writer.
         number: The number of the segment.

@@ -1,4 +1,4 @@
-"""Native functions: Python functions on symbolic tensors, which the engine runs.
+"""Native functions: Python functions that are traced with symbolic tensors and run by the engine.
 
 `native` marks a function. A pipeline calls it once, with tensors instead of values (`trace`). The
 recorded operations are compiled to programs (`lowering`): one for a single row and, if the

@@ -1,4 +1,4 @@
-"""Divides native functions into segments, so that a few calls process all rows of a block.
+"""Divides native functions into segments, to process all rows of a block in a few calls.
 
 Operations with a batch rule are converted to operations on all rows, and form segments that run
 once per block. The segments between them contain the remaining operations and run once per row. If

@@ -46,7 +46,7 @@ class Trace:
     specs: dict[str, Spec]
 
     def operations(self) -> list[Operation]:
-        """Returns the operations that the results need, each after its inputs.
+        """Returns the operations that the results depend on, in topological order.
 
         Operations whose values are the same for all rows are omitted.
         """

@@ -82,7 +82,7 @@ def combination(is_resumed: bool) -> str | None:
 
 
 def is_lightning() -> bool:
-    """Returns whether Lightning's training loop is calling, which counts epochs from the start."""
+    """Returns whether the caller is Lightning's training loop. It counts epochs from the start."""
     return any(caller.is_of_lightning("loops.fit_loop", "_FitLoop") for caller in callers())
 
 

@@ -40,7 +40,7 @@ class LoaderPosition:
         self._loaded: int | None = None
 
     def set_epoch(self, number: int) -> None:
-        """Sets the next epoch to the one that the loop calls `number`."""
+        """Sets the next epoch, using the training loop's epoch number."""
         before, self._told = self._told, number
         if self.is_waiting:
             self._follow_a_state(number)
@@ -84,7 +84,7 @@ class LoaderPosition:
         return self._told == self.epoch - self.offset - 1
 
     def advance(self, epoch: int, is_alone: bool) -> None:
-        """Records that an epoch has started, so that the next one follows it.
+        """Records that an epoch has started. The next epoch will follow it.
 
         Args:
             epoch: The number of the epoch that has started. This is the next epoch, or the one

@@ -13,7 +13,7 @@ __all__ = ["MlxBatches", "check_mlx"]
 
 # How many batches to convert ahead of the user's loop.
 _AHEAD: Final = 1
-# The types that MLX rounds, and what it rounds them to.
+# The types that MLX rounds, and the types that it rounds them to.
 _NARROWER: Final = {
     np.dtype(np.float64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.complex64),

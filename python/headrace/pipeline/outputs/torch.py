@@ -86,7 +86,7 @@ class TorchLoader:
 
     @property
     def dataset(self) -> "TorchLoader":
-        """The loader itself, which is an `IterableDataset` of batches."""
+        """The loader itself. It is an `IterableDataset` of batches."""
         return self
 
     @property

@@ -32,7 +32,7 @@ __all__ = [
     "matching",
 ]
 
-# The extension of index files, which store the record positions of the file next to them.
+# The extension of index files. An index file stores the record positions of the file next to it.
 INDEX_SUFFIX: Final = ".hrindex"
 _REMEDY: Final = ". Its files would be missing from the data. Make the directory readable."
 # A directory entry with its path.
@@ -116,7 +116,7 @@ def files_in_partitions(directory: str) -> list[str]:
 
 
 def files_below(directory: str) -> list[str]:
-    """Returns the files in a directory, followed by those in its subdirectories, each sorted.
+    """Returns the sorted files in a directory, followed by the sorted files in its subdirectories.
 
     Skips hidden files and files that tools leave next to data.
 
@@ -217,7 +217,7 @@ class _Directories:
         self._real: set[_Identity] | None = None
 
     def is_new(self, path: str, is_through_link: bool) -> bool:
-        """Returns whether a directory has not been listed before, and records it."""
+        """Returns whether a directory is listed for the first time, and records it."""
         identity = _identity(path)
         if is_through_link and (identity in self._without_links() or _leads_up(path)):
             return False
@@ -255,7 +255,7 @@ def _leads_up(path: str) -> bool:
 
 
 def _below(directory: str) -> Iterator[_Named]:
-    """Yields the entries of a directory, followed by those of its subdirectories."""
+    """Yields the entries of a directory, followed by its subdirectories' entries."""
     if _visible(directory):
         directories = _Directories(directory)
         directories.is_new(directory, is_through_link=False)

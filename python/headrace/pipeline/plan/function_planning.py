@@ -89,7 +89,7 @@ class FunctionPlanning:
 
     def _goes_on(self, index: int) -> bool:
         """Returns whether the next stage runs in the same call of a worker process."""
-        # If errors are skipped, a saved position can lie between the two stages.
+        # If errors are skipped, a saved position can be between the two stages.
         is_between = self._shared.is_resumed and index < self._skipper_index
         return not is_between and _are_called_together(*self.chain[index : index + 2])
 
@@ -193,7 +193,7 @@ def first_called_with(chain: Sequence[Stage]) -> int:
 
 
 def _open_fork_server() -> None:
-    """Starts the fork server, so that it imports the workers' modules during planning."""
+    """Starts the fork server early. It then imports the workers' modules during planning."""
     from headrace.pipeline.workers.fork_server import fork_server  # noqa: PLC0415
 
     fork_server().open()

@@ -57,7 +57,8 @@ class PipelinePlan:
         stages: The measured stages, in the order of their numbers.
         files: The files of each source, in the order of the sources.
         num_ready: The maximum number of results that wait for the consumer.
-        seen_components: For each `parse` and each source, which optional components have occurred.
+        seen_components: The optional components that have occurred, for each `parse` and each
+            source.
         contents: The files that native functions depend on; see `TracedFunction`.
         disk_caches: The disk caches.
     """

@@ -1,4 +1,4 @@
-"""The planner, which converts a pipeline's description to the plan that the engine runs.
+"""The planner converts a pipeline's description to the plan that the engine runs.
 
 Stages that turn one example into one (`parse`, `select`, `rename`) run after `take`, `skip`,
 `shard`, `shuffle` and `batch`, even if they are written before them, because those stages only move
@@ -146,7 +146,7 @@ class _Planning(Requests):
             self._add(step)
 
     def finished_plan(self) -> engine.Plan:
-        """Returns the plan of all stages, which produces blocks of rows."""
+        """Returns the plan of all stages. It produces blocks of rows."""
         return self.plan.map(self._waiting)
 
     def _count(self, stage: Stage) -> int:
@@ -163,7 +163,7 @@ class _Planning(Requests):
         plan = self.plan
         step.plan_into(self)
         if self.plan is not plan:
-            # Work that is fused into one of the engine's tasks is measured there.
+            # Work that is fused into an engine task is measured as part of that task.
             self.plan = self.plan.metered(self.number, counts_rows=not self._is_fused)
         if not self._is_grouped:
             self._digest_rows()

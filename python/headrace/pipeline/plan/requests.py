@@ -72,7 +72,7 @@ class Requests(FunctionPlanning):
 
     @property
     def is_learning(self) -> bool:
-        """Whether this plan only learns components, so that nothing is written."""
+        """Whether this plan only learns components. Nothing is then written."""
         return self._shared.is_learning
 
     def depth(self) -> int:
@@ -90,7 +90,7 @@ class Requests(FunctionPlanning):
         return seen_components
 
     def skipping(self) -> tuple[Any, ...] | None:
-        """Returns what the counts of skipped examples depend on, or None if nothing is skipped.
+        """Returns what determines the counts of skipped examples; None if nothing is skipped.
 
         They depend on the number of the stage and on all stages up to the last `skip_errors`.
         """

@@ -1,4 +1,4 @@
-"""Describes what a pipeline is currently doing, for example, why no batch arrives."""
+"""Describes a pipeline's current activity, for example, why no batch arrives."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

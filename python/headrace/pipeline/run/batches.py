@@ -176,8 +176,8 @@ class Batches(Reports):
     def _begin_now(self) -> None:
         """Learns the components and starts the threads, unless that has been done already.
 
-        If `close` was called before, no thread that calls a function starts, and the others stop at
-        once.
+        If `close` was called before, no function-calling thread starts, and the other threads stop
+        at once.
         """
         if self._end is not None:
             return
@@ -297,7 +297,7 @@ class Batches(Reports):
     def _member(
         self, ranks: "LocalRanks", planned: PipelinePlan, chain_specs: ChainSpecs
     ) -> engine.Execution:
-        """Joins the other ranks of this node, which share an engine."""
+        """Joins the other ranks of this node that share an engine."""
         # Imported here, because few programs share an engine.
         from headrace.pipeline.run.node.engine_lanes import EngineDescription  # noqa: PLC0415
         from headrace.pipeline.run.node.member import MemberExecution  # noqa: PLC0415
@@ -435,7 +435,7 @@ class Batches(Reports):
             self._meter.skipped += sum(skipped.num_lost or 1 for skipped in new)
 
     def _check_caller(self) -> None:
-        """Rejects calls from the pipeline's own functions, which would wait for themselves."""
+        """Rejects calls from the pipeline's own functions. They would wait for themselves."""
         if self._is_beginning:
             raise FailedPreconditionError(
                 None,
@@ -513,7 +513,7 @@ class Batches(Reports):
 
     @property
     def is_deterministic(self) -> bool:
-        """True if the batches have a fixed order, which `state` requires."""
+        """True if the batches have a fixed order. `state` requires one."""
         return self._is_deterministic
 
     def state(self) -> dict[str, Any]:
@@ -548,7 +548,7 @@ class Batches(Reports):
         num_left, has_taken = self._meter.num_left, self._has_taken
         digest: list[int] | None
         if self._resumed is not None and self._parts.is_changed and not has_taken:
-            # Until then, the engine knows only the position of what it has read ahead.
+            # Until then, the engine only knows its own position, which is ahead of the loop's.
             checkpoints, digest = self._resumed.checkpoints, list(CHANGED_MIXTURE_ORDER)
         else:
             checkpoints = self._execution.checkpoint(num_left)
@@ -791,7 +791,7 @@ class Batches(Reports):
 
 
 def _component(name: str, spec: Spec, column: Any) -> Any:
-    """Converts a component to what the user receives."""
+    """Converts a component to the form that the user receives."""
     if isinstance(column, tuple):
         array = arrow_array(name, spec, *column)
         return NestedList(array.to_pylist(), spec) if spec.is_listed else array

@@ -1,4 +1,4 @@
-"""Determines what limits the speed of a running pipeline, and suggests a remedy."""
+"""Determines the bottleneck of a running pipeline, and suggests a remedy."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

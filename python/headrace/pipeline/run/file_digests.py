@@ -1,4 +1,4 @@
-"""Digests of a source's files, which states use to recognise the files."""
+"""Digests of a source's files, used by states to recognise the files."""
 
 import os
 from collections.abc import Sequence

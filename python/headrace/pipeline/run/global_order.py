@@ -65,7 +65,7 @@ class GlobalOrder:
             self._point(self.seen, num_left)
 
     def state(self, num_left: int) -> list[int] | None:
-        """Returns what a state stores for the order; see `ResumePoint.digest`."""
+        """Returns the order's entry in a state; see `ResumePoint.digest`."""
         if self.seen is None:
             return None
         point, _ = self._point(self.seen, num_left)
@@ -99,7 +99,7 @@ class GlobalOrder:
     def position(self, num_left: int, name: str) -> int:
         """Returns the number of examples up to the program's position.
 
-        The arguments and errors are those of `digest`.
+        It has the same arguments and errors as `digest`.
         """
         return self._exact_point("position", num_left, name).num_hashed
 

@@ -20,7 +20,7 @@ class Metric(NamedTuple):
     Attributes:
         description: One sentence that describes the metric.
         label: The name of its label, or None if it has no label.
-        is_counter: Whether it is a counter, which only grows, rather than a gauge.
+        is_counter: Whether it is a counter (it only grows) rather than a gauge.
     """
 
     description: str
@@ -44,7 +44,7 @@ METRICS: Final[Mapping[str, Metric]] = {
     "headrace_iterations": Metric("Iterations that are open.", is_counter=False),
 }
 
-# If more iterations than this are stored, those that are gone are added to the sums.
+# If more iterations than this are stored, ended ones are merged into the sums.
 _MOST_METERS: Final = 64
 
 
@@ -53,7 +53,7 @@ class Meter:
 
     Attributes:
         batches: The number of batches that the loop has received.
-        skipped: The number of skipped examples, without those before a resume.
+        skipped: The number of skipped examples, excluding examples skipped before a resume.
         waiting: The examples taken from the engine that the loop has not received.
         num_dropped: The number of examples that `close` dropped.
         is_open: Whether the iteration is open.

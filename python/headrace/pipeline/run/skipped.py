@@ -61,7 +61,7 @@ class _SkipCounter:
     """Counts the skipped and the remaining examples of one `skip_errors` stage.
 
     Attributes:
-        stage: The stage, which defines the budget.
+        stage: The stage that defines the budget.
         count: The number of skipped examples.
         rows: The number of examples returned in completed passes.
         next_pass: The number of the next pass to count.
@@ -215,7 +215,7 @@ class Report:
         return [list(texts), entries, judges]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Restores another report's state, which `is_report` has checked.
+        """Restores another report's state. `is_report` must have checked it.
 
         Raises:
             ValueError: If the pipeline has different stages.
@@ -254,7 +254,7 @@ class Report:
                 raise SkippedExamples(f"skip_errors: {excess}: {self._summary()}", self.skipped)
 
     def _summary(self) -> str:
-        """Describes how many examples each stage skipped, with the first one of each."""
+        """Describes how many examples each stage skipped, and each stage's first one."""
         counts = Counter(one.stage for one in self.skipped)
         first = {one.stage: one for one in reversed(self.skipped)}
         return "; ".join(
@@ -279,7 +279,7 @@ def _about(lost: int | None) -> str:
 
 
 def _key(failure: "engine.Failure | NodeSkip", stage: str) -> int:
-    """Returns a key for a failure, which is the same in every process.
+    """Returns a key for a failure. It is the same in every process.
 
     Row IDs are the same in all parts before a cache, so the key includes the stage number.
     """

@@ -270,7 +270,7 @@ def _learning_results(
     budgets = [cast("SkipErrors", later).budget for later in behind if later.judges_errors]
     if budgets:
         learning_chain.append(SkipErrors(max(_MOST_TRIED, *map(ceil, budgets))))
-    # Even with zero epochs, the components are those of an example.
+    # Even with zero epochs, the components are learned from an example.
     learning_chain.extend(
         later for later in behind if later.effect is Effect.REPEATS and later.length_after(1) != 0
     )

@@ -1,4 +1,4 @@
-"""Short descriptions of stages, which states use to identify their pipeline."""
+"""Short descriptions of stages, used by states to identify their pipeline."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import fields
@@ -33,7 +33,7 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
 # Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40
 
-# A stage as text. For a source that combines pipelines, its text and those of their stages.
+# A stage as text. For a source that combines pipelines, its text and their stages' texts.
 Words: TypeAlias = "str | list[Any]"
 
 

@@ -183,7 +183,7 @@ def state_of(
 
 
 def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()) -> ResumePoint:
-    """Returns what a pipeline needs to resume from a state.
+    """Returns the information that a pipeline needs to resume from a state.
 
     Args:
         chain: The stages of the pipeline.
@@ -400,7 +400,7 @@ def keys_of(value: object) -> str:
 
 
 def _remedy(other: Mapping[str, Any]) -> str:
-    """Suggests what to do with a dict that is not a state."""
+    """Suggests a remedy for a dict that is not a state."""
     for key, value in other.items():
         if isinstance(value, Mapping) and {"version", "checksum"} <= set(value):
             return f"Its entry {key!r} is such a state: resume(checkpoint[{key!r}])."
@@ -479,7 +479,7 @@ def _list(values: object) -> str:
 
 
 def _with_seeds(chain: Stages, seeds: Iterator[int]) -> Stages:
-    """Returns the stages with the seeds of a state, which must match those that the user set."""
+    """Returns the stages with a state's seeds. Seeds set by the user must match them."""
     source = chain[0]
     if parts := source.parts:
         seeded = tuple(_with_seeds(part, seeds) for part in parts)

@@ -47,7 +47,7 @@ class IndexStatistics:
     """The statistics of the index files that a full shuffle uses.
 
     Attributes:
-        opened: The number of files with an existing index, which were not scanned.
+        opened: The number of files with an existing index. They were not scanned.
         scanned: The number of files that were scanned.
         scanned_bytes: The total size of the scanned files.
         written: The number of indexes written after a scan.

@@ -1,4 +1,4 @@
-"""Counts the batches of an iteration, to omit those of some steps."""
+"""Counts the batches of an iteration, to omit some steps' batches."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -72,7 +72,7 @@ class StepCounter:
 
     @property
     def left_out(self) -> list[StepRange]:
-        """The steps omitted so far, including those of earlier epochs."""
+        """The steps omitted so far, including steps of earlier epochs."""
         end = self._first + (self.number or 0)
         return [(start, min(behind, end)) for start, behind in self._ranges if start < end]
 

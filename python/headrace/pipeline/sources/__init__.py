@@ -1,1 +1,1 @@
-"""Sources of examples, one file each."""
+"""Sources of examples, one per file."""

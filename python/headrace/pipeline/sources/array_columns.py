@@ -88,7 +88,7 @@ def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
                 f"arrays: the column {name!r} has {missing} missing values. Fill them in, or drop "
                 "their rows first."
             )
-        # By default, Arrow rejects conversions that need a copy, such as those of strings.
+        # By default, Arrow rejects conversions that need a copy, such as string conversions.
         options = {"zero_copy_only": False} if package == "pyarrow" else {}
         yield name, column.to_numpy(**options)
 

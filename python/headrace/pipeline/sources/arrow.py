@@ -1,4 +1,4 @@
-"""`arrow`: rows of Arrow IPC files and streams, including those of Feather and `datasets`."""
+"""`arrow`: rows of Arrow IPC files and streams, including Feather files and saved `datasets`."""
 
 import json
 import os
@@ -30,7 +30,7 @@ _BESIDE_TABLES: Final = re.compile(
 
 
 def _tables(paths: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
-    """Returns the files that are tables, each with its path relative to the user's argument.
+    """Returns the files that are tables, with their paths relative to the user's argument.
 
     In a directory written by `Dataset.save_to_disk`, the tables are the files that `state.json`
     lists. In other directories, the additional files that `datasets` writes are skipped, unless

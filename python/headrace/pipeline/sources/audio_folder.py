@@ -12,7 +12,7 @@ __all__ = ["AudioFolder", "audio_folder"]
 # The extensions of formats that `headrace.ops` can decode. A file named .ogg that contains Opus
 # raises an error when it is decoded.
 _DECODED: Final = (".wav", ".flac", ".mp3", ".ogg", ".oga")
-# The extensions of other sound formats, which must not be skipped silently.
+# The extensions of other sound formats. Such files must not be skipped silently.
 _OTHERS: Final = (
     *(".opus", ".m4a", ".mp4", ".aac", ".ac3", ".aif", ".aiff", ".aifc", ".alac", ".amr", ".ape"),
     *(".au", ".snd", ".caf", ".dsf", ".gsm", ".mid", ".mka", ".mp1", ".mp2", ".mpc", ".ra", ".sph"),

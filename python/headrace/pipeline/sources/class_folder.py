@@ -25,7 +25,7 @@ class ClassFolder(FileSource, is_base=True):
     Attributes:
         noun: The word for such a file in messages.
         decoded: The file extensions of formats that `headrace.ops` can decode.
-        others: The file extensions of other formats, which must not be skipped silently.
+        others: The file extensions of other formats. Such files must not be skipped silently.
         example: An example of the argument `extensions`, for messages.
         root: The directory with one subdirectory per class.
         extensions: The file extensions to read, in lower case.
@@ -91,7 +91,7 @@ class ClassFolder(FileSource, is_base=True):
         """Returns None, because each file is one record."""
 
     def counts(self) -> list[int]:
-        """Returns the number of examples in each file, which is 1."""
+        """Returns 1 for each file, because each file is one example."""
         return [1] * len(self._files())
 
     def _files(self) -> list[str]:

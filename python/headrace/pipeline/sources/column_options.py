@@ -46,7 +46,7 @@ class Component:
     """A component that is read from a table or parsed from text.
 
     Attributes:
-        name: Its name, which is also its name in the file.
+        name: Its name, both in examples and in the file.
         spec: Its type and shape.
         default: The value to use if it is missing; None if it is required.
         is_inferred: Whether its type was inferred from the start of the files.
@@ -175,7 +175,7 @@ def components_of(
 
 
 def specs_of(where: str, columns: Pairs) -> dict[str, Spec]:
-    """Returns the components that the user selects, each followed by its mask if it has one.
+    """Returns the components that the user selects. A component's mask, if any, follows it.
 
     Raises:
         TypeError: If components don't support a type.

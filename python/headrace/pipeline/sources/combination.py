@@ -24,7 +24,7 @@ class Combination(Source, is_base=True):
 
     @property
     def spec(self) -> Specs | None:
-        """The components of an example, or None unless those of all parts are known."""
+        """The components of an example; None unless all parts' components are known."""
         specs = [static_specs(part) for part in self.parts]
         known_specs = [one for one in specs if one is not None]
         return self.combined(known_specs) if len(known_specs) == len(self.parts) else None
@@ -34,7 +34,7 @@ class Combination(Source, is_base=True):
         return specs[0]
 
     def combined_of(self, parts_specs: Sequence[Specs]) -> Specs | None:
-        """Returns the components of an example, given those of the parts that have examples.
+        """Returns the components of an example, given the components of all non-empty parts.
 
         Raises:
             ValueError: If the parts have different components.

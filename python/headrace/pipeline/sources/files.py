@@ -30,7 +30,7 @@ class WholeFiles(RecordFiles):
         return False
 
     def counts(self) -> Sequence[int]:
-        """Returns the number of examples in each file, which is 1."""
+        """Returns 1 for each file, because each file is one example."""
         return [1] * len(find_files(self.kind, self.paths))
 
     def planned(self, specs: Specs, add_python_worker: Callable[[PythonWorker], int]) -> SourcePlan:

@@ -75,7 +75,7 @@ def fixed_length_records(
 
 
 def _is_plain(path: bytes, name: str) -> bool:
-    """Returns whether a file is known to be uncompressed, which is False for remote files."""
+    """Returns whether a file is known to be uncompressed. Returns False for remote files."""
     if storage.is_remote(name):
         return False
     with engine.op_errors():

@@ -11,7 +11,7 @@ __all__ = ["IMAGES", "ImageFolder", "image_folder"]
 
 # The extensions of formats that `headrace.ops` can decode.
 _DECODED: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff")
-# The extensions of other image formats, which must not be skipped silently.
+# The extensions of other image formats. Such files must not be skipped silently.
 _OTHERS: Final = (
     *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jxl", ".avif"),
     *(".heic", ".heif", ".ico", ".svg", ".psd", ".exr", ".hdr", ".dng", ".raw", ".jfif"),

@@ -1,4 +1,4 @@
-"""`journal`: the rows of a journal, which other processes may still be writing."""
+"""`journal`: the rows of a journal that other processes may still be writing."""
 
 import os
 import threading

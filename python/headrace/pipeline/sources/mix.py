@@ -169,7 +169,7 @@ def mix(
 
 
 def _id(name: str) -> int:
-    """Returns an ID for the name of a part, which is the same in all programs."""
+    """Returns an ID for the name of a part. It is the same in all programs."""
     digest = sha256(name.encode()).digest()
     return int.from_bytes(digest[:_ID_BYTES], "little")
 

@@ -20,7 +20,8 @@ class RecordFiles(FileSource, is_base=True):
     """The records of files.
 
     Attributes:
-        kind: The function that creates the source, which is also the engine's name for the format.
+        kind: The name of the function that creates the source, and the engine's name for the
+            format.
         paths: The user's paths and patterns.
         compression: None, "auto", "gzip", "zlib", "zstd", "bzip2", "xz" or "lz4".
         lengths: The length of the header, a record and the footer in bytes, if they are fixed.

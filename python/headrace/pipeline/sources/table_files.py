@@ -65,7 +65,7 @@ class TableFiles(InferredSource, is_base=True):
         format: Their format.
         paths: The user's paths and patterns.
         columns: The names of the columns to read. None for all columns, or if types are passed.
-        types: The types of the columns to read. None to use those of the first file.
+        types: The types of the columns to read. None to use the first file's types.
         defaults: The values to use if a column is null or missing from a file, for some columns.
         where: Conditions that the rows must meet.
         dtypes: The types of some columns, if `types` is None.
@@ -105,7 +105,7 @@ class TableFiles(InferredSource, is_base=True):
         return self.columns if self.types is None else tuple(self.spec or ())
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the columns of the first file, and those in directory names."""
+        """Returns the columns of the first file, and the columns in directory names."""
         files, partitions = self._partitioned()
         names = None if self.columns is None else [n for n in self.columns if n not in partitions]
         first = next(iter(self._kept(partitions, files)), 0)

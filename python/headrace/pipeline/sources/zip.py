@@ -29,7 +29,7 @@ class Zip(Combination):
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The component names, or None unless those of all parts are known."""
+        """The component names; None unless all parts' names are known."""
         parts = [known_names(part) for part in self.parts]
         known_names_of_parts = [names for names in parts if names is not None]
         if len(known_names_of_parts) < len(parts):

@@ -1,1 +1,1 @@
-"""Stages of a pipeline, one file for each."""
+"""Stages of a pipeline, one per file."""

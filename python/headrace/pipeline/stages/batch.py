@@ -205,7 +205,7 @@ class BatchMethod(Chain):
 
 
 def check_not_listed(stage: Stage, specs: Specs) -> None:
-    """Raises ValueError if a component is a list of arrays, which cannot be batched again."""
+    """Raises ValueError if a component is a list of arrays. These cannot be batched again."""
     for name, spec in specs.items():
         if spec.is_listed:
             raise ValueError(

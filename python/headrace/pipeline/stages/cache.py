@@ -73,7 +73,7 @@ class Cache(KeepsComponents):
 
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
-        # Whole blocks are cached, after the deferred work, which may remove rows.
+        # Whole blocks are cached, so the deferred work, which may remove rows, must be done first.
         planning.finish_waiting()
         planning.finish_rows()
         if self.directory is None:

@@ -1,4 +1,4 @@
-"""The components after each stage, as far as they are known before anything runs."""
+"""The components after each stage, if they are known before anything runs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -80,7 +80,7 @@ def steps(chain: Sequence[Stage]) -> Sequence[Step]:
 
 
 def source_of(chain: Sequence[Stage]) -> Source:
-    """Returns the source, which is the first stage."""
+    """Returns the source (the first stage)."""
     return cast("Source", chain[0])
 
 
@@ -134,7 +134,7 @@ def batch_depth(chain: Sequence[Stage]) -> int:
 
 
 def check_not_growing(where: str, chain: Sequence[Stage]) -> None:
-    """Raises ValueError if a pipeline reads a journal, whose rows cannot be repeated.
+    """Raises ValueError if a pipeline reads a journal. Journal rows cannot be repeated.
 
     Args:
         where: The stage that follows.
@@ -155,7 +155,7 @@ def static_specs(chain: Sequence[Stage]) -> Specs | None:
 
 
 def specs_from(specs: Specs | None, chain: Sequence[Stage]) -> Specs | None:
-    """Returns the components after all stages, given those of the source, or None if unknown."""
+    """Returns the components after all stages, given the source's; None if they are unknown."""
     for step in steps(chain):
         if specs is None:
             return None

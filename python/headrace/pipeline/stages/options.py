@@ -17,7 +17,7 @@ __all__ = ["OptionsMethod"]
 
 
 class OptionsMethod(Chain):
-    """The method `options`, which adds no stage."""
+    """The method `options`. It adds no stage."""
 
     __slots__ = ()
 

@@ -57,7 +57,7 @@ class Pack(Step):
     added_axes: ClassVar = 0
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the packed components, plus those that identify the lists in a row."""
+        """Returns the packed components, plus the components that identify the lists in a row."""
         check_names(self, (*self.names, *self.along), specs)
         added = ("segment_ids", "positions", *(("cu_seqlens",) if self.cu_seqlens else ()))
         for name, spec in specs.items():
@@ -77,7 +77,7 @@ class Pack(Step):
         return after
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Returns the names of the packed components and of those that are added."""
+        """Returns the names of the packed components and of the added ones."""
         check_names(self, (*self.names, *self.along), names)
         added = ("cu_seqlens",) if self.cu_seqlens else ()
         return (*self.names, "segment_ids", "positions", *self.along, *added)

@@ -23,7 +23,7 @@ __all__ = [
 
 # Stages that a full shuffle may follow: each record still yields exactly one example.
 _OF_RECORDS: Final = (Effect.EACH, Effect.KEEPS)
-# Stages that treat each example independently, so that a later window may reorder files.
+# Stages that treat each example independently. A later window may therefore reorder files.
 _ALONE: Final = (
     *(Effect.EACH, Effect.EXPANDS, Effect.FILTERS),
     *(Effect.SPLITS, Effect.SKIPS_ERRORS),

@@ -15,7 +15,7 @@ class Share(KeepsComponents):
     See `headrace.pipeline.run.reader_shards`.
 
     Attributes:
-        run: The number of examples in a run, which is the batch size.
+        run: The number of examples in a run. This is the batch size.
         index: The index of its first run among `count`, counted from the start or from where it
             resumes.
         count: The number of shares. A state of one share can be used by all shares, even if their

@@ -39,7 +39,7 @@ class Shuffle(KeepsComponents):
     seed: int
     is_seed_given: bool = field(compare=False, repr=False)
     index: engine.Index = field(default_factory=engine.Index, compare=False, repr=False)
-    # These defaults differ from those of `Pipeline.shuffle`, so that states always include both.
+    # These defaults differ from `Pipeline.shuffle`'s. States therefore always include both fields.
     num_open: int = 1
     file_order: Literal["shuffled", "sequential"] = "sequential"
     block_bytes: int | None = None

@@ -1,4 +1,4 @@
-"""The base class of sources, which are the first stage of a pipeline."""
+"""The base class of sources. A source is the first stage of a pipeline."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ class SourcePlanning(Protocol):
 
     @property
     def is_learning(self) -> bool:
-        """Whether this plan only learns components, so that nothing is written."""
+        """Whether this plan only learns components. Nothing is then written."""
 
     @property
     def is_shuffled(self) -> bool:
@@ -68,7 +68,7 @@ class Origin(Enum):
     ITERATOR = auto()
     # An object from the user's program. The next step reads its rows by number.
     ROWS = auto()
-    #: Other processes, which may still be writing.
+    #: Other processes. They may still be writing.
     JOURNAL = auto()
     #: Other pipelines.
     PARTS = auto()
@@ -124,7 +124,7 @@ class Source(Stage, is_base=True):
 
     @property
     def may_wait(self) -> bool:
-        """Whether its first example may not exist yet, so that an iteration waits for it."""
+        """Whether its first example may not exist yet. An iteration then waits for it."""
         return self.origin in (Origin.ITERATOR, Origin.JOURNAL)
 
     @property

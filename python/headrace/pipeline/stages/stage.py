@@ -139,7 +139,7 @@ class Stage(ABC):
 
     @property
     def name(self) -> str:
-        """The stage's name in messages, which is the method or function that adds it."""
+        """The stage's name in messages: the method or function that adds it."""
         return _WORD_BORDER.sub("_", type(self).__name__).lower()
 
     @property
@@ -150,7 +150,7 @@ class Stage(ABC):
 
     @property
     def draws(self) -> bool:
-        """Whether it draws random numbers, which depend on its seed and the epoch."""
+        """Whether it draws random numbers. They depend on its seed and the epoch."""
         return False
 
     @property
@@ -265,7 +265,7 @@ class Step(Stage, is_base=True):
 
     @property
     def full_shuffle(self) -> bool:
-        """Whether it shuffles all examples, which requires random access."""
+        """Whether it shuffles all examples. This requires random access."""
         return False
 
     @property
@@ -323,7 +323,7 @@ class KeepsComponents(Step, is_base=True):
 class Planning(Protocol):
     """A plan under construction, as seen by the step that is being added.
 
-    Work on single rows is deferred (see `later`), so that it runs only for the rows that the next
+    Work on single rows is deferred (see `later`). It then runs only for the rows that the next
     steps keep.
 
     Attributes:
@@ -357,7 +357,7 @@ class Planning(Protocol):
 
     @property
     def is_learning(self) -> bool:
-        """Whether this plan only learns components, so that nothing is written."""
+        """Whether this plan only learns components. Nothing is then written."""
 
     @property
     def number(self) -> int:
@@ -388,7 +388,7 @@ class Planning(Protocol):
         """Returns a record of which optional components have occurred so far."""
 
     def skipping(self) -> tuple[Any, ...] | None:
-        """Returns what the counts of skipped examples depend on; None if nothing is skipped."""
+        """Returns what determines the counts of skipped examples; None if nothing is skipped."""
 
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
         """Returns the plan with a disk cache added."""

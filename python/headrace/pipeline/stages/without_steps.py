@@ -30,7 +30,7 @@ class WithoutSteps(KeepsComponents):
 
     ranges: tuple[StepRange, ...]
 
-    # The engine makes these batches too, so that no other batch changes. `Batches` drops them.
+    # The engine makes these batches too, to leave all others unchanged. `Batches` drops them.
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
@@ -110,7 +110,7 @@ def left_out_steps(chain: Sequence[Stage]) -> tuple[StepRange, ...]:
 
 
 def with_all_steps(chain: Stages) -> Stages:
-    """Returns the stages without those that omit steps."""
+    """Returns the stages, except stages that omit steps."""
     return (chain[0], *(step for step in steps(chain) if not step.left_out))
 
 

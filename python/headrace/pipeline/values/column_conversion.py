@@ -56,7 +56,7 @@ def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
 
 
 def shown(column: Any, spec: Spec) -> Any:
-    """Converts a component of a batch or of several examples to what the user receives."""
+    """Converts a component of a batch or several examples to the form that the user receives."""
     if spec.dtype is Json:
         return json_value(column)
     if spec.is_nested:
@@ -106,7 +106,7 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
 
 
 def lists_of(values: Sequence[Iterable[Any]], spec: Spec) -> engine.Column:
-    """Returns a column of batches, each of which is a list of results of `as_value`."""
+    """Returns a column of batches. Each batch is a list of results of `as_value`."""
     code = engine_code(spec.dtype)
     return engine.Column.batches([[_for_engine(item) for item in value] for value in values], code)
 
@@ -117,7 +117,7 @@ def _for_engine(value: Any) -> npt.NDArray[Any]:
 
 
 def batches_of(values: Sequence[Any]) -> engine.Column:
-    """Returns a column of batches, each of which is one result of `as_value`. All have one type."""
+    """Returns a column of batches. Each batch is one result of `as_value`, all of one type."""
     first = np.asarray(values[0], object) if isinstance(values[0], bytes) else values[0]
     return engine.Column.batches([_for_engine(value) for value in values], _code(first))
 

@@ -1,4 +1,4 @@
-"""JSON values, which are Python objects in functions and batches, and text in the engine."""
+"""JSON values: Python objects in functions and batches, and text in the engine."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ __all__ = ["is_object", "json_text", "json_value"]
 def json_value(text: Any) -> Any:
     """Parses a JSON text. For an array or a list of texts, returns a list of values.
 
-    An empty text, which is used as padding in batches, becomes None.
+    An empty text becomes None. It is used as padding in batches.
     """
     if isinstance(text, np.ndarray):
         text = text.tolist()
@@ -55,7 +55,7 @@ def is_object(value: Any) -> bool:
 
 
 def _check_keys(value: Any) -> None:
-    """Rejects dict keys that JSON would change, which are all keys except strings."""
+    """Rejects dict keys that JSON would change: all keys except strings."""
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):

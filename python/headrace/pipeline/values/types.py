@@ -103,7 +103,7 @@ class Spec(NamedTuple):
         return self.is_ragged and self.shape is not None and len(self.shape) > 1
 
     def merged(self, other: "Spec") -> "Spec":
-        """Returns a spec that fits the values of both specs. The dtype is that of this spec."""
+        """Returns a spec that fits the values of both specs. The dtype is taken from this spec."""
         is_ragged = self.is_ragged or other.is_ragged
         if self.shape is None or other.shape is None or len(self.shape) != len(other.shape):
             return Spec(self.dtype, None, is_listed=self.is_listed)

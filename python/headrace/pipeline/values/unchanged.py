@@ -1,4 +1,4 @@
-"""Markers for values that a function returns unchanged, so that their component is kept."""
+"""Markers for values that a function returns unchanged. Their components are kept as they are."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -108,7 +108,7 @@ class Steps:
 
         Args:
             columns: The values of each component.
-            row_ids: The ID of each row, which is the key for its random draws.
+            row_ids: The ID of each row. It is the key for the row's random draws.
             left_out: The numbers of the rows to skip.
             skips_errors: Whether to skip rows that a function fails on.
             note: Called before each call with the numbers of the row and the step. Returns whether

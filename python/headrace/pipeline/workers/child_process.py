@@ -1,4 +1,4 @@
-"""A worker process that `multiprocessing` starts, so that it can inherit the program's objects.
+"""A worker process that `multiprocessing` starts. It can inherit the program's objects.
 
 The fork server starts workers for functions that can be pickled. A worker for PyTorch's loader
 starts as a copy of the program, or as the program's own `multiprocessing` context starts processes.
@@ -118,7 +118,7 @@ class ChildProcess:
         self.close()
 
     def close(self) -> None:
-        """Closes the connection, which ends the process."""
+        """Closes the connection. This ends the process."""
         self._channel.close()
 
 

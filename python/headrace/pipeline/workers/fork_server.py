@@ -168,7 +168,7 @@ def _close() -> None:
 
 
 def _keep_inherited() -> None:
-    """Forgets the server in a forked child, which is not the server's parent."""
+    """Forgets the server in a forked child, because the child is not the server's parent."""
     for server in _servers.values():
         if server._process is not None:
             server._process.returncode = 0

@@ -110,7 +110,7 @@ def channels() -> tuple[Channel, socket.socket]:
 
 
 def _close_all() -> None:
-    """Closes inherited connections in a forked child, so that the end of its parent is noticed."""
+    """Closes inherited connections in a forked child. Otherwise, they would outlive the parent."""
     for channel in list(_open):
         channel.close()
 

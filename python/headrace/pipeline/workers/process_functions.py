@@ -191,7 +191,7 @@ class FusedStage:
 
 
 class ProcessFunctions:
-    """The functions of neighbouring stages, which a worker process calls for each block.
+    """The functions of neighbouring stages. A worker process calls them for each block.
 
     Attributes:
         num_callers: See `PythonWorker`.
@@ -221,7 +221,7 @@ class ProcessFunctions:
             holders: The holders of the stages' idle workers.
             num_callers: The number of threads, if only one process is needed; None for as many as
                 all processes need.
-            num_started: The number of processes to start; None for those that are needed.
+            num_started: The number of processes to start; None to start as many as needed.
         """
         self.num_callers = NUM_PLACES * num_processes if num_callers is None else num_callers
         self.running: dict[int, RunningCalls] = {}
@@ -427,7 +427,7 @@ class LearnInProcess(ProcessFunctions):
         results: "deque[Mapping[str, Any]]",
         first: CachedProbeResults,
     ) -> None:
-        """Adds the function's results to `results`, and those for the first example to `first`."""
+        """Adds the function's results to `results`, and the first example's results to `first`."""
         super().__init__(stages, num_processes, False, holders, 1, num_started)
         self._learned = results
         self._first: CachedProbeResults | None = first

@@ -96,7 +96,7 @@ class Place:
         number: The number of the place, from 0 on.
         input_arena: The arena for rows.
         output_arena: The arena for results.
-        is_renewed: Whether a function has kept arrays of the input, which must not change.
+        is_renewed: Whether a function has kept arrays of the input. These must not change.
         sent: The number of the block that was sent, and two locks: one is free once the previous
             block has been answered, the other once this block has.
     """
@@ -444,7 +444,7 @@ class Processes:
             worker.leave(place)
 
     def _start(self, plan: StagesMessage) -> None:
-        """Starts the missing workers, which load their functions in parallel."""
+        """Starts the missing workers. They load their functions in parallel."""
         ended = None
         for _ in range(_MOST_STARTS):
             count = self._num_workers - len(self._workers)
@@ -469,7 +469,7 @@ class Processes:
         return None
 
     def forget(self, worker: RemoteWorker) -> None:
-        """Forgets a worker that has ended, so that another one replaces it."""
+        """Forgets a worker that has ended. Another one will replace it."""
         with self._lock:
             self._workers = [other for other in self._workers if other is not worker]
 

@@ -58,7 +58,7 @@ class _Part:
         number: The number of the worker, from 0.
         open: The message that requests its iterator.
         worker: The worker process.
-        rows: The examples received so far, each with the state before it.
+        rows: The examples received so far, with the state before each one.
         state: The state after these examples.
         count: The number of examples taken; None after a state was restored.
         has_ended: Whether the examples received are the last ones.

@@ -26,7 +26,7 @@ _LONGEST_NAME: Final = len(b"__mp_main__") - 1
 
 @dataclass(frozen=True)
 class PackedFunctions:
-    """Pickled functions. Large ones are in a file, whose descriptor is sent with the message.
+    """Pickled functions. Large ones are stored in a file whose descriptor is sent with the message.
 
     Attributes:
         digest: The digest of the bytes.
@@ -51,7 +51,7 @@ class PackedFunctions:
         return replace(self, file=_File(descriptors[0])) if descriptors else self
 
     def unpacked(self) -> tuple[Any, ...]:
-        """Unpickles the functions, which imports their modules."""
+        """Unpickles the functions. This imports their modules."""
         if self.file is None:
             assert self.data is not None
             return cast("tuple[Any, ...]", pickle.loads(self.data))
@@ -128,7 +128,7 @@ def _disk_file() -> int:
 def packed_functions(
     where: str, functions: Sequence[object]
 ) -> tuple[PackedFunctions, MainModule | None]:
-    """Pickles functions, so that another process can load them.
+    """Pickles functions for another process.
 
     Returns:
         The functions, and the program's main module if functions are imported from it.
@@ -180,7 +180,7 @@ class PackedError:
 
     Attributes:
         pickled: The pickled exception; None if it cannot be pickled and loaded again.
-        names: The names of its class and base classes, each with its module.
+        names: The names of its class and base classes, including their modules.
         message: Its message.
         trace: Its traceback as text.
     """

@@ -1,7 +1,7 @@
 """An `iterable`'s iterator in a worker process, and the messages about it.
 
-One thread calls the iterator, which may be slow. The connection's thread sends the examples that
-are ready.
+One thread calls the iterator, because it may be slow. The connection's thread sends the examples
+that are ready.
 """
 
 import pickle

@@ -86,7 +86,7 @@ class SharedRows:
     """A function's output rows for a block, as growing arrays in an arena.
 
     Args:
-        arena: The arena for the rows, which is filled from its start.
+        arena: The arena for the rows. It is filled from its start.
         specs: The components.
         num_rows: The approximate number of rows.
         uneven: The components whose rows have had different shapes. More are added as they are

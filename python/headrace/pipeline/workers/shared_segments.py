@@ -57,7 +57,7 @@ class Segment:
     """A segment of a worker. Only the worker fills it.
 
     Attributes:
-        number: Its number, which both sides use.
+        number: Its number, used by both sides.
         size: The number of its bytes.
         descriptor: The descriptor of its file; -1 once the program has received it.
         data: Its bytes. Arrays over parts of them refer to this array.
@@ -187,7 +187,7 @@ class SegmentPool:
         return Segment(next(self._numbers), num_bytes)
 
     def _free_or_drop(self, segment: Segment) -> None:
-        # The user's code may have kept a part, which must not change.
+        # The user's code may have kept a part. That part must not change.
         if segment.clear():
             self._free.append(segment)
         else:

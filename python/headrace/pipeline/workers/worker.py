@@ -1,4 +1,4 @@
-"""A worker process, which calls functions for blocks of rows and sends the results.
+"""A worker process: it calls functions for blocks of rows and sends the results.
 
 It ends when the program or the fork server ends, even during a call of a function.
 """
@@ -66,7 +66,7 @@ class RowsMessage:
         number: The number of the block, under which its calls are recorded.
         place: The number of the place whose arenas are used.
         size: The number of bytes used in the input arena.
-        is_renewed: Whether the message brings a new arena, which replaces the previous one.
+        is_renewed: Whether the message brings a new arena to replace the previous one.
     """
 
     columns: tuple[Any, ...]
@@ -197,7 +197,7 @@ class _Worker:
                 seconds = time.perf_counter() - begin
                 return replace(result, keeps_arrays=keeps_arrays, seconds=seconds)
             if self._iterator is None:
-                # The first message is an `OpenRequest`, whose module is imported with it.
+                # The first message is an `OpenRequest`. Unpickling it imports its module.
                 serve = cast("IteratorMessage", message).serve
                 self._iterator = serve(self._call_status, self._output_arenas[0], self._loaded)
             return self._iterator.answered(message, renewed)
@@ -288,7 +288,7 @@ def _failure(result: Result, plan: StagesMessage, error: Exception) -> Failure:
 
 
 def _picklable(step: Step, result: Any) -> Any:
-    """Converts a function's result to arrays and plain values, which can be pickled."""
+    """Converts a function's result to picklable arrays and plain values."""
     if step.stage == "flat_map":
         return [_plain(step.where, item) for item in result]
     return _plain(step.where, result)

@@ -76,7 +76,7 @@ def format_of(path: str) -> tuple[Format, str | None]:
 
 
 def is_records(specs: Mapping[str, Spec]) -> bool:
-    """Returns whether examples are raw records, which are written unchanged."""
+    """Returns whether examples are raw records. These are written unchanged."""
     return list(specs) == ["record"] and specs["record"] == Spec(bytes, ())
 
 

@@ -120,7 +120,7 @@ class Journal:
 
 
 class _LocalFile:
-    """A local file, which is locked."""
+    """A local file, protected by a lock."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -36,7 +36,7 @@ def values_of_example(example: Mapping[str, Any]) -> dict[str, Values]:
     """Returns the values of all components of an example.
 
     Raises:
-        InvalidArgumentError: If a value is a JSON object, a list of lists or a time, which cannot
+        InvalidArgumentError: If a value is a JSON object, a list of lists or a time. These cannot
             be written.
     """
     for name, value in example.items():

@@ -196,7 +196,7 @@ class _Shards(Output):
         self._is_raw = is_raw
         self._count = count
         self._bar = bar
-        # The shape of each array with several axes, which must be the same in all examples.
+        # The shape of each array with several axes. It must be the same in all examples.
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._shaped = [one.name for one in columns if one.rank > 1]
 

@@ -37,7 +37,7 @@ from headrace.pipeline.plan.cache_keys.modules import (
 __all__ = ["Fingerprint"]
 
 _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
-# Equal values of these types may be one object in one process, and two in another.
+# Equal values of these types may be one object in one process and two objects in another.
 _BY_VALUE: Final = (list, tuple, dict, set, frozenset, types.CodeType, np.ndarray)
 # Class attributes that do not matter, or are hashed elsewhere.
 _SILENT: Final = frozenset(
@@ -83,8 +83,8 @@ class Fingerprint:
 
     def __init__(self, depth: int = 0) -> None:
         self._hash = hashlib.sha256()
-        # The number of each object by its identity. The objects are kept alive, so that identities
-        # stay unique.
+        # The number of each object by its identity. The objects are kept alive to keep their
+        # identities unique.
         self._numbers: dict[int, int] = {}
         self._alive: list[object] = []
         self._depth = depth
@@ -258,7 +258,7 @@ class Fingerprint:
         self._functions.pop()
 
     def _add_reached(self, function: types.FunctionType, where: str) -> None:
-        """Adds what a function's global names refer to, and what it imports."""
+        """Adds the objects that a function's global names refer to, and its imports."""
         code, names = function.__code__, function.__globals__
         self._words.update(code_reach.words(code))
         if not _LOOKING_NAMES.isdisjoint(code_reach.words(code)):
@@ -274,7 +274,7 @@ class Fingerprint:
             self._add_import(imported, function, where)
 
     def _add_chain(self, module: types.ModuleType, chain: Iterable[str], where: str) -> None:
-        """Adds what a chain of attributes refers to, starting from a module."""
+        """Adds the object that a chain of attributes refers to, starting from a module."""
         for name in chain:
             is_lib, value = is_library(module), vars(module).get(name, self)
             self._put(module.__name__, name, version(module) if is_lib else "")
@@ -369,7 +369,7 @@ class Fingerprint:
     def _add_method(self, method: types.MethodType, where: str) -> None:
         module = module_of(getattr(method.__func__, "__globals__", {}))
         if module is not None and is_library(module) and _is_at(module, method, method.__name__):
-            # An example is `random.choice`, whose object has already drawn numbers.
+            # An example is `random.choice`: its object has already drawn numbers.
             self._put("method", module.__name__, method.__name__, version(module))
             return
         self.add((method.__func__, method.__self__), where)

@@ -85,7 +85,8 @@ def _version(top: str, file: str | None) -> str:
     except metadata.PackageNotFoundError:
         loaded = getattr(sys.modules.get(top), "__version__", "")
         return f"{loaded} {_digest(file)}"
-    # The list of files contains their hashes, which reveals a different build of the same version.
+    # The list of files includes their hashes and thus reveals a different build of the same
+    # version.
     record = distribution.read_text("RECORD") or ""
     return f"{distribution.version} {hashlib.sha256(record.encode()).hexdigest()}"
 

@@ -26,8 +26,8 @@ wait for it.
 
 **When lanes can share their input.** At the beginning they always can. After a resume or a takeover
 they can if all lanes are at the same position of the global order. Otherwise (for example with a
-`filter` after `shard`), each lane reads on its own until the end of the iteration, which costs time
-but changes nothing.
+`filter` after `shard`), each lane reads on its own until the end of the iteration. This costs time
+but doesn't change the results.
 
 **Limits.** A member that falls behind may hold only a few unused batches, and only its share of a
 quarter of the memory budget. Beyond that, the owner waits for it. Pipelines whose examples would

@@ -253,7 +253,7 @@ class MemberExecution:
         return _MemberState(self._is_over)
 
     def activity_lines(self) -> list[str]:
-        """Describes what the member is doing."""
+        """Describes the member's current activity."""
         with self._exchange.changed:
             num_ready = len(self._exchange.received)
         return [f"{num_ready} batches are ready; waits for {self._wait_in_words()}"]
@@ -309,7 +309,7 @@ def _receive(exchange: _Exchange, ranks: LocalRanks, what: EngineDescription) ->
 
 
 def _channel(exchange: _Exchange, ranks: LocalRanks, what: EngineDescription) -> Channel | None:
-    """Connects to the owner, which may be this process. Returns None if it is not ready yet."""
+    """Connects to the owner, possibly in this process. Returns None if it is not ready yet."""
     listener = bound_socket(ranks.name)
     if listener is not None:
         if exchange.has_begun:

@@ -1,4 +1,4 @@
-"""The owner of a node's engine. It sends each rank its batches."""
+"""The owner of a node's engine: it sends each rank its batches."""
 
 import atexit
 import contextlib

@@ -13,7 +13,7 @@ from headrace.pipeline.functions.python_functions import PythonWorker
 __all__ = ["GilShares", "look_at_gil"]
 
 _SECONDS_BETWEEN: Final = 0.02
-# After this many samples, which are accurate to a few percent, samples are taken less often.
+# This many samples are accurate to a few percent. After that, samples are taken less often.
 _MANY_LOOKS: Final = 100
 _SECONDS_LATER: Final = 0.1
 # Taking a free lock takes a few microseconds, unless a different thread gets the processor at that

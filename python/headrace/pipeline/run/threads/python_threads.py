@@ -1,4 +1,4 @@
-"""The Python threads of an iteration, which run and watch functions and iterators."""
+"""An iteration's Python threads: they run and watch functions and iterators."""
 
 import threading
 import weakref

@@ -67,7 +67,7 @@ def named_if_stuck(text: str, seconds: float | None) -> AbstractContextManager[N
     """Warns once if the body takes longer than `seconds`.
 
     Args:
-        text: A description of what the body does, for the message.
+        text: A description of the body, for the message.
         seconds: The time in seconds that it may take, or None for no limit.
     """
     if seconds is None:
