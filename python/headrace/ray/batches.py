@@ -307,8 +307,9 @@ class FeedBatches:
         """Stops requesting batches and drops the requested ones. The readers keep running."""
         if not self._is_over:
             self._is_over = True
-            # Requests that wait at readers are answered without work. A cancelled call would delay
-            # the calls after it, because an actor waits half a minute for each call number.
+            # Requests waiting at readers are answered without producing batches. A cancelled call
+            # would delay the calls after it, because an actor waits half a minute for each call
+            # number.
             for name in {asked.reader for asked in self._window.under_way.values()}:
                 if (reader := self._known.readers.get(name)) is not None:
                     reader.forget.options(concurrency_group="questions").remote(self._name)

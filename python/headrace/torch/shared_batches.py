@@ -29,7 +29,7 @@ class PackedBatch(NamedTuple):
         segment: The number of the segment that contains the parts; None if there are none.
         size: The size of the segment, if it is new; else 0. Its descriptor comes with the message.
         locations: The offset and the size of each part.
-        dropped: Segments to forget.
+        dropped: The segments that the receiver must forget.
     """
 
     pickled: bytes | None

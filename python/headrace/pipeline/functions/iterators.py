@@ -251,7 +251,7 @@ class Examples:
         return example
 
     def words(self) -> str:
-        """Describes the number of the next example."""
+        """Describes the next example by its number."""
         return "an example" if self.number is None else f"item {self.number}, counted from 0"
 
 

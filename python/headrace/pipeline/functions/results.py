@@ -1,4 +1,4 @@
-"""Collects the results of Python functions for the engine. Each value is copied once."""
+"""Collects Python functions' results for the engine. Each value is copied once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol

@@ -30,7 +30,7 @@ _Row: TypeAlias = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Grouping:
-    """How rows become examples.
+    """How rows are grouped into examples.
 
     Attributes:
         group: The component whose value the rows of a group share; None for single rows.
@@ -148,7 +148,7 @@ class Arrivals:
         files: The files of the journal.
         description: Its description.
         segments: Its segments.
-        grouping: How rows become examples.
+        grouping: How rows are grouped into examples.
 
     Attributes:
         num_bytes: The approximate size of the rows that lines have mentioned since `restore`.

@@ -87,7 +87,7 @@ class JournalReader:
     Args:
         files: The files of the journal.
         description: Its description.
-        grouping: How rows become examples.
+        grouping: How rows are grouped into examples.
         shapes: See `group_shapes`. It is stored in the order of arrival.
         poll_s: How often to look for new rows, in seconds.
         is_over: An event that ends waits. Then `next_block` returns None.

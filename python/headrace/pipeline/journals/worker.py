@@ -25,7 +25,7 @@ class JournalWorker:
     Args:
         files: The files of the journal.
         description: Its description; None if nothing was appended before all writers closed.
-        grouping: How rows become examples.
+        grouping: How rows are grouped into examples.
         shapes: See `group_shapes`; None if each row is an example.
         poll_s: How often to look for new rows, in seconds.
         is_recorded: Whether to record the order of arrival.

@@ -18,7 +18,7 @@ class RowLowering(Lowering):
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(Resources(), rewrites=True)
         self._seed = seed
-        # The random operations, in the order in which they were added.
+        # The random operations, in the order of their creation.
         self._random: dict[Operation, engine.RandomGenerator] = {}
 
     @property

@@ -133,7 +133,7 @@ def _of_mixed_types(error: Exception) -> TypeError | None:
     )
 
 
-# Parts of messages that operations raise if their inputs have different types.
+# Fragments of the messages of errors that operations raise for inputs of different types.
 _MIXED_TYPES: Final = re.compile(
     "of type '[^']*' instead|that does not match type|that don't all match|requested dtype|"
     "not in list of allowed values"

@@ -104,7 +104,7 @@ class PipelineIterator:
             self._batches.close()
 
     def __del__(self) -> None:
-        """Does nothing, because `Batches` stops its threads; Grain would call `close`."""
+        """Does nothing. Grain's method would call `close`, but `Batches` stops its own threads."""
 
     def __str__(self) -> str:
         return f"PipelineIterator({self._pipeline!r})"

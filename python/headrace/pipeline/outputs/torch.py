@@ -310,7 +310,7 @@ class TorchBatches:
         self._num_taken = 0
         self._is_whole = True
         self._is_closed = False
-        # The loop's state if the loop holds one batch that it has not used yet.
+        # The state to report if the loop holds one batch that it has not used yet.
         self._before: dict[str, Any] | None = None
         self._may_be_held = False
         self._told_epoch: int | None = None

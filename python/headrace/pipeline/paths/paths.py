@@ -126,7 +126,7 @@ def _without_braces(where: str, paths: list[str]) -> list[tuple[str, str]]:
     If a path exists, its braces are not expanded.
     """
     braced = [path for path in paths if "{" in path]
-    # HTTP servers are not asked whether the path exists, because URLs contain no braces.
+    # Don't ask HTTP servers whether the path exists, because URLs contain no braces.
     remote = [path for path in braced if storage.is_remote(path) and storage.can_be_listed(path)]
     statuses = zip(remote, storage.statuses(remote), strict=True) if remote else ()
     there = {path for path, status in statuses if status is not None}

@@ -99,7 +99,7 @@ def _sources(chain: Sequence[Stage]) -> Iterator[Source]:
 
 
 def _has_marks(source: Source) -> bool:
-    """Returns whether the block boundaries of a source are found with an index."""
+    """Returns whether a source's block boundaries are found with an index."""
     return source.may_have_index and source.name not in _FORMATS_OF_LINES
 
 

@@ -154,7 +154,7 @@ class _Process:
         self._finished: Counter[tuple[str, str]] = Counter()
 
     def forget(self) -> None:
-        """Starts anew in a forked process, where no thread can release the lock."""
+        """Resets all sums in a forked process, where no thread can release the lock."""
         self.__init__()  # type: ignore[misc]
 
     def add(self, meter: Meter) -> None:

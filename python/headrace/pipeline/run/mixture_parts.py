@@ -20,7 +20,7 @@ __all__ = [
     "with_parts",
 ]
 
-# A pass number that no order reaches.
+# A pass number that is never reached.
 CHANGED_MIXTURE_PASS: Final = 1 << 62
 # The value that a state stores for the order of a changed mix, before its first example.
 CHANGED_MIXTURE_ORDER: Final = [0, CHANGED_MIXTURE_PASS, 0, 0, 0]

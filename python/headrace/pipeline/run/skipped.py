@@ -159,8 +159,7 @@ class Report:
         # key.
         self._keys: list[tuple[int, int]] = []
         self._reported: set[tuple[int, int]] = set()
-        # The number of skipped examples and the counts of each stage, as of the last batch
-        # returned.
+        # The number of skipped examples and each stage's counts, as of the last batch returned.
         self._settled: tuple[int, list[list[Any]]] = (0, [])
         self._is_settled = False
         self.settle()

@@ -63,7 +63,7 @@ class TokenFile:
 
     @property
     def says_its_type(self) -> bool:
-        """Whether the file stores the type of its tokens."""
+        """Whether the file stores its token type."""
         return self.form != ".bin"
 
     def native(self, documents: Documents | None) -> engine.TokenFile:

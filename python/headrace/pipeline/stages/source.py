@@ -124,7 +124,7 @@ class Source(Stage, is_base=True):
 
     @property
     def may_wait(self) -> bool:
-        """Whether its first example may not exist yet. An iteration then waits for it."""
+        """Whether an iteration may have to wait for the first example, which may not exist yet."""
         return self.origin in (Origin.ITERATOR, Origin.JOURNAL)
 
     @property

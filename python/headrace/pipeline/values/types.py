@@ -291,7 +291,7 @@ def _exact_times(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
 
 
 def element_of(code: int, is_text: bool) -> ElementType:
-    """Returns the element type for the engine's type code. `is_text` makes strings `str`."""
+    """Returns the element type for the engine's type code. With `is_text`, strings become `str`."""
     dtype = dtypes.as_dtype(code)
     if dtype == dtypes.string:
         return str if is_text else bytes

@@ -1,4 +1,4 @@
-"""Holds the iterators of one `iterable`, for this iteration and later ones."""
+"""Holds one `iterable`'s iterators, for this iteration and later ones."""
 
 import os
 import threading

@@ -77,7 +77,7 @@ def is_importing() -> bool:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What relative paths, `os.environ` and imports depend on in a process.
+    """The parts of a process that relative paths, `os.environ` and imports depend on.
 
     Attributes:
         directory: The working directory; None if it has been deleted.

@@ -65,7 +65,7 @@ class ProcessStage:
         input_specs: The input components.
         output_specs: The components of the results; None while they are being learned.
         number: The number under which the stage is measured.
-        first: The function's result for the first example, from when its components were learned.
+        first: The function's result for the first example, cached when its components were learned.
     """
 
     kind: Literal["map", "filter", "flat_map"]

@@ -474,7 +474,7 @@ class Processes:
             self._workers = [other for other in self._workers if other is not worker]
 
     def note_memory(self, worker: RemoteWorker) -> None:
-        """Counts the memory shared with a worker for the iteration."""
+        """Counts the memory shared with a worker towards the iteration's memory."""
         with self._lock:
             more = worker.num_bytes - self._held.get(worker.process, 0)
             if more > 0:

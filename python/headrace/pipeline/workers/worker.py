@@ -173,7 +173,7 @@ def _serve(channel: Channel, call_status: int, arenas: Sequence[int]) -> None:
 class _Worker:
     def __init__(self, call_status: SharedCallStatus, arenas: Sequence[Arena]) -> None:
         self._call_status = call_status
-        # By the number of the place.
+        # Keyed by the number of the place.
         self._input_arenas, self._output_arenas = list(arenas[::2]), list(arenas[1::2])
         # The plan's components whose rows have had different shapes.
         self._uneven: set[str] = set()

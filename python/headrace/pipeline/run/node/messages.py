@@ -134,7 +134,7 @@ class LocatedColumns(NamedTuple):
         segment: The number of the segment.
         size: The size of the segment if it is new; its descriptor comes with the message.
         locations: The offset and the size of each array.
-        dropped: Segments to forget.
+        dropped: The segments that the receiver must forget.
     """
 
     pickled: bytes | None
@@ -242,7 +242,7 @@ class NodeSkip:
 
     @classmethod
     def of(cls, skipped: engine.Failure) -> "NodeSkip":
-        """Copies a report of the engine."""
+        """Copies an engine report."""
         values = {n: getattr(skipped, n) for n in cls.__dataclass_fields__ if n != "failure"}
         try:
             skipped.throw(_REMEDY)

@@ -30,7 +30,7 @@ class Threads:
 
     Attributes:
         callers: The threads that call users' functions and iterators.
-        gil_watch: The thread that samples the GIL. It is started later. None if there is none.
+        gil_watch: The thread that samples the GIL, or None. It is started later than the others.
     """
 
     def __init__(
