@@ -192,7 +192,7 @@ class PipelineAdapter:
         """Continues an epoch after some of its batches.
 
         Args:
-            epoch: The number of the epoch.
+            epoch: The epoch number.
             num_batches: The number of its batches that the model has been trained on.
             state: The state after these batches; None if there are none.
 
@@ -289,7 +289,7 @@ class PipelineAdapter:
         begin = self._begin
 
         class Data(data.IterableDataset):  # type: ignore[misc]
-            """The batches of an epoch."""
+            """One epoch's batches."""
 
             def __iter__(self) -> Iterator[tuple[Any, ...]]:
                 return begin()

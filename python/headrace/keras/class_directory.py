@@ -64,7 +64,7 @@ class ClassDirectory:
     """The arguments shared by all functions that read a directory.
 
     Attributes:
-        where: The name of the function, for messages.
+        where: The function's name, for messages.
         formats: The extensions of the files to read.
         directory: The directory.
         labels: "inferred", a label for each file, or None.

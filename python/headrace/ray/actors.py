@@ -68,8 +68,8 @@ class Report(NamedTuple):
     """The regular report of a trainer.
 
     Attributes:
-        trainer: The name of the trainer.
-        rank: The rank of the trainer.
+        trainer: The trainer's name.
+        rank: The trainer's rank.
         world: The number of trainers.
         version: The version of the layout that it uses.
         oldest: The number of its next batch.

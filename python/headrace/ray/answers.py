@@ -16,7 +16,7 @@ def answer_of(where: str, asked: Any) -> Any:
     after its process has ended, or about twenty seconds after its node was lost.
 
     Args:
-        where: The name of the caller, for the error message.
+        where: The caller's name, for the error message.
         asked: The reference to the call.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The batches of a trainer, produced by readers in other processes."""
+"""A trainer's batches, produced by readers in other processes."""
 
 import logging
 import os
@@ -166,7 +166,7 @@ class FeedBatches:
                 self._came = answer, replies
                 self._window.came(len(replies), seconds)
             except ray.exceptions.RayTaskError as error:
-                # This is the exception of the pipeline, raised as on one machine.
+                # This is the pipeline's exception, raised as on one machine.
                 raise (error.cause or error) from None
             except ray.exceptions.RayError as error:
                 _LOG.warning("batch %d of %s is requested again: %s", number, reader, error)
@@ -275,7 +275,7 @@ class FeedBatches:
         )
 
     def state(self) -> dict[str, Any]:
-        """Returns the position of all trainers after they received as many batches as this one.
+        """Returns all trainers' position after as many batches as this trainer has received.
 
         The state contains only data that `json` can serialise. Any number of trainers can resume
         from it, with any number of readers. You can also call this method after `close`.

@@ -67,7 +67,7 @@ class Layout:
         """Returns a layout that uses new readers from batch `first` on.
 
         Args:
-            readers: The names of the readers.
+            readers: The readers' names.
             first: The number of their first batch. Earlier batches keep their readers.
             oldest: The number of the oldest batch that may still be requested.
         """

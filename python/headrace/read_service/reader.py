@@ -27,7 +27,7 @@ class BatchRequest(NamedTuple):
         cursor: A position at or before the batch.
         epoch: The number of the epoch, if the cursor is at the beginning.
         num_skipped: The number of skipped examples known to the trainer.
-        trainer: The name of the trainer.
+        trainer: The trainer's name.
     """
 
     number: int
@@ -108,7 +108,7 @@ class Reader:
         """Waits for a batch and returns it.
 
         Raises:
-            Exception: The exception of the pipeline, if it failed at or before this batch.
+            Exception: The pipeline's exception, if it failed at or before this batch.
         """
         begin = time.monotonic()
         self._begin = self._begin or begin

@@ -61,7 +61,7 @@ def load_state(value: Any, state: Any) -> None:
 
 
 class MapFetcher:
-    """The batches of a map-style dataset. Several threads can use it."""
+    """Fetches the batches of a map-style dataset. Several threads can use it."""
 
     def __init__(
         self, dataset: Any, auto_collation: bool, collate_fn: Any, begin: Begin | None
@@ -113,7 +113,7 @@ class MapFetcher:
 
 
 class IterableFetcher:
-    """The batches of an iterable-style dataset.
+    """Fetches the batches of an iterable-style dataset.
 
     Attributes:
         dataset_iter: The iterator.

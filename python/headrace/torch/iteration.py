@@ -36,7 +36,7 @@ class LoaderIteration(_BaseDataLoaderIter):  # type: ignore[misc]
 
         Args:
             loader: The loader.
-            progress: Receives the position of the loop.
+            progress: Receives the loop's position.
             resumed: The state, or None for a new epoch.
             opens: A call that opens the iterator, and may draw the base seed, as PyTorch does.
         """

@@ -12,7 +12,7 @@ import torch
 
 __all__ = ["NO_STATES", "RandomStates", "generators_of", "generators_state", "set_generators"]
 
-# The type of the generator of `numpy.random`, unless a program replaces it.
+# The type of `numpy.random`'s generator, unless a program replaces it.
 _MERSENNE_TWISTER: Final = "MT19937"
 # The maximum depth of the search for samplers inside a sampler.
 _MOST_LEVELS: Final = 4
@@ -116,7 +116,7 @@ def generators_of(loader_generator: Any, sampler: Any) -> dict[str, Any]:
     """Returns the generators of a loader and its samplers, by the path that leads to each one.
 
     Args:
-        loader_generator: The generator of the loader; None if it has none.
+        loader_generator: The loader's generator; None if it has none.
         sampler: The sampler. Its attributes are searched for generators.
     """
     found: dict[str, Any] = {}

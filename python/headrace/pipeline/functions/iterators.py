@@ -35,7 +35,7 @@ _NOTHING: Final = object()
 
 
 def name_of(function: object) -> str:
-    """Returns the name of a function for messages."""
+    """Returns a function's name, for messages."""
     try:
         name = getattr(function, "__qualname__", None)
     except Exception:  # Users' objects may raise any exception.
@@ -163,7 +163,7 @@ class AlreadyOpened:
 
 
 class Examples:
-    """The examples of an iterator, starting with the first.
+    """An iterator's examples, starting with the first.
 
     Attributes:
         number: The number of the next example, from 0, or None after `go_on` with a state.

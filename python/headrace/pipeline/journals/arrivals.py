@@ -52,7 +52,7 @@ class Segments:
     """All segments of a journal. The latest commits are kept in memory.
 
     Args:
-        files: The files of the journal.
+        files: The journal's files.
         description: Its description.
     """
 
@@ -68,7 +68,7 @@ class Segments:
         return self._reader(writer, number) is not None
 
     def size(self, writer: int, number: int) -> int:
-        """Returns the size of a segment in bytes; 0 if it does not exist."""
+        """Returns a segment's size in bytes; 0 if it does not exist."""
         reader = self._reader(writer, number)
         return 0 if reader is None else reader.size()
 
@@ -145,7 +145,7 @@ class Arrivals:
     Then `next_line` returns what the next line should record.
 
     Args:
-        files: The files of the journal.
+        files: The journal's files.
         description: Its description.
         segments: Its segments.
         grouping: How rows are grouped into examples.

@@ -18,7 +18,7 @@ def state_text(journal: str, start: Start, first: int) -> str:
     """Returns a position as text, for the state of an iteration.
 
     Args:
-        journal: The number of the journal.
+        journal: The journal's number.
         start: The position of a line of the order of arrival.
         first: The number of the first example of that line.
     """

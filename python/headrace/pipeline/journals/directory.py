@@ -65,7 +65,7 @@ class Description:
 
 
 class JournalDirectory:
-    """The directory of a journal.
+    """A journal's directory.
 
     Args:
         path: The directory. It may not exist yet.
@@ -75,7 +75,7 @@ class JournalDirectory:
         self.path: Final = path
 
     def segment(self, writer: int, number: int) -> str:
-        """Returns the path of a segment."""
+        """Returns a segment's path."""
         return os.path.join(self.path, f"writer-{writer:06d}-{number:06d}.rows")
 
     def writer_lock(self, writer: int) -> str:

@@ -13,7 +13,7 @@ class FileLock:
     A forked child does not hold its parent's locks.
 
     Attributes:
-        file: The descriptor of the locked file.
+        file: The locked file's descriptor.
     """
 
     def __init__(self, file: int) -> None:

@@ -62,8 +62,8 @@ class OrderLog:
     Several processes can do this at the same time. Only the process that holds the lock extends it.
 
     Args:
-        files: The files of the journal.
-        journal: The number of the journal.
+        files: The journal's files.
+        journal: The journal's number.
     """
 
     def __init__(self, files: JournalDirectory, journal: str) -> None:

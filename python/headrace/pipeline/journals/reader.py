@@ -1,4 +1,4 @@
-"""Reads the examples of a journal in their order of arrival, and records that order."""
+"""Reads a journal's examples in their order of arrival, and records that order."""
 
 import os
 import threading
@@ -82,10 +82,10 @@ def wait_for_description(files: JournalDirectory, poll_s: float) -> Description 
 
 
 class JournalReader:
-    """The examples of a journal from a position in their order of arrival.
+    """Reads a journal's examples from a position in their order of arrival.
 
     Args:
-        files: The files of the journal.
+        files: The journal's files.
         description: Its description.
         grouping: How rows are grouped into examples.
         shapes: See `group_shapes`. It is stored in the order of arrival.

@@ -55,9 +55,9 @@ class SegmentWriter:
 
     Args:
         path: The file. It must not exist yet.
-        journal: The number of the journal.
-        writer: The number of the writer.
-        number: The number of the segment.
+        journal: The journal's number.
+        writer: The writer's number.
+        number: The segment's number.
 
     Attributes:
         end: The size of the segment in bytes.
@@ -117,9 +117,9 @@ class SegmentReader:
 
     Args:
         path: The file.
-        journal: The number of the journal.
-        writer: The number of the writer.
-        number: The number of the segment.
+        journal: The journal's number.
+        writer: The writer's number.
+        number: The segment's number.
         specs: The components of a row.
     """
 

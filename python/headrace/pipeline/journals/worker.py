@@ -17,13 +17,13 @@ __all__ = ["JournalWorker"]
 
 
 class JournalWorker:
-    """The examples of a journal. See `PythonWorker`.
+    """Passes a journal's examples to the engine. See `PythonWorker`.
 
     A pass ends when all writers have closed the journal. The next pass contains the examples
     appended after that.
 
     Args:
-        files: The files of the journal.
+        files: The journal's files.
         description: Its description; None if nothing was appended before all writers closed.
         grouping: How rows are grouped into examples.
         shapes: See `group_shapes`; None if each row is an example.

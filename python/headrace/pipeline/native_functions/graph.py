@@ -1,4 +1,4 @@
-"""The graph of a native function, restricted to operations that the engine can run."""
+"""A native function's graph, restricted to operations that the engine can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles the graph of a native function to programs."""
+"""Compiles a native function's graph to programs."""
 
 from headrace.core import engine
 from headrace.graph import KernelKind, Operation
@@ -39,6 +39,6 @@ class RowLowering(Lowering):
         return op.definition.computed_by(op) is KernelKind.BY_NUMPY
 
     def label(self, op: Operation) -> str:
-        """Returns the name of an operation, for errors."""
+        """Returns an operation's name, for errors."""
         location = op.defined_at
         return f"{op.type} at {location}" if location else op.type

@@ -12,7 +12,7 @@ __all__ = ["ArrayBatches", "Narrowed", "narrowed"]
 
 
 class ArrayBatches(ConvertedBatches):
-    """The batches of one iteration as arrays of a library. Strings stay as they are.
+    """One iteration's batches as a library's arrays. Strings are not converted.
 
     Attributes:
         method: The method of `Pipeline` that created the iteration, for messages.

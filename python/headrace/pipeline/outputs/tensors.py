@@ -1,4 +1,4 @@
-"""The batches of one iteration as PyTorch tensors."""
+"""One iteration's batches as PyTorch tensors."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Defers the reads of an indexed source past the stages that only move row numbers."""
+"""Postpones an indexed source's reads until after the stages that only move row numbers."""
 
 from collections.abc import Sequence
 from dataclasses import replace

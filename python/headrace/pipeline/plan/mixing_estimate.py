@@ -66,7 +66,7 @@ def shuffle_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, A
     Args:
         chain: All stages.
         index: The index of the shuffle stage.
-        options: The options of the pipeline.
+        options: The pipeline's options.
     """
     shuffle, before = chain[index], chain[:index]
     assert isinstance(shuffle, Shuffle)
@@ -111,7 +111,7 @@ def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, An
     Args:
         chain: All stages.
         index: The index of the shuffle stage.
-        options: The options of the pipeline.
+        options: The pipeline's options.
     """
     shuffle, before = chain[index], chain[:index]
     assert isinstance(shuffle, Shuffle)

@@ -102,9 +102,9 @@ class Batches(Reports):
 
         Args:
             chain: The stages.
-            options: The options of the pipeline.
+            options: The pipeline's options.
             chain_specs: The components, or a function that learns them.
-            epoch: The number of the epoch.
+            epoch: The epoch number.
             resumed: The state to resume from.
             in_columns: Whether only whole columns are requested, never single examples.
             at_end: A function to call after all batches have been returned.

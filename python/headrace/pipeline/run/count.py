@@ -28,7 +28,7 @@ def count_of(chain: Stages, options: Mapping[str, Any], chain_specs: ChainSpecs)
 
     Args:
         chain: The stages.
-        options: The options of the pipeline.
+        options: The pipeline's options.
         chain_specs: The components after each stage.
 
     Raises:

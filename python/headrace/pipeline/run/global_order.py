@@ -27,7 +27,7 @@ class GlobalOrder:
         """Determines whether there is a global order.
 
         Args:
-            chain: The stages of the pipeline.
+            chain: The pipeline's stages.
             resumed: The state to resume from.
             is_wanted: Whether the examples have a fixed order.
         """
@@ -83,10 +83,10 @@ class GlobalOrder:
         """Returns the digest up to the current position; see `Batches.digest`.
 
         Args:
-            files: The digests of each source's files.
+            files: Digests of each source's files.
             left_out: The steps that were omitted so far.
             num_left: See `note_position`.
-            name: The name of the pipeline, for messages.
+            name: The pipeline's name, for messages.
 
         Raises:
             FailedPreconditionError: If there is no global order.

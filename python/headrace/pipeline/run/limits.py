@@ -1,4 +1,4 @@
-"""The limits of an iteration, from its options or by default."""
+"""An iteration's limits, from its options or the defaults."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The parts of a mix in an iteration and in its states."""
+"""A mix's parts, in an iteration and in its states."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -182,7 +182,7 @@ def with_parts(
     New parts are taken from `mine`, and removed parts are dropped.
 
     Args:
-        chain: The stages of the pipeline.
+        chain: The pipeline's stages.
         state: The state.
         allow: The differences to allow.
         mine: The same entries for this pipeline; `files` has None for each source.

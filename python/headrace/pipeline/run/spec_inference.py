@@ -66,7 +66,7 @@ class InferenceContext(NamedTuple):
     """The iteration for which components are learned.
 
     Attributes:
-        options: The options of the pipeline.
+        options: The pipeline's options.
         is_start: Whether the iteration starts next, so its worker processes are started.
         epoch: The epoch number.
         is_part: Whether the stages belong to a combined pipeline.

@@ -1,4 +1,4 @@
-"""The state of an iteration, from which a pipeline can resume.
+"""An iteration's state, from which a pipeline can resume.
 
 A state is plain data that `json` can serialise: a version, a description of the pipeline, digests
 of its files, its seeds, the epoch, and the position. The position consists of the engine's
@@ -77,7 +77,7 @@ class ResumePoint:
         checkpoints: The position in the epoch, for the engine.
         digest: The engine's digest of the global order so far, preceded by the number of stages
             that determine the order. None if there is no global order.
-        files: The digests of each source's files.
+        files: Digests of each source's files.
         skipped: The examples skipped so far.
         functions: The state of each Python function at the start of the epoch, as text; None for
             functions without a state.
@@ -114,7 +114,7 @@ def identity_of(
     """Returns the entries that all states of an iteration share.
 
     Args:
-        chain: The stages of the pipeline.
+        chain: The pipeline's stages.
         files: The files of each source.
         epoch: The epoch number.
         functions: The state of each Python function at the start of the epoch, as text.
@@ -186,7 +186,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
     """Returns the information that a pipeline needs to resume from a state.
 
     Args:
-        chain: The stages of the pipeline.
+        chain: The pipeline's stages.
         state: The state of an earlier iteration.
         allow: The differences to allow: "epochs" for the number of epochs, "weights" for the
             weights of a mix, and "parts" for its parts.
@@ -248,7 +248,7 @@ def _mixture(
     """Returns the position and the counts from which a mix resumes.
 
     Args:
-        chain: The stages of the pipeline.
+        chain: The pipeline's stages.
         before: The original state.
         state: The state adapted to the current parts of the mix.
 

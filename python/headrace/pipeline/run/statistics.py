@@ -10,7 +10,7 @@ __all__ = ["IndexStatistics", "Readings", "StageReadings", "StageStatistics", "S
 
 @dataclass(frozen=True)
 class StageStatistics:
-    """The statistics of one stage.
+    """Statistics of one stage.
 
     Attributes:
         name: The stage, with the name of its function if it has one.
@@ -137,7 +137,7 @@ class Readings:
     Attributes:
         seconds: The time since the iteration started.
         num_threads: The number of worker threads.
-        stages: The counters of each stage.
+        stages: Each stage's counters.
         tasks_busy: The run time of the workers' compute tasks.
         tasks_computing: The processor time of these tasks.
         idle: How long workers had nothing to do, summed over all workers.

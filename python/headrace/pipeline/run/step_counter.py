@@ -27,9 +27,9 @@ class StepCounter:
         """Finds the steps to omit, and checks that a state matches them.
 
         Args:
-            chain: The stages of the pipeline.
-            options: The options of the pipeline.
-            epoch: The number of the epoch.
+            chain: The pipeline's stages.
+            options: The pipeline's options.
+            epoch: The epoch number.
             resumed: The state to resume from.
 
         Raises:

@@ -36,7 +36,7 @@ class Csv(InferredSource):
         header: Whether the first record of each file contains the column names.
         delimiter: The field separator.
         defaults: The values for empty fields, for some columns.
-        compression: The compression of the files.
+        compression: The files' compression.
         na_values: Field contents that count as empty.
         dtypes: The types of some columns if the others are inferred.
     """
@@ -63,7 +63,7 @@ class Csv(InferredSource):
 
     @property
     def spec(self) -> dict[str, Spec] | None:
-        """The components of an example, one per column."""
+        """An example's components, one per column."""
         return None if self.columns is None else specs_of("csv", self.columns)
 
     def inferred(self) -> dict[str, Spec]:

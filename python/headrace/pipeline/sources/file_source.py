@@ -138,7 +138,7 @@ def first_found(
     """Returns the result of `infer` for the first file that has one.
 
     Args:
-        where: The name of the source.
+        where: The source's name.
         paths: The user's paths and patterns.
         words: What the files must contain, for messages.
         infer: Examines the start of a file. Returns None if the file is empty.

@@ -1,4 +1,4 @@
-"""`iterable`: the examples of a Python iterator."""
+"""`iterable`: examples from a Python iterator."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ __all__ = ["Iterable_", "iterable"]
 
 @dataclass(frozen=True)
 class Iterable_(Source):
-    """The examples of a Python iterator.
+    """Examples from a Python iterator.
 
     Attributes:
         factory: Returns an iterator. With two or more processes, each process calls it for its part

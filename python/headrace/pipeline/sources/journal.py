@@ -26,7 +26,7 @@ _FIRST_GROUP_BYTES: Final = 1
 
 @dataclass(frozen=True)
 class JournalRows(Source):
-    """The rows of a journal, or their groups.
+    """A journal's rows, or groups of them.
 
     Attributes:
         directory: The directory of the journal.

@@ -32,7 +32,7 @@ class JsonLines(InferredSource):
         paths: The user's paths and patterns.
         columns: The types of the keys to read; None to infer all keys.
         defaults: The values to use if a key is missing or null, for some keys.
-        compression: The compression of the files.
+        compression: The files' compression.
         dtypes: The types of some keys if the others are inferred.
     """
 
@@ -56,7 +56,7 @@ class JsonLines(InferredSource):
 
     @property
     def spec(self) -> dict[str, Spec] | None:
-        """The components of an example, one per key."""
+        """An example's components, one per key."""
         return None if self.columns is None else specs_of(self.name, self.columns)
 
     @property

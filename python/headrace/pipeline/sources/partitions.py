@@ -27,7 +27,7 @@ def partitions_of(where: str, files: Sequence[tuple[bytes, str]]) -> Partitions:
     A column contains ints if all its values are integers, and otherwise `str`.
 
     Args:
-        where: The name of the source.
+        where: The source's name.
         files: Each file, and its path relative to the argument it came from.
 
     Raises:

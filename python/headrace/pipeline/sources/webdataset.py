@@ -27,7 +27,7 @@ class WebDataset(InferredSource):
     Attributes:
         paths: The user's paths and patterns.
         defaults: The contents to use if a sample lacks a file, for some extensions.
-        compression: The compression of the archives.
+        compression: The archives' compression.
     """
 
     is_scanned: ClassVar = True

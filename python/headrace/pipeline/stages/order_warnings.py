@@ -38,7 +38,7 @@ def check_even(chain: Sequence[Stage], step: Step) -> None:
     """Checks that ranks with equal numbers of examples keep equal numbers.
 
     Args:
-        chain: The stages of the pipeline.
+        chain: The pipeline's stages.
         step: The stage to add after them.
 
     Raises:
@@ -60,7 +60,7 @@ def check_counts_steps(chain: Sequence[Stage], step: Step) -> None:
     """Checks that no stage changes the batches whose steps `without_steps` counts.
 
     Args:
-        chain: The stages of the pipeline.
+        chain: The pipeline's stages.
         step: The stage to add after them.
 
     Raises:

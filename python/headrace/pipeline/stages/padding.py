@@ -73,7 +73,7 @@ def check_values(
     """Raises ValueError if a value is for a missing component or doesn't fit its component.
 
     Args:
-        where: The name of the stage.
+        where: The stage's name.
         values: The padding values.
         specs: The components.
         filled: The components whose shape may vary between rows.
@@ -100,7 +100,7 @@ def fillers(
     """Returns each component's padding value, with the engine's code for its type.
 
     Args:
-        where: The name of the stage.
+        where: The stage's name.
         values: The padding values.
         specs: The components.
         filled: The components whose shape may vary between rows.

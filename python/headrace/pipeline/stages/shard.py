@@ -279,7 +279,7 @@ def _share_in_words(shard: Shard, chain: Sequence[Stage], index: int) -> str:
 
 
 def _pieces(chain: Sequence[Stage]) -> str:
-    """Returns the word for the pieces of files that are divided among ranks."""
+    """Returns the word for the file pieces that are divided among ranks."""
     is_in_blocks = any(getattr(stage, "block_bytes", None) is not None for stage in chain)
     words = {"piece" if is_in_blocks and word == "file" else word for word in _words(chain)}
     return f"{words.pop() if len(words) == 1 else 'piece'}s"

@@ -131,7 +131,7 @@ Specs: TypeAlias = dict[str, Spec]
 
 
 def type_name(dtype: ElementType) -> str:
-    """Returns the name of an element type for messages."""
+    """Returns an element type's name, for messages."""
     return dtype.__name__ if isinstance(dtype, type) else dtype.name
 
 

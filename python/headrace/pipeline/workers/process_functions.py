@@ -59,7 +59,7 @@ class ProcessStage:
 
     Attributes:
         kind: "map", "filter" or "flat_map".
-        name: The name of the stage, for messages.
+        name: The stage's name, for messages.
         function: The user's function.
         seed: The seed for the function's random generators; None if it doesn't need them.
         input_specs: The input components.

@@ -110,7 +110,7 @@ class Feed:
 
 
 class IterableFunction:
-    """The examples of a user's iterator, with a new iterator for each pass.
+    """Examples from a user's iterator. Each pass uses a new iterator.
 
     Attributes:
         processes: Stops the processes that iterate; None if there are none.
@@ -177,7 +177,7 @@ class IterableFunction:
 
 
 class SpecProbe:
-    """The examples of an iterator while components are learned, one at a time."""
+    """An iterator's examples while components are learned, one at a time."""
 
     num_callers = 1
     initial = None

@@ -82,7 +82,7 @@ class _Part:
 
 
 class RemoteIterator(RemoteIteratorBase):
-    """The examples of iterators that a factory creates in worker processes.
+    """Examples from iterators that a factory creates in worker processes.
 
     Only one thread at a time may use it, except for `stop` and `close`.
 

@@ -231,7 +231,7 @@ class FilledSegments:
         """Returns parts of a segment: arrays over it, or copies if many segments are in use.
 
         Args:
-            number: The number of the segment.
+            number: The segment's number.
             locations: The offset and the size of each part.
         """
         data = np.frombuffer(self._memories[number], np.uint8)

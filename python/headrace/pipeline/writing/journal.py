@@ -1,4 +1,4 @@
-"""The progress of a run that writes files, in a hidden file next to its output.
+"""Records the progress of a run that writes files, in a hidden file next to its output.
 
 The first line stores the arguments of the run. Each further line describes a complete shard and
 where the next one starts. A line that was truncated by a kill is ignored. The file is locked while

@@ -22,7 +22,7 @@ class ShardNames:
         num_shards: The number of shards.
 
     Attributes:
-        paths: The path of each shard.
+        paths: Each shard's path.
 
     Raises:
         ValueError: If the path lacks the field for the shard number, or has other fields.

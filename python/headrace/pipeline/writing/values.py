@@ -68,5 +68,5 @@ def _values_of_component(value: Any) -> Values:
 
 @functools.cache
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """Returns the name of a NumPy type. It is cached, because NumPy is slow to compute it."""
+    """Returns a NumPy type's name. It is cached, because NumPy is slow to compute it."""
     return dtype.name

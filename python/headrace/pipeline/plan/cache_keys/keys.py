@@ -21,7 +21,7 @@ __all__ = ["cache_key", "with_companions"]
 # Fields that do not affect the examples.
 _LEFT_OUT: Final = ("num_threads", "num_processes", "is_seed_given", "taken_from", "kept", "part")
 _RUNTIME: Final = (CachedExamples, engine.Index, WorkerHolder, IteratorPool, deque)
-# The endings of files that store where the documents of a token file start.
+# The endings of files that store the starts of a token file's documents.
 _COMPANIONS: Final = (".idx", ".index", ".metadata")
 
 

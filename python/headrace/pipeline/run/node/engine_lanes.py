@@ -1,4 +1,4 @@
-"""The engine of a node: one execution with a lane for each share of the data."""
+"""A node's engine: one execution with a lane for each share of the data."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ class EngineDescription:
     Attributes:
         name: A description of the stages.
         chain: The stages. Their sources refer to specific commits.
-        options: The options of the pipeline.
+        options: The pipeline's options.
         chain_specs: The components after each stage.
-        epoch: The number of the epoch.
+        epoch: The epoch number.
         is_resumed: Whether the iteration resumes from a state.
         index_files: The index files to read and write.
         local_plan: The plan of this process's own share.
@@ -89,7 +89,7 @@ class _Lane:
     """A lane as the owner sees it.
 
     Attributes:
-        digest: The digest of its global order.
+        digest: Its global order's digest.
         place: The position after its last batch.
         parts: The number of examples of each part of a mix at its start.
         is_incomplete: Whether that position is only partly known so far.

@@ -70,9 +70,9 @@ def local_ranks(
     """Returns this node's ranks that iterate over the same pipeline; None if there is only one.
 
     Args:
-        chain: The stages of the pipeline.
-        options: The options of the pipeline.
-        epoch: The number of the epoch.
+        chain: The pipeline's stages.
+        options: The pipeline's options.
+        epoch: The epoch number.
         is_resumed: Whether the iteration resumes from a state. A state contains all seeds.
 
     Raises:

@@ -96,7 +96,7 @@ class Taken(NamedTuple):
 
 
 class StageNumbers(NamedTuple):
-    """The readings of a stage; see `engine.StageReadings`."""
+    """A stage's readings; see `engine.StageReadings`."""
 
     examples: int
     num_bytes: int

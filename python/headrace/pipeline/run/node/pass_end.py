@@ -1,4 +1,4 @@
-"""The end of a pass, as the owner of a node's engine reports it."""
+"""The end of a pass, as reported by the owner of a node's engine."""
 
 from dataclasses import dataclass
 

@@ -49,7 +49,7 @@ class Threads:
             python_workers: Its Python workers.
             names: The names of the measured stages.
             gil_shares: Receives the samples of the GIL.
-            options: The options of the pipeline.
+            options: The pipeline's options.
             is_learning: Whether to compute only what is requested.
         """
         self._execution = execution
@@ -90,7 +90,7 @@ class Threads:
         """Returns the parts that end together.
 
         Args:
-            name: The name of the pipeline, for messages.
+            name: The pipeline's name, for messages.
             processes: The worker processes.
         """
         threads = self._all if self.gil_watch is None else [*self._all, self.gil_watch]
