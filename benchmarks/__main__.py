@@ -1,4 +1,4 @@
-"""Measures headrace beside other libraries: `python -m benchmarks`."""
+"""Compares headrace with other libraries: `python -m benchmarks`."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -66,11 +66,11 @@ QUEUE_SECONDS = 1.0
 def main(
     names: Sequence[str], rounds: int, seconds: float, scale: float, contenders: str, quick: bool
 ) -> None:
-    """Runs the programs of each WORKLOAD in turn, or of all, and compares them.
+    """Runs and compares the programs of each WORKLOAD, or of all workloads.
 
-    Writes tables and a plot to benchmarks/results. All of it takes more than an hour, with --quick
-    less than ten minutes on two cores, and some minutes more the first time, when libraries are
-    installed and data are made.
+    Writes tables and a plot to benchmarks/results. On two cores, a complete run takes more than an
+    hour, and a run with --quick less than ten minutes. The first run takes a few minutes more, to
+    install libraries and create data.
     """
     if quick:
         rounds, seconds, scale = 1, QUICK_SECONDS, QUICK_SCALE
@@ -114,7 +114,7 @@ def measured(
     scale: float,
     prefixes: Sequence[str],
 ) -> Iterator[tuple[str, Workload, list[Row]]]:
-    """Yields the table of each workload whose data can be had, and what was measured."""
+    """Yields the table and the measurements of each workload whose data is available."""
     for each in workloads:
         if not each.chosen(prefixes):
             continue
@@ -129,7 +129,7 @@ def measured(
 
 
 def tables_of_queues(rounds: int, prefixes: Sequence[str], seconds: float) -> Iterator[str]:
-    """Yields the tables of queue operations, without TensorFlow if it was not asked for."""
+    """Yields the tables of queue operations. TensorFlow is included only if requested."""
     has_others = not prefixes or "tensorflow".startswith(tuple(prefixes))
     scenarios = list(queues.scenarios_for(python_of("tensorflow") if has_others else None, seconds))
     for scenario, results in zip(scenarios, compare(scenarios, rounds), strict=True):

@@ -1,9 +1,9 @@
 """Runs programs side by side and compares their rates.
 
-Each program is a separate process that prints one line of JSON. The programs of a scenario run in
-turn, several times over, every other time in reverse, so that a drift of the machine's speed meets
-all of them. Ratios are of runs of the same round. A run during which the machine changed its speed
-is repeated.
+Each program is a separate process that prints one line of JSON. A scenario's programs run in turn,
+for several rounds. Every other round runs in reverse order, so that drift in the machine's speed
+affects all programs equally. Ratios compare runs of the same round. A run is repeated if the
+machine's speed changed during it.
 """
 
 import json
@@ -29,11 +29,11 @@ class Contender:
     """A program to measure.
 
     Attributes:
-        name: Its row in the table.
-        command: How it is run: arguments, the first being the interpreter.
-        is_ours: Whether it is what the others are compared with in the last column.
-        variables: Added to its environment.
-        problem_of: Returns what is wrong with the figures that it printed, if anything.
+        name: The label of its table row.
+        command: The command line, beginning with the interpreter.
+        is_ours: Whether the last column compares the other programs with this one.
+        variables: Additional environment variables.
+        problem_of: Returns a description of the problem with its output, if there is one.
     """
 
     name: str
@@ -45,13 +45,13 @@ class Contender:
 
 @dataclass(frozen=True)
 class Scenario:
-    """The work that several programs do.
+    """A task that several programs perform.
 
     Attributes:
-        title: Stands above the table.
+        title: The heading of the table.
         contenders: The programs.
-        unit: What the rate counts.
-        arguments: Added to each program's command.
+        unit: The unit of the rate.
+        arguments: Additional arguments for each program's command.
     """
 
     title: str
@@ -62,20 +62,20 @@ class Scenario:
 
 @dataclass
 class Result:
-    """The measurements of one program, a figure for each round.
+    """The measurements of one program, with one value for each round.
 
     Attributes:
         contender: The program.
-        rates: Examples or elements a second.
+        rates: Examples or elements per second.
         seconds: The duration of a round.
-        cpu_us: The processor time of each in microseconds, in all processes.
-        first_batch_seconds: From the start of the process to the first batch, if the program
-            says when that came.
-        peak_mib: Memory, of all processes.
+        cpu_us: CPU time per example or element over all processes, in microseconds.
+        first_batch_seconds: The time from the start of the process to the first batch, if the
+            program reports it.
+        peak_mib: Peak memory of all processes.
         loop_seconds: The times of the fixed loop before and after each run.
-        num_repeated: How many runs were repeated because the machine had changed its speed.
-        num_unsettled: How many runs count although it had.
-        failure: Why there is no more of this.
+        num_repeated: The number of runs repeated because the machine's speed changed.
+        num_unsettled: The number of runs that count even though the speed changed.
+        failure: The reason why there are no further measurements.
     """
 
     contender: Contender
@@ -100,11 +100,11 @@ class Result:
         return (max(self.rates) - min(self.rates)) / self.rate
 
     def ratios_of(self, ours: "Result") -> list[float]:
-        """Returns how many times as fast our program was in each round."""
+        """Returns our program's speed relative to this program in each round."""
         return [a / b for a, b in zip(ours.rates, self.rates, strict=False)]
 
     def cpu_ratios_of(self, ours: "Result") -> list[float]:
-        """Returns how many times as much processor time this took as our program in each round."""
+        """Returns this program's CPU time relative to our program in each round."""
         return [b / a for a, b in zip(ours.cpu_us, self.cpu_us, strict=False) if a]
 
 
@@ -166,8 +166,8 @@ def measure(
         result.num_unsettled += is_last
         result.num_repeated += not is_last
     result.loop_seconds += [before, after]
-    # A program can report the part of the time that it measured. Otherwise, everything except the
-    # set-up counts.
+    # A program can report its measured share of the time. Otherwise, everything except the set-up
+    # counts.
     cpu_seconds = figures.get("cpu_seconds")
     if cpu_seconds is None:
         cpu_seconds = run.cpu_seconds - figures.get("cpu_seconds_before", 0.0)
@@ -180,12 +180,12 @@ def measure(
 
 
 def text_of_ratios(ratios: Sequence[float]) -> str:
-    """Returns the least and the largest of some ratios as a cell of a table."""
+    """Formats the smallest and largest ratio as a table cell."""
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
 
 
 def table_of(scenario: Scenario, results: Sequence[Result]) -> str:
-    """Returns a Markdown table of a scenario: medians, spread, and ratios to our own programs."""
+    """Returns a scenario's Markdown table: medians, spread, and ratios to our own programs."""
     measured = [result for result in results if result.rates]
     ours = next((result for result in measured if result.contender.is_ours), None)
     lines = [

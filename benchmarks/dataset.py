@@ -1,4 +1,4 @@
-"""The data of the benchmarks, which is created once and is the same on every machine."""
+"""The benchmark data, which is created once and is the same on every machine."""
 
 import hashlib
 import json
@@ -22,9 +22,9 @@ class Selection(NamedTuple):
 
     Attributes:
         files: Their paths.
-        num_epochs: How often they are read.
-        count: The number of examples that have to come.
-        sums: The sums over them.
+        num_epochs: The number of times the files are read.
+        count: The expected number of examples.
+        sums: The expected sums over the examples.
     """
 
     files: list[str]
@@ -65,16 +65,16 @@ def ensure(workload: Workload, scale: float = 1.0) -> tuple[Path, list[Part]]:
 
 
 def files_of(workload: Workload) -> list[str]:
-    """Returns the paths of all files of a workload's data, and creates the files if necessary."""
+    """Returns the paths of all data files of a workload. Creates the files if necessary."""
     home, parts = ensure(workload)
     return select(home, parts, len(parts)).files
 
 
 def select(home: Path, parts: Sequence[Part], num_parts: int) -> Selection:
-    """Returns the input that amounts to a number of parts.
+    """Returns an input equivalent to a number of parts.
 
-    If fewer parts are requested than exist, it is the first ones, once. Otherwise, it is all parts,
-    repeated as often as necessary.
+    If fewer parts are requested than exist, this is one pass over the first parts. Otherwise, it is
+    all parts, repeated as often as necessary.
     """
     chosen = parts[:num_parts]
     num_epochs = math.ceil(num_parts / len(chosen))
@@ -87,6 +87,6 @@ def select(home: Path, parts: Sequence[Part], num_parts: int) -> Selection:
 
 
 def bounds_of(count: int, num_files: int) -> list[tuple[int, int]]:
-    """Returns the first example and the end of each file that a number of examples is put into."""
+    """Splits a number of examples among files. Returns each file's first example and its end."""
     ends = [count * number // num_files for number in range(num_files + 1)]
     return list(pairwise(ends))

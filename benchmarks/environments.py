@@ -1,4 +1,4 @@
-"""Other libraries for comparison, each in a separate virtual environment."""
+"""Other libraries for comparison, each in its own virtual environment."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ REQUIREMENTS = {
     "numpy": ["numpy>=1.26", "protobuf>=5.26", *PHOTO_TOOLS],
     # torchaudio works only with the PyTorch of the same version.
     "sound": ["torch==2.11.*", "torchaudio==2.11.*", "librosa>=0.10", "soundfile>=0.12"],
-    # This is not a peer, but the source of real photographs.
+    # Not a peer: it provides real photographs.
     "photographs": ["--no-deps", "scikit-image>=0.24,<1"],
 }
 
@@ -29,7 +29,7 @@ def python_of(peer: str) -> Path | None:
     """Returns the interpreter of a peer's environment, and creates it if necessary.
 
     Returns:
-        None, after a line that says why, if the peer cannot be installed.
+        None if the peer cannot be installed. The reason is printed.
     """
     home = ENVIRONMENTS / peer
     python = home / "bin" / "python"

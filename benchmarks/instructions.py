@@ -1,9 +1,9 @@
 """Counts the engine's instructions for small programs: `python -m benchmarks.instructions`.
 
-A regression shows without timing anything. Each program takes a number of examples through an input
-pipeline, in one thread. In TensorFlow 1's programs, a queue runner's thread fills the queue before
-it is emptied, so that the same instructions are executed each time. Pipelines have one worker.
-Nothing is counted but what the native engine does.
+This reveals regressions without timing anything. Each program sends a number of examples through an
+input pipeline, in one thread. In TensorFlow 1 programs, a queue runner's thread fills the queue
+before it is drained, so every run executes the same instructions. Pipelines have one worker. Only
+the native engine's instructions are counted.
 
 Source: callgrind of valgrind (valgrind.org), which counts what it simulates, on any machine alike.
 """
@@ -39,7 +39,7 @@ PIPELINES = [
 
 
 def write_examples(path: Path, rng: np.random.Generator, count: int) -> None:
-    """Writes `Example`s of the size of MNIST's digits."""
+    """Writes `Example`s as large as MNIST digits."""
     with tf.python_io.TFRecordWriter(str(path)) as writer:
         for label in range(count):
             image = tf.train.Feature(bytes_list=tf.train.BytesList(value=[rng.bytes(784)]))
@@ -50,7 +50,7 @@ def write_examples(path: Path, rng: np.random.Generator, count: int) -> None:
 
 
 def write_images(path: Path, rng: np.random.Generator, count: int) -> None:
-    """Writes records of CIFAR-10's format."""
+    """Writes records in CIFAR-10's format."""
     path.write_bytes(rng.bytes(count * 3_073))
 
 
@@ -66,10 +66,10 @@ class Program(NamedTuple):
     """A program whose instructions are counted.
 
     Attributes:
-        batch: Returns the tensors of a batch, or the pipeline, of files and a number of epochs.
-        batch_size: How many examples a batch has.
-        write: Writes so many examples into a file.
-        is_pipeline: Whether it is a pipeline, and none of TensorFlow 1's programs.
+        batch: Returns the tensors of a batch, or the pipeline, given files and a number of epochs.
+        batch_size: The number of examples in a batch.
+        write: Writes a number of examples to a file.
+        is_pipeline: Whether it is a pipeline rather than a TensorFlow 1 program.
     """
 
     batch: Callable[[list[str], int], Any]
@@ -79,7 +79,7 @@ class Program(NamedTuple):
 
     @property
     def num_examples(self) -> int:
-        """The number of examples that it handles."""
+        """The number of examples that it processes."""
         return NUM_BATCHES * self.batch_size
 
 
@@ -113,7 +113,7 @@ PROGRAMS = {
 
 
 def count(name: str) -> int:
-    """Returns how many instructions the engine executes for an example of a program."""
+    """Returns the number of engine instructions per example of a program."""
     program = PROGRAMS[name]
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "data"
@@ -155,12 +155,11 @@ def _run_queues(program: Program, path: str) -> int:
         session.run(tf.local_variables_initializer())
         session.run(names.enqueue_ops[0])
         session.run(names.queue.close())
-        # This is tried before anything is put in, as by a consumer that is already waiting.
+        # Dequeue once before the queue has elements, like a consumer that is already waiting.
         dequeue = session.make_callable(batch)
         with contextlib.suppress(tf.errors.DeadlineExceededError):
             session.run(batch, options=tf.RunOptions(timeout_in_ms=1))
-        # The queue has room for all elements, so the thread fills it without waiting, and closes
-        # it.
+        # All elements fit into the queue, so the thread fills it without waiting, and closes it.
         runner = tf.train.QueueRunner(batcher.queue, batcher.enqueue_ops[:1])
         for thread in runner.create_threads(session, start=True):
             thread.join()
@@ -171,10 +170,10 @@ def _run_queues(program: Program, path: str) -> int:
 @click.option("--run", "program", type=(str, str), default=None, hidden=True)
 @click.option("--record", is_flag=True, help="Keep the counts as those to compare with.")
 def main(record: bool, program: tuple[str, str] | None) -> None:
-    """Counts the instructions for each example of the programs and compares with the record.
+    """Counts each program's instructions per example, and compares them with the recorded counts.
 
-    Fails if a count has grown by more than 3 %. Record the new counts where that is wanted, and
-    where they have shrunk.
+    Fails if a count has grown by more than 3 %. If the growth is intended, or if counts have
+    shrunk, record the new counts.
     """
     if program is not None:
         run(*program)

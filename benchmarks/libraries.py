@@ -1,4 +1,4 @@
-"""The configuration of each library, which is the same for all workloads."""
+"""Each library's configuration, which all workloads share."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -14,13 +14,13 @@ READ_BYTES = 1 << 20
 
 
 def torch_loader(data: Any, batch_size: int | None, num_workers: int, **more: Any) -> Iterable[Any]:
-    """Returns a DataLoader of PyTorch, with worker processes or without."""
+    """Returns a PyTorch DataLoader, with or without worker processes."""
     import torch
     from torch.utils.data import DataLoader
 
     torch.set_num_threads(1)
     if num_workers:
-        # Data sets contain functions that can't be pickled.
+        # The data sets contain functions that can't be pickled.
         more |= {"prefetch_factor": PREFETCH, "multiprocessing_context": "fork"}
     return DataLoader(data, batch_size, num_workers=num_workers, **more)
 
@@ -50,7 +50,7 @@ def torch_batches(
 
 
 class MappedDataset:
-    """A data set by number for PyTorch: a function of each of its elements."""
+    """A map-style PyTorch data set that applies a function to each element of a sequence."""
 
     def __init__(self, function: Callable[[Any], Any], elements: Sequence[Any]) -> None:
         self._function = function
@@ -92,14 +92,14 @@ def spdl_batches(
 
 
 def grain_reading(prefetch: int, num_threads: int = NUM_THREADS) -> Any:
-    """Returns the options of Grain's reading."""
+    """Returns Grain's read options."""
     import grain
 
     return grain.ReadOptions(num_threads=num_threads, prefetch_buffer_size=prefetch)
 
 
 def tfdata_files(files: Sequence[str], num_epochs: int, read: Callable[[Any], Any]) -> Any:
-    """Returns the records of files, which are read in another order in each epoch."""
+    """Returns the records of files. The file order differs in each epoch."""
     import tensorflow as tf
 
     names = tf.data.Dataset.from_tensor_slices(list(files))
@@ -108,7 +108,7 @@ def tfdata_files(files: Sequence[str], num_epochs: int, read: Callable[[Any], An
 
 
 def tfdata_batches(data: Any) -> Iterable[Any]:
-    """Returns the batches of a data set of `tf.data` as arrays, in any order."""
+    """Returns a `tf.data` data set's batches as arrays, in any order."""
     import tensorflow as tf
 
     options = tf.data.Options()
@@ -132,7 +132,7 @@ def datasets_stream(
     import datasets
 
     datasets.disable_progress_bars()
-    # It would wait for five seconds after each epoch until its threads have ended.
+    # Otherwise, it waits up to five seconds after each epoch for its threads to end.
     datasets.config.SLEEP_TIME_ON_THREADS_SHUTDOWN = 0
     data = datasets.load_dataset(
         kind, data_files={"train": list(files)}, split="train", streaming=True, cache_dir=cache
@@ -144,7 +144,7 @@ def datasets_stream(
 def polars_slices(
     files: Iterable[str], read: Callable[[str], Any], window: int, batch_size: int
 ) -> Iterator[Any]:
-    """Yields slices of polars' frames: those of some files are shuffled, with what waits beside."""
+    """Yields slices of polars frames. The rows of several files are shuffled with leftover rows."""
     import polars as pl
 
     waiting = None
@@ -161,7 +161,7 @@ def polars_slices(
 
 
 def text_bytes(texts: Any) -> int:
-    """Returns the bytes of all strings: ASCII `str`, or what pyarrow or polars keeps them in."""
+    """Returns the number of bytes of all strings: ASCII `str`, or pyarrow or polars columns."""
     if hasattr(texts, "combine_chunks"):
         texts = texts.combine_chunks()
     if hasattr(texts, "buffers"):

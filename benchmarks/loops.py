@@ -1,8 +1,8 @@
-"""Loops over the rows of a batch under headrace and under TensorFlow: `python -m benchmarks.loops`.
+"""Compares loops over a batch's rows in headrace and TensorFlow: `python -m benchmarks.loops`.
 
-Prints a table: microseconds and processor microseconds for a row, medians of several series, and
-how many times as much TensorFlow takes. Sums of results must agree. With `headrace` or `tensorflow`
-as its argument, it runs the loops under this library alone and prints a line of JSON.
+Prints a table of the time and CPU time per row in microseconds (medians of several series), and the
+ratios to TensorFlow. The sums of the results must agree. With the argument `headrace` or
+`tensorflow`, it runs only the loops of this library and prints a line of JSON.
 """
 
 import json
@@ -67,7 +67,7 @@ def standardized(tf: Any) -> tuple[Any, Any, int]:
 
 
 def photos(tf: Any) -> tuple[Any, Any, int]:
-    """`decode_jpeg` and `resize_images` of 16 pictures of 480 x 640 to 224 x 224."""
+    """`decode_jpeg` and `resize_images` of 16 pictures, from 480 x 640 to 224 x 224."""
     across, down = np.meshgrid(np.arange(640), np.arange(480))
     waves = [128 + 60 * np.sin(across / (9 + n)) + 60 * np.cos(down / (7 + n)) for n in range(3)]
     picture = np.stack(waves, axis=-1).clip(0, 255).astype(np.uint8)
@@ -95,7 +95,7 @@ LOOPS = [decoded, parsed, standardized, photos, counted]
 
 
 def measure(tf: Any, fetch: Any, feeds: Any) -> dict[str, Any]:
-    """Returns seconds and processor seconds of a run, in several series, and a sum."""
+    """Returns the time and CPU time of a run in seconds, for several series, and a sum."""
     with tf.Session() as session:
         call = session.make_callable(fetch, list(feeds))
         values = list(feeds.values())
@@ -114,7 +114,7 @@ def measure(tf: Any, fetch: Any, feeds: Any) -> dict[str, Any]:
 
 
 def run(library: str) -> None:
-    """Measures all loops under a library and prints a line of JSON."""
+    """Measures all loops with a library and prints a line of JSON."""
     results = {}
     for loop in LOOPS:
         tf = tensorflow1_of(library)
@@ -125,7 +125,7 @@ def run(library: str) -> None:
 
 
 def measured(python: str | Path, library: str) -> Any:
-    """Runs the program under a library, in a process of its own."""
+    """Runs the program with a library, in a separate process."""
     command = [str(python), "-m", "benchmarks.loops", library]
     environment = {**os.environ, **NO_GPU, "PYTHONPATH": f"{ROOT / 'python'}:{ROOT}"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

@@ -1,7 +1,7 @@
-"""Detects changes of the machine's speed, by a fixed loop that is timed between runs.
+"""Detects changes in the machine's speed by timing a fixed loop between runs.
 
-The machines of clouds can have two states, in which the same work takes 1.4 times as much processor
-time, for seconds or for hours. Two runs can be compared only if both are from the same state.
+Cloud machines can switch, for seconds or hours, to a state in which the same work takes 1.4 times
+as much CPU time. Two runs are comparable only if the machine was in the same state.
 """
 
 import time
@@ -17,7 +17,7 @@ _NUMBERS = np.random.default_rng(0).integers(0, 1 << 30, 100_000)
 
 
 def loop_seconds() -> float:
-    """Returns the processor time of a fixed loop, of Python and of NumPy: the least of a few."""
+    """Returns the CPU time of a fixed Python and NumPy loop: the minimum of several runs."""
     return min(_once() for _ in range(_REPEATS))
 
 
@@ -31,7 +31,7 @@ def _once() -> float:
 
 
 def is_same_state(*seconds: float) -> bool:
-    """Returns whether all times of the loop are of the same state."""
+    """Returns whether all loop times come from the same state."""
     return max(seconds) < CHANGE * min(seconds)
 
 

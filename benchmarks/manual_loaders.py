@@ -1,4 +1,4 @@
-"""The work that a library leaves to the user: shuffling, and reading by hand."""
+"""Work that some libraries leave to the user: shuffling, and reading by hand."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,14 +31,14 @@ def lines_of(files: Iterable[str]) -> Iterator[bytes]:
 
 
 def cut(elements: Sequence[Element], size: int) -> Iterator[Sequence[Element]]:
-    """Yields the elements in pieces of one size. The last piece may be smaller."""
+    """Yields the elements in pieces of equal size. The last piece may be smaller."""
     return (elements[begin : begin + size] for begin in range(0, len(elements), size))
 
 
 def shuffled(
     elements: Iterable[Element], batch_size: int, pool_size: int = POOL, seed: int = 0
 ) -> Iterator[Sequence[Element]]:
-    """Yields batches out of a pool in which each new element takes the place of a random one."""
+    """Yields batches from a pool in which each new element replaces a random element."""
     generator = np.random.default_rng(seed)
     source = iter(elements)
     pool = list(islice(source, pool_size))
@@ -60,7 +60,7 @@ def shuffled(
 def shuffled_rows(
     blocks: Iterable[Rows], batch_size: int, pool_size: int = POOL, seed: int = 0
 ) -> Iterator[Rows]:
-    """Yields batches of rows out of blocks: whole blocks are permuted, with what waits beside."""
+    """Yields batches of rows from blocks. Whole blocks are permuted together with leftover rows."""
     generator = np.random.default_rng(seed)
     waiting: list[Rows] = []
     count = 0

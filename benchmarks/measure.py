@@ -1,8 +1,8 @@
-"""Runs one program and prints its figures as a line of JSON.
+"""Runs one program and prints its measurements as a line of JSON.
 
-`python -m benchmarks.measure MODULE TASK KEY NUM_EPOCHS PATH...`; the paths are files, a directory
-of data, or a task without data. For example, to profile a program:
-`python -m benchmarks.measure parquet_rows rows headrace 3 .bench/data/rows-2000000`.
+`python -m benchmarks.measure MODULE TASK KEY NUM_EPOCHS PATH...`: the paths are files, a data
+directory, or a task without data. For example, to profile a program: `python -m benchmarks.measure
+parquet_rows rows headrace 3 .bench/data/rows-2000000`.
 """
 
 import json
@@ -17,7 +17,7 @@ from benchmarks.workload import Program, Workload
 
 
 def find(module: str, task: str, key: str) -> tuple[Workload, Program]:
-    """Returns a workload of a module of `benchmarks.workloads`, and one of its programs."""
+    """Returns a workload from a module of `benchmarks.workloads`, and one of its programs."""
     members = vars(import_module(f"benchmarks.workloads.{module}")).values()
     workloads = [each for each in members if isinstance(each, Workload) and each.task == task]
     [program] = [program for program in workloads[0].programs if program.key == key]
@@ -27,7 +27,7 @@ def find(module: str, task: str, key: str) -> tuple[Workload, Program]:
 def batches_of(
     workload: Workload, program: Program, paths: Sequence[str], num_epochs: int
 ) -> Iterable[Any]:
-    """Returns the batches of a program, whose libraries are imported before."""
+    """Imports a program's libraries, then returns its batches."""
     assert program.function is not None
     for name in program.imports:
         import_module(name)
@@ -36,10 +36,10 @@ def batches_of(
 
 
 def measure(workload: Workload, batches: Iterable[Any]) -> None:
-    """Takes all batches, and prints the time, the processor time, the count and the sums.
+    """Takes all batches, and prints the time, the CPU time, the count and the sums.
 
-    Time counts from the first request to the last batch. Anything that was imported, described or
-    loaded into memory before does not count.
+    The time is measured from the first request to the last batch. Importing modules, building the
+    pipeline and loading data into memory beforehand do not count.
     """
     cpu_seconds = time.process_time()
     begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""Compares packers on the same lists: `python -m benchmarks.packing`."""
+"""Compares packing algorithms on the same lists: `python -m benchmarks.packing`."""
 
 import json
 import statistics
@@ -29,7 +29,7 @@ def with_headrace(lists: list[np.ndarray]) -> Rows:
 
 
 def with_grain(lists: list[np.ndarray]) -> Rows:
-    """Packs with Grain's first fit."""
+    """Packs with Grain's first-fit packing."""
     import grain
     from grain.experimental import FirstFitPackIterDataset
 
@@ -46,14 +46,14 @@ PACKERS: dict[str, Callable[[list[np.ndarray]], Rows]] = {
 
 
 def lists_of(count: int) -> list[np.ndarray]:
-    """Returns lists as long as texts are: log-normal with a median of 300, at most a row."""
+    """Returns lists with text-like lengths: log-normal, a median of 300, and at most one row."""
     random = np.random.default_rng(1)
     lengths = np.clip(random.lognormal(np.log(300), 1.0, count), 1, LENGTH).astype(int)
     return [np.full(length, number, np.int32) for number, length in enumerate(lengths, 1)]
 
 
 def pack(name: str, count: int) -> None:
-    """Packs lists, and prints the time and the fraction of the rows that is filled."""
+    """Packs lists, and prints the time and the filled fraction of the rows."""
     lists = lists_of(count)
     begin = time.perf_counter()
     num_rows = num_tokens = total = 0
@@ -78,7 +78,7 @@ def run(python: str, name: str, count: int) -> dict[str, float]:
 
 
 def main(rounds: int = 5, count: int = 20_000) -> None:
-    """Packs the same lists with each packer that can be installed, in turn."""
+    """Packs the same lists with each installable packer in turn."""
     grain = python_of("grain")
     pythons = {"headrace": sys.executable, **({"grain": str(grain)} if grain else {})}
     runs = [

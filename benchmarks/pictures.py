@@ -1,4 +1,4 @@
-"""Pictures for the data: sections of real photographs, and pictures generated from a seed."""
+"""Pictures for the data: sections of real photographs, and generated pictures."""
 
 from functools import cache
 from pathlib import Path
@@ -38,10 +38,10 @@ class MissingPhotographsError(Exception):
 
 @cache
 def photographs() -> list[Image.Image]:
-    """Returns the photographs, RGB, of several sizes.
+    """Returns RGB photographs of several sizes.
 
     Raises:
-        MissingPhotographsError: The package that has them can't be installed.
+        MissingPhotographsError: If the package that contains them can't be installed.
     """
     python = python_of("photographs")
     if python is None:
@@ -74,7 +74,7 @@ def section(
 
 
 def picture(rng: np.random.Generator, width: int, height: int) -> Image.Image:
-    """Returns an RGB picture: colours that change over the whole of it, and less in detail."""
+    """Returns an RGB picture with large-scale colour gradients and a little fine detail."""
     pixels = rng.normal(128, NOISE, (height, width, 3)).astype(np.float32)
     size, strength = 2, CONTRAST
     while size < max(width, height):

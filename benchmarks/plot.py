@@ -1,4 +1,4 @@
-"""Draws a run, and with `python -m benchmarks.plot` the processor times of RESULTS.md."""
+"""Plots a run or, with `python -m benchmarks.plot`, the CPU times in RESULTS.md."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ BASE = "TensorFlow, the same program"
 
 
 def draw(machine: str, measured: Sequence[tuple[Workload, Sequence[Row]]], path: Path) -> None:
-    """Draws the rates of each workload, or how soon its first batch came and its memory."""
+    """Draws each workload's rates, or its times to the first batch and its memory."""
     panels = []
     for workload, rows in measured:
         if workload.num_parts is None:
@@ -40,7 +40,7 @@ def draw(machine: str, measured: Sequence[tuple[Workload, Sequence[Row]]], path:
 
 
 def draw_bars(axes: Any, title: str, rows: Sequence[Row], field: str) -> None:
-    """Draws a bar for each program, the smallest on top if few is good."""
+    """Draws a bar for each program. The smallest is on top if less is better."""
     bars = [(getattr(row, field), row) for row in rows if getattr(row, field)]
     bars.sort(key=lambda bar: bar[0], reverse=field != "rate")
     drawn = axes.barh(
@@ -65,7 +65,7 @@ def colour_of(key: str) -> str:
 
 
 def read_table(text: str) -> tuple[list[str], dict[str, list[float]]]:
-    """Returns the columns of the table of processor times, and each workload's microseconds."""
+    """Returns the columns of the CPU time table, and each workload's microseconds."""
     lines = text.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("|") and BASE in line)
     columns = cells_of(lines[head])[1:-1]
@@ -79,13 +79,13 @@ def read_table(text: str) -> tuple[list[str], dict[str, list[float]]]:
 
 
 def cells_of(line: str) -> list[str]:
-    """Returns the cells of a row of a table."""
+    """Returns the cells of a table row."""
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
 def main() -> None:
-    """Draws a group of bars for each workload, relative to TensorFlow's queues."""
-    mpl.rcParams["svg.hashsalt"] = "performance"  # The same table gives the same file.
+    """Draws a group of bars for each workload, relative to TensorFlow queues."""
+    mpl.rcParams["svg.hashsalt"] = "performance"  # Makes the file reproducible.
     columns, rows = read_table((HOME / "RESULTS.md").read_text("utf-8"))
     base = columns.index(BASE)
     figure = Figure(figsize=(9, 4.2), layout="tight")

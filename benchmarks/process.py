@@ -1,4 +1,4 @@
-"""Runs a program and measures it from outside: processor time and memory, of all its processes."""
+"""Runs a program and measures the CPU time and memory of all its processes from outside."""
 
 import os
 import resource
@@ -13,7 +13,7 @@ from pathlib import Path
 
 SAMPLE_SECONDS = 0.05
 
-# Modules are compiled once, like those of installed packages, regardless of the shell's settings.
+# Modules are compiled once, like installed packages, regardless of the shell's settings.
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 
 
@@ -23,9 +23,9 @@ class Run:
 
     Attributes:
         output: Its standard output.
-        failure: The last line of its standard error if it failed; else nothing.
-        started_at: When it was started, on the clock of `time.monotonic`.
-        cpu_seconds: Of all its processes.
+        failure: The last line of its standard error if it failed, otherwise "".
+        started_at: The start time, as returned by `time.monotonic`.
+        cpu_seconds: The CPU time of all its processes.
         peak_bytes: The peak memory of all its processes together. Pages that several processes
             share count once.
     """

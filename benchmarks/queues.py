@@ -1,4 +1,4 @@
-"""The scenarios of W6: single operations of queues beside other queues."""
+"""The scenarios of W6: single queue operations, compared with other queues."""
 
 import itertools
 import sys
@@ -12,7 +12,7 @@ NAME = "W6"
 
 
 def scenarios_for(tensorflow: Path | None, seconds: float) -> Iterator[Scenario]:
-    """Yields the scenarios to measure; `tensorflow` is the Python that has TensorFlow."""
+    """Yields the scenarios to measure. `tensorflow` is the Python interpreter with TensorFlow."""
 
     def contender(title: str, ways: str, kind: str, way: str, is_ours: bool = False) -> Contender:
         interpreter = tensorflow if kind == "tensorflow" else sys.executable

@@ -1,6 +1,6 @@
-"""Reads W1 from a server that is far away: `python -m benchmarks.remote`.
+"""Reads W1 from a simulated remote server: `python -m benchmarks.remote`.
 
-Prints the share of the bandwidth that is used, by the number of parts in flight.
+Prints the used share of the bandwidth, by the number of parts in flight.
 """
 
 import json
@@ -30,7 +30,7 @@ CHUNK_BYTES = 128 << 10
 
 
 class Line:
-    """The simulated network line, whose bandwidth all connections share."""
+    """The simulated network line. All connections share its bandwidth."""
 
     def __init__(self, bytes_a_second: float) -> None:
         self._bytes_a_second = bytes_a_second
@@ -38,7 +38,7 @@ class Line:
         self._free_at = 0.0
 
     def wait_for(self, num_bytes: int) -> None:
-        """Waits until so many bytes have gone through."""
+        """Waits until this many bytes have been transferred."""
         with self._lock:
             now = time.monotonic()
             self._free_at = max(self._free_at, now) + num_bytes / self._bytes_a_second
@@ -47,14 +47,14 @@ class Line:
 
 
 def handler(files: dict[str, bytes], latency_s: float, line: Line) -> type[BaseHTTPRequestHandler]:
-    """Returns a class that answers requests for these files."""
+    """Returns a class that handles requests for these files."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         wbufsize = -1
 
         def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
         def do_HEAD(self) -> None:
             self._answer()
@@ -87,7 +87,7 @@ def handler(files: dict[str, bytes], latency_s: float, line: Line) -> type[BaseH
 
 
 class Server(ThreadingHTTPServer):
-    """Takes as many connections as come."""
+    """Accepts any number of connections."""
 
     daemon_threads = True
     request_queue_size = 256
@@ -95,7 +95,7 @@ class Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(latency_s: float, bytes_a_second: float, directory: Path) -> Iterator[str]:
-    """Serves the files of a directory from a process of its own, and gives the server's URL."""
+    """Serves a directory's files from a separate process, and yields the server's URL."""
     command = [sys.executable, "-m", "benchmarks.remote", "serve", str(directory)]
     command += [str(latency_s), str(bytes_a_second)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -107,13 +107,13 @@ def serving(latency_s: float, bytes_a_second: float, directory: Path) -> Iterato
 
 
 def variables_of(url: str) -> dict[str, str]:
-    """Returns the environment of a program that reads from a server."""
+    """Returns the environment for a program that reads from a server."""
     keys = {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"}
     return {**os.environ, **keys, "AWS_ENDPOINT_URL": url}
 
 
 def rate(url: str, num_parts: int, home: Path) -> float:
-    """Reads the data of W1 in a process of its own; returns bytes a second."""
+    """Reads W1's data in a separate process. Returns the bytes per second."""
     environment = variables_of(url) | {"HEADRACE_STORAGE_PARTS": str(num_parts)}
     command = [sys.executable, "-m", "benchmarks.remote", "read", str(home)]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
@@ -129,9 +129,10 @@ def rate(url: str, num_parts: int, home: Path) -> float:
 @click.option("--rounds", default=3, show_default=True, help="How often each is measured.")
 @click.pass_context
 def main(context: click.Context, latency: float, bandwidth: float, rounds: int) -> None:
-    """Prints the share of the bandwidth that W1 gets, for each number of parts in flight a file.
+    """Prints W1's share of the bandwidth for each number of parts in flight per file.
 
-    The server limits all connections together. Time counts from the first request on.
+    The server limits the total bandwidth of all connections. Time is measured from the first
+    request.
     """
     if context.invoked_subcommand:
         return
@@ -149,7 +150,7 @@ def main(context: click.Context, latency: float, bandwidth: float, rounds: int) 
 @click.argument("latency_s", type=float)
 @click.argument("bytes_a_second", type=float)
 def serve(directory: Path, latency_s: float, bytes_a_second: float) -> None:
-    """Serves the files of a directory with a latency and a bandwidth; prints the port."""
+    """Serves a directory's files with a latency and a bandwidth, and prints the port."""
     files = {f"bucket/{path.name}": path.read_bytes() for path in directory.iterdir()}
     server = Server(("127.0.0.1", 0), handler(files, latency_s, Line(bytes_a_second)))
     print(server.server_port, flush=True)
@@ -159,7 +160,7 @@ def serve(directory: Path, latency_s: float, bytes_a_second: float) -> None:
 @main.command()
 @click.argument("home", type=Path)
 def read(home: Path) -> None:
-    """Reads the files of a directory from S3; prints how much came in which time, as JSON."""
+    """Reads a directory's files from S3, and prints the bytes and the time as JSON."""
     paths = sorted(home.glob("*.tfrecord"))
     urls = [f"s3://bucket/{path.name}" for path in paths]
     begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""The measurements of workloads as tables for a reader, and as JSON."""
+"""Workload measurements as tables for readers, and as JSON."""
 
 import json
 import statistics
@@ -16,23 +16,23 @@ HOME = Path(__file__).parent / "results"
 
 @dataclass(frozen=True)
 class Row:
-    """The measurements of one program: medians of all rounds.
+    """One program's measurements: medians of all rounds.
 
     Attributes:
-        key: Of the program.
-        title: Of the program.
-        setting: How it was set up.
-        rate: Examples a second.
-        spread: How far the rates are apart, as a part of `rate`.
-        cpu_us: Microseconds of processor time an example.
-        peak_mib: Memory, of all processes.
-        first_batch_seconds: From the start of the process; None if it does not say.
-        ratios: How many times as fast our program was in each round.
-        cpu_ratios: How many times as much processor time it took as our program in each round.
+        key: The program's key.
+        title: The program's title.
+        setting: The program's configuration.
+        rate: Examples per second.
+        spread: The range of the rates, as a fraction of `rate`.
+        cpu_us: CPU time per example in microseconds.
+        peak_mib: Peak memory of all processes.
+        first_batch_seconds: The time from the start of the process. None if it is not reported.
+        ratios: Our program's speed relative to this program in each round.
+        cpu_ratios: This program's CPU time relative to our program in each round.
         loop_seconds: The times of the fixed loop before and after the runs.
-        num_repeated: How many runs were repeated because the machine had changed its speed.
-        num_unsettled: How many runs count although it had.
-        failure: Why there is nothing, if so.
+        num_repeated: The number of runs repeated because the machine's speed changed.
+        num_unsettled: The number of runs that count even though the speed changed.
+        failure: The reason why there are no measurements, if any.
     """
 
     key: str
@@ -104,10 +104,10 @@ def row_of(program: Program, result: Result | None, ours: Result | None = None) 
 
 
 def table_of(workload: Workload, rows: Sequence[Row]) -> str:
-    """Returns a Markdown table, the fastest first.
+    """Returns a Markdown table, fastest program first.
 
-    All are compared with the limit, or with a loop by hand if the workload has no limit, and with
-    our program.
+    All programs are compared with our program and with the limit, or with a hand-written loop if
+    the workload has no limit.
     """
     has_limit = any(program.key == LIMIT for program in workload.programs)
     base, base_name = (LIMIT, "limit") if has_limit else (BY_HAND, "by hand")
@@ -139,7 +139,7 @@ def table_of(workload: Workload, rows: Sequence[Row]) -> str:
 
 
 def state_of(rows: Sequence[Row]) -> str:
-    """Returns a line about the state of the machine during the runs of some programs."""
+    """Returns a line about the machine's state while some programs ran."""
     return machine_speed.description(
         chain.from_iterable(row.loop_seconds for row in rows),
         sum(row.num_repeated for row in rows),
@@ -148,9 +148,9 @@ def state_of(rows: Sequence[Row]) -> str:
 
 
 def losses(measured: Sequence[tuple[Workload, Sequence[Row]]]) -> list[str]:
-    """Returns a table of the programs that are ahead of ours, the farthest ahead first.
+    """Returns a table of the programs that are ahead of ours, farthest ahead first.
 
-    A program is ahead if it is faster, or takes less processor time, in the median of the rounds.
+    A program is ahead if it is faster or uses less CPU time in the median of the rounds.
     """
     ahead = []
     for workload, rows in measured:
@@ -188,10 +188,10 @@ def _percent(ratio: float) -> str:
 def write(
     machine: str, tables: Sequence[str], measured: Sequence[tuple[Workload, Sequence[Row]]]
 ) -> Path:
-    """Writes all tables into one file, losses first, and the rows of each workload into another.
+    """Writes all tables to one file, losses first, and each workload's rows to another.
 
     Returns:
-        The file of rows.
+        The file with the rows.
     """
     HOME.mkdir(exist_ok=True)
     settings = {row.title: row.setting for _, rows in measured for row in rows if row.rate}

@@ -1,4 +1,4 @@
-"""Runs the programs of a workload in turn, each with as much work as it does in a few seconds."""
+"""Runs a workload's programs in turn, each with a few seconds of work."""
 
 import math
 import os
@@ -54,7 +54,7 @@ def repeated(
     source: Path | str,
     expected: Sequence[int],
 ) -> dict[str, Result]:
-    """Returns the results of those programs that can be installed, which read as much each."""
+    """Returns the results of the installable programs. All of them read the same amount."""
     arguments = [str(workload.num_epochs), str(source)]
     contenders = {
         program.key: contender
@@ -68,9 +68,9 @@ def repeated(
 def sized(
     workload: Workload, programs: Sequence[Program], rounds: int, seconds: float, scale: float = 1.0
 ) -> dict[str, Result]:
-    """Returns the results of those programs that can be installed; each reads for some seconds.
+    """Returns the results of the installable programs. Each reads for a few seconds.
 
-    With one round, the trial that found out how much work is enough is the measurement, too.
+    With one round, the trial that determines the amount of work is also the measurement.
     """
     home, parts = dataset.ensure(workload, scale)
     trials = {
@@ -89,7 +89,7 @@ def sized(
 def _trial(
     workload: Workload, program: Program, home: Path, parts: Sequence[Part], seconds: float
 ) -> Result | None:
-    """A program with as much work as it does in about `seconds`, found by trial."""
+    """A program with about `seconds` of work, determined by trial."""
     num_parts = workload.num_parts or workload.min_parts
     while True:
         chosen = dataset.select(home, parts, num_parts)
@@ -102,7 +102,7 @@ def _trial(
         measure(trial, (), TIMEOUT)
         if trial.failure or workload.num_parts is not None or trial.seconds[0] > 0.5 * seconds:
             return trial
-        # A short trial mostly measures the start of the program, so the size of a step is limited.
+        # A short trial mostly measures the program's start, so the step size is limited.
         factor = min(0.9 * seconds / trial.seconds[0], 20.0)
         needed = math.ceil(num_parts * factor)
         num_parts = needed if needed < len(parts) else math.ceil(needed / len(parts)) * len(parts)
@@ -153,17 +153,17 @@ def _checker(workload: Workload, expected: Sequence[int]) -> Callable[[dict[str,
 
 
 def with_count(workload: Workload, count: int) -> Workload:
-    """Returns work without data that produces a number of examples."""
+    """Returns a selection without data that produces a number of examples."""
     return replace(workload, count=count, num_epochs=count)
 
 
 @cache
 def build_limits() -> Path:
-    """Builds the native loops for this processor, and returns the program."""
+    """Builds the native loops for this CPU, and returns the program's path."""
     target = ROOT / "target" / "limits"
     command = ["cargo", "build", "--quiet", "--release", "--package", "headrace-limits"]
     flags = {"RUSTFLAGS": "-C target-cpu=native", "CARGO_TARGET_DIR": str(target)}
-    # cmake may be that of the virtual environment.
+    # cmake may come from the virtual environment.
     path = os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)])
     subprocess.run(command, cwd=ROOT, env={**os.environ, **flags, "PATH": path}, check=True)
     return target / "release" / "headrace-limits"

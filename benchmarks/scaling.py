@@ -1,4 +1,4 @@
-"""Measures threads, capacities, a slow disk and a busy consumer: `python -m benchmarks.scaling`."""
+"""Varies threads, capacities, disks and consumers: `python -m benchmarks.scaling`."""
 
 import math
 import statistics
@@ -26,13 +26,13 @@ DRAINED = 5
 
 @dataclass(frozen=True)
 class Series:
-    """Programs that differ in one number.
+    """Measurements that differ in one parameter.
 
     Attributes:
-        title: Stands above the table.
-        column: What the figure is.
-        unit: What is counted.
-        results: What was measured, for one program after the other.
+        title: The heading of the table.
+        column: The column title for the parameter.
+        unit: The unit of the rate.
+        results: The results for each value of the parameter.
     """
 
     title: str
@@ -49,14 +49,14 @@ def threads(rounds: int, seconds: float) -> Iterator[Series]:
 
 
 def readers(rounds: int, seconds: float) -> Iterator[Series]:
-    """Threads with a reader each."""
+    """Threads with one reader each."""
     for workload in WORKLOADS.values():
         title = f"{workload.name}: threads with a reader each, `shuffle_batch_join`"
         yield from _pipelines(workload, title, "readers", THREADS, rounds, seconds)
 
 
 def capacity(rounds: int, seconds: float) -> Iterator[Series]:
-    """Room in the queue, three quarters of it for shuffling."""
+    """Queue capacities. Three quarters of each are for shuffling."""
     for batch, capacities in ((4, CAPACITIES), (128, CAPACITIES[2:])):
         for workload in WORKLOADS.values():
             title = f"{workload.name}: room in the queue, two threads, batches of {batch}"
@@ -101,7 +101,7 @@ def _pipelines(
     seconds: float,
     more: Sequence[str] = (),
 ) -> Iterator[Series]:
-    """The program `queues` for each value of one of its options."""
+    """The program `queues` with each value of one of its options."""
     room = [] if column == "capacity" else ["--capacity", str(ROOM)]
     most_waiting = values[-1] if column == "capacity" else ROOM
     _, parts = dataset.ensure(workload)
@@ -132,7 +132,7 @@ def _series(
 
 
 def table_of(series: Series) -> str:
-    """Returns a Markdown table: medians, and how they compare with the first."""
+    """Returns a Markdown table: medians, and ratios to the first row."""
     lines = [
         f"### {series.title}",
         "",
@@ -159,7 +159,7 @@ def table_of(series: Series) -> str:
 
 
 def write(machine: str, tables: list[str]) -> Path:
-    """Writes all tables into one file, beside those of the other benchmarks."""
+    """Writes all tables to one file, next to the other benchmarks' tables."""
     HOME.mkdir(exist_ok=True)
     path = HOME / "scaling.md"
     path.write_text("\n".join([f"# Scaling\n\n{machine}\n", *tables]))
@@ -171,10 +171,10 @@ def write(machine: str, tables: list[str]) -> Path:
 @click.option("--rounds", default=3, show_default=True, help="How often each program runs.")
 @click.option("--seconds", default=2.0, show_default=True, help="About how long each run lasts.")
 def main(names: Sequence[str], rounds: int, seconds: float) -> None:
-    """Measures how cost changes with each SERIES, or with all of them.
+    """Measures how costs change in each SERIES, or in all of them.
 
-    They are: threads that share a reader, readers with a thread each, the capacity of the queue, a
-    slow disk's readers, and a consumer that holds the GIL. Writes benchmarks/results/scaling.md.
+    The series are: threads that share a reader, readers with one thread each, queue capacities,
+    readers of a slow disk, and a consumer that holds the GIL. Writes benchmarks/results/scaling.md.
     """
     machine = f"{describe_machine()}; medians of {rounds} rounds in turn."
     print(f"{machine}\n", flush=True)

@@ -1,14 +1,14 @@
 """The programs of `benchmarks.scaling`, each a process: `python -m benchmarks.scaling_programs`.
 
-`queues` runs the TensorFlow 1 program of W1, W4 or W5 with so many threads and so much room.
+`queues` runs the TensorFlow 1 program of W1, W4 or W5 with a number of threads and a capacity.
 
-`disk` reads text lines from a disk that takes its time for each read. The files are named pipes.
-Behind each is a thread that sleeps before each block that it writes, and a pipe has room for one
-block, so that a reader waits that long for each, whoever else reads.
+`disk` reads text lines from a simulated slow disk. The files are named pipes. A thread for each
+pipe sleeps before it writes each block, and a pipe holds only one block. A reader therefore waits
+this long for each block, regardless of other readers.
 
-`consumer` counts the lines that are read while the consumer is busy for nine tenths of its time.
-Every ten milliseconds it takes what a reader's thread has put into a queue, and for nine of them it
-is busy in one of three ways.
+`consumer` counts the lines that are read while the consumer is busy for nine tenths of the time.
+Every ten milliseconds, it takes the lines that a reader thread has enqueued, and is then busy for
+nine milliseconds, in one of three ways.
 """
 
 import argparse
@@ -33,10 +33,10 @@ WORKLOADS = {"digits": digits.W1, "csv_lines": csv_lines.W4, "text_lines": text_
 
 
 def queues(options: argparse.Namespace) -> None:
-    """Runs a workload's program with the threads and the room that were asked for."""
+    """Runs a workload's program with the requested threads and capacity."""
     module = sys.modules[WORKLOADS[options.workload].module]
     batch_size = options.batch or module.BATCH_SIZE
-    # Three quarters of the room are for shuffling, if a batch fits into the rest.
+    # Three quarters of the capacity are for shuffling, if a batch fits into the rest.
     min_after_dequeue = min(options.capacity * 3 // 4, options.capacity - batch_size)
     sizes = (batch_size, options.capacity, min_after_dequeue)
     names = tf.train.string_input_producer(options.files, num_epochs=options.epochs)
@@ -71,7 +71,7 @@ def serve(path: Path, num_blocks: int, seconds: float) -> None:
 
 
 def disk(options: argparse.Namespace) -> None:
-    """Takes all lines of some slow files, several of which are read at a time."""
+    """Takes all lines of slow files. Several files are read concurrently."""
     with tempfile.TemporaryDirectory() as directory:
         paths = [Path(directory) / f"{number}.txt" for number in range(options.files)]
         for path in paths:
@@ -102,7 +102,7 @@ def hold_the_gil(end: float) -> None:
 
 
 def compute_without_the_gil(end: float) -> None:
-    """Computes in C, which needs no GIL."""
+    """Computes in C without holding the GIL."""
     while time.perf_counter() < end:
         hashlib.sha256(LONG)
 
@@ -147,7 +147,7 @@ def consumer(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Runs the program that the arguments name."""
+    """Runs the program selected by the arguments."""
     parser = argparse.ArgumentParser()
     programs = parser.add_subparsers(required=True)
     program = programs.add_parser("queues")

@@ -1,4 +1,4 @@
-"""The speed of shuffles, and of the indexes that they use: `python -m benchmarks.shuffles`."""
+"""Measures the speed of shuffles and their indexes: `python -m benchmarks.shuffles`."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from benchmarks.remote import serving, variables_of
 LINE = b"x" * 188
 LATENCY_S, BYTES_A_SECOND = 0.05, 125e6
 
-# What each order passes to `shuffle`; None for no shuffle.
+# The arguments of `shuffle` for each order. None for no shuffle.
 ORDERS: Final[dict[str, dict[str, Any] | None]] = {
     "no shuffle": None,
     "window, files in order": {"window": 10_000, "num_open": 1, "file_order": "sequential"},
@@ -35,7 +35,7 @@ ORDERS: Final[dict[str, dict[str, Any] | None]] = {
 
 
 def write_files(directory: Path, num_files: int, num_lines: int) -> None:
-    """Writes files of lines of 200 bytes."""
+    """Writes files of 200-byte lines."""
     directory.mkdir()
     for file in range(num_files):
         lines = b"".join(b"%05d %05d%s\n" % (file, line, LINE) for line in range(num_lines))
@@ -43,7 +43,7 @@ def write_files(directory: Path, num_files: int, num_lines: int) -> None:
 
 
 def write_examples(directory: Path, num_files: int, num_examples: int) -> None:
-    """Writes TFRecords of `Example`s as W1 has them: 784 bytes and a label."""
+    """Writes TFRecords of `Example`s like W1's: 784 bytes and a label."""
     random = np.random.default_rng(1)
     images = random.integers(0, 256, (num_examples, 784), np.uint8)
     pipe = hr.arrays({"image": images, "label": np.arange(num_examples)})
@@ -52,7 +52,7 @@ def write_examples(directory: Path, num_files: int, num_examples: int) -> None:
 
 
 def write_rows(directory: Path, num_files: int, num_rows: int) -> None:
-    """Writes Parquet of eight floats and a number a row, in row groups of 50,000."""
+    """Writes Parquet files with eight floats and a number per row, in row groups of 50,000."""
     directory.mkdir()
     random = np.random.default_rng(1)
     for file, ids in enumerate(np.array_split(np.arange(num_rows), num_files)):
@@ -62,7 +62,7 @@ def write_rows(directory: Path, num_files: int, num_rows: int) -> None:
 
 
 def reading(paths: str | Path, order: str, batches: int = 0, url: str = "") -> dict[str, Any]:
-    """Reads all batches or so many in an order, in a process of its own."""
+    """Reads all batches, or a number of batches, in an order. Uses a separate process."""
     command = [sys.executable, "-m", "benchmarks.shuffles", "read", str(paths), order, str(batches)]
     environment = variables_of(url) if url else os.environ
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
@@ -70,9 +70,9 @@ def reading(paths: str | Path, order: str, batches: int = 0, url: str = "") -> d
 
 
 def orders(directory: Path, rounds: int, what: str) -> None:
-    """Prints the speed of each order beside that of a window over files in their order.
+    """Prints the speed of each order, compared with a window over unshuffled files.
 
-    Parquet has pieces of its own, row groups, so there are no blocks of bytes.
+    Parquet's pieces are row groups, so it has no blocks of bytes.
     """
     paths = ",".join(str(path) for path in sorted(directory.glob("[0-9]*")))
     names = [order for order in ORDERS if what != "rows" or "blocks" not in order]
@@ -90,7 +90,7 @@ def orders(directory: Path, rounds: int, what: str) -> None:
 
 
 def first_batches(directory: Path, rounds: int) -> None:
-    """Prints how long the first batch of a shuffle of all examples takes."""
+    """Prints the time to the first batch of a full shuffle."""
     for _ in range(rounds):
         for index in directory.glob("*.hrindex"):
             index.unlink()
@@ -102,7 +102,7 @@ def first_batches(directory: Path, rounds: int) -> None:
 
 
 def large_index(directory: Path, num_lines: int) -> None:
-    """Prints the time to the first batch, and the memory, with an index of many records."""
+    """Prints the time to the first batch and the memory use with a large index."""
     directory.mkdir()
     path = directory / "lines.txt"
     with path.open("wb") as file:
@@ -117,7 +117,7 @@ def large_index(directory: Path, num_lines: int) -> None:
 
 
 def remote(directory: Path, rounds: int) -> None:
-    """Prints the share of the bandwidth of a server that each order gets."""
+    """Prints the share of a server's bandwidth that each order uses."""
     files = sorted(directory.glob("*.txt"))
     num_bytes = sum(path.stat().st_size for path in files)
     urls = ",".join(f"s3://bucket/{path.name}" for path in files)
@@ -137,7 +137,7 @@ def remote(directory: Path, rounds: int) -> None:
 @click.option("--indexed", default=100_000_000, show_default=True, help="Records of one index.")
 @click.pass_context
 def main(context: click.Context, rounds: int, files: int, lines: int, indexed: int) -> None:
-    """Measures files in the page cache, with as many threads as the machine has processors."""
+    """Measures files in the page cache, with one thread per CPU."""
     if context.invoked_subcommand:
         return
     with tempfile.TemporaryDirectory() as temporary:
@@ -158,12 +158,12 @@ def main(context: click.Context, rounds: int, files: int, lines: int, indexed: i
 @click.argument("order", type=click.Choice(list(ORDERS)))
 @click.argument("most_batches", type=int)
 def read(paths: str, order: str, most_batches: int) -> None:
-    """Reads once in an order, or only some batches: prints what it took as JSON."""
+    """Reads one pass in an order, or only some batches, and prints the costs as JSON."""
     pipe = source_of(paths.split(","))
     arguments = ORDERS[order]
     if arguments is not None:
         pipe = pipe.shuffle(seed=1, **arguments)
-    next(iter(hr.arrays({"n": [0]}).batch(1)))  # What the first pipeline of a process takes.
+    next(iter(hr.arrays({"n": [0]}).batch(1)))  # Excludes start-up costs.
     before = private_bytes()
     begin = time.monotonic()
     first, count, num_batches = 0.0, 0, 0
@@ -199,7 +199,7 @@ def source_of(paths: list[str]) -> hr.Pipeline:
 
 
 def private_bytes() -> int:
-    """Returns the memory of this process, without the pages of files, in bytes."""
+    """Returns this process's memory in bytes, excluding file pages."""
     text = Path("/proc/self/smaps_rollup").read_text(encoding="ascii")
     match = re.search(r"Anonymous: +(\d+) kB", text)
     assert match is not None

@@ -14,7 +14,7 @@ from benchmarks.workloads.first_batch import BATCH_SIZE, CASES, IMPORT, PREPARE,
 def measured(
     rounds: int, scale: float, prefixes: Sequence[str]
 ) -> Iterator[tuple[Workload, list[Row]]]:
-    """Yields what was measured of each case."""
+    """Yields the measurements of each case."""
     home, _ = dataset.ensure(W15, scale)
     programs = [started(program) for program in W15.chosen(prefixes)]
     failures = prepare(programs, str(home))
@@ -35,12 +35,12 @@ def measured(
 
 
 def started(program: Program) -> Program:
-    """Returns how a program runs a case."""
+    """Returns a copy of a program whose command runs a single case."""
     return replace(program, command=["-m", W15.module, program.key])
 
 
 def prepare(programs: Sequence[Program], home: str) -> dict[str, Result]:
-    """Lets each program leave what later starts find; returns those that failed."""
+    """Lets each program write caches for later starts. Returns the programs that failed."""
     failures = {}
     for program in programs:
         contender = contender_of(W15, program, [PREPARE, home], [])
@@ -53,7 +53,7 @@ def prepare(programs: Sequence[Program], home: str) -> dict[str, Result]:
 
 
 def table_of(workload: Workload, rows: Sequence[Row]) -> str:
-    """Returns a Markdown table, the fastest first."""
+    """Returns a Markdown table, fastest program first."""
     seconds = {row.key: row.first_batch_seconds for row in rows if row.first_batch_seconds}
     ours = seconds.get("headrace")
     lines = [

@@ -1,7 +1,8 @@
-"""Workloads and the programs that do them.
+"""Workloads and their programs.
 
-A file of `benchmarks/workloads` describes a workload and has a function for each library. These
-functions import their library themselves: each runs in an environment that has no other one.
+Each file in `benchmarks/workloads` describes a workload and has a function for each library. The
+functions import their libraries themselves, because each runs in an environment without the other
+libraries.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,9 +28,9 @@ class Part:
     """Some files of a data set.
 
     Attributes:
-        files: Their names, relative to the directory of the data set.
-        count: How many examples they hold.
-        sums: What `Workload.sums_of` adds up over them, after the count.
+        files: The file names, relative to the data set's directory.
+        count: The number of examples in the files.
+        sums: The sums of `Workload.sums_of` over the examples, without the count.
     """
 
     files: Sequence[str]
@@ -39,18 +40,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Program:
-    """A program that does a workload.
+    """A program for a workload.
 
     Attributes:
         key: Its name on the command line.
-        title: Its row in the table.
-        setting: How it is set up, for the reader of the table.
-        environment: A key of `benchmarks.environments.REQUIREMENTS`; None for our own environment.
-        function: Returns its batches; None for a native loop and for a command.
-        imports: The modules that are imported before the clock starts.
-        options: Arguments of the function.
-        native: The native loop's name for the work.
-        command: The interpreter's arguments before how often and what is read, if not ours.
+        title: The label of its table row.
+        setting: Its configuration, for readers of the table.
+        environment: A key of `benchmarks.environments.REQUIREMENTS`. None for our own environment.
+        function: Returns its batches. None for native loops and commands.
+        imports: The modules to import before the clock starts.
+        options: The function's keyword arguments.
+        native: The native loop's name for the workload.
+        command: Custom interpreter arguments, followed by the number of epochs and the paths.
     """
 
     key: str
@@ -66,28 +67,30 @@ class Program:
 
 @dataclass(frozen=True)
 class Workload:
-    """A job that several programs do.
+    """A task that several programs perform.
 
     Attributes:
-        module: The module that describes it, its `__name__`.
-        name: As on the command line.
-        task: What its data and its programs are called.
-        title: What has to be done.
+        module: The `__name__` of the module that describes it.
+        name: Its name on the command line.
+        task: The name of its data and its programs.
+        title: A short description of the task.
         unit: What is counted.
-        sums_of: Returns the number of examples of a batch, and sums over them that change if an
-            example is lost, doubled or mixed up.
-        count: How many examples the whole data set has; of work without data, how many are made.
-        expected_rate: Of work without data, about how many examples a second its programs make.
-        make: Writes so many into a directory and returns the parts; None for work without data.
-        num_epochs: How often each program reads the data; None for as often as takes it a while.
-        min_parts: If `num_epochs` is None, how many parts a program reads at least: several times
-            what waits in the shuffle, so that its running empty at the end doesn't count.
-        num_parts: If `num_epochs` is None, how many parts each program reads; None for as many as
-            take it a while.
-        is_steady: Whether the rate leaves out the begin and the end of a run.
-        tolerances: How far each sum may be off, as a part of it; without any, not at all.
-        variables: Of the programs' environment.
-        ours: The key of the program that the last ratio compares with.
+        sums_of: Returns the number of examples in a batch, and sums over them. The sums change if
+            an example is lost, duplicated or mixed up.
+        count: The number of examples in the whole data set, or to produce if there is no data.
+        expected_rate: The approximate rate of the programs, for workloads without data.
+        make: Writes a number of examples to a directory and returns the parts. None for workloads
+            without data.
+        num_epochs: The number of times each program reads the data. None to read for a while.
+        min_parts: If `num_epochs` is None, the minimum number of parts to read. It should be
+            several times the size of the shuffle window, so that draining the window at the end
+            doesn't matter.
+        num_parts: If `num_epochs` is None, the number of parts that each program reads. None to
+            read for a while.
+        is_steady: Whether the rate excludes the beginning and the end of a run.
+        tolerances: The relative tolerance of each sum. If empty, the sums must be exact.
+        variables: Environment variables for the programs.
+        ours: The key of the program used as the reference for the last ratio.
         programs: The programs.
     """
 
@@ -146,14 +149,14 @@ class Workload:
         title: str = "limit of the machine",
         setting: str = "a native loop on all cores",
     ) -> None:
-        """Adds a loop of `benchmarks/limits`."""
+        """Adds a native loop from `benchmarks/limits`."""
         self.programs.append(Program(key, title, setting, native=native))
 
     def tensorflow1(self, key: str, title: str, setting: str) -> Callable[[Function], Function]:
-        """Adds a program with TensorFlow 1's names, once under headrace and once under TensorFlow.
+        """Adds a program with TensorFlow 1's names, once for headrace and once for TensorFlow.
 
-        Its function is called with the module `tf` before the rest, and returns the tensors of a
-        batch.
+        Its function is called with the module `tf` as the first argument, and returns a batch's
+        tensors.
         """
 
         def add(function: Function) -> Function:
@@ -173,7 +176,7 @@ class Workload:
         return add
 
     def chosen(self, prefixes: Sequence[str]) -> list[Program]:
-        """Returns the programs whose keys begin with one of some prefixes, or all without any."""
+        """Returns the programs whose keys begin with one of the prefixes. No prefixes mean all."""
         return [
             program
             for program in self.programs
@@ -196,7 +199,7 @@ class Workload:
 
 
 def tensorflow1_of(library: str) -> Any:
-    """Returns the module `tf` of headrace or of TensorFlow."""
+    """Returns headrace's or TensorFlow's module `tf`."""
     if library == "headrace":
         import headrace.tf1 as tf
     else:
@@ -207,7 +210,7 @@ def tensorflow1_of(library: str) -> Any:
 
 
 def batches_of(tf: Any, batch: Any) -> Iterable[Any]:
-    """Yields what a session fetches until the input ends: where a user's training would stand."""
+    """Yields the fetched batches until the input ends, in place of a user's training loop."""
     with tf.Session() as session:
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         coord = tf.train.Coordinator()

@@ -1,1 +1,1 @@
-"""Benchmarks of memory: queues and long runs."""
+"""Memory benchmarks: queues and long runs."""

@@ -1,4 +1,4 @@
-"""Measures the memory of queues, of long runs and of pipelines: `python -m benchmarks.memory`."""
+"""Measures the memory use of queues, long runs and pipelines: `python -m benchmarks.memory`."""
 
 import json
 import re
@@ -26,9 +26,9 @@ MEMORY_MIB = (16, 64, 0)
 @click.option("--seconds", default=3.0, show_default=True, help="How long each pipeline runs.")
 @click.option("--only-pipelines", is_flag=True, help="Leave queues and long runs out.")
 def main(mib: int, count: int, seconds: float, only_pipelines: bool) -> None:
-    """Measures how much memory queues, long runs and pipelines take.
+    """Measures how much memory queues, long runs and pipelines use.
 
-    Writes benchmarks/results/memory.md. Takes some minutes.
+    Writes benchmarks/results/memory.md. Takes a few minutes.
     """
     lines = [f"# Memory\n\n{describe_machine()}.\n"]
     tables = (
@@ -46,10 +46,10 @@ def main(mib: int, count: int, seconds: float, only_pipelines: bool) -> None:
 
 
 def table_of_queues(mib: int) -> Iterator[str]:
-    """Yields the lines of a table: growth of the process, divided by the records' bytes.
+    """Yields the lines of a table: the growth of the process divided by the size of the records.
 
-    The last column is what was freed, too, but is kept by the allocator: for a second, or until it
-    looks again.
+    The last column also includes freed memory that the allocator keeps for a second, or until its
+    next check.
     """
     yield f"What {mib} MiB of records take in a queue, for each of their bytes:"
     yield ""
@@ -66,7 +66,7 @@ def table_of_queues(mib: int) -> Iterator[str]:
 
 
 def table_of_runs(count: int) -> Iterator[str]:
-    """Yields the lines of a table: memory soon after the begin of a run, and at its end."""
+    """Yields the lines of a table: the memory soon after the start of a run, and at its end."""
     yield f"Heaps and stacks of a run of {count:,} examples (best programs of W5 and W1), MiB:"
     yield ""
     yield "| | after 100,000 | at the end | the most |"
@@ -78,7 +78,7 @@ def table_of_runs(count: int) -> Iterator[str]:
 
 
 def table_of_pipelines(seconds: float) -> Iterator[str]:
-    """Yields the lines of a table: by how much the process grows, for some `memory_bytes`."""
+    """Yields the lines of a table: the growth of the process for several `memory_bytes`."""
     yield "By how many MiB a pipeline makes its process grow, for some `memory_bytes`:"
     yield ""
     yield "| pipeline | window | a batch | 16 MiB | 64 MiB | default |"
@@ -93,7 +93,7 @@ def table_of_pipelines(seconds: float) -> Iterator[str]:
 
 
 def _cell(growth: pipelines.Growth, mib: int) -> str:
-    """The MiB that a pipeline took, in bold if too many; what its window needs if it is refused."""
+    """The MiB that a pipeline used (bold if too many), or what a rejected window needs."""
     if growth.error:
         needed = re.search(r"needs about (\d+) bytes", growth.error)
         return f"needs {int(needed[1]) / 2**20:.0f}" if needed else growth.error
@@ -103,7 +103,7 @@ def _cell(growth: pipelines.Growth, mib: int) -> str:
 
 
 def _figures(*arguments: str, variables: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Returns the figures that a program prints."""
+    """Returns the measurements that a program prints."""
     command = [sys.executable, "-m", "benchmarks.memory.queues", *arguments]
     run = process.run(command, TIMEOUT, variables)
     if run.failure:

@@ -1,9 +1,9 @@
-"""Pipelines whose memory is measured: the programs of W1 to W5, and demanding cases.
+"""Pipelines for memory measurements: the programs of W1 to W5, and demanding cases.
 
-`python -m benchmarks.memory.pipelines CASE WINDOW MEMORY_BYTES` iterates over one while another
-process watches its memory. It prints `ready` when all is imported and one tiny pipeline has run,
-waits for a line, iterates, and prints a line of JSON: how many batches came, the bytes of the
-largest, and the error if there was one.
+`python -m benchmarks.memory.pipelines CASE WINDOW MEMORY_BYTES` iterates over a pipeline while
+another process watches its memory. After importing everything and running a tiny pipeline, it
+prints `ready` and waits for a line. Then it iterates and prints a line of JSON: the number of
+batches, the size of the largest batch, and the error if there was one.
 """
 
 import argparse
@@ -35,29 +35,29 @@ Pipeline = Any
 
 
 def workload(described: Workload, pipeline: Callable[..., Pipeline], window: int) -> Pipeline:
-    """The pipeline of a workload, as the benchmark has it but for the window; 0 for none."""
+    """A workload's benchmark pipeline with a different window, or without a window if 0."""
     return pipeline(dataset.files_of(described), None, window=window or None)
 
 
 def scaled(example: dict[str, Any]) -> dict[str, Any]:
-    """Makes floats of a digit in Python: four bytes of each."""
+    """Converts a digit to floats in Python, four bytes from each byte."""
     pixels = np.frombuffer(example["image"], np.uint8)
     return {"image": pixels.astype(np.float32) / 255, "label": example["label"]}
 
 
 def python_function(window: int) -> Pipeline:
-    """Digits that a Python function scales, after the window."""
+    """Digits, scaled by a Python function after the window."""
     records = hr.tfrecords(dataset.files_of(digits.W1)).parse({"image": bytes, "label": int})
     return records.shuffle(window=window).map(scaled).epochs().batch(128)
 
 
 def enlarged(example: dict[str, Any]) -> dict[str, Any]:
-    """Makes a megabyte of a line."""
+    """Turns a line into a megabyte."""
     return {"array": np.full((512, 512), len(example["text"]), np.float32)}
 
 
 def large_results(window: int) -> Pipeline:
-    """Lines, of each of which a Python function makes a megabyte."""
+    """Lines, each turned into a megabyte by a Python function."""
     return (
         hr.text_lines(dataset.files_of(text_lines.W5))
         .shuffle(window=window)
@@ -74,26 +74,26 @@ def iterable(window: int) -> Pipeline:
 
 
 def buckets(window: int) -> Pipeline:
-    """Lists that are rarely long, grouped by their lengths."""
+    """Lists, only a few of them long, grouped by length."""
     records = hr.tfrecords([_lists()]).parse({"list": hr.Ragged(int)}).shuffle(window=window)
     return records.epochs().bucket_by_length("list", [8, 64, 128, 256, 512], size=512)
 
 
 def padded(window: int) -> Pipeline:
-    """Lists that are rarely long, padded."""
+    """Padded lists, only a few of them long."""
     records = hr.tfrecords([_lists()]).parse({"list": hr.Ragged(int)}).shuffle(window=window)
     return records.epochs().padded_batch(64)
 
 
 def sharded(window: int) -> Pipeline:
-    """Few examples of each block."""
+    """A few examples from each block."""
     files = dataset.files_of(cifar.W2)
     records = hr.fixed_length_records(files, cifar.RECORD_BYTES).epochs()
     return records.shard(0, 64).batch(128)
 
 
 def parquet(window: int) -> Pipeline:
-    """Rows of a Parquet file of one large row group."""
+    """Rows of a Parquet file with one large row group."""
     return hr.parquet([_table()]).shuffle(window=window).epochs().batch(256)
 
 
@@ -123,13 +123,13 @@ CASES: dict[str, tuple[Callable[[int], Pipeline], Sequence[int]]] = {
 
 
 def make(case: str, window: int, memory_bytes: int | None) -> Pipeline:
-    """Returns a pipeline that continues for ever, with two threads."""
+    """Returns an endless pipeline with two threads."""
     pipeline = CASES[case][0](window)
     return pipeline.options(num_threads=2, memory_bytes=memory_bytes)
 
 
 def _once(name: str, write: Callable[[Path], None]) -> str:
-    """Returns the path of a file, and writes the file if it does not exist."""
+    """Returns a file's path, and writes the file if it does not exist."""
     path = dataset.HOME / "memory" / name
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -169,10 +169,10 @@ class Growth:
     """The measured growth of memory.
 
     Attributes:
-        most_bytes: The most by which heaps and stacks had grown.
-        batch_bytes: The largest batch.
-        num_batches: How many came.
-        error: Why there were no more; nothing if the time was over.
+        most_bytes: The largest growth of heaps and stacks.
+        batch_bytes: The size of the largest batch.
+        num_batches: The number of batches.
+        error: The error that ended the iteration, or "" if the time was over.
     """
 
     most_bytes: int
@@ -228,7 +228,7 @@ def iterate(pipeline: Any, seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Iterates over the pipeline that the arguments name."""
+    """Iterates over the pipeline selected by the arguments."""
     parser = argparse.ArgumentParser()
     parser.add_argument("case", choices=CASES)
     parser.add_argument("window", type=int)

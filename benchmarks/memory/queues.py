@@ -1,7 +1,7 @@
-"""The memory of a process with TensorFlow 1's queues: `python -m benchmarks.memory.queues`.
+"""Measures a process with TensorFlow 1 queues: `python -m benchmarks.memory.queues`.
 
-`fill` fills a queue with records and prints how much the process has grown. `last` runs a program
-for long and prints how much memory it had soon, and at the end.
+`fill` fills a queue with records and prints the growth of the process. `last` runs a program for a
+long time, and prints its memory soon after the start and at the end.
 """
 
 import argparse
@@ -26,7 +26,7 @@ DIGIT_BYTES = 784 + 8
 
 
 def strings(length: int) -> Components:
-    """Different strings, bytes, (n,)."""
+    """Distinct strings: bytes, (n,)."""
     return [np.array([b"%0*d" % (length, number) for number in range(BATCH_SIZE)], object)]
 
 
@@ -37,13 +37,13 @@ def numbers() -> Components:
 
 
 def digit_records() -> Components:
-    """W1's: uint8, (n, 784); int64, (n,)."""
+    """W1's records: uint8, (n, 784); int64, (n,)."""
     pixels = np.random.default_rng(0).integers(0, 256, (BATCH_SIZE, 784), np.uint8)
     return [pixels, np.arange(BATCH_SIZE)]
 
 
 def as_floats(pixels: Any, labels: Any) -> Components:
-    """As programs scale digits before they go into the queue."""
+    """Scales digits, as programs do before they enqueue them."""
     return [tf.cast(pixels, tf.float32) * (1.0 / 255) - 0.5, labels]
 
 
@@ -88,7 +88,7 @@ def fill(kind: str, way: str, num_bytes: int) -> dict[str, Any]:
     components = prepare(*fed)
     shapes = [part.shape[1:] for part in components]
     queue = tf.FIFOQueue(count, [part.dtype for part in components], shapes)
-    # Who takes batches of it has floats computed no sooner.
+    # If batches are dequeued, floats are computed only then.
     batch = queue.dequeue_many(BATCH_SIZE)
     enqueue = (
         queue.enqueue_many(components)
@@ -109,7 +109,7 @@ def fill(kind: str, way: str, num_bytes: int) -> dict[str, Any]:
 
 
 def _cut(records: Components, size: int) -> Iterator[Components]:
-    """Yields them again and again, `size` at a time."""
+    """Yields the records repeatedly, `size` at a time."""
     starts = range(0, BATCH_SIZE, size)
     return itertools.cycle([[part[at : at + size] for part in records] for at in starts])
 
@@ -155,7 +155,7 @@ def last(name: str, count: int, soon: int, files: list[str]) -> dict[str, int]:
 
 
 def main() -> None:
-    """Runs what the arguments name."""
+    """Runs the measurement selected by the arguments."""
     parser = argparse.ArgumentParser()
     programs = parser.add_subparsers(required=True)
     program = programs.add_parser("fill")

@@ -1,4 +1,4 @@
-"""Watches from outside how the memory of a program grows."""
+"""Watches the memory growth of a program from outside."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ def growth(
 
 
 def anonymous_bytes(pid: int | str = "self") -> int:
-    """Returns the size in use of the heaps and stacks of this or another process."""
+    """Returns the memory used by the heaps and stacks of this or another process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1_024 for line in lines if line.startswith("RssAnon:"))
 

@@ -1,1 +1,1 @@
-"""Readers on Ray: the cost of batches through Ray, and a simulation of many hosts."""
+"""Readers on Ray: the cost of sending batches through Ray, and a simulation of many hosts."""

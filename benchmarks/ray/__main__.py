@@ -1,9 +1,9 @@
-"""Measures the way through Ray beside the pipeline alone and Ray Data, in one run.
+"""Compares readers on Ray with the pipeline alone and with Ray Data, in one run.
 
     tools/bench_ray.sh --json benchmarks/ray/measured.json
 
-The script installs Ray, PyTorch and TensorFlow, which Ray Data reads TFRecords with. Programs take
-turns, round by round, so that what else the machine does disturbs all of them alike.
+The script installs Ray, PyTorch and TensorFlow (Ray Data needs it to read TFRecords). Programs run
+in turn, round by round, so that other activity on the machine affects all of them equally.
 """
 
 import argparse
@@ -27,7 +27,7 @@ STORE_BYTES = 500_000_000
 
 
 def way(num_rounds: int) -> dict[str, Any]:
-    """Returns the cost of a batch through Ray, by its size, beside the pipeline alone."""
+    """Returns the cost of a batch through Ray by batch size, and the cost of the pipeline alone."""
     results = {}
     for batch_bytes, count in ((4096, 1024), (1 << 18, 1024), (1 << 22, 256), (1 << 24, 64)):
         pipe = jobs.arrays_of(batch_bytes, count)
@@ -43,7 +43,7 @@ def way(num_rounds: int) -> dict[str, Any]:
 
 
 def skimming(directory: Path) -> dict[str, float]:
-    """Returns the cost of a batch for a reader that makes it, and for one that skips it."""
+    """Returns the cost of a batch for a reader that makes it, and for a reader that skips it."""
     output = {
         "window": lambda num_epochs: jobs.digits(directory, num_epochs=num_epochs),
         "all": lambda num_epochs: jobs.digits(directory, None, num_epochs),
@@ -52,14 +52,14 @@ def skimming(directory: Path) -> dict[str, float]:
     results = {}
     for name, job in output.items():
         pipe = job(1).options(num_threads=1)
-        list(pipe)  # Where records are is known to all that follow.
+        list(pipe)  # This caches the positions of records for the following iterations.
         begin = time.process_time()
         total = len(list(pipe))
         results[f"{name}_make_s"] = (time.process_time() - begin) / total
         num_epochs = max(1000 // total, 2)
         many = job(num_epochs).options(num_threads=1)
         next(iter(many))
-        # The last of so many shares that it has no batch: it goes past all of them.
+        # The last of so many shards has no batch, so it skips all batches.
         share = ShareBatches(many, 10**6 - 1, 10**6)
         begin = time.process_time()
         assert next(share, None) is None
@@ -68,10 +68,10 @@ def skimming(directory: Path) -> dict[str, float]:
 
 
 def adding(num_readers: int = 500) -> float:
-    """Returns the head's time to start a reader.
+    """Returns the time that the head needs to start a reader.
 
-    No node has room for these readers, so their processes do not start: they would take processor
-    time from the head, which they do not where they start on other hosts.
+    No node has resources for these readers, so their processes do not start. Otherwise, they would
+    use the head's CPU time. In practice, they start on other hosts.
     """
     pipe = jobs.arrays_of(4096, 64)
     with hray.serve(pipe, num_readers=1, cpus_per_reader=1000) as feed:
@@ -81,7 +81,7 @@ def adding(num_readers: int = 500) -> float:
 
 
 def coordination(num_calls: int = 300) -> dict[str, float]:
-    """Returns what the head does for one reader and one trainer, in seconds and bytes."""
+    """Returns the head's costs for one reader and one trainer, in seconds and bytes."""
     pipe = jobs.arrays_of(4096, 64 * 64)
     begin = time.monotonic()
     with hray.serve(pipe, num_readers=1, cpus_per_reader=0.01) as feed:
@@ -114,7 +114,7 @@ def coordination(num_calls: int = 300) -> dict[str, float]:
 
 
 def actors(num_rounds: int) -> dict[str, Any]:
-    """Returns the rate at 1, 2 and 4 readers that each take 20 ms a batch without a processor."""
+    """Returns the rate of 1, 2 and 4 readers that each wait 20 ms per batch without using a CPU."""
     results: dict[str, Any] = {"make_s": 0.02, "batch_bytes": 1 << 18}
     for num_readers in (1, 2, 4):
         pipe = jobs.waiting(0.02, 1 << 18, 128 * num_readers)
@@ -126,7 +126,7 @@ def actors(num_rounds: int) -> dict[str, Any]:
 
 
 def lost_reader(num_rounds: int) -> list[float]:
-    """Returns how long a trainer waits after its only reader's process was killed."""
+    """Returns how long a trainer waits after its only reader process was killed."""
     pipe = jobs.arrays_of(4096, 64 * 512)
     pauses = []
     with hray.serve(pipe, num_readers=1, cpus_per_reader=0.01) as feed:
@@ -145,7 +145,7 @@ def lost_reader(num_rounds: int) -> list[float]:
 
 
 def main() -> None:
-    """Measures all, and prints it."""
+    """Measures everything and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, default=None, help="Where to write the figures.")

@@ -1,4 +1,4 @@
-"""The jobs that are measured: W1 and W3 on data made here, and batches of several sizes."""
+"""The measured jobs: W1 and W3 on data generated here, and batches of several sizes."""
 
 import io
 import struct
@@ -24,7 +24,7 @@ __all__ = [
 
 NUM_DIGITS = 60_000
 NUM_PHOTOS = 600
-# Each photo has so many files.
+# The number of copies of each photo file.
 NUM_COPIES = 4
 
 
@@ -57,7 +57,7 @@ JOBS = {"W1": digits, "W3": photos}
 
 
 def make_digits(directory: Path) -> None:
-    """Writes random digits; their content does not change the time."""
+    """Writes random digits. Their content does not affect the time."""
     from headrace.protos import Example
 
     rng = np.random.default_rng(1)
@@ -72,7 +72,7 @@ def make_digits(directory: Path) -> None:
 
 
 def make_photos(directory: Path) -> None:
-    """Writes photos of 640 x 480: a smooth scene, and noise as a camera's."""
+    """Writes 640 x 480 photos: a smooth scene with camera-like noise."""
     rng = np.random.default_rng(2)
     home = directory / "photos"
     home.mkdir()
@@ -87,7 +87,7 @@ def make_photos(directory: Path) -> None:
 
 
 def records_of(data: bytes) -> Iterator[bytes]:
-    """Yields the records of a TFRecord file, as programs without a reader do."""
+    """Yields the records of a TFRecord file, like programs without a reader."""
     position = 0
     while position < len(data):
         (length,) = struct.unpack_from("<Q", data, position)
@@ -96,14 +96,14 @@ def records_of(data: bytes) -> Iterator[bytes]:
 
 
 def arrays_of(batch_bytes: int, num_batches: int) -> hr.Pipeline:
-    """Batches of one size that take almost no time to make."""
+    """Batches of equal size that take almost no time to make."""
     rows = 16
     row = np.ones((rows * 16, max(batch_bytes // rows, 1)), np.uint8)
     return hr.arrays({"x": row}).epochs(num_batches // 16).batch(rows)
 
 
 class Wait:
-    """Takes a time for a batch in which the processor is free, as if another host worked."""
+    """Waits for each batch without using the CPU, as if another host did the work."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -116,5 +116,5 @@ class Wait:
 
 
 def waiting(seconds: float, batch_bytes: int, num_batches: int) -> hr.Pipeline:
-    """Batches that each take a reader some time."""
+    """Batches that take each reader a fixed time."""
     return arrays_of(batch_bytes, num_batches).map(Wait(seconds))

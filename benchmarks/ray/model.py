@@ -1,8 +1,8 @@
-"""A discrete-event model of readers that feed trainers, as `headrace.ray` lets them.
+"""A discrete-event model of readers that feed trainers, as in `headrace.ray`.
 
-Readers make their batches one after the other, in the order of their numbers, and go past those of
-the others. Trainers ask ahead, take their batches in order, and step together. The head starts
-readers, answers trainers that join, and hears reports. Every time is an event of one queue.
+Readers make their batches one after the other, in numerical order, and skip other readers' batches.
+Trainers request batches ahead, receive them in order, and step together. The head starts readers,
+answers trainers that join, and receives reports. All events are in one queue, ordered by time.
 """
 
 import heapq
@@ -20,16 +20,16 @@ class Constants:
     """Measured times and sizes, in seconds and bytes; see `benchmarks.ray.__main__`.
 
     Attributes:
-        call_s: What a batch costs on its way, however small it is.
-        byte_s: What each byte of it costs: copied into the object store, mapped again.
-        reader_start_s: From the start of a reader's process to its first batch.
-        report_s: What the head does for a report.
-        known_s: What it does for a trainer that joins, for few readers, and for a reader that asks
-            for the pipeline.
-        add_s: What the head does to start a reader.
-        handle_bytes: What a trainer is told of each reader.
-        handle_s: What the head does for each reader that it tells of.
-        lost_s: How long a reader is gone whose process was killed.
+        call_s: The fixed cost of transferring a batch of any size.
+        byte_s: The cost per byte: copying into the object store, and mapping.
+        reader_start_s: The time from the start of a reader process to its first batch.
+        report_s: The head's time for a report.
+        known_s: The head's time for a trainer that joins (with few readers), and for a reader that
+            requests the pipeline.
+        add_s: The head's time to start a reader.
+        handle_bytes: The bytes about each reader that the head sends to a trainer.
+        handle_s: The head's time for each reader in its answer to a trainer.
+        lost_s: How long a reader is unavailable after its process was killed.
     """
 
     call_s: float
@@ -48,18 +48,18 @@ class Setting:
     """The setting of a simulation.
 
     Attributes:
-        num_readers: Each on a host of its own.
-        num_trainers: Each on a host of its own.
-        make_s: What a reader needs to make a batch.
-        skim_s: What it needs to go past a batch of another.
-        batch_bytes: How large a batch is.
-        step_s: What a trainer does with a batch.
-        num_steps: How many batches each trainer takes.
-        network_bytes_s: What a host sends or receives a second.
-        asked_ahead: How many batches a trainer has asked for.
-        jitter: The deviation of `make_s`, as a share of it.
-        lost_at_step: When the process of the first reader is killed; None for never.
-        reports_s: How often a trainer reports.
+        num_readers: The number of readers, each on its own host.
+        num_trainers: The number of trainers, each on its own host.
+        make_s: A reader's time to make a batch.
+        skim_s: A reader's time to skip another reader's batch.
+        batch_bytes: The size of a batch.
+        step_s: A trainer's time for a step.
+        num_steps: The number of batches for each trainer.
+        network_bytes_s: A host's network bandwidth per second.
+        asked_ahead: The number of batches that a trainer requests ahead.
+        jitter: The relative deviation of `make_s`.
+        lost_at_step: The step at which the first reader's process is killed. None for never.
+        reports_s: The interval of a trainer's reports.
     """
 
     num_readers: int
@@ -81,10 +81,10 @@ class Result:
     """The result of a simulation.
 
     Attributes:
-        rate: Batches a second of all trainers, between the first step and the last.
-        first_batch_s: From `serve` to the last trainer's first batch.
+        rate: The batches per second of all trainers, between the first step and the last.
+        first_batch_s: The time from `serve` to the last trainer's first batch.
         longest_stand_s: The longest time between two steps of a trainer.
-        balance: The busiest reader's work over the mean.
+        balance: The busiest reader's work divided by the mean.
     """
 
     rate: float = 0.0
@@ -95,13 +95,13 @@ class Result:
 
 @dataclass
 class _Server:
-    """Does one job after the other."""
+    """Processes one job after the other."""
 
     free_at: float = 0.0
     busy: float = 0.0
 
     def serve(self, now: float, seconds: float) -> float:
-        """Returns when something is done that comes now."""
+        """Adds a job and returns the time at which it is done."""
         self.free_at = max(self.free_at, now) + seconds
         self.busy += seconds
         return self.free_at
@@ -139,14 +139,14 @@ class _Simulation:
 
     def run(self) -> Result:
         setting, constants = self.setting, self.constants
-        # The head starts all readers; their processes start side by side.
+        # The head starts all readers one by one. Their processes start in parallel.
         started = self.head.serve(0.0, constants.add_s * setting.num_readers)
         for index, reader in enumerate(self.readers):
             reader.free_at = math.inf
             runs = started + constants.reader_start_s * self.random.uniform(0.8, 1.2)
             self.at(runs, lambda now, index=index: self.begin(now, index))
         for trainer in range(setting.num_trainers):
-            # It is told of those that it has to ask.
+            # The head tells the trainer about the readers that it has to ask.
             num_told = setting.num_readers // math.gcd(setting.num_readers, setting.num_trainers)
             joined = self.head.serve(0.0, constants.known_s + constants.handle_s * num_told)
             told = constants.handle_bytes * num_told / setting.network_bytes_s
@@ -165,7 +165,7 @@ class _Simulation:
         )
 
     def begin(self, now: float, index: int) -> None:
-        """Lets a reader whose process runs ask the head for the pipeline."""
+        """Lets a reader request the pipeline from the head, once its process runs."""
         reader = self.readers[index]
         reader.free_at = self.head.serve(now, self.constants.known_s)
         self.at(reader.free_at, lambda time: self.make(time, index))
@@ -194,7 +194,7 @@ class _Simulation:
                 self.make(now, index)
 
     def make(self, now: float, index: int) -> None:
-        """Lets a reader make its next batch, if anybody has asked for it or a later one."""
+        """Lets a reader make its next batch, if a trainer has requested it or a later one."""
         reader, setting = self.readers[index], self.setting
         if reader.is_making or now < reader.free_at or not reader.asked:
             return
@@ -227,7 +227,7 @@ class _Simulation:
         self.try_step(now)
 
     def try_step(self, now: float) -> None:
-        """All trainers step together, once each has its batch."""
+        """All trainers step together, as soon as each of them has its batch."""
         world = self.setting.num_trainers
         expected = [trainer + self.step * world for trainer in range(world)]
         if self.is_stepping or not all(
@@ -245,7 +245,7 @@ class _Simulation:
         self.step += 1
         if self.step == self.setting.lost_at_step and not self.is_lost:
             self.is_lost = True
-            # What it was making is made again; it continues once it is back.
+            # Once the reader is back, it makes the interrupted batch again and continues.
             self.readers[0].serve(now, self.constants.lost_s)
             self.readers[0].busy -= self.constants.lost_s
             self.at(self.readers[0].free_at, lambda time: self.make(time, 0))

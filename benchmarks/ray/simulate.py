@@ -1,9 +1,9 @@
-"""Simulates 10, 100 and 1,000 hosts with what was measured here.
+"""Simulates 10, 100 and 1,000 hosts, based on measurements on one machine.
 
     .venv/bin/python -m benchmarks.ray.simulate
 
-Half of the hosts read and half train. First the model is held against the real thing at 1, 2 and 4
-readers.
+Half of the hosts read and half train. First, the model is validated against real runs with 1, 2 and
+4 readers.
 """
 
 import json
@@ -14,9 +14,9 @@ from typing import Any
 from benchmarks.ray.model import Constants, Setting, simulate
 
 MEASURED = Path(__file__).with_name("measured.json")
-# What a trainer of tests/ray/test_faults.py stood still for when a node was lost.
+# How long a trainer in tests/ray/test_faults.py stalled when a node was lost.
 NODE_LOST_S = 19.0
-# Of the head's process, for each reader and each trainer: an actor's handle and its queue in Ray.
+# The head's memory for each reader and each trainer: an actor handle and its queue in Ray.
 PIPELINE_BYTES = 10_000
 
 
@@ -41,7 +41,7 @@ def constants_of(measured: dict[str, Any]) -> Constants:
 
 
 def against_the_real_thing(measured: dict[str, Any], constants: Constants) -> list[list[str]]:
-    """Returns the model's rates and the measured rates at 1, 2 and 4 readers."""
+    """Returns the model's rates and the measured rates for 1, 2 and 4 readers."""
     real = measured["actors"]
     rows = []
     for num_readers in (1, 2, 4):
@@ -117,7 +117,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def main() -> None:
-    """Prints the tables of the page."""
+    """Prints the tables for the page."""
     measured = json.loads(MEASURED.read_text())
     constants = constants_of(measured)
     print(constants)

@@ -1,4 +1,4 @@
-"""W1 and W3 as tensors of PyTorch: the pipeline alone, through Ray, and by Ray Data."""
+"""W1 and W3 as PyTorch tensors: with the pipeline alone, through Ray, and with Ray Data."""
 
 import statistics
 import time
@@ -20,12 +20,12 @@ __all__ = ["through_ray", "timed", "workloads"]
 
 
 class IterationTime(NamedTuple):
-    """The time of an iteration.
+    """The duration of an iteration.
 
     Attributes:
         first_s: The seconds to the first batch.
-        rest_s: The seconds for all others.
-        count: How many examples those others had.
+        rest_s: The seconds for all other batches.
+        count: The number of examples in the other batches.
     """
 
     first_s: float
@@ -34,12 +34,12 @@ class IterationTime(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Examples a second, after the first batch."""
+        """The examples per second after the first batch."""
         return self.count / self.rest_s
 
 
 def timed(batches: Iterator[dict[str, Any]], name: str) -> IterationTime:
-    """Iterates to the end, and counts the examples of one component."""
+    """Iterates to the end, and counts the examples in one component."""
     begin = time.monotonic()
     next(batches)
     first = time.monotonic()
@@ -53,16 +53,16 @@ def through_ray(
     cpus: float,
     converted: Callable[[Iterable[dict[str, Any]]], Iterator[dict[str, Any]]] = iter,
 ) -> IterationTime:
-    """Reads through readers, which stand already; `converted` makes something of the batches."""
+    """Reads through readers that are already running. `converted` converts the batches."""
     with hray.serve(pipe, num_readers=num_readers, cpus_per_reader=cpus) as feed:
         begun = feed.batches(credit_bytes=0)
-        next(begun)  # The readers run.
+        next(begun)  # Now the readers are running.
         begun.close()
         return timed(converted(feed.batches()), next(iter(pipe.spec)))
 
 
 def images_and_labels(images: list[bytes], labels: Any) -> dict[str, np.ndarray]:
-    """Returns what the pipeline of W1 makes of digits."""
+    """Converts digits like the pipeline of W1."""
     pixels = np.frombuffer(b"".join(images), np.uint8).reshape(-1, 784)
     return {"image": pixels * np.float32(1 / 255) - np.float32(0.5), "label": np.array(labels)}
 
@@ -76,7 +76,7 @@ def batches_of_digits(dataset: Any) -> Iterator[dict[str, Any]]:
 
 
 def digits_by_reader(directory: Path) -> Iterator[dict[str, Any]]:
-    """W1 with Ray Data's reader of TFRecords, which parses with TensorFlow."""
+    """W1 with Ray Data's TFRecord reader, which parses with TensorFlow."""
 
     def convert(block):
         return images_and_labels(list(block["image"]), block["label"])
@@ -86,7 +86,7 @@ def digits_by_reader(directory: Path) -> Iterator[dict[str, Any]]:
 
 
 def digits_by_hand(directory: Path) -> Iterator[dict[str, Any]]:
-    """W1 with Ray Data's reader of bytes: records are cut out and parsed by this program."""
+    """W1 with Ray Data's byte reader. This program splits and parses the records."""
 
     def parse(block):
         from headrace.protos import Example
@@ -104,7 +104,7 @@ def digits_by_hand(directory: Path) -> Iterator[dict[str, Any]]:
 
 
 def photos_by_reader(directory: Path) -> Iterator[dict[str, Any]]:
-    """W3 with Ray Data's reader of images."""
+    """W3 with Ray Data's image reader."""
     dataset = ray.data.read_images(str(directory / "photos"), size=(224, 224), mode="RGB")
     return iter(dataset.iter_torch_batches(batch_size=64, local_shuffle_buffer_size=200))
 
@@ -118,7 +118,7 @@ RAY_DATA = {
 def tensors(batches: Iterable[dict[str, Any]]) -> Iterator[dict[str, torch.Tensor]]:
     """Yields batches as tensors that share memory with Ray's object store, as Ray Data's do."""
     with warnings.catch_warnings():
-        # Nobody writes to these tensors.
+        # No code writes to these tensors.
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")
         for batch in batches:
             yield {name: torch.from_numpy(array) for name, array in batch.items()}
@@ -127,7 +127,7 @@ def tensors(batches: Iterable[dict[str, Any]]) -> Iterator[dict[str, torch.Tenso
 def programs_of(
     name: str, pipe: hr.Pipeline, directory: Path
 ) -> dict[str, Callable[[], IterationTime]]:
-    """Returns the programs of a workload; each gives tensors."""
+    """Returns a workload's programs. Each produces tensors."""
     return {
         "headrace alone": lambda: timed(iter(pipe.to_torch()), "image"),
         "headrace.ray, 1 reader of 2 threads": partial(through_ray, pipe, 1, 2, tensors),
@@ -140,7 +140,7 @@ def programs_of(
 
 
 def workloads(directory: Path, num_rounds: int) -> dict[str, Any]:
-    """Returns examples a second of each program after the first batch, for W1 and W3."""
+    """Returns each program's examples per second after the first batch, for W1 and W3."""
     results: dict[str, Any] = {}
     for name, job in jobs.JOBS.items():
         programs = programs_of(name, job(directory), directory)

@@ -1,1 +1,1 @@
-"""The workloads of the benchmarks, a file for each."""
+"""The benchmark workloads, one file for each."""

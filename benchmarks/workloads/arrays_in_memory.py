@@ -27,7 +27,7 @@ def make(home: Path, count: int) -> list[Part]:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up features, float32, (n, 256), and labels, int64, (n,)."""
+    """Sums features, float32, (n, 256), and labels, int64, (n,)."""
     features, labels = (np.asarray(component) for component in batch)
     ends = (features[:, :: WIDTH - 1] * FRACTION).astype(np.int64)
     return [len(labels), int(labels.sum()), int(ends.sum()), int(labels @ ends[:, 0])]

@@ -1,4 +1,4 @@
-"""W2: CIFAR's binary files, with augmentation and without."""
+"""W2: CIFAR's binary files, with and without augmentation."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ LEAST_DEVIATION = (3 * CROP * CROP) ** -0.5
 
 
 def make(home: Path, count: int) -> list[Part]:
-    """Writes sections of photographs. Labels go up to 255, so that their sums say more."""
+    """Writes sections of photographs. Labels go up to 255, so their sums detect more errors."""
     from benchmarks.pictures import photographs
 
     rng = np.random.default_rng(2)
@@ -48,7 +48,7 @@ def make(home: Path, count: int) -> list[Part]:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up images, uint8, (n, 32, 32, 3), and labels, integers, (n,), 0 to 255."""
+    """Sums images, uint8, (n, 32, 32, 3), and labels, integers, (n,), 0 to 255."""
     pictures, labels = (np.asarray(component) for component in batch)
     wide = labels.astype(np.int64)
     middle = pictures[:, 16, 16].sum(dtype=np.int64)
@@ -56,10 +56,10 @@ def sums_of(batch: Any) -> list[int]:
 
 
 def augmented_sums_of(batch: Any) -> list[int]:
-    """Sums up labels, integers, (n,), 0 to 255, of images, (n, 24, 24, 3).
+    """Sums the labels, integers, (n,), 0 to 255, of images, (n, 24, 24, 3).
 
     Raises:
-        ValueError: The first image is not standardised.
+        ValueError: If the first image is not standardised.
     """
     images, labels = (np.asarray(component) for component in batch)
     first = images[0]
@@ -94,7 +94,7 @@ W2_PLAIN = replace(
 def program(
     *arguments: Any, way: str = "program", **options: Any
 ) -> Callable[[Function], Function]:
-    """Adds a function as a program of both; its last argument says whether it augments."""
+    """Adds a function to both workloads. Its last argument is whether it augments."""
 
     def add(function: Function) -> Function:
         for workload, is_augmented in ((W2, True), (W2_PLAIN, False)):
@@ -188,9 +188,9 @@ def one_by_one(tf: Any, files: list[str], num_epochs: int | None, is_augmented: 
     way="tensorflow1",
 )
 def many_at_a_time(tf: Any, files: list[str], num_epochs: int | None, is_augmented: bool) -> Any:
-    """Under TensorFlow, crops and mirror images of whole batches are one `gather`.
+    """In TensorFlow, one `gather` crops and mirrors the images of a whole batch.
 
-    Under headrace an operation on one image costs little.
+    In headrace, operations on single images are cheap.
     """
     names = tf.train.string_input_producer(files, num_epochs=num_epochs)
     if is_augmented and tf.__name__.startswith("headrace"):
@@ -230,7 +230,7 @@ def cropped_one_by_one(tf: Any, names: Any) -> Any:
 
 
 def positions_of(tf: Any, images: Any) -> Any:
-    """Returns the places of the pixels of random crops, mirrored or not, int32, (n, 24, 24)."""
+    """Returns the pixel positions of random crops, mirrored or not: int32, (n, 24, 24)."""
     count = tf.shape(images)[0]
     corners = tf.random.uniform([count, 2], 0, SIZE - CROP + 1, dtype=tf.int32)
     steps = tf.range(CROP)[tf.newaxis]
@@ -249,7 +249,7 @@ def standardised(tf: Any, crops: Any) -> Any:
 
 
 def prepared(tf: Any, tensors: Sequence[Any]) -> Any:
-    """Does the work of whole batches in threads beside the training loop."""
+    """Processes whole batches in threads next to the training loop."""
     queue = tf.FIFOQueue(8, [tensor.dtype for tensor in tensors])
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(tensors)] * 2))
     return queue.dequeue()
@@ -262,7 +262,7 @@ def prepared(tf: Any, tensors: Sequence[Any]) -> Any:
     "tensorflow",
 )
 def with_tfdata(files: list[str], num_epochs: int, is_augmented: bool) -> Iterable[Any]:
-    """Crops and mirror images of a whole batch are one `gather`."""
+    """One `gather` crops and mirrors the images of a whole batch."""
     import tensorflow as tf
 
     def decode(values: Any) -> Any:
@@ -284,19 +284,19 @@ def with_tfdata(files: list[str], num_epochs: int, is_augmented: bool) -> Iterab
 
 
 def records_of(files: Iterable[str]) -> Iterator[Rows]:
-    """Yields the records of files: uint8, (n, 3073)."""
+    """Yields records from files: uint8, (n, 3073)."""
     for name in files:
         yield (np.fromfile(name, np.uint8).reshape(-1, RECORD_BYTES),)
 
 
 def decode(records: np.ndarray) -> Rows:
-    """Returns images, uint8, (n, 32, 32, 3), and labels, int32, (n,), of records."""
+    """Decodes records to images, uint8, (n, 32, 32, 3), and labels, int32, (n,)."""
     planes = records[:, 1:].reshape(-1, 3, SIZE, SIZE)
     return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), records[:, 0].astype(np.int32)
 
 
 def augment(records: np.ndarray, generator: np.random.Generator) -> Rows:
-    """Returns crops, float32, (n, 24, 24, 3), mirrored and standardised, and labels, int32."""
+    """Returns mirrored and standardised crops, float32, (n, 24, 24, 3), and labels, int32."""
     planes = records[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1)
     crops = np.empty((len(records), CROP, CROP, 3), np.float32)
     corners = generator.integers(0, SIZE - CROP + 1, (len(records), 2)).tolist()
@@ -369,7 +369,7 @@ def with_grain(files: list[str], num_epochs: int, is_augmented: bool) -> Iterabl
 
 
 class Records:
-    """The records of files that have as many each, by number."""
+    """A map-style data set of the records of equally large files."""
 
     def __init__(self, files: Sequence[str]) -> None:
         self._parts = [np.memmap(name, np.uint8, "r").reshape(-1, RECORD_BYTES) for name in files]

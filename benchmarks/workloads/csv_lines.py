@@ -21,7 +21,7 @@ MICRO = 1e6
 
 
 def make(home: Path, count: int) -> list[Part]:
-    """Writes lines of normal numbers and a label."""
+    """Writes lines of normally distributed numbers and a label."""
     rng = np.random.default_rng(4)
     parts = []
     for number, (begin, end) in enumerate(bounds_of(count, NUM_FILES)):
@@ -35,7 +35,7 @@ def make(home: Path, count: int) -> list[Part]:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up features, float32, (n, 10), and labels, integers, (n,)."""
+    """Sums features, float32, (n, 10), and labels, integers, (n,)."""
     features, labels = (np.asarray(component) for component in batch)
     ends = np.rint(features[:, :: NUM_FEATURES - 1] * MICRO).sum(axis=0, dtype=np.float64)
     return [len(labels), int(labels.sum()), int(ends[0]), int(ends[1])]
@@ -75,7 +75,7 @@ def with_headrace(files: list[str], num_epochs: int) -> Iterable[Any]:
 
 
 def read(tf: Any, names: Any) -> tuple[Any, Any]:
-    """Returns the tensors of the features of a line, float32, (10,), and its label."""
+    """Returns tensors for a line's features, float32, (10,), and its label."""
     _, line = tf.TextLineReader().read(names)
     *columns, label = tf.decode_csv(line, record_defaults=[[0.0]] * NUM_FEATURES + [[0]])
     return tf.stack(columns), label
@@ -140,7 +140,7 @@ def with_tfdata(files: list[str], num_epochs: int) -> Iterable[Any]:
 
 
 def arrow_blocks(files: Iterable[str], has_threads: bool) -> Iterator[Rows]:
-    """Yields features, float32, (n, 10), and labels, int32, (n,), which pyarrow parsed."""
+    """Yields features, float32, (n, 10), and labels, int32, (n,), parsed by pyarrow."""
     import pyarrow as pa
     from pyarrow import csv
 

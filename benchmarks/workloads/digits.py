@@ -30,7 +30,7 @@ SUMMED = slice(98, None, 196)
 
 
 def make(home: Path, count: int) -> list[Part]:
-    """Writes real digits as `Example`s: MNIST's, 28x28, with a strength of their own each."""
+    """Writes real 28x28 MNIST digits as `Example`s, each with a different intensity."""
     from headrace.demo.data import digits_path, load_digits
     from headrace.tf1 import python_io, train
 
@@ -59,7 +59,7 @@ def make(home: Path, count: int) -> list[Part]:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up images, float32, (n, 784), -0.5 to 0.5, and labels, int64, (n,)."""
+    """Sums images, float32, (n, 784), -0.5 to 0.5, and labels, int64, (n,)."""
     images, labels = (np.asarray(component) for component in batch)
     pixels = np.rint((images[:, SUMMED] + 0.5) * 255)
     return [len(labels), int(labels.sum()), int(pixels.sum(dtype=np.float64))]
@@ -86,7 +86,7 @@ W7 = replace(
 
 
 def pipeline(files: list[str], num_epochs: int | None, window: int | None = POOL) -> Any:
-    """Returns the pipeline. The window holds records; they are decoded when a batch is made."""
+    """Returns the pipeline. The window holds records, which are decoded as batches are made."""
     import headrace as hr
 
     @hr.native
@@ -107,7 +107,7 @@ def with_headrace(files: list[str], num_epochs: int) -> Iterable[Any]:
 
 
 def read(tf: Any, names: Any) -> tuple[Any, Any]:
-    """Returns the tensors of one image, float32, (784,), and its label."""
+    """Returns tensors for one image, float32, (784,), and its label."""
     _, serialized = tf.TFRecordReader().read(names)
     features = tf.parse_single_example(serialized, features=features_of(tf))
     image = tf.decode_raw(features["image"], tf.uint8)
@@ -116,7 +116,7 @@ def read(tf: Any, names: Any) -> tuple[Any, Any]:
 
 
 def features_of(tf: Any) -> dict[str, Any]:
-    """Returns what an example holds."""
+    """Returns the features of an example."""
     return {
         "image": tf.FixedLenFeature([], tf.string),
         "label": tf.FixedLenFeature([], tf.int64),
@@ -144,7 +144,7 @@ def one_by_one(tf: Any, files: list[str], num_epochs: int | None) -> Any:
     "-best", "best program", "`read_up_to`, 128 at a time; what is left is done for whole batches"
 )
 def many_at_a_time(tf: Any, files: list[str], num_epochs: int | None) -> Any:
-    """Bytes wait in the queue, and become floats a batch at a time: a quarter of the memory."""
+    """The queue holds bytes (a quarter of the memory), which are converted to floats by batch."""
     # On two cores, headrace reads and shuffles faster than the training loop takes batches.
     num_readers = 1 if tf.__name__.startswith("headrace") else 2
     names = tf.train.string_input_producer(files, num_epochs=num_epochs)
@@ -192,7 +192,7 @@ def with_tfdata(files: list[str], num_epochs: int) -> Iterable[Any]:
 
 
 def records_of(files: Iterable[str]) -> Iterator[bytes]:
-    """Yields the records of TFRecord files. Their check sums are not looked at."""
+    """Yields the records of TFRecord files without verifying checksums."""
     for name in files:
         data = Path(name).read_bytes()
         position = 0
@@ -204,14 +204,15 @@ def records_of(files: Iterable[str]) -> Iterator[bytes]:
 
 @cache
 def example_parser() -> Any:
-    """Returns what parses a `tf.train.Example`.
+    """Returns a function that parses a `tf.train.Example`.
 
-    A map is the same on the wire as a repeated entry, and slower to look into.
+    The schema has repeated entries instead of a map: the wire format is the same, but entries are
+    faster to access.
     """
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 
-    # The fields in the order of their numbers; a list is a repeated field.
+    # The fields in the order of their numbers. A list is a repeated field.
     messages: dict[str, dict[str, Any]] = {
         "BytesList": {"value": [Field.TYPE_BYTES]},
         "FloatList": {"value": [Field.TYPE_FLOAT]},
@@ -243,7 +244,7 @@ def example_parser() -> Any:
 
 
 def normalised(pixels: np.ndarray) -> np.ndarray:
-    """Returns images, float32, (n, 784), -0.5 to 0.5, of their bytes, uint8, (n * 784,)."""
+    """Converts the bytes of images, uint8, (n * 784,), to float32, (n, 784), -0.5 to 0.5."""
     floats = pixels.reshape(-1, NUM_PIXELS) * np.float32(1 / 255)
     floats -= np.float32(0.5)
     return floats
@@ -316,7 +317,7 @@ def with_grain(files: list[str], num_epochs: int) -> Iterable[Any]:
 
 
 def array_records_of(files: Sequence[str]) -> list[str]:
-    """Returns files with the same records in Grain's own format, made at the first run."""
+    """Returns files with the same records in Grain's own format, created on the first run."""
     from array_record.python.array_record_module import ArrayRecordWriter
 
     names = []

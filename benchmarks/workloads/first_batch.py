@@ -53,7 +53,7 @@ def files_of(home: Path) -> list[str]:
 
 
 def line_of(number: int) -> str:
-    """Returns a line; its number says all of it."""
+    """Returns the line with a number. The number determines the whole line."""
     return f"{number:08} {number * 2_654_435_761 % 2**32:08x} {'x' * (number % 12)}"
 
 
@@ -61,7 +61,7 @@ def number_of(line: bytes | str) -> int:
     """Returns the number of a line.
 
     Raises:
-        ValueError: There is no such line.
+        ValueError: If there is no such line.
     """
     text = line.decode() if isinstance(line, bytes) else str(line)
     number = int(text[:8])
@@ -71,7 +71,7 @@ def number_of(line: bytes | str) -> int:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Returns one for a batch, the number of its lines, and how many of them differ."""
+    """Returns 1 (a batch), the number of lines, and the number of distinct lines."""
     numbers = [number_of(line) for line in batch]
     return [1, len(numbers), len(set(numbers))]
 
@@ -135,7 +135,7 @@ def with_headrace(home: Path, case: str) -> Iterator[Sequence[bytes]]:
 
 
 class Lines:
-    """The lines of all files by number, with NumPy; where they end is kept for later starts."""
+    """The lines of all files by number, with NumPy. Line ends are cached for later starts."""
 
     def __init__(self, home: Path, case: str) -> None:
         self._files = [np.memmap(name, np.uint8, "r") for name in files_of(home)]
@@ -161,7 +161,7 @@ class Lines:
 
 
 def start_of(case: str, count: int) -> int:
-    """Returns the first example that a case reads: in the middle of an epoch, if it resumes."""
+    """Returns the first example that a case reads, in the middle of an epoch if it resumes."""
     return count // BATCH_SIZE // 2 * BATCH_SIZE if case in (RESUME, RESUME_WINDOW) else 0
 
 

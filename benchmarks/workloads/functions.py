@@ -1,4 +1,4 @@
-"""W13: a Python function for each example, one that holds the GIL and one that releases it.
+"""W13: Python functions on single examples: one holds the GIL, the other releases it.
 
 An example is a number. Results are uint8 or float32, (224, 224, 3): 150 KB or 600 KB.
 `python -m benchmarks.workloads.functions COUNT FUNCTION` runs the limit.
@@ -34,7 +34,7 @@ LARGE = np.random.default_rng(1).integers(0, 256, (448, 448, 3), np.uint8)
 
 
 def holds(number: int) -> np.ndarray:
-    """Returns an image after NumPy's operations on small arrays, which hold the GIL."""
+    """Returns an image, made by NumPy operations on small arrays, which hold the GIL."""
     end = time.thread_time() + SECONDS
     row = IMAGE[number % 224, :8].astype(np.int64)
     while time.thread_time() < end:
@@ -43,12 +43,12 @@ def holds(number: int) -> np.ndarray:
 
 
 def holds_large(number: int) -> np.ndarray:
-    """Returns the same as floats."""
+    """Returns the same image as floats."""
     return holds(number).astype(np.float32)
 
 
 def releases(number: int) -> np.ndarray:
-    """Returns an image that OpenCV has smoothed and resized, without the GIL."""
+    """Returns an image that OpenCV has smoothed and resized without the GIL."""
     import cv2
 
     cv2.setNumThreads(1)
@@ -58,7 +58,7 @@ def releases(number: int) -> np.ndarray:
 
 
 def releases_large(number: int) -> np.ndarray:
-    """Returns the same as floats."""
+    """Returns the same image as floats."""
     return releases(number).astype(np.float32)
 
 
@@ -71,7 +71,7 @@ def sums_of(dtype: Any, batch: Any) -> list[int]:
     """Counts images.
 
     Raises:
-        ValueError: They have another type or shape.
+        ValueError: If the type or shape is wrong.
     """
     images = np.asarray(batch)
     if images.dtype != dtype or images.shape[1:] != (224, 224, 3):
@@ -80,7 +80,7 @@ def sums_of(dtype: Any, batch: Any) -> list[int]:
 
 
 def workload(task: str, title: str) -> Workload:
-    """Returns the workload of a function; its programs are those of all of them."""
+    """Returns the workload for a function. All of these workloads share their programs."""
     return Workload(
         __name__,
         "W13",
@@ -110,7 +110,7 @@ RELEASES_LARGE = workload(
 
 
 def program(*arguments: Any, **options: Any) -> Callable[[Function], Function]:
-    """Adds a function of a function of W13 and a number of examples as a program of all."""
+    """Adds a program, a function of a W13 function and a number of examples, to all workloads."""
 
     def add(batches: Function) -> Function:
         def called(task: Path, count: int, **more: Any) -> Iterable[Any]:
@@ -136,7 +136,7 @@ def with_headrace(
 
 
 class ExampleFunction:
-    """A function of an example, which worker processes import."""
+    """A function of an example that worker processes import."""
 
     def __init__(self, function: Callable[[int], np.ndarray]) -> None:
         self._function = function
@@ -146,7 +146,7 @@ class ExampleFunction:
 
 
 def batch_of(function: Callable[[int], np.ndarray], numbers: Sequence[int]) -> np.ndarray:
-    """Returns the results for some numbers as a batch; a task of a pool."""
+    """A pool task: returns the results for some numbers as a batch."""
     return np.stack([function(number) for number in numbers])
 
 
@@ -173,7 +173,7 @@ def with_process_pool(function: Callable[[int], np.ndarray], count: int) -> Iter
 def pooled(
     pool: Executor, function: Callable[[int], np.ndarray], count: int
 ) -> Iterator[np.ndarray]:
-    """Yields batches in order, each made by a task of a pool."""
+    """Yields batches in order, each made by a pool task."""
     waiting: deque[Any] = deque()
     for numbers in cut(range(count), BATCH_SIZE):
         waiting.append(pool.submit(batch_of, function, numbers))
@@ -199,8 +199,8 @@ def with_grain(function: Callable[[int], np.ndarray], count: int) -> Iterable[An
 
     flags.FLAGS(["with_grain"])
     data = grain.MapDataset.range(count).map(function).batch(BATCH_SIZE)
-    # As many batches ahead as the others have. By default there are 500, so that a run of a few
-    # seconds would measure how they are handed over.
+    # Keep as many batches ahead as the other programs. With the default of 500, a run of a few
+    # seconds would mainly measure the transfer of finished batches.
     reading = data.to_iter_dataset(grain_reading(4, num_threads=1))
     return reading.mp_prefetch(grain.MultiprocessingOptions(num_workers=2))
 
@@ -222,7 +222,7 @@ PROGRAMS.append(
 
 
 def share_of(name: str, numbers: range) -> tuple[int, float, float]:
-    """Returns the number of results, and when they were begun and all there."""
+    """Returns the number of results, and their start and end times."""
     function = FUNCTIONS[name]
     function(0)  # imports what it needs
     begin = time.monotonic()
@@ -243,10 +243,10 @@ def fresh_batches(function: Callable[[int], np.ndarray], numbers: range) -> Iter
 
 
 def main() -> None:
-    """Runs the limit: a process for each core calls the function in a loop.
+    """Runs the limit: one process per core calls the function in a loop.
 
-    Nothing is sent, shuffled or kept in order. A function that releases the GIL runs like this,
-    too: threads could not do more.
+    Nothing is sent, shuffled or ordered. Functions that release the GIL also run in processes,
+    because threads could not be faster.
     """
     count, name = int(sys.argv[1]), sys.argv[2]
     num_cores = len(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""W8: ImageNet's photos: a random part, flip, normalise."""
+"""W8: ImageNet photos: crop a random part, flip, normalise."""
 
 import math
 import random
@@ -27,7 +27,7 @@ WIDTH, HEIGHT = 500, 375
 
 
 def make(home: Path, count: int) -> list[Part]:
-    """Writes JPEG photos, 500x375 at quality 90, in a directory for each class."""
+    """Writes 500x375 JPEG photos with quality 90 into a directory for each class."""
     from benchmarks.pictures import picture
 
     rng = np.random.default_rng(8)
@@ -40,12 +40,12 @@ def make(home: Path, count: int) -> list[Part]:
 
 
 def files_of(home: Path) -> list[str]:
-    """Returns the photos of a directory of data, in directories that are called as their labels."""
+    """Returns the photos in a data directory. Their subdirectories are named after their labels."""
     return sorted(str(path) for path in home.glob("*/*.jpg"))
 
 
 def label_of(name: str) -> int:
-    """Returns the label of a photo: the name of its directory."""
+    """Returns a photo's label, which is the name of its directory."""
     return int(name.rsplit("/", 2)[1])
 
 
@@ -104,7 +104,7 @@ def with_headrace(home: Path, num_epochs: int) -> Iterable[Any]:
 
 
 def load(name: str) -> tuple[np.ndarray, int]:
-    """Returns a random part of a photo, uint8, (224, 224, 3), perhaps mirrored, and its label."""
+    """Returns a random, perhaps mirrored part of a photo, uint8, (224, 224, 3), and its label."""
     import cv2
     import simplejpeg
 
@@ -117,7 +117,7 @@ def load(name: str) -> tuple[np.ndarray, int]:
 
 
 def part_of(height: int, width: int) -> tuple[int, int, int, int]:
-    """Returns top, left, height and width of a part, as torchvision's RandomResizedCrop draws."""
+    """Draws top, left, height and width of a part, like torchvision's RandomResizedCrop."""
     for _ in range(10):
         area = height * width * random.uniform(0.08, 1.0)
         ratio = math.exp(random.uniform(math.log(3 / 4), math.log(4 / 3)))
@@ -186,7 +186,7 @@ def with_torch(home: Path, num_epochs: int) -> Iterable[Any]:
 
 @W8.program("tf.data", "tf.data", "`AUTOTUNE`, in any order; `decode_and_crop_jpeg`", "tensorflow")
 def with_tfdata(home: Path, num_epochs: int) -> Iterable[Any]:
-    """Returns batches; only the part of a photo that is kept is decoded."""
+    """Returns batches. Only the selected part of each photo is decoded."""
     import tensorflow as tf
 
     def load(name: Any, label: Any) -> Any:

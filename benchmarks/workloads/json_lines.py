@@ -23,7 +23,7 @@ TITLE_LENGTHS, TEXT_LENGTHS = (20, 40), (440, 560)
 
 
 def make(home: Path, count: int) -> list[Part]:
-    """Writes lines of about 600 bytes with four keys: two numbers, a title and a text."""
+    """Writes lines of about 600 bytes with four keys: two numbers, a title and text."""
     rng = np.random.default_rng(11)
     letters = rng.integers(ord("a"), ord("z") + 1, (NUM_WORDS, 8), dtype=np.uint8)
     letters[np.arange(8) >= rng.integers(2, 8, NUM_WORDS)[:, np.newaxis]] = ord(" ")
@@ -54,7 +54,7 @@ def files_of(home: Path) -> list[str]:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up numbers, int64, (n,), and texts in any form of `text_bytes`."""
+    """Sums numbers, int64, (n,), and text lengths, in any form that `text_bytes` accepts."""
     numbers, texts = batch
     wide = np.asarray(numbers)
     return [len(wide), int(wide.sum()), int(wide @ wide), text_bytes(texts)]
@@ -101,7 +101,7 @@ def with_headrace(home: Path, num_epochs: int, strings: str) -> Iterable[Any]:
     ["orjson"],
 )
 def with_orjson(home: Path, num_epochs: int) -> Iterator[Any]:
-    """Yields batches: lines are shuffled in plain Python, and parsed batch by batch."""
+    """Yields batches. Lines are shuffled in plain Python and parsed batch by batch."""
     import orjson
 
     lines = lines_of(epochs_of(files_of(home), num_epochs))

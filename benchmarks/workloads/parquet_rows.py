@@ -1,4 +1,4 @@
-"""W10: rows of Parquet files in shuffled batches, of numbers alone, or with strings."""
+"""W10: rows of Parquet files in shuffled batches, with numbers only or also with strings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -55,7 +55,7 @@ def files_of(home: Path) -> list[str]:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up arrays by name: float32 features, int64 `id` and `label`, (n,), and strings."""
+    """Sums arrays by name: float32 features, int64 `id` and `label`, (n,), and strings."""
     ids, labels = batch["id"], batch["label"]
     features = sum(int(batch[name].sum(dtype=np.float64) * FRACTION) for name in FEATURES)
     texts = [text_bytes(batch[TEXT])] if TEXT in batch else []
@@ -63,7 +63,7 @@ def sums_of(batch: Any) -> list[int]:
 
 
 def workload(task: str, title: str) -> Workload:
-    """Returns the workload for batches of some kind; all read the same files."""
+    """Returns the workload for a kind of batches. All of them read the same files."""
     return Workload(
         __name__,
         "W10",
@@ -130,7 +130,7 @@ HAND_SETTING = "`to_batches` with threads; 100,000 rows and the next 131,072 are
 def with_pyarrow(
     home: Path, num_epochs: int, columns: Sequence[str], keeps_arrow: bool = False
 ) -> Iterator[Columns]:
-    """Yields batches; blocks of rows are permuted, with what waits beside."""
+    """Yields batches. Blocks of rows are permuted together with leftover rows."""
     import pyarrow.dataset as ds
 
     def blocks() -> Iterator[Any]:
@@ -145,10 +145,10 @@ def with_pyarrow(
 
 
 def permuted_tables(blocks: Iterable[Any], generator: np.random.Generator) -> Iterator[Any]:
-    """Yields tables of `BATCH_SIZE` rows, and one with the rest.
+    """Yields tables of `BATCH_SIZE` rows, and a final table with the rest.
 
-    The `WINDOW` rows that wait are permuted together with the next `PIECE_ROWS` or more, and all
-    but `WINDOW` of them are yielded.
+    The `WINDOW` leftover rows are permuted together with the next `PIECE_ROWS` or more, and all but
+    `WINDOW` rows are yielded.
     """
     import pyarrow as pa
 
@@ -169,7 +169,7 @@ def permuted_tables(blocks: Iterable[Any], generator: np.random.Generator) -> It
 
 
 def permuted(rows: Any, generator: np.random.Generator) -> Any:
-    """Returns the rows of a table in random order, each column end to end."""
+    """Returns a table's rows in random order, with contiguous columns."""
     return rows.take(generator.permutation(len(rows))).combine_chunks()
 
 
@@ -180,7 +180,7 @@ def cut(rows: Any, end: int) -> Iterator[Any]:
 
 
 def numbers_of(column: Callable[[str], Any]) -> Columns:
-    """Returns the columns of numbers as arrays, out of those that a function returns by name."""
+    """Returns the number columns as arrays, using a function that returns a column by name."""
     return {name: column(name).to_numpy() for name in NUMBERS}
 
 

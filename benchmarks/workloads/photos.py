@@ -30,7 +30,7 @@ SUMMED = slice(3, None, 32)
 
 
 def make(home: Path, count: int) -> list[Part]:
-    """Writes photos, 640x480, about 98 KB each, in a directory for each class."""
+    """Writes 640x480 photos of about 98 KB into a directory for each class."""
     from PIL import Image
 
     from benchmarks.pictures import photographs, section
@@ -60,17 +60,17 @@ def make(home: Path, count: int) -> list[Part]:
 
 
 def label_of(name: str) -> int:
-    """Returns the class of a photo: the name of its directory."""
+    """Returns a photo's class, which is the name of its directory."""
     return int(name.rsplit("/", 2)[1])
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up photos, uint8, (n, 224, 224, 3), and labels, integers, (n,).
+    """Sums photos, uint8, (n, 224, 224, 3), and labels, integers, (n,).
 
-    The pixels' sum is approximate: programs differ in how they round and resize.
+    The sum of the pixels is approximate, because programs round and resize differently.
 
     Raises:
-        ValueError: They are no such photos.
+        ValueError: If they are not such photos.
     """
     pictures, labels = (np.asarray(component) for component in batch)
     if pictures.shape[1:] != (224, 224, 3) or pictures.dtype != np.uint8:
@@ -132,7 +132,7 @@ def whole(tf: Any, files: list[str], num_epochs: int) -> Any:
 
 @W3.tensorflow1("-best", "at half size", HALF)
 def at_half_size(tf: Any, files: list[str], num_epochs: int) -> Any:
-    """The decoder has less to do, and half of a photo's size is still more than is needed."""
+    """Decodes at half size, which is less work and still larger than needed."""
     return decoded(tf, files, num_epochs, ratio=2, num_threads=2, num_batches=4)
 
 
@@ -173,12 +173,12 @@ def with_tfdata(files: list[str], num_epochs: int, ratio: int) -> Iterable[Any]:
 
 
 def load(name: str) -> tuple[np.ndarray, int]:
-    """Returns a photo, uint8, (224, 224, 3), decoded whole, and its label."""
+    """Returns a photo decoded at full size, uint8, (224, 224, 3), and its label."""
     return decode(Path(name).read_bytes()), label_of(name)
 
 
 def decode(data: bytes) -> np.ndarray:
-    """Returns a photo, uint8, (224, 224, 3), by the fastest pair that there is for Python."""
+    """Returns a photo, uint8, (224, 224, 3), using Python's fastest decoder and resizer."""
     import cv2
     import simplejpeg
 
@@ -253,7 +253,7 @@ def with_webdataset(files: list[str], num_epochs: int, num_workers: int) -> Iter
 
 
 def archives_of(files: Sequence[str]) -> list[str]:
-    """Returns tar files with the same photos, one for each part, made at the first run."""
+    """Returns tar files with the same photos, one for each part, created on the first run."""
     by_part: dict[str, list[str]] = {}
     for name in files:
         by_part.setdefault(Path(name).name.partition("-")[0], []).append(name)
@@ -268,7 +268,7 @@ def archives_of(files: Sequence[str]) -> list[str]:
 
 
 def pack(target: Path, ending: str, samples: Iterable[tuple[bytes, int]]) -> None:
-    """Writes a tar file of pairs: what an example holds, and its class."""
+    """Writes a tar file of pairs: an example's content and its class."""
     with tarfile.open(f"{target}.part", "w") as archive:
         for number, (data, label) in enumerate(samples):
             for name, contents in ((ending, data), ("cls", str(label).encode())):

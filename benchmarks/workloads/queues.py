@@ -1,8 +1,8 @@
-"""W6: single operations of queues, with numbers that are checked, and batches put together.
+"""W6: single queue operations on numbers, with checks, and assembled batches.
 
 `python -m benchmarks.workloads.queues graph headrace run`, for example, runs one measurement.
-Producers put numbers into a queue and the main thread takes them out. Every producer counts from 0,
-so that what came out can be checked against what went in.
+Producers put numbers into a queue, and the main thread takes them out. Every producer counts from
+0, so the output can be checked against the input.
 """
 
 import argparse
@@ -27,20 +27,20 @@ NUM_BATCHES = 32
 
 
 class Channel(Protocol):
-    """A queue under test; each call moves `batch` numbers."""
+    """A queue under test. Each call moves `batch` numbers."""
 
     def put(self, first: int) -> None:
-        """Enqueues the numbers from `first` on."""
+        """Enqueues numbers starting with `first`."""
 
     def get(self) -> int | None:
-        """Takes numbers and returns their sum; None at the end."""
+        """Takes numbers and returns their sum, or None at the end."""
 
     def end(self) -> None:
-        """Closes the queue: `get` ends once it is empty. Called after the last `put`."""
+        """Closes the queue, so that `get` ends once it is empty. Called after the last `put`."""
 
 
 def measure(channel: Channel, batch: int, num_producers: int, seconds: float) -> None:
-    """Lets a channel run for some seconds and prints the result as a line of JSON."""
+    """Runs a channel for some seconds and prints the result as a line of JSON."""
     is_over = threading.Event()
     counts = [0] * num_producers
 
@@ -106,7 +106,7 @@ def drain(
 
 
 def report(count: int, seconds: float, cpu_seconds: float) -> None:
-    """Prints the measurement, with the CPU time of child processes that have ended."""
+    """Prints the measurement, including the CPU time of ended child processes."""
     children = os.times()
     cpu_seconds += children.children_user + children.children_system
     print(json.dumps({"count": count, "seconds": seconds, "cpu_seconds": cpu_seconds}))
@@ -148,7 +148,7 @@ def block_of(batch: int) -> np.ndarray[Any, Any]:
 
 
 class GraphChannel:
-    """A FIFO queue that is fed and fetched with `Session.run`, or with callables made before."""
+    """A FIFO queue that is fed and fetched with `Session.run`, or with prepared callables."""
 
     def __init__(self, tf: Any, batch: int, has_callables: bool) -> None:
         elements = tf.FIFOQueue(CAPACITY, [tf.int64], shapes=[()])
@@ -180,7 +180,7 @@ class GraphChannel:
 
 
 def measure_runner(tf: Any, batch: int, num_producers: int, seconds: float) -> None:
-    """Measures the queue of a queue runner, whose elements are counted in the graph."""
+    """Measures a queue runner's queue. The graph counts the elements."""
     elements = tf.FIFOQueue(CAPACITY, [tf.int64], shapes=[()])
     ops = []
     for _ in range(num_producers):
@@ -229,7 +229,7 @@ def measure_graph_batches(tf: Any, batch: int, seconds: float) -> None:
 
 
 class StandardChannel:
-    """A queue with `put` and `get`; several numbers travel as one array."""
+    """A queue with `put` and `get`. Several numbers are sent as one array."""
 
     def __init__(self, elements: Any, batch: int) -> None:
         self._elements = elements
@@ -250,7 +250,7 @@ class StandardChannel:
 
 
 class EagerChannel:
-    """A queue with `enqueue` and `dequeue`, of headrace or TensorFlow."""
+    """A headrace or TensorFlow queue with `enqueue` and `dequeue`."""
 
     def __init__(self, elements: Any, batch: int, end_of_data: type[Exception]) -> None:
         self._end_of_data = end_of_data
@@ -304,7 +304,7 @@ def measure_batches(kind: str, batch: int, seconds: float) -> None:
 
 
 def _filled(kind: str, block: np.ndarray[Any, Any], batch: int) -> tuple[Any, Any]:
-    """Returns two functions: one fills a queue with the rows of a block, one takes a batch out."""
+    """Returns two functions: one fills a queue with a block's rows, the other takes a batch."""
     if kind == "copy":
         parts = iter(())
 
@@ -328,7 +328,7 @@ def _filled(kind: str, block: np.ndarray[Any, Any], batch: int) -> tuple[Any, An
 
 
 def main() -> None:
-    """Runs the measurement that the arguments name."""
+    """Runs the measurement selected by the arguments."""
     parser = argparse.ArgumentParser()
     ways = parser.add_subparsers(dest="ways", required=True)
     graph = ways.add_parser(

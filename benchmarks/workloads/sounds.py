@@ -22,7 +22,7 @@ NUM_CLASSES = 10
 
 
 def make(home: Path, count: int) -> list[Part]:
-    """Writes some tones and noise, one channel of 16 bits, into directories of classes."""
+    """Writes mono 16-bit files of tones and noise into a directory for each class."""
     rng = np.random.default_rng(16)
     seconds = np.arange(NUM_SAMPLES) / SAMPLE_RATE
     filters = mel_filters()
@@ -43,7 +43,7 @@ def make(home: Path, count: int) -> list[Part]:
 
 
 def bands_of(samples: np.ndarray, filters: np.ndarray) -> np.ndarray:
-    """Returns the logarithms of the energies of bands, float32, (80, frames), by NumPy alone."""
+    """Returns the bands' log energies, float32, (80, frames), using only NumPy."""
     padded = np.pad(samples, NUM_FFT // 2, mode="reflect")
     frames = np.lib.stride_tricks.sliding_window_view(padded, NUM_FFT)[::HOP]
     window = np.hanning(NUM_FFT + 1)[:-1]
@@ -52,7 +52,7 @@ def bands_of(samples: np.ndarray, filters: np.ndarray) -> np.ndarray:
 
 
 def mel_filters() -> np.ndarray:
-    """Returns the weight of each frequency in each band, as Slaney's Auditory Toolbox has them."""
+    """Returns the weight of each frequency in each band, as in Slaney's Auditory Toolbox."""
     step = math.log(6.4) / 27
     most = 15 + math.log(SAMPLE_RATE / 2 / 1000) / step
     mels = np.linspace(0, most, NUM_BANDS + 2)
@@ -65,22 +65,22 @@ def mel_filters() -> np.ndarray:
 
 
 def files_of(home: Path) -> list[str]:
-    """Returns the sounds of a directory of data, in the order of their names."""
+    """Returns the sounds in a data directory, sorted by name."""
     return sorted(map(str, home.glob("*/*.wav")))
 
 
 def label_of(name: str) -> int:
-    """Returns the class of a sound, which its directory is named after."""
+    """Returns a sound's class, which is the name of its directory."""
     return int(Path(name).parent.name)
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up the logarithms of energies, float32, (n, 80, 201), and labels, (n,).
+    """Sums log energies, float32, (n, 80, 201), and labels, (n,).
 
-    Programs differ in the last sum by a little.
+    The last sum differs slightly between programs.
 
     Raises:
-        ValueError: They are no such bands.
+        ValueError: If they are not such bands.
     """
     bands, labels = (np.asarray(component) for component in batch)
     if bands.shape[1:] != (NUM_BANDS, NUM_FRAMES) or bands.dtype != np.float32:

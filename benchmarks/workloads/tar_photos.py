@@ -53,12 +53,12 @@ def files_of(home: Path) -> list[str]:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up pictures, uint8, (n, 64, 64, 3), and labels, integers, (n,).
+    """Sums pictures, uint8, (n, 64, 64, 3), and labels, integers, (n,).
 
-    Decoders differ in the last sum by a little.
+    The last sum differs slightly between decoders.
 
     Raises:
-        ValueError: They are no such pictures.
+        ValueError: If they are not such pictures.
     """
     pictures, labels = (np.asarray(component) for component in batch)
     if pictures.shape[1:] != (SIDE, SIDE, 3) or pictures.dtype != np.uint8:
@@ -112,7 +112,7 @@ def stack(pictures: Sequence[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np.nd
 
 
 def pairs(members: Iterable[tuple[str, Any]]) -> Iterator[Sample]:
-    """Yields samples of the names and contents of an archive, where two neighbours are one."""
+    """Yields samples from an archive's names and contents. Two neighbours form one sample."""
     walk = iter(members)
     for (_, picture), (_, label) in zip(walk, walk, strict=True):
         yield bytes(picture), bytes(label)
@@ -150,7 +150,7 @@ def with_tarfile(home: Path, num_epochs: int) -> Iterator[Any]:
     num_workers=2,
 )
 def with_webdataset(home: Path, num_epochs: int, num_workers: int) -> Iterable[Any]:
-    """Returns batches; archives are shared between processes, or read in this one."""
+    """Returns batches. Archives are divided among processes, or read in this process."""
     import webdataset
 
     shards = files_of(home) * num_epochs

@@ -23,7 +23,7 @@ NUM_WORDS = 5_000
 
 
 def make(home: Path, count: int) -> list[Part]:
-    """Writes lines of words that are as unevenly frequent as those of a language."""
+    """Writes lines of words whose frequencies are as uneven as in natural language."""
     rng = np.random.default_rng(5)
     letters = rng.integers(ord("a"), ord("z") + 1, (NUM_WORDS, 8), dtype=np.uint8)
     words = [
@@ -43,7 +43,7 @@ def make(home: Path, count: int) -> list[Part]:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up the lengths of lines: bytes, (n,), or an array of Arrow's with offsets of 64 bits."""
+    """Sums the lengths of lines: bytes, (n,), or an Arrow array with 64-bit offsets."""
     if hasattr(batch, "buffers"):
         _, offsets, data = batch.buffers()
         ends = np.frombuffer(offsets, np.int64)

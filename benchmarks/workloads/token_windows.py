@@ -1,4 +1,4 @@
-"""W9: windows of a file of tokens, in random order."""
+"""W9: windows of a token file, in random order."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,9 +16,9 @@ PIECE = 2**20
 
 
 def make(home: Path, count: int) -> list[Part]:
-    """Writes as many tokens of 16 bits as a number of windows has."""
+    """Writes the 16-bit tokens for a number of windows."""
     num_tokens = count * (LENGTH - 1) + 1
-    # A whole number of periods, so all pieces are equal.
+    # A whole number of periods, so that all pieces are equal.
     piece = (np.arange(PIECE) * STEP % 2**16).astype(np.uint16)
     with file_of(home).open("wb") as file:
         for begin in range(0, num_tokens, PIECE):
@@ -27,15 +27,15 @@ def make(home: Path, count: int) -> list[Part]:
 
 
 def file_of(home: Path) -> Path:
-    """Returns the file of a directory of data."""
+    """Returns the file in a data directory."""
     return home / "tokens.bin"
 
 
 def sums_of(tokens: Any) -> list[int]:
-    """Counts windows, integers, (n, 2049); which they are is random.
+    """Counts windows, integers, (n, 2049). Which windows are read is random.
 
     Raises:
-        ValueError: They are not what the file holds.
+        ValueError: If they are not in the file.
     """
     if tokens.shape[1:] != (LENGTH,):
         raise ValueError(f"windows of shape {tokens.shape}")
@@ -86,13 +86,13 @@ def with_headrace(home: Path, num_epochs: int) -> Iterable[Any]:
     is_nanogpt=False,
 )
 def by_hand(home: Path, num_epochs: int, is_nanogpt: bool) -> Iterator[np.ndarray]:
-    """Yields random windows; if asked for as nanoGPT does it, but for PyTorch."""
+    """Yields random windows, optionally like nanoGPT but without PyTorch."""
     random = np.random.default_rng(1)
     tokens = np.memmap(file_of(home), np.uint16, "r")
     left = (len(tokens) - 1) // (LENGTH - 1) * num_epochs
     while left:
         if is_nanogpt:
-            # Opened again for each batch, as it is there, against growing memory.
+            # Reopened for each batch, as in nanoGPT, so that memory does not grow.
             tokens = np.memmap(file_of(home), np.uint16, "r")
         positions = random.integers(0, len(tokens) - LENGTH + 1, min(left, BATCH_SIZE))
         windows = [tokens[position : position + LENGTH] for position in positions.tolist()]

@@ -1,6 +1,6 @@
-"""W18: a data set for PyTorch's `DataLoader`, with headrace's and with PyTorch's own.
+"""W18: a data set for `DataLoader`, with headrace's class and with PyTorch's own.
 
-Samples are made in two worker processes and have 1 KB, 150 KB or 600 KB.
+Two worker processes make samples of 1 KB, 150 KB or 600 KB.
 """
 
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ NUM_KEPT = 64
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples of a workload.
+    """A workload's samples.
 
     Attributes:
         shape: Of a sample.
         dtype: Of a sample.
-        batch_size: How many become a batch.
-        expected_rate: About how many a second can be made.
+        batch_size: The number of samples in a batch.
+        expected_rate: The approximate number of samples that can be made per second.
     """
 
     shape: tuple[int, ...]
@@ -39,7 +39,7 @@ class Samples:
         """Counts samples.
 
         Raises:
-            ValueError: They have another type or shape, or a sample is not as it was made.
+            ValueError: If the type, the shape or the content of a sample is wrong.
         """
         samples = np.asarray(batch)
         if samples.dtype != self.dtype or samples.shape[1:] != self.shape:
@@ -58,7 +58,7 @@ SAMPLES = {
 
 
 def workload(task: str, title: str) -> Workload:
-    """Returns the workload of a kind of samples, whose programs are those of all."""
+    """Returns the workload for a kind of samples. All kinds share their programs."""
     samples = SAMPLES[task]
     return Workload(
         __name__,
@@ -77,7 +77,7 @@ def workload(task: str, title: str) -> Workload:
 
 
 class Dataset:
-    """A map-style data set of samples, each a copy of one in memory."""
+    """A map-style data set of samples. Each is a copy of a sample in memory."""
 
     def __init__(self, samples: Samples, count: int) -> None:
         values = np.arange(NUM_KEPT).astype(samples.dtype)
@@ -101,7 +101,7 @@ LARGE = workload("600KB", "A PyTorch data set, two workers, samples of 600 KB")
 
 
 def loader_batches(task: Path, count: int, loader: Any) -> Iterator[Any]:
-    """Yields the batches of one epoch of a class of loaders."""
+    """Yields the batches of one epoch from a loader class."""
     import torch
 
     torch.set_num_threads(1)

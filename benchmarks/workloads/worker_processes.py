@@ -1,7 +1,7 @@
-"""W17: a Python function of pictures in worker processes, one of pure Python and one of NumPy.
+"""W17: Python functions on pictures in worker processes: pure Python and NumPy.
 
-Both hold the GIL. A picture is uint8, (64, 64, 3), and the result of a picture is a number or a
-picture of floats, so that little has to cross from process to process.
+Both functions hold the GIL. A picture is uint8, (64, 64, 3), and its result is a number or a
+picture of floats, so that little data is sent between processes.
 """
 
 import itertools
@@ -37,7 +37,7 @@ def pictures() -> np.ndarray:
 
 
 def counted(picture: Picture, generator: np.random.Generator) -> np.ndarray:
-    """Returns how many different numbers a loop of pure Python passes, float32, ()."""
+    """Returns how many distinct numbers a pure Python loop visits: float32, ()."""
     number = int(picture[0, 0, 0]) + int(generator.integers(256))
     seen = set()
     for step in range(PYTHON_LOOPS):
@@ -47,7 +47,7 @@ def counted(picture: Picture, generator: np.random.Generator) -> np.ndarray:
 
 
 def augmented(picture: Picture, generator: np.random.Generator) -> np.ndarray:
-    """Returns a part of a picture, smoothed again and again: float32, (32, 32, 3)."""
+    """Returns a part of a picture, smoothed repeatedly: float32, (32, 32, 3)."""
     top, left = generator.integers(0, SIDE // 2, 2)
     part = picture[top : top + SIDE // 2, left : left + SIDE // 2].astype(np.float32)
     for _ in range(NUMPY_LOOPS):
@@ -65,7 +65,7 @@ def sums_of(shape: tuple[int, ...], batch: Any) -> list[int]:
     """Counts results.
 
     Raises:
-        ValueError: They have another type or shape.
+        ValueError: If the type or shape is wrong.
     """
     results = np.asarray(batch)
     if results.dtype != np.float32 or results.shape[1:] != shape:
@@ -74,7 +74,7 @@ def sums_of(shape: tuple[int, ...], batch: Any) -> list[int]:
 
 
 def workload(task: str, title: str) -> Workload:
-    """Returns the workload of a function; all have the same programs."""
+    """Returns the workload for a function. All workloads have the same programs."""
     return Workload(
         __name__,
         "W17",
@@ -97,7 +97,7 @@ NUMPY = workload("augmented", "400 µs of NumPy for a picture of 12 KB, two proc
 
 
 def program(*arguments: Any, **options: Any) -> Callable[[Function], Function]:
-    """Adds a function of a function of W17 and a number of examples as a program of both."""
+    """Adds a program, a function of a W17 function and a number of examples, to both workloads."""
 
     def add(batches: Function) -> Function:
         def called(task: Path, count: int, **more: Any) -> Any:
@@ -110,7 +110,7 @@ def program(*arguments: Any, **options: Any) -> Callable[[Function], Function]:
 
 
 class ExampleFunction:
-    """A function of an example, which worker processes import."""
+    """A function of an example that worker processes import."""
 
     def __init__(self, function: PictureFunction) -> None:
         self._function = function
@@ -130,7 +130,7 @@ def with_headrace(function: PictureFunction, count: int, **options: int) -> Iter
 
 
 def indices(count: int) -> Iterator[np.ndarray]:
-    """Yields the places of the pictures of each batch; each epoch has an order of its own."""
+    """Yields the picture indices of each batch. Each epoch has a different order."""
     orders = (np.random.default_rng(seed).permutation(NUM_PICTURES) for seed in itertools.count())
     places = np.fromiter(
         itertools.islice(itertools.chain.from_iterable(orders), count), np.int64, count
@@ -146,18 +146,18 @@ def by_hand(function: PictureFunction, count: int) -> Iterator[np.ndarray]:
 
 
 class _Pool:
-    """What a process of the pool holds."""
+    """The data in a pool process."""
 
     pictures: np.ndarray
 
 
 def hold_pictures() -> None:
-    """Makes the pictures in a process of the pool, so that none has to be sent."""
+    """Makes the pictures in a pool process, so that they need not be sent."""
     _Pool.pictures = pictures()
 
 
 def results_of(name: str, places: np.ndarray, seed: int) -> np.ndarray:
-    """Returns the results of some pictures that a process of the pool holds."""
+    """Returns the results for some pictures in a pool process."""
     generator = np.random.default_rng(seed)
     function = FUNCTIONS[name]
     return np.stack([function(_Pool.pictures[place], generator) for place in places])
@@ -171,7 +171,7 @@ def results_of(name: str, places: np.ndarray, seed: int) -> np.ndarray:
 )
 def with_pool(function: PictureFunction, count: int) -> Iterator[np.ndarray]:
     waiting: deque[Any] = deque()
-    # The processor time of a fork server's processes would not be counted.
+    # The CPU time of a fork server's processes would not be counted.
     with ProcessPoolExecutor(NUM_WORKERS, get_context("spawn"), hold_pictures) as pool:
         for seed, places in enumerate(indices(count)):
             waiting.append(pool.submit(results_of, function.__name__, places, seed))
@@ -182,7 +182,7 @@ def with_pool(function: PictureFunction, count: int) -> Iterator[np.ndarray]:
 
 
 class Results:
-    """The results of all pictures by number, again and again."""
+    """The results of all pictures by number, repeated for all epochs."""
 
     def __init__(self, function: PictureFunction, count: int) -> None:
         self._function = function
