@@ -43,10 +43,10 @@ WORKLOADS = [
     *(torch_loaders.SMALL, torch_loaders.MEDIUM, torch_loaders.LARGE),
 ]
 QUICK = "limit,headrace,alone,numpy,torch,grain,spdl,datasets,polars,pyarrow,webdataset"
-"""The programs of a quick look: all but TensorFlow's, which start slowly."""
+"""The programs of a quick run: all except TensorFlow's, which start slowly."""
 QUICK_SCALE, QUICK_SECONDS = 0.1, 0.2
 SLOW = (functions.HOLDS_LARGE, functions.RELEASES_LARGE)
-"""What a quick look leaves out."""
+"""Workloads that a quick run omits."""
 QUEUE_SECONDS = 1.0
 
 

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from benchmarks import machine_speed, process
 
 MAX_RUNS = 3
-"""How often a run is made at most until the machine keeps its speed."""
+"""The maximum number of attempts until the machine keeps its speed during a run."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,12 @@ def compare(
     """Runs all programs of each scenario `rounds` times, in turn.
 
     Args:
-        scenarios: What to run.
-        rounds: How often.
+        scenarios: The scenarios to run.
+        rounds: The number of rounds.
         timeout: Seconds after which a program counts as failed.
 
     Returns:
-        For each scenario a result for each contender. A program that fails is not run again.
+        For each scenario, a result for each contender. A program that fails is not run again.
     """
     table = []
     for scenario in scenarios:
@@ -140,15 +140,15 @@ def compare(
 def measure(
     result: Result, arguments: Sequence[str], timeout: float, in_round: float | None = None
 ) -> None:
-    """Runs a program and adds what it took to its results.
+    """Runs a program and adds the measurements to its result.
 
     Args:
-        result: Of the program.
-        arguments: Added to its command.
-        timeout: Seconds after which it counts as failed.
-        in_round: The time of the fixed loop when the round began. A run after which the loop takes
-            a time of another state is repeated, a few times. None for a run that may have any
-            speed.
+        result: The program's result.
+        arguments: Additional arguments for its command.
+        timeout: The number of seconds after which it counts as failed.
+        in_round: The time of the fixed loop at the start of the round. If the loop's time after a
+            run indicates another state, the run is repeated, up to a few times. None if any speed
+            is acceptable.
     """
     for number in range(MAX_RUNS):
         before = machine_speed.loop_seconds()

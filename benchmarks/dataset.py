@@ -34,17 +34,17 @@ class Selection(NamedTuple):
 
 
 def ensure(workload: Workload, scale: float = 1.0) -> tuple[Path, list[Part]]:
-    """Creates the data of a workload, unless exactly this code has already created it.
+    """Creates a workload's data, unless exactly this code has already created it.
 
     Args:
-        workload: What reads them.
-        scale: The part of the data that is needed.
+        workload: The workload.
+        scale: The required fraction of the data.
 
     Returns:
-        Their directory and their parts.
+        The data's directory and parts.
 
     Raises:
-        MissingPhotographsError: The photographs that they are cut out of can't be had.
+        MissingPhotographsError: If the photographs for the data are not available.
     """
     assert workload.make is not None
     count = max(round(workload.count * scale), 1)

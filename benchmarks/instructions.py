@@ -28,14 +28,14 @@ from benchmarks.workloads import cifar, csv_lines, digits
 
 RECORD = Path(__file__).with_suffix(".json")
 TOLERANCE = 0.03
-"""By what share a count may grow."""
+"""The fraction by which a count may grow."""
 NUM_BATCHES = 8
 QUEUES = ["headrace_engine::program::Program::run*"]
 PIPELINES = [
     "headrace_pipeline::execution::executor::Executor::work*",
     "headrace_pipeline::execution::executor::Executor::next*",
 ]
-"""Instructions count while one of these functions runs."""
+"""Instructions are counted while one of these functions runs."""
 
 
 def write_examples(path: Path, rng: np.random.Generator, count: int) -> None:

@@ -7,9 +7,9 @@ from benchmarks.manual_loaders import POOL
 
 NUM_THREADS = 2
 NUM_BATCHES = 8
-"""How many batches wait in SPDL's sink."""
+"""The number of batches in SPDL's sink."""
 PREFETCH = 4
-"""How many batches a worker of PyTorch prepares."""
+"""The number of batches that a PyTorch worker prefetches."""
 READ_BYTES = 1 << 20
 
 
@@ -28,12 +28,12 @@ def torch_loader(data: Any, batch_size: int | None, num_workers: int, **more: An
 def torch_batches(
     files: Sequence[str], batches: Callable[..., Iterable[Any]], num_workers: int
 ) -> Iterable[Any]:
-    """Returns a DataLoader of whole batches, made by each worker of its share of the files.
+    """Returns a DataLoader of whole batches. Each worker makes batches from its share of the files.
 
     Args:
-        files: Those of all epochs.
-        batches: Makes batches of files, the number of examples that wait, and a seed.
-        num_workers: How many processes; 0 for this one alone.
+        files: The files of all epochs.
+        batches: Returns batches, given files, the size of the shuffle pool, and a seed.
+        num_workers: The number of processes. 0 to use only this process.
     """
     import torch
     from torch.utils.data import IterableDataset, get_worker_info
@@ -70,14 +70,14 @@ def spdl_batches(
     collate: Callable[[Any], Any] | None = None,
     **options: Any,
 ) -> Iterator[Any]:
-    """Yields batches of a pipeline of SPDL.
+    """Yields the batches of an SPDL pipeline.
 
     Args:
-        source: Its source.
-        work: What two threads do with each element.
-        batch_size: How many elements are put together; 0 for none.
-        collate: Makes a batch of so many.
-        options: Of `pipe`.
+        source: The pipeline's source.
+        work: A function that two threads apply to each element.
+        batch_size: The number of elements in a batch. 0 for no batching.
+        collate: Combines a list of elements into a batch.
+        options: Options of `pipe`.
     """
     from spdl.pipeline import PipelineBuilder
 
@@ -119,15 +119,15 @@ def tfdata_batches(data: Any) -> Iterable[Any]:
 def datasets_stream(
     kind: str, files: Sequence[str], cache: str, num_epochs: int, window: int, batch_size: int
 ) -> Iterator[Any]:
-    """Yields batches of Hugging Face datasets, as Arrow tables: a stream with a buffer.
+    """Yields batches from Hugging Face datasets as Arrow tables: a stream with a shuffle buffer.
 
     Args:
         kind: "json" or "parquet".
-        files: What is read.
-        cache: A directory for the library.
-        num_epochs: How often.
-        window: The examples in the buffer.
-        batch_size: The rows of a table.
+        files: The files to read.
+        cache: The library's cache directory.
+        num_epochs: The number of passes over the files.
+        window: The number of examples in the buffer.
+        batch_size: The number of rows in a table.
     """
     import datasets
 

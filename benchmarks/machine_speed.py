@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 
 CHANGE = 1.18
-"""A ratio of two times of the loop from which they belong to different states: the square root of
-the distance of the states."""
+"""If the ratio of two loop times is at least this, they come from different states. This is the
+square root of the states' ratio."""
 _REPEATS = 5
 _NUMBERS = np.random.default_rng(0).integers(0, 1 << 30, 100_000)
 
@@ -36,12 +36,12 @@ def is_same_state(*seconds: float) -> bool:
 
 
 def description(seconds: Iterable[float], num_repeated: int, num_unsettled: int) -> str:
-    """Returns a line about the state of the machine.
+    """Returns a line about the machine's state.
 
     Args:
-        seconds: The times of the loop between the runs.
-        num_repeated: How many runs were repeated because the state had changed.
-        num_unsettled: How many runs count although it had changed each time.
+        seconds: The loop's times between the runs.
+        num_repeated: The number of runs repeated because the state changed.
+        num_unsettled: The number of runs that count even though it changed each time.
     """
     milliseconds = [1e3 * each for each in seconds]
     if not milliseconds:

@@ -10,7 +10,7 @@ import numpy as np
 
 Element = TypeVar("Element")
 Rows = tuple[np.ndarray, ...]
-"""Arrays with as many rows each."""
+"""Arrays with the same number of rows."""
 
 POOL = 10_000
 

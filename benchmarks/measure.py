@@ -61,13 +61,14 @@ def measure(workload: Workload, batches: Iterable[Any]) -> None:
 
 
 def steady_rate(marks: Sequence[tuple[float, int]]) -> float | None:
-    """Returns the examples per second, without the start of a program and the end of its queues.
+    """Returns the examples per second, excluding a program's start and the draining of its queues.
 
     Args:
-        marks: After each batch the time and the number of examples so far.
+        marks: The time and the number of examples so far, after each batch.
 
     Returns:
-        The rate from the first fifth of the batches to the last; None for less than ten batches.
+        The rate between the first and the last fifth of the batches. None for fewer than ten
+        batches.
     """
     if len(marks) < 10:
         return None

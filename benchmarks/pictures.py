@@ -23,13 +23,13 @@ NAMES = [
     "grass.png",
     "gravel.png",
 ]
-"""Photographs that scikit-image ships; only its files are used."""
+"""Photographs from scikit-image. Only the package's files are used."""
 
 CONTRAST = 60.0
 FADING = 1.7
-"""How often less contrast there is in detail of half of the size."""
+"""The factor by which contrast decreases each time the size of details is halved."""
 NOISE = 5.0
-"""As a camera's."""
+"""Noise like a camera's."""
 
 
 class MissingPhotographsError(Exception):
@@ -57,10 +57,10 @@ def section(
 
     Args:
         photo: The photograph.
-        rng: Chooses the section.
-        width: Of the result.
-        height: Of the result.
-        zoom: How much larger the photograph should be than is needed to fill the result.
+        rng: The generator that selects the section.
+        width: The width of the result.
+        height: The height of the result.
+        zoom: How much larger the photograph should be than needed to fill the result.
 
     Returns:
         uint8, (height, width, 3), RGB.

@@ -40,12 +40,12 @@ class Run:
 def run(
     command: Sequence[str | Path], timeout: float, variables: Mapping[str, str] | None = None
 ) -> Run:
-    """Runs a program to its end.
+    """Runs a program until it ends.
 
     Args:
-        command: Its arguments, the first being the interpreter.
-        timeout: Seconds after which it is killed, with all its processes.
-        variables: Added to its environment.
+        command: The command line, beginning with the interpreter.
+        timeout: The number of seconds after which all its processes are killed.
+        variables: Additional environment variables.
     """
     before = _cpu_seconds_of_children()
     started_at = time.monotonic()

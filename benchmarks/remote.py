@@ -25,7 +25,7 @@ from benchmarks.workloads import digits
 
 NUM_PARTS = (1, 2, 4, 8, 16, 32)
 NUM_TIMES = 10
-"""How often the files are read in one pass, as a larger data set would be."""
+"""How often one pass reads the files, to simulate a larger data set."""
 CHUNK_BYTES = 128 << 10
 
 

@@ -62,24 +62,24 @@ class Row:
 
 
 def rows_of(programs: Sequence[Program], results: Mapping[str, Result], ours: str) -> list[Row]:
-    """Returns the rows of programs.
+    """Returns the rows for programs.
 
     Args:
         programs: The programs.
-        results: By their keys; those that could not be installed are missing.
-        ours: The key of the program that the others are compared with.
+        results: The results by key. Programs that could not be installed are missing.
+        ours: The key of the program with which the others are compared.
     """
     base = results.get(ours)
     return [row_of(program, results.get(program.key), base) for program in programs]
 
 
 def row_of(program: Program, result: Result | None, ours: Result | None = None) -> Row:
-    """Returns the row of a program.
+    """Returns the row for a program.
 
     Args:
         program: The program.
-        result: What was measured; None if it could not be installed.
-        ours: What was measured of the program that it is compared with.
+        result: Its measurements. None if it could not be installed.
+        ours: The measurements of the program with which it is compared.
     """
     if result is None or not result.rates:
         failure = "could not be installed" if result is None else result.failure

@@ -26,14 +26,15 @@ _python_of = cache(python_of)
 def measured(
     workload: Workload, rounds: int, seconds: float, scale: float, prefixes: Sequence[str]
 ) -> list[Row]:
-    """Runs the programs of a workload in turn, and returns what was measured.
+    """Runs a workload's programs in turn, and returns the measurements.
 
     Args:
-        workload: What they do.
-        rounds: How often each runs.
-        seconds: About how long each run should last, if programs read as much as takes that long.
-        scale: The part of the data that they read.
-        prefixes: Only programs whose keys begin with one of these run; without any, all.
+        workload: The workload.
+        rounds: The number of runs of each program.
+        seconds: The approximate duration of each run, if the workload does not fix the amount of
+            data.
+        scale: The fraction of the data to read.
+        prefixes: Only run programs whose keys begin with one of these. If empty, run all programs.
     """
     programs = workload.chosen(prefixes)
     if workload.num_epochs is None:
@@ -111,13 +112,13 @@ def _trial(
 def contender_of(
     workload: Workload, program: Program, arguments: Sequence[str], expected: Sequence[int]
 ) -> Contender | None:
-    """Returns how to run a program; None if it can't be installed.
+    """Returns the contender for a program, or None if it can't be installed.
 
     Args:
-        workload: What it does.
+        workload: The workload.
         program: The program.
-        arguments: How often it reads, and what.
-        expected: The number of examples that have to come, and the sums over them.
+        arguments: The number of passes, and the paths to read.
+        expected: The expected number of examples, and the sums over them.
     """
     if program.native:
         command: list[str | Path] = [build_limits(), program.native]

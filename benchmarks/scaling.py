@@ -18,10 +18,10 @@ from benchmarks.workload import Program, Workload
 THREADS = [1, 2, 4, 8, 16]
 CAPACITIES = [10, 100, 1_000, 10_000, 100_000]
 ROOM = 16_384
-"""The capacity while it is not what is varied."""
+"""The capacity, unless it is the varied parameter."""
 
 DRAINED = 5
-"""How often as much is read as waits in a queue, so that its running empty counts little."""
+"""The amount to read in multiples of the queue's capacity, so that draining it matters little."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def queues(options: argparse.Namespace) -> None:
 
 
 BLOCK_BYTES = 4_096
-"""The least room that a pipe can have."""
+"""The minimum capacity of a pipe."""
 
 LINE = b"%015d"
 LINES_PER_BLOCK = BLOCK_BYTES // 16
@@ -92,7 +92,7 @@ CYCLE_SECONDS = 0.01
 BUSY_SECONDS = 0.009
 CAPACITY = 100_000
 LONG = bytes(1 << 18)
-"""So much that to hash it takes the GIL away for a fraction of a millisecond."""
+"""Large enough that hashing it releases the GIL for a fraction of a millisecond."""
 
 
 def hold_the_gil(end: float) -> None:

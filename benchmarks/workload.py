@@ -13,14 +13,14 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 
 LIMIT = "limit"
-"""The key of the native loop that the others are compared with."""
+"""The key of the native loop with which other programs are compared."""
 BY_HAND = "alone"
-"""The key of a loop without a library for loading."""
+"""The key of a loop without a data-loading library."""
 
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore"}
 
 Function = Callable[..., Iterable[Any]]
-"""Returns the batches of some data, read a number of times."""
+"""A function from data and a number of passes to batches."""
 
 
 @dataclass(frozen=True)
@@ -123,16 +123,17 @@ class Workload:
     ) -> Callable[[Function], Function]:
         """Adds a function as a program.
 
-        It is called with what it reads and how often: a list of files if `num_epochs` is None, else
-        the directory of the data, or the task of work without data.
+        The function is called with its input and the number of epochs. The input is a list of files
+        if `num_epochs` is None, otherwise the data directory, or the task of a workload without
+        data.
 
         Args:
-            key: As of `Program`, like all that follow.
-            title: See there.
-            setting: See there.
-            environment: See there.
-            imports: See there.
-            options: See there.
+            key: See `Program`.
+            title: See `Program`.
+            setting: See `Program`.
+            environment: See `Program`.
+            imports: See `Program`.
+            options: See `Program`.
         """
 
         def add(function: Function) -> Function:
@@ -184,11 +185,12 @@ class Workload:
         ]
 
     def difference(self, expected: Sequence[int], got: Sequence[int]) -> str:
-        """Returns what is wrong with what came out of a run; nothing if it is right.
+        """Returns a description of the error in a run's output, or "" if it is correct.
 
         Args:
-            expected: The number of examples, then the sums over the data; there may be more.
-            got: The number of examples that came, then their sums.
+            expected: The number of examples, followed by the sums over the data. May be longer than
+                `got`.
+            got: The actual number of examples, followed by their sums.
         """
         expected = expected[: len(got)]
         tolerances = [0.0, *(self.tolerances or [0.0] * len(got))]

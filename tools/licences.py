@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 CHOSEN = "Apache-2.0"
 OFFERED = re.compile(r"LICEN[CS]E(-(0BSD|APACHE|BOOST|BSD|ISC|MIT|ZLIB))?(\.md|\.txt)?")
-"""File names of licences to choose from, in the top directory of a crate."""
+"""Names of files in a crate's top directory that contain alternative licences."""
 PATTERNS = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "UNLICENSE*")
 HEAD = """\
 headrace's extension is linked with the following crates. If a crate offers a choice of licences, we

@@ -32,10 +32,10 @@ OF_PARTS: Final = {
 
 
 class TimeLimit:
-    """Begins no test after some time, which the test files share.
+    """Starts no tests after a time limit, which the test files share.
 
     Args:
-        seconds: The time for all of them.
+        seconds: The total time for all test files.
     """
 
     def __init__(self, seconds: float) -> None:

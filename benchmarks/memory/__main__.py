@@ -17,7 +17,7 @@ from benchmarks.report import HOME
 TIMEOUT = 600.0
 
 MEMORY_MIB = (16, 64, 0)
-"""The `memory_bytes` that pipelines are measured with; 0 for the default."""
+"""The `memory_bytes` of the measured pipelines. 0 for the default."""
 
 
 @click.command()

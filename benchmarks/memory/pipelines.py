@@ -28,7 +28,7 @@ from headrace.io.records import TFRecordWriter
 from headrace.protos import Example
 
 SHARE = 1.1
-"""What a pipeline may hold of its `memory_bytes`, beside the batch that the program has."""
+"""The fraction of `memory_bytes` that a pipeline may use, in addition to the program's batch."""
 
 Pipeline = Any
 """`headrace.pipeline.Pipeline`."""
@@ -119,7 +119,7 @@ CASES: dict[str, tuple[Callable[[int], Pipeline], Sequence[int]]] = {
     "full shuffle": (partial(workload, digits.W1, digits.pipeline), (0,)),
     "parquet": (parquet, (1_000,)),
 }
-"""What makes each, and the windows with which it is measured; 0 for none."""
+"""The function for each case, and the measured windows. 0 for no window."""
 
 
 def make(case: str, window: int, memory_bytes: int | None) -> Pipeline:
@@ -186,13 +186,13 @@ class Growth:
 
 
 def measure(case: str, window: int, memory_bytes: int, seconds: float) -> Growth:
-    """Runs a case in a process of its own.
+    """Runs a case in a separate process.
 
     Args:
         case: A key of `CASES`.
-        window: One of those of the case.
-        memory_bytes: As in `options`; 0 for the default.
-        seconds: For how long.
+        window: One of the case's windows.
+        memory_bytes: As in `options`. 0 for the default.
+        seconds: The duration of the run.
     """
     arguments = [case, str(window), str(memory_bytes), "--seconds", str(seconds)]
     most_bytes, line = watching.growth("-m", "benchmarks.memory.pipelines", *arguments)

@@ -59,13 +59,13 @@ KINDS: dict[str, tuple[Callable[[], Components], Callable[..., Components], int]
     "digits of 784 bytes": (digit_records, as_they_are, DIGIT_BYTES),
     "digits of 784 bytes, scaled to floats": (digit_records, as_floats, DIGIT_BYTES),
 }
-"""What makes the records, what is done with them before they are queued, and how many bytes each
-has in its file. Records are counted before they are floats."""
+"""The function that makes records, the conversion before they are enqueued, and the size of a
+record in its file. Sizes are counted before the conversion to floats."""
 
 WAYS = ("one", "many")
 
 HELD = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:0"}
-"""An environment in which the allocator keeps nothing that was freed for later use."""
+"""An environment in which the allocator returns freed memory immediately."""
 
 
 def fill(kind: str, way: str, num_bytes: int) -> dict[str, Any]:
@@ -73,11 +73,11 @@ def fill(kind: str, way: str, num_bytes: int) -> dict[str, Any]:
 
     Args:
         kind: A key of `KINDS`.
-        way: Whether records go in one or many at a time.
-        num_bytes: About how many bytes of records.
+        way: Whether records are enqueued one or many at a time.
+        num_bytes: The approximate total size of the records.
 
     Returns:
-        How many records there are, how many bytes they have, and how far the process grew.
+        The number of records, their size in bytes, and the growth of the process.
     """
     make, prepare, record_bytes = KINDS[kind]
     records = make()
@@ -118,7 +118,7 @@ PROGRAMS = {
     "lines": (text_lines.W5, text_lines.many_at_a_time),
     "digits": (digits.W1, digits.many_at_a_time),
 }
-"""What runs for long: the best programs of W5 and W1."""
+"""The programs for long runs: the best programs of W5 and W1."""
 
 
 def last(name: str, count: int, soon: int, files: list[str]) -> dict[str, int]:
@@ -126,12 +126,13 @@ def last(name: str, count: int, soon: int, files: list[str]) -> dict[str, int]:
 
     Args:
         name: A key of `PROGRAMS`.
-        count: How many examples to take.
-        soon: After how many to look for the first time.
-        files: What is read, again and again; the whole data if empty.
+        count: The number of examples to take.
+        soon: The number of examples before the first measurement.
+        files: The files to read repeatedly. All data if empty.
 
     Returns:
-        How many examples were taken, and the memory in bytes: soon, at the end, and the most.
+        The number of examples, and the memory in bytes: soon after the start, at the end, and at
+        most.
     """
     workload, program = PROGRAMS[name]
     batch = program(tf, files or dataset.files_of(workload), None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 READY = "ready"
-"""What a program prints when what it will do next is measured. It waits for a line then."""
+"""Printed by a program before the measured part starts. It then waits for a line."""
 
 SAMPLE_SECONDS = 0.004
 
@@ -15,18 +15,18 @@ SAMPLE_SECONDS = 0.004
 def growth(
     *arguments: str, variables: Mapping[str, str] | None = None, directory: Path | None = None
 ) -> tuple[int, str]:
-    """Runs Python with these arguments; `READY` and one more line are what it prints.
+    """Measures the memory growth of a Python program that prints `READY` and one more line.
 
     Args:
-        arguments: Of the interpreter.
-        variables: The whole environment; None for that of this process.
-        directory: Where it runs; None for that of this process.
+        arguments: The interpreter's arguments.
+        variables: The complete environment. None for this process's environment.
+        directory: The working directory. None for this process's directory.
 
     Returns:
-        By how many bytes its heaps and stacks had grown at most since it was ready, and the line.
+        The maximum growth of its heaps and stacks since it was ready, in bytes, and the line.
 
     Raises:
-        RuntimeError: It has failed.
+        RuntimeError: If the program failed.
     """
     with subprocess.Popen(
         [sys.executable, *arguments],

@@ -258,8 +258,8 @@ def simulate(setting: Setting, constants: Constants, seed: int = 1) -> Result:
     """Runs the model once.
 
     Args:
-        setting: What is simulated.
-        constants: What was measured.
-        seed: Of the jitter.
+        setting: The simulated setting.
+        constants: The measured times and sizes.
+        seed: The seed of the jitter.
     """
     return _Simulation(setting, constants, seed).run()

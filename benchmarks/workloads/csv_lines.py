@@ -17,7 +17,7 @@ NUM_FEATURES = 10
 LINE = ",".join(["%.6f"] * NUM_FEATURES + ["%d"])
 FEATURES = [f"x{number}" for number in range(NUM_FEATURES)]
 MICRO = 1e6
-"""Numbers are written with six decimals, so their millions are whole."""
+"""Numbers are written with six decimals, so multiplying them by a million yields integers."""
 
 
 def make(home: Path, count: int) -> list[Part]:

@@ -26,7 +26,7 @@ BATCH_SIZE = 128
 NUM_FILES = 8
 NUM_PIXELS = 784
 SUMMED = slice(98, None, 196)
-"""Of a digit's pixels, those that are summed."""
+"""The pixels of a digit that are summed."""
 
 
 def make(home: Path, count: int) -> list[Part]:

@@ -34,7 +34,7 @@ CASES = {
     RESUME_WINDOW: "A window of 10,000, resumed in the middle of an epoch",
 }
 PREPARE = "prepare"
-"""The case that is not measured: it leaves what later starts find."""
+"""A case that is not measured: it writes the caches for later starts."""
 PERMUTED = (IMPORT, COLD, "second", RESUME)
 """The cases of programs that read lines by number."""
 

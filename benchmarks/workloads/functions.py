@@ -24,9 +24,9 @@ from benchmarks.workload import BY_HAND, LIMIT, Function, Program, Workload
 
 BATCH_SIZE = 32
 SECONDS = 200e-6
-"""How long a function holds the GIL."""
+"""The time for which a function holds the GIL."""
 NUM_WAITING = 6
-"""How many batches wait in a pool by hand."""
+"""The number of batches ahead in a hand-written pool."""
 THREADS, PROCESSES = "headrace-threads", "headrace-processes"
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (224, 224, 3), np.uint8)

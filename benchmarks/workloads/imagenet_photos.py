@@ -50,13 +50,13 @@ def label_of(name: str) -> int:
 
 
 def sums_of(batch: Any) -> list[int]:
-    """Sums up the labels of photos; pixels are random.
+    """Sums the labels of photos. Pixels are random.
 
     Args:
         batch: Photos, float32, (n, 3, 224, 224), around 0, and labels, integers, (n,).
 
     Raises:
-        ValueError: They are not normalised photos.
+        ValueError: If they are not normalised photos.
     """
     photos, labels = (np.asarray(component) for component in batch)
     corner = photos[:, :, ::32, ::32]

@@ -16,10 +16,10 @@ WINDOW = 10_000
 BATCH_SIZE = 256
 NUM_FILES = 8
 NUMBER, TEXT = "id", "text"
-"""The keys that are read, of four."""
+"""The keys to read, out of four."""
 NUM_WORDS = 50_000
 TITLE_LENGTHS, TEXT_LENGTHS = (20, 40), (440, 560)
-"""The least and the largest number of letters."""
+"""The smallest and largest number of letters."""
 
 
 def make(home: Path, count: int) -> list[Part]:

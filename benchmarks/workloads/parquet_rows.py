@@ -17,7 +17,8 @@ BATCH_SIZE = 4_096
 NUM_FILES = 8
 GROUP_ROWS = 50_000
 PIECE_ROWS = 131_072
-"""At least so many rows are added to those that wait, by hand, before all of them are permuted."""
+"""The minimum number of rows that hand-written loops add to the leftover rows before permuting
+them."""
 LABELS = 1_000
 FEATURES = [f"f{number}" for number in range(8)]
 NUMBERS = [*FEATURES, "id", "label"]

@@ -24,9 +24,9 @@ BATCH_SIZE = 64
 NUM_PARTS = 4
 NUM_CLASSES = 10
 NOISE = 5.0
-"""As a camera's. It makes up for the detail that an enlarged section lacks."""
+"""Camera-like noise. It compensates for the missing detail in enlarged sections."""
 SUMMED = slice(3, None, 32)
-"""Of a photo's rows and columns, those that are summed."""
+"""The rows and columns of a photo that are summed."""
 
 
 def make(home: Path, count: int) -> list[Part]:

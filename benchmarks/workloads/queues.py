@@ -23,7 +23,7 @@ from benchmarks.workload import tensorflow1_of
 CAPACITY = 4_096
 EXAMPLE_BYTES = 3_072
 NUM_BATCHES = 32
-"""How many batches are all there before they are taken out."""
+"""The number of batches that are complete before they are dequeued."""
 
 
 class Channel(Protocol):
@@ -78,17 +78,17 @@ def drain(
     start: Callable[[], None],
     stop: Callable[[], None],
 ) -> tuple[int, int]:
-    """Takes numbers until there are none; prints the rate.
+    """Takes numbers until there are none left, and prints the rate.
 
     Args:
-        get: As `Channel.get`.
-        batch: Numbers a call.
-        seconds: When to call `stop`.
-        start: Lets numbers come.
-        stop: Lets no more come.
+        get: See `Channel.get`.
+        batch: The number of numbers per call.
+        seconds: The time after which `stop` is called.
+        start: Starts the producers.
+        stop: Stops the producers.
 
     Returns:
-        How many came, and their sum.
+        The count and the sum of the numbers.
     """
     cpu = time.process_time()
     begin = time.perf_counter()
@@ -119,13 +119,13 @@ def time_batches(
     batch: int,
     seconds: float,
 ) -> None:
-    """Measures how fast batches are put together, all elements being there.
+    """Measures how fast batches are assembled once all elements are in the queue.
 
     Args:
         fill: Fills a queue with the rows of a block.
-        take: Takes a batch out.
+        take: Dequeues a batch.
         block: `NUM_BATCHES` batches of examples.
-        batch: How many examples one has.
+        batch: The number of examples in a batch.
         seconds: How long to measure.
     """
     calls, spent, cpu = 0, 0.0, 0.0

@@ -19,10 +19,10 @@ NUM_FILES = 8
 SIDE = 64
 LABELS = 1_000
 PIXELS = slice(3, None, 8)
-"""Of the rows and the columns of a picture, those that are summed."""
+"""The rows and columns of a picture that are summed."""
 
 Sample = tuple[bytes, bytes]
-"""The file of a picture, and its label as text."""
+"""A picture's file, and its label as text."""
 
 
 def make(home: Path, count: int) -> list[Part]:

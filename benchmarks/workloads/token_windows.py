@@ -11,7 +11,7 @@ from benchmarks.workload import BY_HAND, Part, Workload
 LENGTH = 2_049
 BATCH_SIZE = 16
 STEP = 40_503
-"""How much larger a token is than the one before, by which windows are checked."""
+"""The difference between consecutive tokens, used to check windows."""
 PIECE = 2**20
 
 

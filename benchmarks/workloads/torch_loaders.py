@@ -16,7 +16,7 @@ from benchmarks.workload import Program, Workload
 
 NUM_WORKERS = 2
 NUM_KEPT = 64
-"""How many different samples there are."""
+"""The number of distinct samples."""
 
 
 @dataclass(frozen=True)

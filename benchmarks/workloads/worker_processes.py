@@ -24,7 +24,7 @@ NUM_PICTURES = 2_000
 NUM_WORKERS = 2
 SIDE = 64
 PYTHON_LOOPS, NUMPY_LOOPS = 2_600, 11
-"""So many loops take a processor of 2026 about 300 and 400 µs."""
+"""These numbers of iterations take a CPU from 2026 about 300 and 400 µs."""
 ALONE = "loop"
 
 Picture = np.ndarray

@@ -24,10 +24,10 @@ END = "<!-- end -->\n"
 
 LIBRARY, LOOP, OURS, INK = "#9db8d6", "#e8b489", "#8cc484", "#1f2933"
 PANEL = "#f4f6f8"
-"""A light background, so that charts are legible on a dark page, too."""
+"""A light background, so that charts are also legible on a dark page."""
 MOST_OTHERS = 5
 KNOWN = ("DataLoader", "tf.data", "Grain", "SPDL", "datasets", "polars", "WebDataset")
-"""The libraries that are shown if there is no room for all, the first ones first."""
+"""The libraries to show if there is no space for all, in order of priority."""
 
 LABELS = {
     "W1": "TFRecords",
@@ -46,7 +46,7 @@ LABELS = {
     "W15": "first batch",
     "W16": "sounds",
 }
-"""What a work reads, in a word or two."""
+"""A one- or two-word description of each workload's data."""
 
 
 def all_rates(works: list[Work], first_batches: list[tuple[str, float]]) -> Figure:
