@@ -116,7 +116,7 @@ def _missing(names: tuple[str, ...], what_for: str) -> str | None:
     if not missing:
         return None
     packages = [_PACKAGES.get(name, name) for name in missing]
-    # This does not name an extra, because pip would look for headrace on PyPI, and it may not be
+    # This does not suggest an extra, because pip would look for headrace on PyPI, and it may not be
     # there.
     return (
         f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} required {what_for}, "

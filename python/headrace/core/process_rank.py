@@ -15,7 +15,7 @@ class ProcessRank(NamedTuple):
     Attributes:
         rank: From 0 to `world_size - 1`.
         world_size: The number of processes.
-        source: The library or the variables that provided them.
+        source: The library or the variables that provided these numbers.
     """
 
     rank: int

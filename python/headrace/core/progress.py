@@ -19,7 +19,7 @@ class Bar:
     """A progress bar on stderr, shown if stderr is a terminal and tqdm is installed.
 
     Args:
-        what: A word or two that describe the work.
+        what: A one- or two-word description of the work.
         total: The number of units; None if it is unknown.
         unit: The unit: "B" for bytes.
         is_wanted: Whether to show the bar at all.

@@ -29,9 +29,9 @@ def with_short_tracebacks(function: _Function) -> _Function:
 def hide_own_frames(error: BaseException) -> None:
     """Removes the package's frames from the traceback of the error being handled.
 
-    It keeps the frames of the user's function and, for errors in the data, the frame that raised
-    the error. Other errors keep all frames, because they may be bugs in the package. Call this
-    where the error leaves the package, before `raise`.
+    The frames of the user's function and, for errors in the data, the frame that raised the error
+    are kept. Other errors keep all frames, because they may be bugs in the package. Call this where
+    the error leaves the package, before `raise`.
 
     Args:
         error: The error. An error in a user's function has a note about its example.

@@ -79,8 +79,8 @@ class ControlStack:
     def control_inputs_for(self, input_ops: Collection[Operation]) -> list[Operation]:
         """Returns the operations that a new operation must wait for.
 
-        A scope adds nothing if one of the inputs was created in it, because that input already
-        waits.
+        If one of the inputs was created in a scope, the scope adds nothing, because the input
+        already waits.
 
         Args:
             input_ops: The operations whose outputs the new operation reads.

@@ -93,7 +93,7 @@ def graph_of(values: Iterable[object]) -> Graph:
         values: Tensors, operations and variables. Other objects are ignored.
 
     Returns:
-        The graph of those values that have one; otherwise, the default graph.
+        The values' graph, or the default graph if no value has one.
 
     Raises:
         ValueError: If they belong to different graphs.

@@ -122,9 +122,9 @@ def device_of(op: Operation, scopes: list[DeviceScope]) -> str:
     """Returns the device of an operation that was created inside these blocks.
 
     Args:
-        op: The operation. Functions are called with it when its device is the result of the outer
+        op: The operation. When functions are called with it, its device is the result of the outer
             blocks.
-        scopes: What the blocks specify, with the innermost last. Inner blocks override outer ones.
+        scopes: The blocks' settings, innermost last. Inner blocks override outer blocks.
 
     Raises:
         TypeError: If a function does not return a device.

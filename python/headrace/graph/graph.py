@@ -191,7 +191,7 @@ class Graph(GraphElements):
         return default_graphs.pushed(self)
 
     def make(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Calls a function that creates operations without inputs: a constant, a queue, a reader.
+        """Calls a function that creates operations without inputs, such as constants or queues.
 
         You don't need this for operations with inputs, because they are created in the graph of
         their inputs.

@@ -33,7 +33,7 @@ def _register(function: Callable[..., Tensor], name: str) -> None:
     """Adds both forms of a binary operator to tensors.
 
     Args:
-        function: Takes both sides and `name`.
+        function: Accepts both sides and `name`.
         name: Name of the operation, and of the special method without underscores.
     """
 

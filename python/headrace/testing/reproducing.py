@@ -98,7 +98,7 @@ def _check(
     """Raises AssertionError unless an iteration yields these batches and skips the same examples.
 
     Args:
-        how: What is different about this iteration, for messages.
+        how: How this iteration differs, for messages.
         pipe: The pipeline that yields the expected batches.
         actual: The digests of the batches from number `first` on, and the skipped examples.
         first: The number of the first batch.

@@ -123,8 +123,8 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
         words: The stages, in the form of a state.
         checkpoint: The checkpoint of the last stage.
         after: The number of examples after the checkpoint.
-        digested: The number of stages that determine the global order. The checkpoint of the digest
-            follows the checkpoints of these stages.
+        digested: The number of stages that determine the global order. The digest's checkpoint
+            follows these stages' checkpoints.
         in_blocks: Whether a shuffle after these stages reads pieces of files.
     """
     for index in range(len(words) - 1, -1, -1):

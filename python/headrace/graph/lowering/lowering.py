@@ -46,11 +46,11 @@ class Tracing(Protocol):
 class Lowering:
     """Compiles the programs of one session. Several threads may use it.
 
-    Each operation's kernel is created once, and shared by all programs. It is kept even if programs
-    are dropped. There are at most as many kernels as the graph has operations.
+    Each operation's kernel is created once and shared by all programs. Kernels are kept even if
+    programs are dropped, but there is at most one per operation of the graph.
 
     Args:
-        rewrites: Whether programs may be rewritten, which affects only time and memory. Every
+        rewrites: Whether programs may be rewritten. This affects only time and memory. Every
             rewrite checks this flag here, or in the engine, where `ProgramBuilder` has the same
             flag. `tests/tf1/lowering/test_rewrites.py` compares programs with and without rewrites.
     """

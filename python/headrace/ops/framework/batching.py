@@ -139,12 +139,12 @@ def integers(values: npt.ArrayLike, dtype: DType) -> Tensor:
 def made_with_integers(
     op: Operation, block: BlockInput, changed: Sequence[tuple[Tensor, npt.ArrayLike]]
 ) -> list[Tensor]:
-    """Adds an operation again, with new constants as its other inputs.
+    """Adds the same operation for blocks, with new constants as its other inputs.
 
     Args:
         op: The operation for a row.
         block: Its first input.
-        changed: Each other input for a row, and its value for blocks.
+        changed: Each other input for a row, with its value for blocks.
     """
     inputs = [integers(value, like.dtype) for like, value in changed]
     return made_again(op, [block.block, *inputs])

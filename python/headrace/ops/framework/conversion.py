@@ -124,7 +124,7 @@ def register_tensor_conversion_function(
     conversion_func: ConversionFunction,
     priority: int = 100,
 ) -> None:
-    """Registers a function with which `convert_to_tensor` accepts objects of a type.
+    """Registers a function that `convert_to_tensor` uses for objects of a type.
 
     Args:
         base_type: The type or types, including subclasses.

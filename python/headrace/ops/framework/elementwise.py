@@ -84,7 +84,7 @@ def unary(
     """Adds an elementwise operation on one tensor.
 
     Args:
-        op_type: The type of the operation, whose definition has the NumPy function.
+        op_type: The type of the operation. Its definition contains the NumPy function.
         x: The argument.
         name: Name of the operation.
         allowed: The types that `x` can have.
@@ -112,7 +112,7 @@ def binary(
     """Adds an elementwise operation on two tensors of the same type, with broadcasting.
 
     Args:
-        op_type: The type of the operation, whose definition has the NumPy function.
+        op_type: The type of the operation. Its definition contains the NumPy function.
         x: The first argument.
         y: The second argument.
         name: Name of the operation.

@@ -32,7 +32,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
     """Returns a decorator that logs a warning when the function is called.
 
     Args:
-        date: The day of the removal, such as "2020-01-31". None if it is not decided.
+        date: The removal date, such as "2020-01-31". None if it is not decided yet.
         instructions: Tells the user what to do instead.
         warn_once: Whether only the first call logs a warning.
 

@@ -58,7 +58,7 @@ def by(function: Any, /, **attributes: str) -> Maker:
     """Returns a maker that calls a public function with the inputs as its first arguments.
 
     Args:
-        function: The function, which also takes `name`.
+        function: The function, which also accepts `name`.
         **attributes: The name of the attribute for each parameter. If a message lacks the
             attribute, the function's default is used.
     """
@@ -80,7 +80,7 @@ def by_list(function: Any, first: int = 0, /, **attributes: str) -> Maker:
 
 
 def native(infer: Callable[[Node], Outputs]) -> Maker:
-    """Returns a maker for an operation of the engine.
+    """Returns a maker for an engine operation.
 
     Args:
         infer: Returns the dtypes and static shapes of the outputs.

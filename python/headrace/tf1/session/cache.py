@@ -21,8 +21,9 @@ class RecentlyUsed(Generic[K, V]):
         generation_size: The minimum number of most recently used entries to keep.
 
     Attributes:
-        young: The younger generation, for lookups so frequent that a method call matters. Only read
-            it, and get it again each time: it is replaced when it is full.
+        young: The younger generation, for lookups so frequent that a method call would matter. It
+            is read-only for callers. Don't keep a reference, because it is replaced when it is
+            full.
     """
 
     def __init__(self, generation_size: int) -> None:

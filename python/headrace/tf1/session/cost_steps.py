@@ -14,7 +14,7 @@ class CostSteps:
     """Counts the runs of each combination of fetches and feeds. Many threads can use it at once.
 
     Args:
-        every: The number of runs per report. The last run of them reports costs.
+        every: The number of runs per report. The last of these runs reports costs.
         after: The number of runs before counting starts.
     """
 

@@ -88,9 +88,9 @@ class _Life(Protocol):
 
 
 class Loop:
-    """An operation that the thread of a runner repeats.
+    """An operation that a runner's thread repeats.
 
-    It runs in a native loop, and in a new one after each pause.
+    It runs in a native loop. A new native loop starts after each pause.
 
     Args:
         op: The operation.

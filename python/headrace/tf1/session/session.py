@@ -57,7 +57,7 @@ class Session(BaseSession):
     block, runs that are blocked in other threads end with `CancelledError`.
 
     Each combination of fetches and feeds is compiled to a separate program. A session caches the
-    512 to 1,024 most recent programs, and recompiles others.
+    512 to 1,024 most recent programs. Older programs are compiled again.
 
     Args:
         target: "", or the target of a `tf.train.Server`: sessions run in this process.
