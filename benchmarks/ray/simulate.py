@@ -21,7 +21,7 @@ PIPELINE_BYTES = 10_000
 
 
 def constants_of(measured: dict[str, Any]) -> Constants:
-    """Returns the model's constants from the measurements."""
+    """Computes the model's constants from the measurements."""
     way = {int(size): one for size, one in measured["way"].items()}
     costs = {size: max(one["through_ray_s"] - one["alone_s"], 0.0) for size, one in way.items()}
     small, large = min(costs), max(costs)

@@ -298,7 +298,7 @@ def make_channel(kind: str, batch: int) -> Any:
 
 
 def measure_batches(kind: str, batch: int, seconds: float) -> None:
-    """Measures batches of a queue without a graph."""
+    """Measures how fast a queue returns batches without a graph."""
     block = block_of(batch)
     time_batches(*_filled(kind, block, batch), block, batch, seconds)
 

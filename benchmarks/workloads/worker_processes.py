@@ -182,7 +182,7 @@ def with_pool(function: PictureFunction, count: int) -> Iterator[np.ndarray]:
 
 
 class Results:
-    """The results of all pictures by number, repeated for all epochs."""
+    """The result for each picture, indexed by number. Every epoch returns the same results."""
 
     def __init__(self, function: PictureFunction, count: int) -> None:
         self._function = function

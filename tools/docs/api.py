@@ -200,7 +200,7 @@ def _page(title: str, sentence: str, names: list[str]) -> str:
 
 
 def _entries(name: str) -> list[tuple[str, object]]:
-    """Returns (name in programs, object) for a name, or for all names in a module."""
+    """Returns (public name, object) pairs: one for a name, or one for each name in a module."""
     item = _resolve(name)
     if not isinstance(item, ModuleType):
         return [(name, item)]

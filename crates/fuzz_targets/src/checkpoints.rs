@@ -64,7 +64,7 @@ fn byte(bytes: &mut &[u8]) -> u8 {
     *first
 }
 
-/// Creates plan number `number` over the lines of a file, which is read twice.
+/// Creates test plan `number`, which reads the lines of a file twice.
 fn plan_of(number: u8, file: &File) -> Arc<Plan> {
     let lines = Arc::new(Lines { codec: Codec::Known(Compression::None), skips_blank: false });
     let files = Arc::new(Plan::Files(lines, [file.file_provenance(), file.file_provenance()].into()));

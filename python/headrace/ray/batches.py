@@ -25,8 +25,8 @@ __all__ = ["FeedBatches", "FeedStatistics", "Part"]
 _LOG: Final = logging.getLogger("headrace.ray")
 _VERSION: Final = 1
 _KEYS: Final = {"version", "next", "first", "epoch", "pipeline"}
-# The number of seconds between reports of a trainer, and the maximum number of reports to the head
-# per second.
+# The number of seconds between a trainer's reports, and the maximum number of reports that the head
+# receives per second.
 _REPORTS_S: Final = 1.0
 _MOST_REPORTS: Final = 100
 
@@ -166,7 +166,7 @@ class FeedBatches:
                 self._came = answer, replies
                 self._window.came(len(replies), seconds)
             except ray.exceptions.RayTaskError as error:
-                # This is the pipeline's exception, raised as on one machine.
+                # Raise the pipeline's own exception, as a run on one machine would.
                 raise (error.cause or error) from None
             except ray.exceptions.RayError as error:
                 _LOG.warning("batch %d of %s is requested again: %s", number, reader, error)

@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 /// The longest chain of symbolic links to follow, as in Linux.
 const MOST_LINKS: usize = 40;
-/// How much of the file's name is used in the temporary name, because names are limited to 255
-/// bytes.
+/// The maximum number of bytes of the file's name to keep in the temporary name. File names are
+/// limited to 255 bytes.
 const MOST_NAME_BYTES: usize = 230;
 
 /// The remedy for a failed write to a file that already has its final name.

@@ -197,7 +197,7 @@ impl Job {
         Ok(())
     }
 
-    /// Finishes the task with the input rows that have these numbers, unchanged. `error`, `state`
+    /// Finishes the task and outputs the input rows with these indices unchanged. `error`, `state`
     /// and `failed` are as for `finish`.
     #[pyo3(signature = (rows, error, state=None, failed=None))]
     fn keep(

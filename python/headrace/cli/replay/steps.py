@@ -1,4 +1,4 @@
-"""The origins of the examples in the steps after a state."""
+"""Finds where the examples in the steps after a saved state come from."""
 
 from __future__ import annotations
 

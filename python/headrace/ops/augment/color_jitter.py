@@ -42,7 +42,7 @@ def color_jitter(
             images.
         hue: The rotation is drawn from `-hue` to `hue`, at most 0.5. Or a pair of the minimum and
             maximum.
-        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        seed: Only used in TensorFlow 1 graphs. In a pipeline, set the seed of `map` instead.
 
     Returns:
         uint8, in the shape of `image`.

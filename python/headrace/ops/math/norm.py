@@ -63,8 +63,8 @@ def norm(
         tensor: A floating-point tensor of real numbers.
         ord: "euclidean" ("fro" for matrices), or the order: 1, 2 or infinity, and any number above
             0 for vectors.
-        axis: The axis of the vectors, or the two axes of the matrices. By default, all elements are
-            one vector.
+        axis: The axis of the vectors, or the two axes of the matrices. By default, the whole tensor
+            is one vector.
         keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
 

@@ -113,7 +113,7 @@ def _function(
     variables: str | None,
     options: tuple[tuple[str, Any], ...],
 ) -> NativeFunction:
-    """Returns the native function for a tokenizer. `files` are the versions of its files."""
+    """Returns the native function for a tokenizer. `files` has the versions of its files."""
 
     @native
     def render(example):  # type: ignore[no-untyped-def]

@@ -108,7 +108,7 @@ class ConvertedBatches(ABC):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The examples of each part of `mix` that your loop received; see `Batches.counts`."""
+        """How many examples your loop received from each part of `mix`. See `Batches.counts`."""
         return self._order_position().counts
 
     def set_version(self, version: int) -> None:

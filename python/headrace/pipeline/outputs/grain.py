@@ -33,7 +33,7 @@ class PipelineDataset:
         """Keeps the elements of one worker of `mp_prefetch`.
 
         Args:
-            sl: The number of the worker, and the number of workers as the step.
+            sl: A slice whose start is the worker's index and whose step is the number of workers.
             sequential_slice: Whether the worker needs a contiguous part of the elements.
 
         Raises:

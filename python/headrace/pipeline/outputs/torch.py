@@ -227,7 +227,7 @@ class TorchLoader:
         position = self._position
         epoch, resumed = position.epoch, position.resumed
         mode = combination(position.is_waiting)
-        # Lightning counts the epochs of a combination by its longest loader.
+        # Lightning's epoch count for combined loaders follows the longest one.
         if mode == "max_size" and position.is_in_previous():
             return epoch - 1, None, None
         tensors = Tensors(self._start(epoch, resumed), self._device, self._pins)

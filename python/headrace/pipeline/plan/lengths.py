@@ -1,4 +1,4 @@
-"""The number of examples or batches of a pipeline, if it is known before it runs."""
+"""Computes how many examples or batches a pipeline has, if that is known before the run."""
 
 import math
 import os

@@ -51,7 +51,7 @@ class _File(NamedTuple):
 
 
 class _Unknown(NamedTuple):
-    """Marks files whose numbers of examples are unknown.
+    """Marks files with an unknown number of examples.
 
     Attributes:
         may_have_index: Whether index files would provide the numbers.

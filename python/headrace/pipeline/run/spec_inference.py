@@ -55,7 +55,7 @@ _MOST_TRIED: Final = 1000
 _MOST_EPOCHS: Final = 10
 # The maximum number of empty iterators to try.
 _MOST_EMPTY: Final = 100
-# Options that also apply while learning.
+# Options that also apply while the spec is being inferred.
 _OPTIONS: Final = (
     *("memory_bytes", "cache_directory", "cache_bytes", "warn_after_s"),
     *("index", "index_directory"),

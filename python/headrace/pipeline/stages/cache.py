@@ -130,9 +130,8 @@ class CacheMethod(Chain):
             bytes: The maximum size of all caches in the directory, at least 1. The least recently
                 used caches are removed to make room. Examples that need more space than this are
                 not stored. None for no limit.
-            key: A string of your choice, such as "v3", that replaces the comparison of the
-                functions' code. Change it whenever the functions' results change. None compares the
-                code.
+            key: A version string, such as "v3", to compare instead of the functions' code. Change
+                it whenever the functions' results change. None compares the code.
 
         Raises:
             TypeError: If `directory` is not a path, `bytes` is not an int, or `key` is not a

@@ -128,7 +128,7 @@ class PaddedBatchMethod(Chain):
     ) -> Self:
         """Stacks examples into batches, and pads them to the largest example in the batch.
 
-        Every axis of unknown size is padded; `spec` shows these as None. Arrays that a Python
+        Every axis of unknown size is padded. `spec` shows its size as None. Arrays that a Python
         function returns have only unknown sizes, even if they all have the same shape. In a native
         function, you can fix the sizes with `hr.ops.ensure_shape`. All examples must have the same
         number of axes.

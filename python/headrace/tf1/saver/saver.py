@@ -221,7 +221,7 @@ class Saver:
         prefix = path + self._suffix(sess, global_step)
         with self._saving:
             if saveables:
-                # Otherwise, older checkpoints are kept, because they have already reached the disk.
+                # Only wait for the disk if this is the only checkpoint. Older ones have reached it.
                 is_only_one = write_state and self._max_to_keep == 1
                 write_bundle(prefix, sess.run(fetches(saveables)), survives_power_loss=is_only_one)
                 if write_state:

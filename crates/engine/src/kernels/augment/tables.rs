@@ -33,7 +33,7 @@ pub fn autocontrast(picture: &mut Picture) {
     });
 }
 
-/// Makes the values of each channel about equally frequent, as Pillow does.
+/// Equalizes each channel's histogram, as Pillow does.
 pub fn equalize(picture: &mut Picture) {
     map_channels(picture, |counts| {
         let most = counts.iter().rposition(|count| *count > 0).unwrap_or(0);

@@ -32,8 +32,8 @@ fn sorted_rows(matrix: &[i64], num_rows: usize) -> Result<Vec<usize>> {
     Ok(order)
 }
 
-/// Returns the elements of an int64 tensor. Fails if it has another rank; the error calls it
-/// `what`.
+/// Returns the elements of an int64 tensor. Fails if its rank is not `rank`. `what` names
+/// the tensor in the error message.
 fn numbers<'t>(tensor: &'t Tensor, rank: usize, what: &str) -> Result<&'t [i64]> {
     match tensor.shape().len() == rank {
         true => tensor.values(),

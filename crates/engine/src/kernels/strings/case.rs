@@ -23,7 +23,7 @@ pub struct ChangeCase {
 pub struct Strip;
 
 impl ChangeCase {
-    /// Creates the kernel for either case. Fails if an attribute is missing or invalid.
+    /// Creates the upper-case or lower-case kernel. Fails if an attribute is missing or invalid.
     pub fn from_attrs(is_upper: bool, attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_upper, encoding: String::from_utf8_lossy(attrs.bytes("encoding")?).into_owned() })
     }

@@ -28,7 +28,8 @@ pub struct Component {
     pub num_lists: usize,
     /// The shape of its values, unless it is a list.
     pub shape: Shape,
-    /// The value for missing rows: a value of its shape, or a vector if it is a list.
+    /// The default for missing rows: a tensor of the component's shape, or a vector if the component
+    /// is a list.
     pub default: Option<Tensor>,
     /// True if its dtype was inferred from the beginning of the files. Values that the dtype cannot
     /// round-trip are then rejected.

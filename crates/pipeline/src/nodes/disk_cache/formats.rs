@@ -36,8 +36,8 @@ impl Formats {
         Self::default()
     }
 
-    /// Returns a locator for the records of a file, given one known offset. File names are compared
-    /// without secrets, as they are stored.
+    /// Returns a locator for the records of a file, given one known offset. Secrets are removed
+    /// from file names before they are compared, because stored names have none.
     pub fn locator(&self, kept: &FileProvenance, from: RecordPosition) -> Option<Arc<dyn Locate>> {
         let (path, number, name) = (kept.pass.path, kept.number, kept.name.bytes());
         let is_it = |file: &&Arc<FileProvenance>| file.number == number && file.name.without_secrets() == *name;

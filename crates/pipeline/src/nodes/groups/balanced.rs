@@ -4,7 +4,7 @@ use crate::nodes::groups::group_by::{Group, Waits};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// The number of rows of each rank that are put in order together.
+/// How many rows per rank are sorted together.
 const ROWS_OF_RANK: usize = 8;
 
 impl Group {

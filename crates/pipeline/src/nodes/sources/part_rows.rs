@@ -45,7 +45,7 @@ impl Selection {
         self.len
     }
 
-    /// True if none is selected.
+    /// Returns true if no rows are selected.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

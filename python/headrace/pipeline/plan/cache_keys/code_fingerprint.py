@@ -481,7 +481,7 @@ def _is_at(module: types.ModuleType, value: Any, qualname: str | None = None) ->
 
 
 def _may_be_foreign(value: object) -> bool:
-    """Returns whether the program may have put this value into a library."""
+    """Returns whether the user's program may have patched this value into a library."""
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType)
     if isinstance(value, type):

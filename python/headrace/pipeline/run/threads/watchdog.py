@@ -13,7 +13,7 @@ from headrace.pipeline.functions.python_functions import PythonWorker
 __all__ = ["named_if_stuck", "watch"]
 
 _LOGGER: Final = logging.getLogger("headrace.pipeline")
-# The number of checks within the time after which a warning is due.
+# How many times to check before a warning is due.
 _LOOKS: Final = 4
 
 
