@@ -59,7 +59,7 @@ def test_stray_quote_costs_one_line(tmp_path, is_shuffled):
     assert [one.stage for one in skipped] == ["csv", "csv"]
     assert skipped[0].reason.startswith(
         f"{tmp_path}/a.csv: line 9: a quote in line 9 opens a field, and the next quote, in line "
-        "9002, is not followed by a delimiter or a line end; 1 line (8 bytes) is not a record. Quote "
+        "9002, is not followed by a delimiter or a line end; 1 line (8 bytes) is not a record. "
     )
     assert len(list(source.skip_errors(0.001))) == 49_998
 
