@@ -39,6 +39,8 @@ def outcome(program, kind):
             result = as_plain(program(kind))
         except Exception as error:
             text = re.sub(r" \(at the sample.*?\)$", "", str(error))
+            # We add a remedy to this message.
+            text = re.sub(r"(has no len\(\)), so the DataLoader .*", r"\1", text)
             result = type(error), text.partition("\nOriginal")[0]
     gc.collect()  # An iteration that failed is in the cycle of its traceback.
     said = [(warning.category, str(warning.message)) for warning in caught]
