@@ -39,8 +39,6 @@ def outcome(program, kind):
             result = as_plain(program(kind))
         except Exception as error:
             text = re.sub(r" \(at the sample.*?\)$", "", str(error))
-            # We add a remedy to this message.
-            text = re.sub(r"(has no len\(\)), so the DataLoader .*", r"\1", text)
             result = type(error), text.partition("\nOriginal")[0]
     gc.collect()  # An iteration that failed is in the cycle of its traceback.
     said = [(warning.category, str(warning.message)) for warning in caught]
@@ -262,7 +260,8 @@ def test_wrong_and_unusual_arguments(arguments):
         try:
             loader = kind(**arguments)
         except TypeError as error:
-            return str(error).rpartition("DataLoader.")[2]
+            text = str(error).rpartition("DataLoader.")[2]
+            return text.partition(", so the DataLoader")[0]  # We add a remedy.
         return None if is_only_made else [len(loader), list(loader)]
 
     check_same(program)
