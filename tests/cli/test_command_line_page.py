@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs/reference/command_line.md"
 @pytest.mark.timeout(180)
 def test_sessions_on_the_page_run(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 11
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     outputs = []
     for block in blocks:
@@ -29,7 +29,8 @@ def test_sessions_on_the_page_run(tmp_path):
         )
         assert (done.returncode, done.stderr) == (0, ""), block
         outputs.append(done.stdout)
-    inspected, verified, converted, indexed, tokenized, benched, state, replayed, audited = outputs
+    inspected, verified, converted, indexed, tokenized, shown, benched, top, *last = outputs
+    state, replayed, audited = last
     assert "2 records of " in inspected
     assert "exit code 1" in verified
     assert '"name":"bee"' in converted
@@ -40,7 +41,9 @@ def test_sessions_on_the_page_run(tmp_path):
     assert tokenized.startswith(
         "insects.bin: 2 documents, 11 tokens of uint16\n[array([1, 2, 4, 4]"
     )
+    assert shown == "animals.html: 2 examples\n"
     assert "share of the limit: " in benched
+    assert top.endswith("done\n")
     assert "The program has received 2 batches." in state
     assert replayed.startswith("step 0: 2 examples\n  animals.tfrecord: record 0, byte 0\n")
     assert "one.ledger and two.ledger: the data of all 3 steps in both are equal\n" in audited

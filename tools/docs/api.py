@@ -54,6 +54,17 @@ PAGES = {
         "What is done with the examples. Each method returns a new pipeline.",
         ["Pipeline", "native", "chat", "torch_generator"],
     ),
+    "views.md": (
+        "Views",
+        "What `show`, `progress`, `stats` and `profile` of a pipeline return.",
+        [
+            "pipeline.Examples",
+            "pipeline.Progress",
+            "pipeline.ValueStatistics",
+            "pipeline.ComponentStatistics",
+            "pipeline.Profile",
+        ],
+    ),
     "batches.md": (
         "Batches",
         "One iteration over a pipeline, and what it tells.",

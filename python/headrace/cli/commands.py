@@ -15,8 +15,10 @@ from headrace.cli.failures import Commands
 from headrace.cli.index.command import index
 from headrace.cli.inspect.command import inspect
 from headrace.cli.replay.command import replay
+from headrace.cli.show.command import show
 from headrace.cli.state.command import state
 from headrace.cli.tokenize.command import tokenize
+from headrace.cli.top.command import top
 from headrace.cli.verify.command import verify
 
 
@@ -32,7 +34,9 @@ for command in (
     convert,
     index,
     tokenize,
+    show,
     bench,
+    top,
     state,
     replay,
     audit,

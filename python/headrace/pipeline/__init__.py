@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from headrace.pipeline.journals.writer import Journal
     from headrace.pipeline.pipeline import Pipeline
     from headrace.pipeline.run.batches import Batches
+    from headrace.pipeline.run.profile import Profile
+    from headrace.pipeline.run.progress import Progress
     from headrace.pipeline.run.skipped import Skipped
     from headrace.pipeline.run.statistics import StageStatistics, Statistics
     from headrace.pipeline.source_functions import (
@@ -38,19 +40,26 @@ if TYPE_CHECKING:
         zip,
     )
     from headrace.pipeline.values.types import Feature, Json, Nullable, Ragged, Spec
+    from headrace.pipeline.views.examples import Examples
+    from headrace.pipeline.views.value_statistics import ComponentStatistics, ValueStatistics
 
 __all__ = [
     "Batches",
+    "ComponentStatistics",
+    "Examples",
     "Feature",
     "Journal",
     "Json",
     "Nullable",
     "Pipeline",
+    "Profile",
+    "Progress",
     "Ragged",
     "Skipped",
     "Spec",
     "StageStatistics",
     "Statistics",
+    "ValueStatistics",
     "arrays",
     "arrow",
     "audio_folder",
@@ -76,16 +85,21 @@ __all__ = [
 # The module that defines each name.
 _HOMES = {
     "Batches": "run.batches",
+    "ComponentStatistics": "views.value_statistics",
+    "Examples": "views.examples",
     "Feature": "values.types",
     "Journal": "journals.writer",
     "Json": "values.types",
     "Nullable": "values.types",
     "Pipeline": "pipeline",
+    "Profile": "run.profile",
+    "Progress": "run.progress",
     "Ragged": "values.types",
     "Skipped": "run.skipped",
     "Spec": "values.types",
     "StageStatistics": "run.statistics",
     "Statistics": "run.statistics",
+    "ValueStatistics": "views.value_statistics",
     "arrays": "source_functions",
     "arrow": "source_functions",
     "audio_folder": "source_functions",

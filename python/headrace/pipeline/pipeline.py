@@ -1,5 +1,6 @@
 """The pipeline: an immutable description, and the ways to iterate over it."""
 
+import math
 import os
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -55,6 +56,10 @@ if TYPE_CHECKING:
     from headrace.pipeline.outputs.jax import JaxBatches
     from headrace.pipeline.outputs.mlx import MlxBatches
     from headrace.pipeline.outputs.torch import TorchLoader
+    from headrace.pipeline.run.profile import Profile
+    from headrace.pipeline.run.progress import Progress
+    from headrace.pipeline.views.examples import Examples
+    from headrace.pipeline.views.value_statistics import ValueStatistics
 
 __all__ = ["Pipeline"]
 
@@ -227,6 +232,153 @@ class Pipeline(
             else [f"component {name!r}: {spec!r}" for name, spec in chain_specs.items()]
         )
         return "\n".join([*lines, *options, *components])
+
+    def show(self, n: int = 4, tokenizer: Any = None) -> "Examples":
+        """Reads the first examples and returns an object that shows them.
+
+        If a notebook cell ends with it, pictures, sounds, texts and numbers appear, with boxes,
+        masks and keypoints drawn on the pictures. In a terminal, it prints as text. After `batch`,
+        it shows batches. Epoch 0 is read, and later iterations are not affected.
+
+        The guide "Look at your data" lists which components are shown as pictures, sounds, boxes
+        and so on.
+
+        Args:
+            n: The number of examples, or of batches.
+            tokenizer: An object whose method `decode` converts a list of token IDs to text, such as
+                a tokenizer of `tokenizers` or `transformers`. None shows the IDs.
+
+        Raises:
+            OpError: If an example cannot be read.
+            ValueError: If `n` is negative.
+
+        Examples:
+            >>> hr.arrays({"x": [0.5, 1.5], "name": ["ant", "bee"]}).show(1)
+            example 0
+              x: float64, 0.5
+              name: str, ant
+        """
+        from headrace.pipeline.views.examples import first_examples  # noqa: PLC0415
+
+        most = checked_int("show", "n", n, 0)
+        options = {**self._options, "strings": "numpy"}
+        find_specs = partial(self._all_specs, is_start=True)
+        batches = Batches(self._stages, options, find_specs, 0)
+        classes = source_of(self._stages).classes
+        return first_examples(batches, most, batch_depth(self._stages) > 0, classes, tokenizer)
+
+    def progress(self, state: Mapping[str, Any] | None = None, description: str = "") -> "Progress":
+        """Starts an iteration with a progress bar. It yields the same batches.
+
+        The bar shows the number of batches, the rate, the time left if `len(pipe)` is known, and
+        the share of the time that your loop waits for data. It is a bar of tqdm if tqdm is
+        installed, in notebooks and terminals. Otherwise, a line on stderr is updated. If stderr is
+        not a terminal, a line is written every 30 seconds.
+
+        Args:
+            state: The state to resume from, as in `resume`. The bar then continues at its position.
+                None starts from the beginning.
+            description: A short text before the bar.
+
+        Returns:
+            An iterator with all methods of `Batches`, such as `state()`. `len` is the number of
+            batches of the whole iteration.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(6)}).batch(2)
+            >>> batches = pipe.progress(description="train")
+            >>> for batch in batches:
+            ...     state = batches.state()
+            >>> len(batches)
+            3
+        """
+        batches = iter(self) if state is None else self.resume(state)
+        return batches.progress(description)
+
+    def stats(self, *names: str) -> "ValueStatistics":
+        """Reads epoch 0, and returns ranges, means, standard deviations and class counts.
+
+        A progress bar shows how far it is. Undecoded images and other strings are measured by their
+        length, so decode pictures first, as in `pipe.map(decode).stats("image")`. Values that
+        `padded_batch` or `pack` has added count as values.
+
+        Args:
+            names: The components. By default, all components.
+
+        Returns:
+            A dict of `ComponentStatistics` by name. Notebooks show it as a table.
+
+        Raises:
+            OpError: If an example cannot be read.
+            TypeError: If the pipeline is endless.
+            ValueError: If a component does not exist.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": [1.0, 2.0, 6.0], "label": [1, 0, 1]})
+            >>> statistics = pipe.stats("x", "label")
+            >>> statistics["x"].mean, statistics["x"].max
+            (3.0, 6.0)
+            >>> statistics["label"].histogram
+            {1: 2, 0: 1}
+        """
+        from headrace.pipeline.run.progress import num_steps  # noqa: PLC0415
+        from headrace.pipeline.views.value_statistics import value_statistics  # noqa: PLC0415
+
+        pipe = self.select(*names) if names else self
+        if any(step.length_after(1) == math.inf for step in steps(self._stages)):
+            raise TypeError(
+                "stats: the pipeline is endless, because epochs() has no count. Call stats before "
+                "epochs, or pass a count."
+            )
+        options = {**self._options, "strings": "numpy"}
+        find_specs = partial(pipe._all_specs, is_start=True)
+        batches = Batches(pipe._stages, options, find_specs, 0, in_columns=True)
+        unit = "batches" if batch_depth(pipe._stages) else "examples"
+        total = num_steps(pipe._stages, index_files(options))
+        return value_statistics(batches, total, unit)
+
+    def profile(
+        self, seconds: float = 10.0, path: str | os.PathLike[str] = "headrace_trace.json"
+    ) -> "Profile":
+        """Runs the pipeline for a while, and records what each thread does in a trace file.
+
+        Open the file in https://ui.perfetto.dev or chrome://tracing. It shows the stages on each
+        thread, the calls of Python functions, how long the loop waited for each batch, and memory
+        over time. Nothing else happens in the loop, so this measures the fastest rate.
+
+        The threads are sampled every millisecond. The begin of each task is exact, and its end may
+        be a millisecond early. Shorter tasks may be missing, but `statistics` counts them all.
+
+        Args:
+            seconds: How long to run, unless the data ends earlier. Epoch 0 is read.
+            path: The path of the file. An existing file is replaced.
+
+        Returns:
+            The number of batches, the bottleneck and the statistics. `print` shows a summary.
+
+        Raises:
+            ValueError: If `seconds` is not positive.
+
+        Examples:
+            >>> profile = hr.arrays({"x": range(1000)}).batch(10).profile(5, "trace.json")
+            >>> profile.count, profile.path
+            (100, 'trace.json')
+        """
+        from headrace.pipeline.run.profile import profile_of  # noqa: PLC0415
+
+        if not seconds > 0:
+            raise ValueError(f"profile: seconds is {seconds}, expected a positive number.")
+        find_specs = partial(self._all_specs, is_start=True)
+        batches = Batches(self._stages, self._options, find_specs, 0)
+        unit = "batches" if batch_depth(self._stages) else "examples"
+        return profile_of(batches, seconds, os.fspath(path), unit)
+
+    def _repr_html_(self) -> str:
+        """Returns the stages, components and lengths as a table, for notebooks."""
+        from headrace.pipeline.views.overview import overview  # noqa: PLC0415
+
+        known = None if self._chain_specs is None else self._chain_specs.specs
+        return overview(self._stages, self._options, known)
 
     def _with_inferred(self, source: InferredSource) -> Specs | None:
         return specs_from(source.inferred(), self._stages)

@@ -3,10 +3,12 @@
 import copy
 import logging
 import os
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
@@ -49,12 +51,17 @@ from headrace.pipeline.values.string_arrays import arrow_array
 from headrace.pipeline.values.types import Spec
 
 if TYPE_CHECKING:
+    from headrace.pipeline.run.live_report import IterationReport
     from headrace.pipeline.run.node.local_ranks import LocalRanks
+    from headrace.pipeline.run.progress import Progress
 
 __all__ = ["Batches", "open_batches"]
 
 # How many seconds to wait before measuring how much time functions hold the GIL.
 _LOOKED_AT_S: Final = 0.2
+
+# If this environment variable is set, the process reports to `headrace top`.
+_REPORT_VARIABLE: Final = "HEADRACE_TOP"
 
 _log: Final = logging.getLogger("headrace.pipeline")
 _alive: "LiveObjects[Batches]" = LiveObjects()
@@ -271,6 +278,11 @@ class Batches(Reports):
             return
         threads.start()
         self._gil_watch = threads.gil_watch
+        if os.environ.get(_REPORT_VARIABLE) and not self._is_learning:
+            # Imported here, because few processes report to `headrace top`.
+            from headrace.pipeline.run.monitor import watch_process  # noqa: PLC0415
+
+            watch_process(_process_report)
 
     def _own_execution(self, planned: PipelinePlan) -> engine.Execution:
         """Starts an engine for this iteration alone."""
@@ -565,6 +577,29 @@ class Batches(Reports):
             self._steps.left_out,
         )
 
+    def progress(self, description: str = "") -> "Progress":
+        """Returns this iteration with a progress bar; see `Pipeline.progress`.
+
+        Args:
+            description: A short text before the bar.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(6)}).batch(2)
+            >>> for batch in pipe.epoch(1).progress("epoch 1"):
+            ...     print(batch["x"])
+            [0 1]
+            [2 3]
+            [4 5]
+        """
+        # Imported here, because few programs show a bar.
+        from headrace.pipeline.run.progress import Progress, num_before, num_steps  # noqa: PLC0415
+
+        before = num_before(self._chain, self._resumed)
+        total = None if before is None else num_steps(self._chain, self._index_files)
+        number = (before or 0) + self._meter.batches + self.num_left_out
+        unit = "batches" if self._is_batched else "examples"
+        return Progress(self, description, total, number, unit)
+
     def set_version(self, version: int) -> None:
         """Sets the version of your model, from which journals count the age of rows.
 
@@ -765,6 +800,36 @@ class Batches(Reports):
             f"Batches({self._name}: epoch {self._epoch}, {self._meter.batches} {what} taken, {end})"
         )
 
+    def _live_report(self) -> "IterationReport":
+        """Returns what `headrace top` shows, as values that JSON can represent."""
+        from headrace.pipeline.run.live_report import (  # noqa: PLC0415
+            IterationReport,
+            stage_reports,
+        )
+
+        metrics = self._meter.read()
+        now = self._end_time or time.monotonic()
+        return IterationReport(
+            number=id(self),
+            name=self._name,
+            epoch=self._epoch,
+            unit="batches" if self._is_batched else "examples",
+            count=self._meter.batches,
+            seconds=now - self._begin,
+            waiting_seconds=cast("float", metrics["headrace_wait_seconds_total"]),
+            is_open=self.is_open,
+            skipped=self._meter.skipped,
+            memory_bytes=cast("float", metrics["headrace_memory_bytes"]),
+            memory_limit_bytes=memory_bytes_of(self._options),
+            stages=stage_reports(self._readings()) if self._has_begun else [],
+        )
+
+    def _repr_html_(self) -> str:
+        """Returns the speed and a bar for each stage, for notebooks."""
+        from headrace.pipeline.run.live_report import html_of  # noqa: PLC0415
+
+        return html_of(self._live_report())
+
     def __contains__(self, value: object) -> NoReturn:
         raise TypeError("in: an iteration does not support `in`. Iterate over it.")
 
@@ -816,3 +881,13 @@ def _functions(
 def open_batches() -> list[Batches]:
     """Returns all iterations that are still referenced and not closed."""
     return [batches for batches in _alive.all() if batches.is_open]
+
+
+def _process_report() -> dict[str, Any]:
+    """Returns the reports of all open iterations, for `headrace top`."""
+    reports = []
+    for batches in open_batches():
+        # An iteration may end at any time.
+        with suppress(Exception):
+            reports.append(batches._live_report())
+    return {"process": os.getpid(), "command": sys.argv, "iterations": reports}

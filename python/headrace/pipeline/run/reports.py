@@ -140,6 +140,11 @@ class Reports:
             budget_waiting=total.budget_waiting,
         )
 
+    def _parts_to_record(self) -> tuple[engine.Execution, Sequence[PythonWorker], list[str]]:
+        """Starts the iteration, and returns the parts that a profile samples."""
+        self._begin_now()
+        return self._execution, self._python_workers, self._names
+
     def _rows_left_out(self, counted: MeteredStage) -> tuple[int, int]:
         """Returns how many rows a stage has left out, and how many were too old."""
         if counted.python_worker is None:

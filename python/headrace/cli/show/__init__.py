@@ -1,0 +1,1 @@
+"""``headrace show``."""

@@ -1,0 +1,107 @@
+"""`show`: the first examples or batches of a pipeline, as HTML and as text."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.core.html import Html, fragment, tag
+from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.views.components import Figure, Reader, figures_of, line, type_of
+
+__all__ = ["Examples", "first_examples"]
+
+# The most examples of a batch that are shown.
+_MOST_ROWS: Final = 16
+
+
+class Examples:
+    """Examples or batches that a notebook shows as pictures, sounds and text.
+
+    `print` shows them as text.
+
+    Attributes:
+        examples: The examples or batches, as the pipeline yields them.
+    """
+
+    def __init__(
+        self, examples: Sequence[Mapping[str, Any]], is_batched: bool, reader: Reader
+    ) -> None:
+        self.examples: Final = list(examples)
+        self._is_batched = is_batched
+        self._reader = reader
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def _repr_html_(self) -> str:
+        return fragment(*self._content())
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What it shows, in the singular and in the plural."""
+        return ("batch", "batches") if self._is_batched else ("example", "examples")
+
+    def __repr__(self) -> str:
+        lines = []
+        for number, example in enumerate(self.examples):
+            lines.append(f"{self.nouns[0]} {number}")
+            if not self._is_batched:
+                lines += map(line, figures_of(example, self._reader))
+                continue
+            lines += [f"  {name}: {type_of(value)}" for name, value in example.items()]
+            for row, values in enumerate(_rows(example)[1][:_MOST_ROWS]):
+                lines.append(f"  row {row}")
+                lines += (f"  {line(figure)}" for figure in figures_of(values, self._reader))
+        return "\n".join(lines) or "no examples"
+
+    def _content(self) -> Iterator[Html]:
+        if not self.examples:
+            yield tag("p", "The pipeline yields no examples.")
+        for number, example in enumerate(self.examples):
+            if not self._is_batched:
+                yield _card(f"Example {number}", figures_of(example, self._reader))
+                continue
+            whole, rows = _rows(example)
+            types = ", ".join(f"{name}: {type_of(value)}" for name, value in example.items())
+            more = f", the first {_MOST_ROWS} of {len(rows):,}" if len(rows) > _MOST_ROWS else ""
+            yield tag("p", tag("b", f"Batch {number}"), " ", tag("small", types + more))
+            cards = (
+                _card(f"Row {row}", figures_of(values, self._reader))
+                for row, values in enumerate(rows[:_MOST_ROWS])
+            )
+            yield tag("div", *cards, class_="rows")
+            if whole:
+                yield _card("Whole batch", figures_of(whole, self._reader))
+
+
+def _card(title: str, figures: Sequence[Figure]) -> Html:
+    return tag("div", tag("b", title), *(figure.html() for figure in figures), class_="example")
+
+
+def _rows(batch: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Returns the components that have no rows, and the rows of the others.
+
+    Most components of a batch have one value per row. Others, such as the values of all rows in
+    one list, have another length.
+    """
+    lengths = {
+        name: len(value)
+        for name, value in batch.items()
+        if isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim)
+    }
+    counts = Counter(lengths.values())
+    num_rows = counts.most_common(1)[0][0] if counts else 0
+    names = [name for name, length in lengths.items() if length == num_rows]
+    whole = {name: value for name, value in batch.items() if name not in names}
+    return whole, [{name: batch[name][row] for name in names} for row in range(num_rows)]
+
+
+def first_examples(
+    batches: Batches, most: int, is_batched: bool, classes: Sequence[str] | None, tokenizer: Any
+) -> Examples:
+    """Returns the first examples of an iteration, and closes it."""
+    with batches:
+        return Examples(list(islice(batches, most)), is_batched, Reader(classes, tokenizer))
