@@ -563,7 +563,8 @@ class Pipeline(
 
         Polars, DuckDB, pandas and other libraries can read it through Arrow's C stream interface.
         Each record batch is one batch, or several examples if there is no `batch`. Array axes
-        become lists, with a fixed size if it is known. Numbers and strings are not copied.
+        become lists, with a fixed size if it is known. Lists that `batch(ragged="offsets")` joined
+        become lists again. Numbers and strings are not copied.
 
         Raises:
             ModuleNotFoundError: If pyarrow is not installed. `pip install headrace[arrow]` installs
@@ -579,11 +580,8 @@ class Pipeline(
 
         check_arrow()
         chain_specs, options = self._all_specs(), {**self._options, "strings": "arrow"}
-        specs = chain_specs.specs[-1]
-        if batch_depth(self._stages) > 0:
-            specs = {name: spec.row() for name, spec in specs.items()}
         batches = Batches(self._stages, options, chain_specs, 0, in_columns=True)
-        return record_batches(batches, specs)
+        return record_batches(batches, chain_specs.specs[-1], batch_depth(self._stages) > 0)
 
     def to_ray_dataset(self, num_blocks: int = 8) -> Any:
         """Returns a `ray.data.Dataset` with the examples of this pipeline.

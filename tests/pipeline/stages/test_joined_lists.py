@@ -109,6 +109,38 @@ def test_batches_resume_with_a_different_number_of_ranks():
     assert batch["ids.offsets"].tolist() == [0, 4, 4, 5, 7]
 
 
+def test_batches_follow_a_schedule():
+    batches = list(joined({0: 1, 2: 3}))
+    assert [batch["ids.offsets"].tolist() for batch in batches] == [[0, 2], [0, 0], [0, 3, 4, 8]]
+    assert batches[2]["words.values"].tolist() == ["w2"] * 3 + ["w3"] + ["w4"] * 4
+    assert joined({0: 1, 2: 3}).spec["ids.offsets"].shape == (None,)
+    assert_resumes(joined({0: 1, 2: 3}))
+
+
+def test_strings_are_stacked_and_lists_of_strings_joined():
+    examples = [{"data": b"abc", "parts": [b"a", b"bc"]}, {"data": b"", "parts": [b"d"]}]
+    (batch,) = hr.iterable(examples).batch(2, ragged="offsets")
+    assert batch["data"].tolist() == [b"abc", b""]
+    assert batch["parts.values"].tolist() == [b"a", b"bc", b"d"]
+    assert batch["parts.offsets"].tolist() == [0, 2, 3]
+
+
+def test_arrow_tables_contain_the_lists():
+    pytest.importorskip("pyarrow")
+    table = joined().to_arrow().read_all()
+    assert table.column_names == ["n", "ids", "boxes", "words", "name"]
+    expected = list(hr.iterable(examples))
+    for name in ("ids", "boxes", "words"):
+        assert table[name].to_pylist() == [np.asarray(one[name]).tolist() for one in expected]
+    assert table["name"].to_pylist() == [one["name"] for one in expected]
+
+    def broken(batch):
+        return {"ids.values": batch["ids.values"], "ids.offsets": batch["ids.offsets"] + 1}
+
+    with pytest.raises(TypeError, match=r"'ids\.offsets' does not match the 2 rows of 'ids\.val"):
+        joined().map(broken).to_arrow().read_all()
+
+
 def test_incompatible_example_shapes_are_an_error():
     shapes = [(2, 3), (1, 4)]
     pipe = hr.iterable(lambda: ({"x": np.zeros(shape)} for shape in shapes))

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from headrace.core.optional_dependencies import missing_arrow
 from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.stages.batch import joined_names
 from headrace.pipeline.values.json_values import json_text
-from headrace.pipeline.values.types import Json, Spec, is_carried, is_time
+from headrace.pipeline.values.types import Json, Spec, Specs, is_carried, is_time
 
 __all__ = ["check_arrow", "record_batches"]
 
@@ -23,28 +24,53 @@ def check_arrow() -> None:
         raise ModuleNotFoundError(f"to_arrow: {missing}")
 
 
-def record_batches(batches: Batches, specs: Mapping[str, Spec]) -> Any:
+def record_batches(batches: Batches, specs: Specs, are_batches: bool) -> Any:
     """Returns a `pyarrow.RecordBatchReader` over an iteration. It closes the iteration at the end.
 
     Args:
         batches: The iteration.
-        specs: The components of an example.
+        specs: The components of its items.
+        are_batches: Whether an item is a batch rather than an example.
 
     Raises:
         TypeError: If the number of axes of a component is unknown, or Arrow doesn't support its
             type.
     """
     pa = import_module("pyarrow")
-    fields = [pa.field(name, _type(name, spec), nullable=False) for name, spec in specs.items()]
+    joined = joined_names(specs) if are_batches else []
+    rows = {}
+    for name, spec in specs.items():
+        stem = name.rpartition(".")[0]
+        if stem in joined:
+            rows[stem] = specs[f"{stem}.values"]
+        else:
+            rows[name] = spec.row() if are_batches else spec
+    fields = [pa.field(name, _type(name, spec), nullable=False) for name, spec in rows.items()]
     schema = pa.schema(fields)
 
     def each() -> Iterator[Any]:
         with batches:
             while (columns := batches.next_columns()) is not None:
-                arrays = [_array(specs[name], column) for name, column in columns[1].items()]
+                arrays = [_column(name, spec, columns[1]) for name, spec in rows.items()]
                 yield pa.record_batch(arrays, schema)
 
     return pa.RecordBatchReader.from_batches(schema, each())
+
+
+def _column(name: str, spec: Spec, columns: Mapping[str, Any]) -> Any:
+    """Converts a component to an Arrow array. It may consist of values and offsets."""
+    if name in columns:
+        return _array(spec, columns[name])
+    values, offsets = _array(spec.row(), columns[f"{name}.values"]), columns[f"{name}.offsets"]
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values):
+        raise TypeError(
+            f"to_arrow: '{name}.offsets' does not match the {len(values)} rows of "
+            f"'{name}.values'. Rename or drop one of them."
+        )
+    pa = import_module("pyarrow")
+    lists = pa.LargeListArray.from_arrays(pa.array(offsets), values)
+    lists.validate(full=True)
+    return lists
 
 
 def _element_type(spec: Spec) -> Any:

@@ -25,6 +25,7 @@ __all__ = [
     "Remainder",
     "batch_specs",
     "check_not_listed",
+    "joined_names",
     "names_of_batch",
     "plan_batch",
 ]
@@ -212,6 +213,12 @@ def check_not_listed(stage: Stage, specs: Specs) -> None:
                 f"{stage.name}: the component {name!r} of a batch is a list of arrays, which "
                 "cannot be batched again. Call unbatch() first, or drop it with select."
             )
+
+
+def joined_names(specs: Specs) -> list[str]:
+    """Returns each NAME for which there are `NAME.values` and `NAME.offsets`."""
+    names = [name.removesuffix(".offsets") for name in specs if name.endswith(".offsets")]
+    return [name for name in names if f"{name}.values" in specs]
 
 
 def batch_specs(specs: Specs, size: int | None, remainder: Remainder) -> Specs:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from headrace.core import engine
+from headrace.pipeline.stages.batch import joined_names
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.stage import Effect, Planning, Step
 from headrace.pipeline.values.types import Spec, Specs
@@ -21,14 +22,12 @@ class Unbatch(Step):
 
     def specs_after(self, specs: Specs) -> Specs:
         """Returns the components without their first axis."""
-        for name in specs:
-            stem = name.removesuffix(".offsets")
-            if stem != name and f"{stem}.values" in specs:
-                raise ValueError(
-                    f"unbatch: the components '{stem}.values' and {name!r} are the values and "
-                    "offsets of lists, which have no row for each example. Use padded_batch "
-                    "instead of batch, or drop both with select."
-                )
+        for name in joined_names(specs):
+            raise ValueError(
+                f"unbatch: the components '{name}.values' and '{name}.offsets' are the values and "
+                "offsets of lists, which have no row for each example. Use padded_batch instead of "
+                "batch, or drop both with select."
+            )
         return {name: self._row(name, spec) for name, spec in specs.items()}
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
