@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=.frameworks
-requirements=(torch lightning accelerate transformers trl torchdata torchtitan grain 'mlx[cpu]' torchft-nightly torchvision albumentations opencv-python-headless pillow tokenizers cloudpickle jax keras ml_dtypes polars duckdb datasets h5py zarr array_record pandas pyarrow pytest pytest-timeout hypothesis mlxtend datatrove orjson megatron-core 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
+requirements=(torch lightning accelerate transformers trl torchdata torchtitan grain 'mlx[cpu]' torchft-nightly torchvision albumentations opencv-python-headless pillow tokenizers cloudpickle jax keras ml_dtypes polars duckdb datasets h5py zarr array_record pandas pyarrow nbclient ipykernel ipywidgets pytest pytest-timeout hypothesis mlxtend datatrove orjson megatron-core 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
 
 if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     printf '== installing PyTorch and JAX into %s\n' $venv
@@ -16,7 +16,7 @@ fi
 PYTHONPATH=$PWD/python $venv/bin/python -m pytest -k 'jax or torch or resume or frameworks or outputs or loops or order or functions or language_models or old_programs' \
     tests/tf1/programs/test_tensorflow1_examples.py tests/test_readme.py tests/pipeline/outputs/test_outputs.py tests/pipeline/outputs/test_loops.py tests/pipeline/outputs/test_loaders_with_workers.py
 PYTHONPATH=$PWD/python $venv/bin/python -m pytest "$@" tests/pipeline/outputs/test_killed_trainers.py
-PYTHONPATH=$PWD/python $venv/bin/python -m pytest tests/pipeline/outputs/test_hf.py tests/pipeline/outputs/test_grain.py tests/pipeline/outputs/test_mlx.py tests/pipeline/outputs/test_torchtitan.py tests/pipeline/outputs/test_megatron.py tests/pipeline/outputs/test_torchft.py tests/keras tests/pipeline/outputs/test_torchrun.py tests/pipeline/run/test_mesh_ranks.py tests/programs/test_examples.py tests/pipeline/values/test_python_values.py tests/pipeline/sources/test_tables.py tests/pipeline/sources/test_indexed_libraries.py tests/pipeline/functions/test_global_generators.py tests/pipeline/functions/test_torch_generator.py tests/programs/test_function_examples.py tests/ops/augment tests/ops/strings/test_chat_libraries.py tests/pipeline/sources/test_token_writers.py tests/pipeline/sources/tables/test_arrow.py tests/torch
+PYTHONPATH=$PWD/python $venv/bin/python -m pytest tests/pipeline/outputs/test_hf.py tests/pipeline/outputs/test_grain.py tests/pipeline/outputs/test_mlx.py tests/pipeline/outputs/test_torchtitan.py tests/pipeline/outputs/test_megatron.py tests/pipeline/outputs/test_torchft.py tests/keras tests/pipeline/outputs/test_torchrun.py tests/pipeline/run/test_mesh_ranks.py tests/programs/test_examples.py tests/pipeline/values/test_python_values.py tests/pipeline/sources/test_tables.py tests/pipeline/sources/test_indexed_libraries.py tests/pipeline/functions/test_global_generators.py tests/pipeline/functions/test_torch_generator.py tests/programs/test_function_examples.py tests/ops/augment tests/ops/strings/test_chat_libraries.py tests/pipeline/views/test_notebooks.py tests/pipeline/sources/test_token_writers.py tests/pipeline/sources/tables/test_arrow.py tests/torch
 
 # torchaudio only works with the PyTorch release of the same version, so it needs a separate environment.
 venv=.frameworks/audio

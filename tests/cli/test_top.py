@@ -2,8 +2,11 @@
 
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -159,3 +162,34 @@ def test_process_without_pipelines_is_named():
     measurements = Measurements()
     measurements.add([{"process": 7, "command": [], "iterations": []}])
     assert list(lines_of(measurements)) == ["No pipeline is running."]
+
+
+def test_ctrl_c_leaves_the_other_screen(start):
+    child = start(HEADRACE_TOP="1")
+    leader, follower = pty.openpty()
+    shown = b""
+    command = [sys.executable, "-m", "headrace", "top", "--interval", "0.1", str(child.pid)]
+    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower) as top:
+        os.close(follower)
+        while b"batches/s" not in shown:
+            shown += os.read(leader, 4096)
+        top.send_signal(signal.SIGINT)
+        assert top.wait(50) == 130
+        # Linux raises an error at the end.
+        with suppress(OSError):
+            while data := os.read(leader, 4096):
+                shown += data
+    os.close(leader)
+    assert shown.startswith(b"\x1b[?1049h")
+    assert shown.rstrip().endswith(b"\x1b[?1049l")
+
+
+def test_top_ends_with_the_process(start):
+    child = start(HEADRACE_TOP="1")
+    command = [sys.executable, "-m", "headrace", "top", "--interval", "0.1", str(child.pid)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as top:
+        while "batches/s" not in top.stdout.readline():
+            pass
+        child.communicate(timeout=50)
+        top.communicate(timeout=50)
+        assert top.returncode == 0

@@ -103,7 +103,9 @@ class LoopBar:
         self._begin = self._last = time.monotonic()
         self._note = ""
         self._is_open = True
-        self._is_terminal = sys.stderr.isatty()
+        # Whether a line can replace the last one.
+        self._is_terminal = sys.stderr.isatty() or _is_notebook()
+        self._width = 0
 
     def move_to(self, number: int, note: str | None = None) -> None:
         """Shows how many units are finished. `note` replaces the text at the end."""
@@ -124,7 +126,8 @@ class LoopBar:
         if sys.stderr is None or sys.stderr.closed:
             return
         text = self._text()
-        sys.stderr.write(f"\r{text}\x1b[K{end}" if self._is_terminal else f"{text}\n")
+        text, self._width = text.ljust(self._width), len(text)
+        sys.stderr.write(f"\r{text}{end}" if self._is_terminal else f"{text}\n")
         sys.stderr.flush()
 
     def _text(self) -> str:
@@ -176,11 +179,8 @@ def loop_bar(what: str, total: int | None, initial: int, unit: str) -> LoopBar:
     if find_spec("tqdm") is None or not (is_notebook or sys.stderr.isatty()):
         return LoopBar(what, total, initial, unit)
     options = {"desc": what or None, "total": total, "initial": initial, "unit": f" {unit}"}
-    if is_notebook:
-        try:
-            return _TqdmBar(_quiet("tqdm.notebook", "tqdm_notebook")(**options))
-        except ImportError:  # ipywidgets is not installed.
-            return _TqdmBar(_quiet("tqdm", "tqdm")(**options))
+    if is_notebook and find_spec("ipywidgets") is not None:
+        return _TqdmBar(_quiet("tqdm.notebook", "tqdm_notebook")(**options))
     return _TqdmBar(_quiet("tqdm", "tqdm")(**options, dynamic_ncols=True))
 
 

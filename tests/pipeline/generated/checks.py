@@ -96,6 +96,8 @@ def check(program: Program, directory: Path, number: int) -> None:
         check_in_step(program, directory, ranks, ways_of(program)[number % 3])
     check_resumes(program, directory, ranks, (uninterrupted, states, skipped, digests), random)
     check_ends(program, directory, ranks, (uninterrupted, skipped), random)
+    if not may_fail:
+        check_views(program, directory, ranks, (uninterrupted, states), random)
     if program.kinds & {"shard of ranks", EVEN} and not may_fail:
         check_ranks(program, directory, ranks.world, random)
     check_shared_node(program, directory, random)
@@ -250,6 +252,29 @@ def check_ends(program: Program, directory: Path, ranks: Ranks, value: Any, rand
             # As in `check_resumes`.
             omitted, skipped = omitted.sorted(), skipped.sorted()
         assert omitted == skipped, f"{where}: {omitted}, expected {skipped}"
+
+
+def check_views(
+    program: Program, directory: Path, ranks: Ranks, value: Any, random: Random
+) -> None:
+    """Shows the first items, counts the values, and resumes with a progress bar."""
+    uninterrupted, states = value
+    shown = program.pipeline(directory, ranks).show(2)
+    assert same(shown.examples, uninterrupted[:2])
+    assert "<script" not in shown._repr_html_() + program.pipeline(directory, ranks)._repr_html_()
+    assert len(repr(shown).splitlines()) >= len(shown)
+    statistics = program.pipeline(directory, ranks).stats("n")
+    numbers = [number for item in uninterrupted for number in np.ravel(item["n"]).tolist()]
+    if numbers:
+        assert statistics["n"].count == len(numbers)
+        assert (statistics["n"].min, statistics["n"].max) == (min(numbers), max(numbers))
+        assert np.isclose(statistics["n"].mean, np.mean(numbers))
+    index = random.randrange(len(states))
+    with program.pipeline(directory, ranks).progress(states[index]) as batches:
+        assert same(list(batches), uninterrupted[index:])
+    # Steps at the end that are left out do not reach the loop.
+    if batches._total is not None and "without_steps" not in program.kinds:
+        assert batches._number == batches._total, f"progress after {index}"
 
 
 def check_shared_node(program: Program, directory: Path, random: Random) -> None:

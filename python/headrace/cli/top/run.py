@@ -66,7 +66,10 @@ def show_processes(process: int | None, interval_s: float, once: bool, as_json: 
             while True:
                 draw(list(lines_of(measurements)))
                 time.sleep(interval_s)
-                measurements.add(_reports(process))
+                try:
+                    measurements.add(_reports(process))
+                except Failure:  # It has ended.
+                    return
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     finally:

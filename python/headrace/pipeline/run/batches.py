@@ -567,13 +567,16 @@ class Batches(Reports):
             digest = self._order.state(num_left)
         counts = self._meter.part_counts()
         mixture = self._parts.state(self._execution, self._plan, num_left, counts, has_taken)
+        step = self._steps.number
+        if step is not None and not self._is_batched:
+            step += self._meter.batches
         return state_of(
             identity,
             checkpoints,
             self._report.state(),
             digest,
             mixture,
-            self._steps.number if self._is_batched else None,
+            step,
             self._steps.left_out,
         )
 

@@ -34,20 +34,27 @@ def num_steps(chain: Stages, files: engine.IndexFiles) -> int | None:
 def num_before(chain: Stages, resumed: ResumePoint | None) -> int | None:
     """Returns how many batches or examples were received before a state was saved.
 
-    After a change of the number of ranks or of the batch size, this is the number of steps that the
-    same examples would have taken. Returns None if it is unknown.
+    After a change of the number of ranks or of the batch size, this is about the number of steps
+    that the same examples would have taken. Returns None if it is unknown.
     """
     if resumed is None:
         return 0
-    divides = [step for step in steps(chain) if step.effect is Effect.DIVIDES]
-    if batch_depth(chain) and not divides:
-        return resumed.step
+    num_shares = math.prod(step.num_shares for step in steps(chain))
     sizes = [getattr(step, "size", None) for step in steps(chain) if step.added_axes > 0]
     known = [size for size in sizes if isinstance(size, int)]
-    if resumed.digest is None or len(known) < len(sizes):
+    first = next(
+        (n for n, step in enumerate(steps(chain), 1) if step.effect is Effect.DIVIDES), None
+    )
+    if first is None or resumed.digest is None or resumed.step is None or len(known) < len(sizes):
         return resumed.step
-    *_, num_examples = resumed.digest
-    return num_examples // math.prod([step.num_shares for step in divides] + known)
+    _, num_passes, *_, position = resumed.digest
+    num_each = num_shares * math.prod(known)
+    # The last step of each pass may be smaller. If `batch` comes before `shard`, the position may
+    # count batches.
+    units = (num_each, num_shares) if batch_depth(chain[:first]) else (num_each,)
+    if any(abs(resumed.step * unit - position) <= unit * (num_passes + 1) for unit in units):
+        return resumed.step
+    return position // num_each
 
 
 class Iteration(Protocol):

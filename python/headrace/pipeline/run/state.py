@@ -84,8 +84,8 @@ class ResumePoint:
         revisions: The commit of each data set on the hub, by the name that the pipeline uses.
         contents: The files that native functions depend on, with their digests.
         mixture: The position and the counts of a mix; None if the source is not a mix.
-        step: How many batches the pipeline has produced in the epoch. None if it yields examples,
-            or the state was saved by an earlier version.
+        step: How many batches the pipeline has produced in the epoch, or examples if there is no
+            `batch`. None if an earlier version saved the state.
         left_out: The steps that were omitted so far; see `StepCounter.left_out`.
     """
 
@@ -359,7 +359,7 @@ def check_state(state: Mapping[str, Any]) -> None:
             "start from the beginning."
         )
     # These entries are optional: "revisions" for data sets on the hub, "contents" for functions
-    # that depend on files, "mixture" for a mix, and "step" and "left_out" for batches.
+    # that depend on files, "mixture" for a mix, "step", and "left_out" for batches.
     optional = ("revisions", "contents", "mixture", "step", "left_out")
     keys = (*_KEYS, *(key for key in optional if key in state))
     content = {key: state.get(key) for key in keys}

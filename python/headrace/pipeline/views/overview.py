@@ -99,7 +99,8 @@ def _files(chain: Stages) -> list[str]:
 
 
 def _stage(stage: Stage) -> Html:
-    text = str(stage)
+    # The text of a combination contains that of its parts.
+    text = f"{stage.name}(…)" if stage.parts else str(stage)
     parts = [
         tag("div", tag("small", " > ".join(str(step.name) for step in part)))
         for part in stage.parts
