@@ -61,6 +61,7 @@ __all__ = [
     "RecordWriter",
     "RemoteEntry",
     "RemoteFile",
+    "Sampling",
     "SavedChunks",
     "ScannedFile",
     "SeenComponents",
@@ -723,6 +724,16 @@ class Blocks:
     def __new__(cls, block_bytes: int, index: Index, index_files: IndexFiles) -> Blocks: ...
 
 @final
+class Sampling:
+    def __new__(
+        cls,
+        ends: _Array,
+        num_draws: int | None,
+        shard: tuple[int, int],
+        even: str | None,
+    ) -> Sampling: ...
+
+@final
 class Plan:
     @staticmethod
     def files(
@@ -755,9 +766,11 @@ class Plan:
     ) -> Plan: ...
     @staticmethod
     def zip(plans: Sequence[Plan], is_strict: bool) -> Plan: ...
-    def shuffle_all(self, index: Index, index_files: IndexFiles, seed: int) -> Plan: ...
+    def shuffle_all(
+        self, index: Index, index_files: IndexFiles, seed: int, sampling: Sampling | None = None
+    ) -> Plan: ...
     def shuffle_numbers(
-        self, index: Index, index_files: IndexFiles, seed: int
+        self, index: Index, index_files: IndexFiles, seed: int, sampling: Sampling | None = None
     ) -> tuple[Plan, Stage]: ...
     def kept_for_shuffle(self) -> Plan: ...
     def cache(self, cache: Cache) -> Plan: ...

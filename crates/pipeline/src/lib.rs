@@ -23,6 +23,7 @@ pub mod order_digest;
 pub mod permutation;
 pub mod plan;
 pub mod records;
+pub mod row_order;
 pub mod skip_event;
 pub mod stages;
 pub mod tasks;

@@ -56,6 +56,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::plan::BlocksArgument>()?;
     module.add_class::<pipeline::plan::FunctionArgument>()?;
     module.add_class::<pipeline::plan::PaddingArgument>()?;
+    module.add_class::<pipeline::plan::Sampling>()?;
     module.add_class::<pipeline::plan::SegmentArgument>()?;
     module.add_class::<pipeline::plan::UnseenComponents>()?;
     module.add_class::<pipeline::sources::ComponentArgument>()?;

@@ -39,6 +39,7 @@ from headrace.pipeline.stages.padded_batch import PaddedBatchMethod
 from headrace.pipeline.stages.parse import ParseMethod
 from headrace.pipeline.stages.prefetch import PrefetchMethod
 from headrace.pipeline.stages.rename import RenameMethod
+from headrace.pipeline.stages.sample import SampleMethod
 from headrace.pipeline.stages.select import SelectMethod
 from headrace.pipeline.stages.shard import ShardMethod, read_by_shard
 from headrace.pipeline.stages.shuffle import ShuffleMethod
@@ -77,6 +78,7 @@ class Pipeline(
     ParseMethod,
     PrefetchMethod,
     RenameMethod,
+    SampleMethod,
     SelectMethod,
     ShardMethod,
     ShuffleMethod,

@@ -110,7 +110,7 @@ def _done_for_all(pipe: Pipeline) -> list[Step]:
 
 
 # The stage only moves rows, or can be deferred.
-_MOVING: Final = (Effect.EACH, Effect.REORDERS, Effect.REPEATS)
+_MOVING: Final = (Effect.EACH, Effect.REORDERS, Effect.SAMPLES, Effect.REPEATS)
 
 
 def _takes_time(step: Step) -> bool:

@@ -47,7 +47,7 @@ def ways_of(program: Program) -> Sequence[dict[str, Any]]:
     if LARGE_VALUES not in kinds:
         return WAYS
     has_window = any(kind.startswith(("window", "cache")) for kind in kinds)
-    least = _SHUFFLE_BYTES if "shuffle" in kinds else _WINDOW_BYTES if has_window else 1
+    least = _SHUFFLE_BYTES if {"shuffle", "sample"} & kinds else _WINDOW_BYTES if has_window else 1
     return [{**way, "memory_bytes": least * 2**number} for number, way in enumerate(WAYS)]
 
 

@@ -301,6 +301,19 @@ def order(count: int, window: int | None, seed: int, number: int) -> tuple[int, 
     return shuffled
 
 
+@lru_cache(1000)
+def drawn_evenly(
+    classes: tuple[int, ...], num: int | None, seed: int, number: int
+) -> tuple[int, ...]:
+    """The numbers that a sample draws in a pass, evenly over the classes."""
+    if not classes:
+        return ()
+    weights = [1 / classes.count(of_number) for of_number in classes]
+    numbers = hr.arrays({"n": np.arange(len(classes))}).options(num_threads=1)
+    drawn = numbers.sample(weights, num=num, seed=seed).epoch(number)
+    return tuple(int(example["n"]) for example in drawn)
+
+
 def in_turn(pieces: Sequence[Items], num_open: int) -> Items:
     """One item of each open piece in turn; where one ends, the next takes its turn."""
     coming = iter(pieces)

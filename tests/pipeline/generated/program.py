@@ -143,6 +143,9 @@ class Step:
         last_left_out: The last step that it leaves out; -1 if it leaves out none.
         shuffle: The seed of a shuffle of all examples, which comes before the stages that make one
             example of each; None for other stages.
+        sample: The number of draws, or None for the number of examples, and the seed of draws that
+            are even over the values of `n`. They also come before those stages. None for other
+            stages.
     """
 
     kind: str
@@ -152,6 +155,7 @@ class Step:
     shape: Callable[[Shape], Shape] = field(default=lambda shape: shape)
     order: str = "kept"
     shuffle: int | None = None
+    sample: tuple[int | None, int] | None = None
     least_pieces: int = 0
     last_left_out: int = -1
 
@@ -204,16 +208,30 @@ class Program:
         """The model of the program."""
         model = self.beginning.model
         for position, step in enumerate(self.steps):
-            if step.shuffle is None:
-                model = step.of(model)
+            before = replace(self, steps=self.steps[:position])
+            if step.shuffle is not None:
+                model = before._shuffled(step.shuffle)
+            elif step.sample is not None:
+                model = before._sampled(*step.sample)
             else:
-                model = replace(self, steps=self.steps[:position])._shuffled(step.shuffle)
+                model = step.of(model)
         return model
 
     def _shuffled(self, seed: int) -> Model:
         def model(at: At) -> Items:
             numbered = self.numbered(at._replace(pieces=None))
             yield from numbered.items(m.order(numbered.count, None, seed, at.number))
+
+        return model
+
+    def _sampled(self, num: int | None, seed: int) -> Model:
+        def model(at: At) -> Items:
+            at = at._replace(pieces=None)
+            # The classes are read in a pass of their own.
+            read = self.numbered(at._replace(run=Run(), number=0), is_part=True)
+            classes = tuple(item["n"] for item in read.items(range(read.count)))
+            numbered = self.numbered(at, is_part=True)
+            yield from numbered.items(m.drawn_evenly(classes, num, seed, at.number))
 
         return model
 

@@ -161,6 +161,19 @@ def full_shuffle(random: Random, shape: Shape) -> Step | None:
     )
 
 
+def sample(random: Random, shape: Shape) -> Step | None:
+    if COMPRESSED in shape.tags or shape.shards != ():
+        return None  # The model has no numbers of a rank's examples.
+    num, seed = random.choice([None, None, 1, 40]), random.randrange(2**20)
+    return Step(
+        "sample",
+        f"sample(by='n', num={num}, seed={seed})",
+        lambda p, _: p.sample(by="n", num=num, seed=seed),
+        items_of(lambda i, _: i),
+        sample=(num, seed),
+    )
+
+
 def any_map(random: Random, shape: Shape) -> Step:
     function = random.choice([f.plus_one, f.slow_plus_one, f.native_plus_one])
     model = items_of(lambda i, _: map(f.plus_one_in_model, i))
@@ -708,6 +721,6 @@ _DRAWS: list[Draw] = [
     *[take, skip, shard, any_filter, _flat_map, cache, _select, _rename, _prefetch] * 2,
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
     *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids, list_batch] * 4,
-    *[counting] * 4,
+    *[counting, sample] * 4,
     *[_tokens, _chat, media.picture, media.sound] * 2,
 ]

@@ -21,7 +21,7 @@ KINDS = {
     *("fixed_length_records", "image_folder", "audio_folder", "webdataset", "tokens"),
     *("arrays", "indexed", "iterable", "journal"),
     *("rows", "mix", "concat", "zip", "compressed", "inferred", "parquet of large values"),
-    *("take", "skip", "shard", "window", "shuffle", "epochs", "cache", "cache on disk"),
+    *("take", "skip", "shard", "window", "shuffle", "sample", "epochs", "cache", "cache on disk"),
     *("shard of ranks", "even shard of ranks"),
     "window over blocks",
     "window over pieces of a rank",

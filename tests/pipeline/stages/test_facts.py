@@ -28,6 +28,7 @@ OF_EFFECTS = {
     Effect.DIVIDES: {"num_shares": 2, "makes_even": None, "piece_shard": None},
     Effect.SHARES: {"num_shares": 2},
     Effect.REORDERS: {"full_shuffle": True},
+    Effect.SAMPLES: {"num_drawn": None},
     Effect.KEEPS: {"keeps_on_disk": False},
 }
 SOURCE = {

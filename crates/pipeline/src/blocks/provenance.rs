@@ -227,6 +227,16 @@ impl Provenance {
         }
     }
 
+    /// The same records, with these numbers among the rows built from each record.
+    pub fn with_subs(&self, subs: &[u64]) -> Self {
+        let mut builder = ProvenanceBuilder::with_room(subs.len());
+        for (row, sub) in subs.iter().enumerate() {
+            let Some(row_provenance) = self.get(row) else { return Self::Unknown };
+            builder.push_row(&RowProvenance { sub: *sub, ..row_provenance });
+        }
+        builder.finish()
+    }
+
     /// Returns the provenance of rows built from these: row `i` is number `subs[i]` among the rows
     /// built from row `rows[i]`.
     pub fn made_of(&self, rows: impl Iterator<Item = (usize, u64)>) -> Self {

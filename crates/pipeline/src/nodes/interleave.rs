@@ -4,7 +4,7 @@ use crate::blocks::rows::Rows;
 use crate::checkpoint::{Checkpoint, Choice, Choices, damaged};
 use crate::node::{Context, Node, Poll};
 use crate::nodes::buffers::row_by_row::{Input, all_catch_up};
-use crate::permutation::Permutation;
+use crate::row_order::RowOrder;
 use headrace_engine::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -310,9 +310,9 @@ impl Node for Interleave {
     }
 }
 
-/// A permutation of all rows, in which each input owns a consecutive range.
+/// An order of all rows, in which each input owns a consecutive range.
 pub struct Permuted {
-    order: Arc<Permutation>,
+    order: Arc<RowOrder>,
     next: u64,
     /// The position in the order of the first row.
     first: u64,
@@ -322,7 +322,7 @@ pub struct Permuted {
 
 impl Permuted {
     /// Starts at row number `first`. `ends` has the number after the last row of each input.
-    pub fn new(order: Arc<Permutation>, first: u64, ends: Vec<u64>) -> Self {
+    pub fn new(order: Arc<RowOrder>, first: u64, ends: Vec<u64>) -> Self {
         Self { order, next: 0, first, ends }
     }
 }

@@ -28,6 +28,7 @@ use crate::nodes::mixture::{StopWhen, Weights};
 use crate::nodes::shard::Even;
 use crate::order_digest::OrderDigest;
 use crate::records::Format;
+use crate::row_order;
 use crate::stages::Stage;
 use crate::stages::fetch::SharedLookup;
 use crate::tasks::size_estimate::SizeEstimate;
@@ -102,13 +103,28 @@ pub struct Shuffle {
     /// Set if the shuffle returns row numbers and a later stage reads the rows. There must be no
     /// step between the shuffle and the source then.
     pub lookup: Option<Arc<SharedLookup>>,
+    /// Set if rows are drawn with replacement instead of being permuted.
+    pub sampling: Option<Sampling>,
+}
+
+/// How rows are drawn with replacement.
+#[derive(Clone)]
+pub struct Sampling {
+    /// The weights of the rows of one shard, in order.
+    pub weights: Arc<row_order::Weights>,
+    /// The number of draws in a pass; `None` for the number of weights.
+    pub num_draws: Option<u64>,
+    /// The shard, as its first row and the number of shards.
+    pub shard: (u64, u64),
+    /// How the last rows are divided among the shards.
+    pub even: Even,
 }
 
 impl Shuffle {
     /// Creates a shuffle without index files.
     pub fn new(seed: u64) -> Self {
         let (kept, index_files) = (Arc::new(KeptIndexes::default()), Arc::new(IndexFiles::none()));
-        Self { seed, kept, index_files, lookup: None }
+        Self { seed, kept, index_files, lookup: None, sampling: None }
     }
 }
 
@@ -242,8 +258,10 @@ impl Plan {
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Files(format, _) | Self::File(format, ..) => format.held_bytes(),
-            Self::Meter { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) | Self::Shuffled(plan, _) => {
-                plan.held_bytes()
+            Self::Meter { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) => plan.held_bytes(),
+            Self::Shuffled(plan, shuffle) => {
+                let num_bytes = shuffle.sampling.as_ref().map_or(0, |sampling| sampling.weights.num_bytes());
+                plan.held_bytes().saturating_add(num_bytes)
             }
             Self::Concat(inputs) | Self::Mix(inputs, _) | Self::Zip(inputs, _) => {
                 inputs.iter().map(|input| input.held_bytes()).sum()

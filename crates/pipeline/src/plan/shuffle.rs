@@ -9,6 +9,7 @@ use crate::node::Node;
 use crate::nodes::cache::Store;
 use crate::nodes::count_rows::CountRows;
 use crate::nodes::interleave::{Interleave, Permuted};
+use crate::nodes::shard::Even;
 use crate::nodes::sources::indexed::{IndexedRows, Order};
 use crate::nodes::sources::part_rows::{Reached, Selection};
 use crate::nodes::sources::shuffled::{RowAccess, Scans, Shuffled};
@@ -17,7 +18,8 @@ use crate::nodes::zip::Zip;
 use crate::permutation::Permutation;
 use crate::plan::settings::Settings;
 use crate::plan::step::{cached_on_disk, formats_of};
-use crate::plan::{Plan, Shuffle, Step};
+use crate::plan::{Plan, Sampling, Shuffle, Step};
+use crate::row_order::{Draws, RowOrder, WeightedRows};
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
@@ -43,10 +45,10 @@ enum LaterStep {
     CountRows(usize),
 }
 
-/// The part of a permutation's numbers that begins with this one.
+/// The part of an order's numbers that begins with this one.
 #[derive(Clone)]
 struct Numbers {
-    order: Arc<Permutation>,
+    order: Arc<RowOrder>,
     first: u64,
 }
 
@@ -67,17 +69,50 @@ pub(super) fn shuffled(
     }
     let mut access = Vec::new();
     leaves.iter().for_each(|leaf| leaf.add_access(shuffle, pass, distance + 1, &from, &mut access));
-    let (seed, late) = (shuffle.seed, shuffle.lookup.clone());
+    let (seed, late, sampling) = (shuffle.seed, shuffle.lookup.clone(), shuffle.sampling.clone());
     let begin = move |mut rows: Vec<Arc<dyn Indexed>>| {
         if let Some(late) = &late {
             rows.iter_mut().for_each(|rows| *rows = Arc::new(late.set(Arc::clone(rows))));
         }
         let mut rows = rows.into_iter();
         let reached = leaves.iter().map(|leaf| leaf.reached(&mut rows, pass)).collect::<Result<Vec<_>>>()?;
-        let order = Arc::new(Permutation::new(Reached::len_of(&reached), seed, pass));
-        begin(&leaves, &reached, &Numbers { order, first: 0 }, pass, distance, &from)
+        let num_rows = Reached::len_of(&reached);
+        let order = match &sampling {
+            Some(sampling) => RowOrder::Drawn(sampling.draws(num_rows, seed, pass)?),
+            None => RowOrder::Permuted(Permutation::new(num_rows, seed, pass)),
+        };
+        begin(&leaves, &reached, &Numbers { order: Arc::new(order), first: 0 }, pass, distance, &from)
     };
     Box::new(Shuffled::new(access, Box::new(begin)))
+}
+
+impl Sampling {
+    /// Returns the draws for pass number `pass` over `num_rows` rows.
+    fn draws(&self, num_rows: u64, seed: u64, pass: u64) -> Result<Draws> {
+        let Self { weights, num_draws, shard: (first, step), even } = self;
+        let (whole, rest) = (num_rows / step, num_rows % step);
+        let (num_own, last) = match even {
+            Even::Drop => (whole, None),
+            // The shard repeats a row of the others.
+            Even::Pad if 0 < rest && rest <= *first => (whole + 1, Some(num_rows - rest + first % rest)),
+            Even::Pad | Even::Uneven => (whole + u64::from(*first < rest), None),
+        };
+        if weights.len() != num_own {
+            return Err(Error::invalid_argument(format!(
+                "sample: there are {num_own} examples, but {} weights. Pass one weight for each example that reaches \
+                 sample, in the order of the source",
+                weights.len()
+            )));
+        }
+        let num_draws = num_draws.unwrap_or(num_own);
+        if num_own == 0 && num_draws > 0 {
+            return Err(Error::invalid_argument(format!(
+                "sample: there are no examples to draw {num_draws} from. Check the stages before it"
+            )));
+        }
+        let rows = WeightedRows { num_rows, first: *first, step: *step, last };
+        Ok(Draws::new(Arc::clone(weights), rows, num_draws, seed, pass))
+    }
 }
 
 /// Lists the sources of a plan's rows, in order.
@@ -266,8 +301,8 @@ impl Leaf {
                 Zip::from_checkpoint(checkpoint, leaves.len(), start, *is_strict, settings.ahead(), position)?
             }
             (_, Reached::Rows(rows)) => {
-                let order = match rows.len() == numbers.order.len() {
-                    true => Order::Permuted(Arc::clone(&numbers.order)),
+                let order = match rows.len() == numbers.order.num_rows() {
+                    true => Order::Whole(Arc::clone(&numbers.order)),
                     false => Order::Part(Arc::clone(&numbers.order), numbers.first),
                 };
                 let indexed_rows = IndexedRows::new(Arc::clone(rows), order, settings.ahead(), position)

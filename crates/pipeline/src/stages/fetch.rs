@@ -85,11 +85,20 @@ impl Stage for Fetch {
         });
         let passes = passes.collect::<Result<Vec<_>>>()?;
         let mut fetched = Rows::new();
+        let subs: Vec<_> =
+            rows.iter().map(|(block, row)| block.provenance().identity(row).map_or(0, |(.., sub)| sub)).collect();
+        let mut subs = &subs[..];
         for run in passes.chunk_by(|one, other| one == other) {
             let (here, rest) = numbers.split_at(run.len());
+            let (subs_here, later_subs) = subs.split_at(run.len());
+            subs = later_subs;
             let block = lookup.read(here)?;
             let (pass, is_repeated) = run[0];
             let mut provenance = block.provenance().in_pass(pass);
+            if subs_here.iter().any(|sub| *sub != 0) {
+                // Each draw of a row has an identity of its own.
+                provenance = provenance.with_subs(subs_here);
+            }
             if is_repeated {
                 provenance = provenance.repeated();
             }

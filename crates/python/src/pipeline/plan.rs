@@ -14,6 +14,7 @@ use headrace_engine::files::storage;
 use headrace_engine::numbering::Numbering;
 use headrace_engine::sync::Mutex;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use headrace_pipeline::blocks::arrays::{Array, Arrays};
 use headrace_pipeline::blocks::block::FileProvenance;
@@ -31,6 +32,7 @@ use headrace_pipeline::nodes::mixture::{StopWhen, Weights};
 use headrace_pipeline::nodes::shard::Even;
 use headrace_pipeline::plan::{self, Blocks, Mix, PieceOptions, Shuffle, Step};
 use headrace_pipeline::records::{Codec, Format};
+use headrace_pipeline::row_order::Weights as RowWeights;
 use headrace_pipeline::stages;
 use headrace_pipeline::stages::collate::{Collate, Layout, Padding, Unbatch};
 use headrace_pipeline::stages::fetch::{Fetch, SharedLookup};
@@ -322,6 +324,32 @@ impl BlocksArgument {
     }
 }
 
+/// How rows are drawn with replacement.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Sampling(plan::Sampling);
+
+#[pymethods]
+impl Sampling {
+    /// `ends` has the cumulative sums of the weights, as float64. It must not change afterwards.
+    /// The rows with weights are those of a shard; see `Plan.shard`. `num_draws` is the number of
+    /// draws in a pass, or None for the number of weights.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        ends: &Bound<'_, PyUntypedArray>,
+        num_draws: Option<u64>,
+        shard: (u64, u64),
+        even: Option<&str>,
+    ) -> PyResult<Self> {
+        let ends = match lent_bytes(ends, DType::Float64) {
+            Some((shape, bytes)) => Tensor::from_bytes(DType::Float64, shape, bytes).into_python(py)?,
+            None => to_tensor(ends.as_any(), DType::Float64)?,
+        };
+        let weights = Arc::new(RowWeights::new(ends).into_python(py)?);
+        Ok(Self(plan::Sampling { weights, num_draws, shard, even: even_of(even)? }))
+    }
+}
+
 /// A step of a pipeline, together with the steps before it.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Plan(pub(crate) Arc<plan::Plan>);
@@ -454,19 +482,32 @@ impl Plan {
         Self(Arc::new(plan::Plan::Zip(parts(plans), is_strict)))
     }
 
-    /// Returns all rows in another order. Each step must return exactly one row per input row.
-    fn shuffle_all(&self, index: &Index, index_files: &IndexFiles, seed: u64) -> Self {
-        let (kept, index_files) = (Arc::clone(&index.0), Arc::clone(&index_files.0));
-        self.shuffled(Shuffle { seed, kept, index_files, lookup: None })
+    /// Returns all rows in another order, or with `sampling` rows drawn with replacement. Each step
+    /// must return exactly one row per input row.
+    #[pyo3(signature = (index, index_files, seed, sampling=None))]
+    fn shuffle_all(
+        &self,
+        index: &Index,
+        index_files: &IndexFiles,
+        seed: u64,
+        sampling: Option<Bound<'_, Sampling>>,
+    ) -> Self {
+        self.shuffled(index, index_files, seed, sampling, None)
     }
 
     /// Returns the numbers of all rows of a source in another order, and the stage that reads these
     /// rows.
-    fn shuffle_numbers(&self, index: &Index, index_files: &IndexFiles, seed: u64) -> (Self, Stage) {
+    #[pyo3(signature = (index, index_files, seed, sampling=None))]
+    fn shuffle_numbers(
+        &self,
+        index: &Index,
+        index_files: &IndexFiles,
+        seed: u64,
+        sampling: Option<Bound<'_, Sampling>>,
+    ) -> (Self, Stage) {
         let lookup = Arc::new(SharedLookup::default());
         let fetch = Stage(Arc::new(Fetch(Arc::clone(&lookup))));
-        let (kept, index_files) = (Arc::clone(&index.0), Arc::clone(&index_files.0));
-        (self.shuffled(Shuffle { seed, kept, index_files, lookup: Some(lookup) }), fetch)
+        (self.shuffled(index, index_files, seed, sampling, Some(lookup)), fetch)
     }
 
     /// Stores the rows of a source without random access for a full shuffle.
@@ -556,14 +597,8 @@ impl Plan {
     /// or "pad".
     #[pyo3(signature = (index, count, even, lanes=None))]
     fn shard(&self, index: u64, count: u64, even: Option<&str>, lanes: Option<&Lanes>) -> PyResult<Self> {
-        let even = match even {
-            None => Even::Uneven,
-            Some("drop") => Even::Drop,
-            Some("pad") => Even::Pad,
-            Some(other) => return Err(PyValueError::new_err(format!("unknown way to make shards even: {other}"))),
-        };
         let lanes = lanes.map(|lanes| Arc::clone(&lanes.0));
-        Ok(self.then(Step::Shard { index, count, even, lanes }))
+        Ok(self.then(Step::Shard { index, count, even: even_of(even)?, lanes }))
     }
 
     /// Reads the sources in pieces, up to `num_open` at once. If there is a seed, the order changes
@@ -644,12 +679,31 @@ fn by_position(sizes: Vec<(u64, usize)>, num_ranks: u64) -> PyResult<Sizes> {
     Sizes::new(sizes, num_ranks).ok_or_else(|| PyValueError::new_err("sizes need ascending positions from 0"))
 }
 
+fn even_of(even: Option<&str>) -> PyResult<Even> {
+    match even {
+        None => Ok(Even::Uneven),
+        Some("drop") => Ok(Even::Drop),
+        Some("pad") => Ok(Even::Pad),
+        Some(other) => Err(PyValueError::new_err(format!("unknown way to make shards even: {other}"))),
+    }
+}
+
 fn parts(plans: Vec<Bound<'_, Plan>>) -> Arc<[Arc<plan::Plan>]> {
     plans.into_iter().map(|plan| Arc::clone(&plan.get().0)).collect()
 }
 
 impl Plan {
-    fn shuffled(&self, shuffle: Shuffle) -> Self {
+    fn shuffled(
+        &self,
+        index: &Index,
+        index_files: &IndexFiles,
+        seed: u64,
+        sampling: Option<Bound<'_, Sampling>>,
+        lookup: Option<Arc<SharedLookup>>,
+    ) -> Self {
+        let (kept, index_files) = (Arc::clone(&index.0), Arc::clone(&index_files.0));
+        let sampling = sampling.map(|sampling| sampling.get().0.clone());
+        let shuffle = Shuffle { seed, kept, index_files, lookup, sampling };
         Self(Arc::new(plan::Plan::Shuffled(Arc::clone(&self.0), shuffle)))
     }
 

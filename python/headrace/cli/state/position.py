@@ -55,6 +55,7 @@ _SAYINGS: Final = {
     ("skip_errors", 1): "It has passed on {total:,} examples.",
     ("cache", 1): "The next example is number {total:,} in the cache, counted from 0.",
     ("shuffle", 1): "The next example is at position {total:,} in the order of this pass.",
+    ("sample", 1): "The next example is draw {total:,} of this pass, counted from 0.",
     (
         "shuffle",
         5,
@@ -153,8 +154,8 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
         if name in (*_IN_PIECES, *_TOGETHER) and checkpoint.inputs:
             yield from _lines_of_inputs(words[index], checkpoint, after, in_blocks)
             return
-        if name == "shuffle" and len(checkpoint.inputs) > 1:
-            yield from _lines_of_shuffled_parts(words[index - 1], checkpoint, after)
+        if name in ("shuffle", "sample") and len(checkpoint.inputs) > 1:
+            yield from _lines_of_shuffled_parts(name, words[index - 1], checkpoint, after)
             return
         saying = _SAYINGS.get((name, len(checkpoint.numbers)))
         if saying is not None:
@@ -233,10 +234,12 @@ def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:
             yield f"  part {number}: {line}"
 
 
-def _lines_of_shuffled_parts(words: Any, checkpoint: Checkpoint, after: int) -> Iterator[str]:
-    """Yields the lines for a full shuffle of several sources, in source order."""
+def _lines_of_shuffled_parts(
+    name: str, words: Any, checkpoint: Checkpoint, after: int
+) -> Iterator[str]:
+    """Yields the lines for a full shuffle or sample of several sources, in source order."""
     taken = count_of(checkpoint.skip + after, "example")
-    yield f"shuffle: It has yielded {taken} since its parts were at these positions:"
+    yield f"{name}: It has yielded {taken} since its parts were at these positions:"
     for number, (part, inner) in enumerate(zip(words[1:], checkpoint.inputs, strict=False)):
         if len(inner.numbers) == 1 and not inner.inputs:
             place = inner.numbers[0] + inner.skip

@@ -90,11 +90,17 @@ class _Lengths:
             part: The number of this source in `index`.
         """
         source = source_of(chain)
-        counts = self.counts(source, index, part)
-        length = self._combined(source, index, part) if counts is None else sum(counts)
+        counts: Sequence[int] | None = None
+        drawn = max((n for n, s in enumerate(steps(chain)) if s.num_drawn is not None), default=-1)
+        if drawn >= 0:
+            # The number of draws is known, even if the number of examples before them is not.
+            length: float = cast("int", steps(chain)[drawn].num_drawn)
+        else:
+            counts = self.counts(source, index, part)
+            length = self._combined(source, index, part) if counts is None else sum(counts)
         num_epochs: float = 1
         splits: list[Split] = []
-        for step in steps(chain):
+        for step in steps(chain)[drawn + 1 :]:
             if step.effect is Effect.SPLITS and source.numbers_lines:
                 counts = None
             if step.effect is Effect.SPLITS and counts is not None:

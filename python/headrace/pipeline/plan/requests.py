@@ -116,15 +116,21 @@ class Requests(FunctionPlanning):
         self._shared.disk_caches.append(cache)
         return self.plan.cache_on_disk(cache)
 
-    def shuffle_all(self, index: engine.Index, seed: int) -> engine.Plan:
-        """Returns the plan with a full shuffle added."""
+    def depend_on(self, name: str, digest: str) -> None:
+        """Adds content that the examples depend on, besides the files of the sources."""
+        self._shared.contents.append((name, digest))
+
+    def shuffle_all(
+        self, index: engine.Index, seed: int, sampling: engine.Sampling | None = None
+    ) -> engine.Plan:
+        """Returns the plan with a full shuffle added, or with draws if there is a sampling."""
         if self.is_learning and is_on_disk(self.chain[: self.index]):
             # Nothing is written while components are learned, so the examples keep their order.
             return self.plan
         # All threads read its records one by one.
         self.measure(num_parallel=None)
         if self.has_error_skipper or not has_deferred_reads(self.chain, self.index):
-            return self.plan.shuffle_all(index, self.indexes, seed)
-        plan, fetch = self.plan.shuffle_numbers(index, self.indexes, seed)
+            return self.plan.shuffle_all(index, self.indexes, seed, sampling)
+        plan, fetch = self.plan.shuffle_numbers(index, self.indexes, seed, sampling)
         self._waiting.insert(0, fetch.metered(self._source_number))
         return plan

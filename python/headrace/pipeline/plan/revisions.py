@@ -26,6 +26,8 @@ _DATA_SET: Final = re.compile(
     r"(?i:hf)://datasets/[^/]+/[^/@]+(?:@(?:refs/(?:convert|pr)/[^/]+|[^/]+))?(?=/|$)"
 )
 _COMMIT: Final = re.compile(r"@[0-9a-f]{40}$")
+# The beginning of the name of weights that `sample` has read.
+_SAMPLE: Final = "sample("
 
 
 def revisions_of(chain: Sequence[Stage]) -> dict[str, str]:
@@ -102,6 +104,11 @@ def check_contents(
         digest, expected = digests[name], others[name]
         is_part = digest <= expected or expected <= digest
         if not is_part or (digest != expected and not is_changed):
+            if name.startswith(_SAMPLE):
+                raise ValueError(
+                    f"resume: the weights of {name} have changed since the state was saved. Resume "
+                    "with the original data, or start from the beginning."
+                )
             raise ValueError(
                 f"resume: the content of {name}, which a native function uses, has changed since "
                 "the state was saved. Resume with the original file, or start from the beginning."

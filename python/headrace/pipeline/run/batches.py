@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
@@ -34,6 +35,7 @@ from headrace.pipeline.run.metrics import Meter, Metrics
 from headrace.pipeline.run.missing_components import MissingComponents
 from headrace.pipeline.run.mixture_parts import CHANGED_MIXTURE_ORDER, MixtureParts
 from headrace.pipeline.run.reports import Reports
+from headrace.pipeline.run.sample_weights import forget_changed_weights, read_weights
 from headrace.pipeline.run.skipped import Report
 from headrace.pipeline.run.state import ResumePoint, check_files, damaged, identity_of, state_of
 from headrace.pipeline.run.step_counter import StepCounter
@@ -204,8 +206,10 @@ class Batches(Reports):
         self._revisions = revisions_of(chain) if resumed is None else resumed.revisions
         changed = None if resumed is None else resumed.mixture
         self._parts = MixtureParts(chain, changed)
-        planned = plan(
-            pinned(chain, self._revisions),
+        pinned_chain = pinned(chain, self._revisions)
+        make_plan = partial(
+            plan,
+            pinned_chain,
             chain_specs,
             cache_of(options),
             self._is_learning,
@@ -214,6 +218,11 @@ class Batches(Reports):
             self._order.seen,
             changed.checkpoints if changed is not None and changed.is_changed else None,
         )
+        read_weights(pinned_chain, chain_specs, options, Batches)
+        planned = make_plan()
+        if forget_changed_weights(pinned_chain, planned.files):
+            read_weights(pinned_chain, chain_specs, options, Batches)
+            planned = make_plan()
         self._contents = contents_of(planned.contents)
         if resumed is not None:
             check_files(planned.files, resumed.files)

@@ -21,6 +21,7 @@ from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.plan.revisions import pinned, revisions_of
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.limits import cache_of
+from headrace.pipeline.run.sample_weights import read_weights
 from headrace.pipeline.run.threads.watchdog import named_if_stuck
 from headrace.pipeline.sources.combination import Combination
 from headrace.pipeline.sources.file_source import InferredSource
@@ -184,6 +185,7 @@ def _kept_specs(
     from headrace.pipeline.plan.cache_keys.spec_file import SpecFile  # noqa: PLC0415
 
     before = pinned(chain[:-1], revisions_of(chain))
+    read_weights(before, chain_specs, how.options, Batches)
     indexes = index_files(how.options)
     planned = plan(before, chain_specs, cache_of(how.options), is_learning=True, indexes=indexes)
     return SpecFile(chain, planned.contents, joined.from_iterable(planned.files), cache)

@@ -64,6 +64,10 @@ class Arrays(Source):
         """Returns the number of rows."""
         return [len(next(iter(self.arrays.values())))]
 
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Returns one of the arrays."""
+        return self.arrays[name]
+
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
         """Returns the plan that produces the rows."""
         specs = self.spec

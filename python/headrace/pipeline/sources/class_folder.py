@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace.core import engine
 from headrace.core.errors import InvalidArgumentError, NotFoundError
@@ -94,11 +95,20 @@ class ClassFolder(FileSource, is_base=True):
         """Returns 1 for each file, because each file is one example."""
         return [1] * len(self._files())
 
+    def column(self, name: str) -> npt.NDArray[Any] | None:
+        """Returns the labels, which follow from the paths."""
+        if name != "label":
+            return None
+        counts = list(map(len, self._files_by_class()))
+        return np.repeat(np.arange(len(counts)), counts)
+
     def _files(self) -> list[str]:
+        return [path for of_class in self._files_by_class() for path in of_class]
+
+    def _files_by_class(self) -> list[list[str]]:
         root, classes = os.path.join(self.root, ""), self.classes
         files = _files_of_classes(root, classes)
-        kept = (self._files_of(os.path.join(root, name), files[name]) for name in classes)
-        return [path for of_class in kept for path in of_class]
+        return [self._files_of(os.path.join(root, name), files[name]) for name in classes]
 
     def _files_of(self, directory: str, files: list[str]) -> list[str]:
         kept = [path for path in files if path.lower().endswith(self.extensions)]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -138,6 +138,27 @@ class TableFiles(InferredSource, is_base=True):
                     rows = self.format.rows([tables[index]], [], conditions, [])
                     numbers[index] = rows.num_pieces
         return numbers
+
+    def with_columns(self, names: Sequence[str]) -> "TableFiles | None":
+        """Returns the source with only these components; None if that would not read less."""
+        pairs = self.dtypes if self.types is None else self.types
+        masks = specs_of(self.name, pairs).keys() - {name for name, _ in pairs}
+        if any(name in masks or f"{name}_mask" in masks for name in names):
+            # A nullable column and its mask are read together.
+            return None
+
+        def kept(pairs: Pairs) -> Pairs:
+            return tuple(pair for pair in pairs if pair[0] in names)
+
+        typed = None if self.types is None else kept(self.types)
+        columns = tuple(names) if self.types is None else None
+        return replace(
+            self,
+            columns=columns,
+            types=typed,
+            defaults=kept(self.defaults),
+            dtypes=kept(self.dtypes),
+        )
 
     def described(self) -> str:
         """Describes how the components are inferred."""

@@ -1,7 +1,7 @@
 """Rules about random access for full shuffles, and about the files that a window reorders."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, Literal, cast
 
 from headrace.pipeline.stages.components import batch_depth, source_of, steps
 from headrace.pipeline.stages.stage import Effect, Stage, Step
@@ -9,8 +9,10 @@ from headrace.pipeline.stages.stage import Effect, Stage, Step
 __all__ = [
     "check_reachable",
     "check_skippable",
+    "divided_before",
     "has_deferred_reads",
     "is_reordered",
+    "is_sampled",
     "is_shuffled_whole",
     "keeps_all",
     "needs_scan",
@@ -63,6 +65,11 @@ def check_skippable(chain: Sequence[Stage]) -> None:
     is_full = any(step.full_shuffle for step in steps(chain))
     if is_full and chain[0].parts:
         name = chain[0].name
+        if any(step.effect is Effect.SAMPLES for step in steps(chain)):
+            raise ValueError(
+                f"skip_errors: cannot come after sample of {name}, because its draws include every "
+                f"example. Write skip_errors(...) in the parts of {name}, or remove it."
+            )
         remedy = ", or shuffle each part before concat" if name == "concat" else ""
         raise ValueError(
             f"skip_errors: cannot come after a full shuffle of {name}, because the order of that "
@@ -71,15 +78,23 @@ def check_skippable(chain: Sequence[Stage]) -> None:
         )
 
 
-def obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
+def obstacle(
+    chain: Sequence[Stage], is_part: bool = False, may_be_divided: bool = False
+) -> str | None:
     """Returns the reason why a full shuffle cannot follow, or None if it can.
 
     Args:
         chain: The stages before the shuffle.
         is_part: Whether the stages belong to a combined pipeline.
+        may_be_divided: Whether a `shard` may be among the stages.
     """
-    is_split = False
+    is_split = is_divided = False
     for step in steps(chain):
+        if is_divided and step.effect in (Effect.KEEPS, Effect.SPLITS):
+            return f"{step.name} comes after shard. Write {step.name}(...) before shard(...)"
+        if step.effect is Effect.DIVIDES and may_be_divided and not is_divided:
+            is_divided = True
+            continue
         if step.effect is Effect.KEEPS and is_split and not is_part:
             # The engine shuffles all examples first and then takes the part.
             return "cache stores only some of the examples, so write cache() before split(...)"
@@ -130,9 +145,39 @@ def is_shuffled_whole(chain: Sequence[Stage], is_shuffled_after: bool) -> bool:
     for step in steps(chain):
         if step.effect is Effect.KEEPS:
             return False
-        if step.effect is Effect.REORDERS:
+        if step.effect in (Effect.REORDERS, Effect.SAMPLES):
             return step.full_shuffle
     return is_shuffled_after
+
+
+def is_sampled(chain: Sequence[Stage], shard: int) -> bool:
+    """Returns whether a sample after a shard draws only from this rank's share of the examples.
+
+    Args:
+        chain: All stages.
+        shard: The index of the shard.
+    """
+    behind = (step for step in steps(chain)[shard:] if step.effect is not Effect.EACH)
+    after = next(behind, None)
+    return after is not None and after.effect is Effect.SAMPLES
+
+
+def divided_before(
+    chain: Sequence[Stage], sample: int
+) -> tuple[tuple[int, int], Literal["drop", "pad"] | None]:
+    """Returns the shard that a sample draws from, as its index and the number of shards.
+
+    Also returns how the last examples are divided among the shards.
+
+    Args:
+        chain: All stages.
+        sample: The index of the sample.
+    """
+    for step in steps(chain)[: sample - 1]:
+        if step.effect is Effect.DIVIDES:
+            shard = cast("Any", step)
+            return (shard.index, shard.count), shard.even
+    return (0, 1), None
 
 
 def _is_cached(chain: Sequence[Stage]) -> bool:

@@ -15,6 +15,7 @@ from headrace.pipeline.stages.components import all_stages, source_of, steps
 from headrace.pipeline.stages.order_warnings import check_one_order
 from headrace.pipeline.stages.random_access import (
     has_deferred_reads,
+    is_sampled,
     needs_scan,
     pieces_before,
     reads_files,
@@ -81,8 +82,9 @@ class Shard(KeepsComponents):
 
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
-        # With by="piece", the window before it reads only this rank's files.
-        if self.by == "example":
+        # With by="piece", the window before it reads only this rank's files. A sample behind it
+        # draws only from this rank's share.
+        if self.by == "example" and not is_sampled(planning.chain, planning.index):
             planning.plan = planning.plan.shard(self.index, self.count, self.even, planning.lanes)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, ClassVar, Final, Protocol
 
+import numpy.typing as npt
+
 from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.stages.stage import Stage, Stages
@@ -197,6 +199,14 @@ class Source(Stage, is_base=True):
         Files whose count is not needed may be counted as one. Returns None if the numbers are
         unknown.
         """
+
+    def column(self, name: str) -> npt.NDArray[Any] | None:
+        """Returns a component of all examples; None if examples must be read to determine it."""
+        return None
+
+    def with_columns(self, names: Sequence[str]) -> "Source | None":
+        """Returns the source with only these components; None if that would not read less."""
+        return None
 
     def combined_length(
         self, lengths: Callable[[Sequence[Stages]], Iterator[float]]

@@ -1,7 +1,7 @@
 """`split`: disjoint parts of the data, for example for training and validation."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Self
@@ -15,7 +15,7 @@ from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import ChainSpecs, steps
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Stage
 
-__all__ = ["Split", "SplitMethod", "num_kept", "shuffled_before"]
+__all__ = ["Split", "SplitMethod", "are_kept", "num_kept", "shuffled_before"]
 
 _KEYS: Final = 1 << 64
 # The maximum number of levels of combined pipelines that the engine can number.
@@ -170,7 +170,17 @@ def num_kept(parts: Sequence[Split], counts: Sequence[int]) -> int:
         parts: The parts.
         counts: The number of records in each file of the source.
     """
-    num_records, ends = 0, np.cumsum(np.asarray(counts, np.int64))
+    return sum(int(is_kept.sum()) for is_kept in are_kept(parts, counts))
+
+
+def are_kept(parts: Sequence[Split], counts: Sequence[int]) -> Iterator[npt.NDArray[np.bool_]]:
+    """Yields whether each record belongs to all of these parts, for many records at a time.
+
+    Args:
+        parts: The parts.
+        counts: The number of records in each file of the source.
+    """
+    ends = np.cumsum(np.asarray(counts, np.int64))
     for first in range(0, int(ends[-1]) if len(ends) else 0, _AT_ONCE):
         numbers = np.arange(first, min(first + _AT_ONCE, int(ends[-1])))
         files = np.searchsorted(ends, numbers, side="right")
@@ -180,8 +190,7 @@ def num_kept(parts: Sequence[Split], counts: Sequence[int]) -> int:
             keys = _keys(part.seed, records.astype(np.uint64), files.astype(np.uint64))
             least, most = map(np.uint64, part.keys)
             is_kept &= (least <= keys) & (keys <= most)
-        num_records += int(is_kept.sum())
-    return num_records
+        yield is_kept
 
 
 def _keys(
@@ -207,13 +216,21 @@ def shuffled_before(
     """Returns equivalent stages, with a full shuffle moved before any `split`.
 
     All examples of a source can be accessed at random, but the examples of one part cannot.
-    Shuffling everything and then keeping one part is the same as shuffling that part.
+    Shuffling everything and then keeping one part is the same as shuffling that part. A `sample`
+    stays behind the split, because it draws a fixed number of that part's examples.
 
     Args:
         chain: The stages.
         chain_specs: The components after each stage.
     """
-    shuffle = next((n for n, step in enumerate(steps(chain), 1) if step.full_shuffle), None)
+    shuffle = next(
+        (
+            n
+            for n, step in enumerate(steps(chain), 1)
+            if step.full_shuffle and step.effect is Effect.REORDERS
+        ),
+        None,
+    )
     split = next((n for n, s in enumerate(steps(chain), 1) if s.effect is Effect.SPLITS), None)
     if shuffle is None or split is None or shuffle < split:
         return chain, chain_specs

@@ -55,6 +55,8 @@ class Effect(Enum):
     GROUPS = auto()
     # Changes the order.
     REORDERS = auto()
+    # Draws examples with replacement.
+    SAMPLES = auto()
     # Starts over at the end.
     REPEATS = auto()
     # Stores the examples of the first pass for later passes.
@@ -67,6 +69,7 @@ _FACTS_OF: Final[Mapping[Effect, tuple[str, ...]]] = {
     Effect.DIVIDES: ("num_shares", "makes_even", "piece_shard"),
     Effect.SHARES: ("num_shares",),
     Effect.REORDERS: ("full_shuffle",),
+    Effect.SAMPLES: ("num_drawn",),
     Effect.KEEPS: ("keeps_on_disk",),
 }
 # Effects that depend on the position of an example in the order.
@@ -265,8 +268,13 @@ class Step(Stage, is_base=True):
 
     @property
     def full_shuffle(self) -> bool:
-        """Whether it shuffles all examples. This requires random access."""
+        """Whether it shuffles all examples, or samples them. This requires random access."""
         return False
+
+    @property
+    def num_drawn(self) -> int | None:
+        """The number of output examples, if it does not depend on the number of input examples."""
+        return None
 
     @property
     def keeps_on_disk(self) -> bool:
@@ -393,8 +401,13 @@ class Planning(Protocol):
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
         """Returns the plan with a disk cache added."""
 
-    def shuffle_all(self, index: engine.Index, seed: int) -> engine.Plan:
-        """Returns the plan with a full shuffle added."""
+    def shuffle_all(
+        self, index: engine.Index, seed: int, sampling: engine.Sampling | None = None
+    ) -> engine.Plan:
+        """Returns the plan with a full shuffle added, or with draws if there is a sampling."""
+
+    def depend_on(self, name: str, digest: str) -> None:
+        """Adds content that the examples depend on, besides the files of the sources."""
 
     def call(self, step: Any) -> None:
         """Calls a step's function for each row."""

@@ -6,7 +6,7 @@ use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::bisect_failures::{Bisectable, bisect_failures, polls};
-use crate::permutation::Permutation;
+use crate::row_order::{Draws, RowOrder};
 use crate::skip_event::{SkipEvents, Skipped, is_damage};
 use crate::tasks::meters::{Stopwatch, enter_stage};
 use crate::tasks::task::{Outcome, Ring};
@@ -21,10 +21,10 @@ use std::sync::Arc;
 pub enum Order {
     /// In ascending order.
     Natural,
-    /// A permutation of the numbers.
-    Permuted(Arc<Permutation>),
-    /// Part of a permutation. The rows own the numbers from this one on.
-    Part(Arc<Permutation>, u64),
+    /// An order of the numbers.
+    Whole(Arc<RowOrder>),
+    /// Part of an order. The rows own the numbers from this one on.
+    Part(Arc<RowOrder>, u64),
 }
 
 impl Order {
@@ -32,20 +32,63 @@ impl Order {
     fn num_positions(&self, len: u64) -> u64 {
         match self {
             Self::Natural => len,
-            Self::Permuted(order) | Self::Part(order, _) => order.len(),
+            Self::Whole(order) | Self::Part(order, _) => order.len(),
         }
     }
 
-    /// The row numbers at these positions, leaving out numbers that don't belong to the `len` rows.
-    fn numbers(&self, positions: Range<u64>, len: u64) -> Vec<u64> {
+    /// The draws, if rows are drawn with replacement.
+    fn draws(&self) -> Option<&Draws> {
         match self {
-            Self::Natural => positions.collect(),
-            Self::Permuted(order) => order.get_all(positions),
+            Self::Natural => None,
+            Self::Whole(order) | Self::Part(order, _) => order.draws(),
+        }
+    }
+
+    /// The average number of positions that contain `num_rows` of the `len` rows.
+    fn positions_of(&self, num_rows: u64, len: u64) -> u64 {
+        let num_positions = self.num_positions(len);
+        if let Some(draws) = self.draws() {
+            let first = if let Self::Part(_, first) = self { *first } else { 0 };
+            // Division by zero results in infinity, which is limited to all positions.
+            let positions = num_rows as f64 / draws.expected_share(first..first + len);
+            return (positions as u64).clamp(1, num_positions.max(1));
+        }
+        ((u128::from(num_rows) * u128::from(num_positions) / u128::from(len.max(1))) as u64).max(1)
+    }
+
+    /// The rows at these positions, leaving out numbers that don't belong to the `len` rows.
+    fn requested(&self, positions: Range<u64>, len: u64) -> Requested {
+        let draws = self.draws().map(|_| positions.clone());
+        match self {
+            Self::Natural => Requested { numbers: positions.collect(), draws: None },
+            Self::Whole(order) => Requested { numbers: order.get_all(positions), draws: draws.map(Iterator::collect) },
             Self::Part(order, first) => {
-                let number = |number: u64| number.checked_sub(*first).filter(|number| *number < len);
-                order.get_all(positions).into_iter().filter_map(number).collect()
+                let is_own = |number: &u64| (*first..first + len).contains(number);
+                let all = order.get_all(positions);
+                let draws =
+                    draws.map(|draws| draws.zip(&all).filter(|(_, n)| is_own(n)).map(|(draw, _)| draw).collect());
+                let numbers = all.into_iter().filter(is_own).map(|number| number - first).collect();
+                Requested { numbers, draws }
             }
         }
+    }
+}
+
+/// Requested rows.
+struct Requested {
+    numbers: Vec<u64>,
+    /// The number of each row's draw, if rows are drawn with replacement.
+    draws: Option<Vec<u64>>,
+}
+
+impl Requested {
+    /// Reads some of the rows. Each draw of a row has an identity of its own, and therefore its own
+    /// random numbers.
+    fn read(&self, rows: &dyn Indexed, range: Range<usize>) -> Result<Block> {
+        let block = rows.read(&self.numbers[range.clone()])?;
+        let Some(draws) = &self.draws else { return Ok(block) };
+        let provenance = block.provenance().made_of((0..).zip(draws[range].iter().copied()));
+        Ok(block.with_provenance(provenance))
     }
 }
 
@@ -97,10 +140,7 @@ impl IndexedRows {
     pub fn new(rows: Arc<dyn Indexed>, order: Order, ahead: usize, position: Position) -> Self {
         let (len, row_bytes) = (rows.len(), rows.row_bytes());
         let num_positions = order.num_positions(len);
-        let block_rows = rows_within(BLOCK_BYTES, row_bytes) as u128;
-        // The average number of positions that contain this many rows.
-        let block_positions = (block_rows * u128::from(num_positions) / u128::from(len.max(1))) as u64;
-        let block_positions = block_positions.max(1);
+        let block_positions = order.positions_of(rows_within(BLOCK_BYTES, row_bytes) as u64, len);
         let (ring, error, ready) = (Ring::new(), None, VecDeque::new());
         Self {
             rows,
@@ -129,7 +169,7 @@ impl IndexedRows {
         let num_batches = if is_large { 1 } else { (self.block_positions / size as u64).max(1) };
         self.block_positions = num_batches * size as u64;
         if are_across_passes {
-            self.offset = (u128::from(pass) * u128::from(self.rows.len()) % u128::from(self.block_positions)) as u64;
+            self.offset = (u128::from(pass) * u128::from(self.num_positions) % u128::from(self.block_positions)) as u64;
         }
         self
     }
@@ -151,7 +191,8 @@ impl IndexedRows {
         while self.next < self.num_positions && self.ring.len() < self.ahead.max(1) && self.error.is_none() {
             let rest = self.block_positions - (self.offset + self.next) % self.block_positions;
             let positions = self.next..self.num_positions.min(self.next.saturating_add(rest));
-            let num_rows = (positions.end - positions.start).min(self.rows.len()) as usize;
+            let most_rows = if self.order.draws().is_some() { u64::MAX } else { self.rows.len() };
+            let num_rows = (positions.end - positions.start).min(most_rows) as usize;
             let num_bytes = self.row_bytes.saturating_mul(num_rows.min(MAX_BLOCK_ROWS));
             let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
             self.next = positions.end;
@@ -163,14 +204,14 @@ impl IndexedRows {
                 let watch = Stopwatch::start_with_processor(meter);
                 enter_stage(position.stage);
                 let read = || {
-                    let numbers = order.numbers(positions, rows.len());
+                    let requested = order.requested(positions, rows.len());
                     let (block, skip_events, error) = match position.skipper {
                         Some(skipper) => {
-                            let (block, skip_events) = Reading { rows: &*rows, numbers, skipper, position }.read()?;
+                            let (block, skip_events) = Reading { rows: &*rows, requested, skipper, position }.read()?;
                             (block, skip_events, None)
                         }
                         None => {
-                            let (block, error) = read(&*rows, &numbers)?;
+                            let (block, error) = read(&*rows, &requested)?;
                             (block, Vec::new(), error)
                         }
                     };
@@ -195,20 +236,21 @@ impl IndexedRows {
     }
 }
 
-/// Reads the rows with these numbers, up to the first one that cannot be read.
-fn read(rows: &dyn Indexed, numbers: &[u64]) -> Result<(Option<Block>, Option<Error>)> {
-    if numbers.is_empty() {
+/// Reads the requested rows, up to the first one that cannot be read.
+fn read(rows: &dyn Indexed, requested: &Requested) -> Result<(Option<Block>, Option<Error>)> {
+    let num_rows = requested.numbers.len();
+    if num_rows == 0 {
         return Ok((None, None));
     }
-    let error = match rows.read(numbers) {
+    let error = match requested.read(rows, 0..num_rows) {
         Ok(block) => return Ok((Some(block), None)),
         Err(error) => error,
     };
-    for (index, number) in numbers.iter().enumerate() {
-        if let Err(error) = rows.read(&[*number]) {
+    for index in 0..num_rows {
+        if let Err(error) = requested.read(rows, index..index + 1) {
             let before = match index {
                 0 => None,
-                _ => Some(rows.read(&numbers[..index])?),
+                _ => Some(requested.read(rows, 0..index)?),
             };
             return Ok((before, Some(error)));
         }
@@ -219,7 +261,7 @@ fn read(rows: &dyn Indexed, numbers: &[u64]) -> Result<(Option<Block>, Option<Er
 /// Reads some rows and skips the damaged ones.
 struct Reading<'a> {
     rows: &'a dyn Indexed,
-    numbers: Vec<u64>,
+    requested: Requested,
     skipper: usize,
     position: Position,
 }
@@ -227,14 +269,14 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Returns the readable rows, and reports of the others at their positions.
     fn read(mut self) -> Result<(Option<Block>, SkipEvents)> {
-        if self.numbers.is_empty() {
+        let num_rows = self.requested.numbers.len();
+        if num_rows == 0 {
             return Ok((None, Vec::new()));
         }
-        let failure = match self.rows.read(&self.numbers) {
+        let failure = match self.requested.read(self.rows, 0..num_rows) {
             Ok(block) => return Ok((Some(block), Vec::new())),
             Err(error) => error,
         };
-        let num_rows = self.numbers.len();
         let (good, skip_events) = bisect_failures(&mut self, num_rows, failure)?;
         let block = (!good.is_empty()).then(|| good.copy()).transpose()?;
         Ok((block, skip_events))
@@ -245,7 +287,7 @@ impl Bisectable for Reading<'_> {
     type Failure = Error;
 
     fn work(&mut self, range: Range<usize>) -> Result<Block> {
-        self.rows.read(&self.numbers[range])
+        self.requested.read(self.rows, range)
     }
 
     fn leave_out(&mut self, row: usize, failure: Error) -> Result<Skipped> {
@@ -254,7 +296,7 @@ impl Bisectable for Reading<'_> {
         }
         let row_provenance = self
             .rows
-            .row_provenance(self.numbers[row])
+            .row_provenance(self.requested.numbers[row])
             .map(|row_provenance| row_provenance.in_pass(self.position.pass));
         Ok(Skipped::row(self.skipper, self.position.stage, row_provenance, failure))
     }

@@ -157,7 +157,9 @@ def _shard_refusal(chain: Sequence[Stage]) -> str | None:
             "has no effect with shard(..., by='piece'), because each rank then reads other files. "
             "Remove one of the two."
         )
-    behind = chain[shards[0] + 1 :] if shards else ()
+    behind = steps(chain)[shards[0] :] if shards else ()
+    if any(step.effect is Effect.SAMPLES for step in behind):
+        return "does not work with a sample after shard. Write sample(...) before shard(...)."
     if any(isinstance(stage, Cache) for stage in behind):
         return "does not work with a cache after shard. Write cache(...) before shard(...)."
     return None
