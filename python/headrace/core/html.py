@@ -110,7 +110,9 @@ def figures(counts: Sequence[int], title: str) -> Html:
 
 def fragment(*content: str) -> Html:
     """Returns HTML for a notebook, with its style."""
-    return tag("div", tag("style", Html(_STYLE)), *content, class_="headrace")
+    # The last two classes keep notebooks from reading dollar signs in data as formulas.
+    classes = "headrace tex2jax_ignore mathjax_ignore"
+    return tag("div", tag("style", Html(_STYLE)), *content, class_=classes)
 
 
 def page(title: str, *content: str) -> str:

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ from headrace.core.repr_prefix import printable
 from headrace.pipeline.run.batches import Batches
 
 __all__ = ["ComponentStatistics", "ValueStatistics", "value_statistics"]
+
+Array: TypeAlias = npt.NDArray[np.float64]
 
 # Components with more distinct values have no histogram.
 _MOST_DISTINCT: Final = 10_000
@@ -43,8 +45,8 @@ class ComponentStatistics:
         max: The largest value, or the length of the longest string.
         mean: The mean of the values, or of the lengths of strings. NaN if there are none.
         std: The standard deviation of all values (divided by their number, not by one less).
-        channel_means: For components whose last axis has 1, 3 or 4 values, such as pictures, the
-            mean of each channel. Empty for others.
+        channel_means: For components whose last axis has 3 or 4 values, such as pictures, the mean
+            of each channel. Empty for others.
         channel_stds: The standard deviation of each channel.
         histogram: How often each value occurs, for single integers, bools and strings with at most
             10,000 different values. The most frequent value is first. None for other components.
@@ -92,7 +94,7 @@ def _cells(one: ComponentStatistics) -> tuple[str, str, str, str, str]:
     span = "" if one.min is None else f"{_number(one.min)} to {_number(one.max)}"
     count = f"{one.count:,}" + (f" ({one.not_finite:,} not finite)" if one.not_finite else "")
     mean, std = _number(one.mean), _number(one.std)
-    if len(one.channel_means) > 1:
+    if one.channel_means:
         mean += f" ({', '.join(map(_number, one.channel_means))})"
         std += f" ({', '.join(map(_number, one.channel_stds))})"
     return f"{one.examples:,}", count, span, mean, std
@@ -114,33 +116,60 @@ def _histogram(counts: Mapping[Any, int]) -> Html:
 
 
 class _Moments:
-    """The count, mean and sum of squared differences of groups of numbers, in float64.
+    """The count, the means and the sums of squared differences of rows of values, in float64.
 
-    Each axis before the last one is reduced. Parts are merged with the formula of Chan et al.
+    Each column has its own mean. Parts are merged with the formula of Chan et al.
     """
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.mean: Any = 0.0
-        self.squares: Any = 0.0
+    def __init__(self, count: int, means: Array, squares: Array) -> None:
+        self.count, self.means, self.squares = count, means, squares
 
-    def add(self, values: npt.NDArray[np.float64]) -> None:
-        """Adds rows of values: (rows,) or (rows, groups)."""
-        if not len(values):
-            return
-        mean = values.mean(axis=0)
-        squares = np.square(values - mean).sum(axis=0)
-        total = self.count + len(values)
-        difference = mean - self.mean
-        self.mean = self.mean + difference * (len(values) / total)
-        self.squares = (
-            self.squares + squares + np.square(difference) * (self.count * len(values) / total)
+    @classmethod
+    def of(cls, rows: npt.NDArray[Any]) -> "_Moments":
+        """Returns the moments of rows of finite values."""
+        moments = [_moments_of(column) for column in rows.T]
+        return cls(
+            len(rows), np.array([one for one, _ in moments]), np.array([one for _, one in moments])
         )
-        self.count = total
+
+    def merged(self, other: "_Moments") -> "_Moments":
+        """Returns the moments of both parts. Parts with different columns become one column."""
+        if len(self.means) != len(other.means):
+            return self.in_one_column().merged(other.in_one_column())
+        if not self.count or not other.count:
+            return self if self.count else other
+        total = self.count + other.count
+        differences = other.means - self.means
+        return _Moments(
+            total,
+            self.means + differences * (other.count / total),
+            self.squares
+            + other.squares
+            + np.square(differences) * (self.count * other.count / total),
+        )
+
+    def in_one_column(self) -> "_Moments":
+        """Returns the moments of the values of all columns."""
+        mean = self.means.mean()
+        squares = self.squares.sum() + self.count * np.square(self.means - mean).sum()
+        return _Moments(self.count * len(self.means), np.array([mean]), np.array([squares]))
 
     @property
-    def std(self) -> Any:
-        return np.sqrt(self.squares / self.count) if self.count else math.nan
+    def stds(self) -> Array:
+        """The standard deviation of each column."""
+        return cast("Array", np.sqrt(self.squares / self.count))
+
+
+def _moments_of(column: npt.NDArray[Any]) -> tuple[float, float]:
+    """Returns the mean, and the sum of squared differences from it."""
+    if column.dtype == np.uint8:
+        # Several times faster than with numbers.
+        counts, values = np.bincount(column, minlength=256), np.arange(256.0)
+        mean = counts @ values / len(column)
+        return float(mean), float(counts @ np.square(values - mean))
+    numbers = np.ascontiguousarray(column, np.float64)
+    mean = numbers.mean()
+    return float(mean), float(np.square(numbers - mean).sum())
 
 
 class _Collector:
@@ -150,8 +179,7 @@ class _Collector:
         self._examples = self._not_finite = 0
         self._min: Any = None
         self._max: Any = None
-        self._all, self._channels = _Moments(), _Moments()
-        self._num_channels: int | None = None
+        self._moments: _Moments | None = None
         self._counts: Counter[Any] | None = Counter()
 
     def add(self, column: Any) -> None:
@@ -194,25 +222,21 @@ class _Collector:
             self._counts = None
         if values.dtype.kind == "c":
             return
-        num_channels = values.shape[-1] if values.ndim > 2 and values.shape[-1] in (1, 3, 4) else 0
-        if self._num_channels not in (None, num_channels):
-            num_channels = 0  # Examples have different channels.
-        self._num_channels = num_channels
-        rows = values.reshape(-1, num_channels or 1)
+        num_channels = values.shape[-1] if values.ndim > 2 and values.shape[-1] in (3, 4) else 1
+        rows = values.reshape(-1, num_channels)
         for start in range(0, len(rows), _PART):
             self._add_part(rows[start : start + _PART])
 
-    def _add_part(self, part: npt.NDArray[Any]) -> None:
-        numbers = part.astype(np.float64)
-        is_finite = np.isfinite(numbers)
-        if not is_finite.all():
-            self._not_finite += int(numbers.size - is_finite.sum())
-            self._num_channels = 0
-            part, numbers = part[is_finite], numbers[is_finite]
-        self._limits(part)
-        if self._num_channels:
-            self._channels.add(numbers)
-        self._all.add(numbers.reshape(-1))
+    def _add_part(self, rows: npt.NDArray[Any]) -> None:
+        if rows.dtype.kind not in "iub":
+            is_finite = np.isfinite(rows).astype(np.bool_)
+            if not is_finite.all():
+                self._not_finite += int(rows.size - is_finite.sum())
+                rows = rows[is_finite][:, None]
+        if len(rows):
+            self._limits(rows)
+            moments = _Moments.of(rows)
+            self._moments = moments if self._moments is None else self._moments.merged(moments)
 
     def _limits(self, values: npt.NDArray[Any]) -> None:
         if not values.size:
@@ -229,20 +253,19 @@ class _Collector:
 
     def result(self) -> ComponentStatistics:
         """Returns the statistics of everything that was added."""
-        has_channels = bool(self._num_channels) and self._channels.count > 0
-        means = self._channels.mean.tolist() if has_channels else []
-        stds = self._channels.std.tolist() if has_channels else []
-        has_values = self._all.count > 0
+        moments = self._moments or _Moments(0, np.array([math.nan]), np.array([math.nan]))
+        whole = moments.in_one_column()
+        has_channels = len(moments.means) > 1
         return ComponentStatistics(
             self._examples,
-            self._all.count,
+            whole.count,
             self._not_finite,
             self._min,
             self._max,
-            float(self._all.mean) if has_values else math.nan,
-            float(self._all.std) if has_values else math.nan,
-            tuple(means),
-            tuple(stds),
+            float(whole.means[0]),
+            float(whole.stds[0]) if whole.count else math.nan,
+            tuple(moments.means.tolist()) if has_channels else (),
+            tuple(moments.stds.tolist()) if has_channels else (),
             dict(self._counts.most_common()) if self._counts else None,
         )
 
