@@ -206,23 +206,8 @@ class Batches(Reports):
         self._revisions = revisions_of(chain) if resumed is None else resumed.revisions
         changed = None if resumed is None else resumed.mixture
         self._parts = MixtureParts(chain, changed)
-        pinned_chain = pinned(chain, self._revisions)
-        make_plan = partial(
-            plan,
-            pinned_chain,
-            chain_specs,
-            cache_of(options),
-            self._is_learning,
-            resumed is not None,
-            self._index_files,
-            self._order.seen,
-            changed.checkpoints if changed is not None and changed.is_changed else None,
-        )
-        read_weights(pinned_chain, chain_specs, options, Batches)
-        planned = make_plan()
-        if forget_changed_weights(pinned_chain, planned.files):
-            read_weights(pinned_chain, chain_specs, options, Batches)
-            planned = make_plan()
+        mix_checkpoint = changed.checkpoints if changed is not None and changed.is_changed else None
+        planned = self._planned(chain_specs, mix_checkpoint)
         self._contents = contents_of(planned.contents)
         if resumed is not None:
             check_files(planned.files, resumed.files)
@@ -292,6 +277,27 @@ class Batches(Reports):
             from headrace.pipeline.run.monitor import watch_process  # noqa: PLC0415
 
             watch_process(_process_report)
+
+    def _planned(self, chain_specs: ChainSpecs, mix_checkpoint: list[Any] | None) -> PipelinePlan:
+        """Plans the pipeline, after reading the weights of its samples."""
+        chain = pinned(self._chain, self._revisions)
+        make_plan = partial(
+            plan,
+            chain,
+            chain_specs,
+            cache_of(self._options),
+            self._is_learning,
+            self._resumed is not None,
+            self._index_files,
+            self._order.seen,
+            mix_checkpoint,
+        )
+        read_weights(chain, chain_specs, self._options, Batches)
+        planned = make_plan()
+        if forget_changed_weights(chain, planned.files):
+            read_weights(chain, chain_specs, self._options, Batches)
+            planned = make_plan()
+        return planned
 
     def _own_execution(self, planned: PipelinePlan) -> engine.Execution:
         """Starts an engine for this iteration alone."""
