@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -21,6 +22,7 @@ from headrace.pipeline.stages.bucket_by_length import BucketByLengthMethod
 from headrace.pipeline.stages.cache import CacheMethod
 from headrace.pipeline.stages.components import (
     ChainSpecs,
+    all_stages,
     batch_depth,
     source_of,
     specs_from,
@@ -263,11 +265,9 @@ class Pipeline(
         from headrace.pipeline.views.examples import first_examples  # noqa: PLC0415
 
         most = checked_int("show", "n", n, 0)
-        options = {**self._options, "strings": "numpy"}
-        find_specs = partial(self._all_specs, is_start=True)
-        batches = Batches(self._stages, options, find_specs, 0)
-        classes = source_of(self._stages).classes
-        return first_examples(batches, most, batch_depth(self._stages) > 0, classes, tokenizer)
+        classes, is_batched = source_of(self._stages).classes, batch_depth(self._stages) > 0
+        with self._view() as batches:
+            return first_examples(batches, most, is_batched, classes, tokenizer)
 
     def progress(self, state: Mapping[str, Any] | None = None, description: str = "") -> "Progress":
         """Starts an iteration with a progress bar. It yields the same batches.
@@ -332,12 +332,10 @@ class Pipeline(
                 "stats: the pipeline is endless, because epochs() has no count. Call stats before "
                 "epochs, or pass a count."
             )
-        options = {**self._options, "strings": "numpy"}
-        find_specs = partial(pipe._all_specs, is_start=True)
-        batches = Batches(pipe._stages, options, find_specs, 0, in_columns=True)
         unit = "batches" if batch_depth(pipe._stages) else "examples"
-        total = num_steps(pipe._stages, index_files(options))
-        return value_statistics(batches, total, unit)
+        total = num_steps(pipe._stages, index_files(self._options))
+        with pipe._view(in_columns=True) as batches:
+            return value_statistics(batches, total, unit)
 
     def profile(
         self, seconds: float = 10.0, path: str | os.PathLike[str] = "headrace_trace.json"
@@ -359,7 +357,7 @@ class Pipeline(
             The number of batches, the bottleneck and the statistics. `print` shows a summary.
 
         Raises:
-            ValueError: If `seconds` is not positive.
+            ValueError: If `seconds` is not positive, or the pipeline reads a journal.
 
         Examples:
             >>> profile = hr.arrays({"x": range(1000)}).batch(10).profile(5, "trace.json")
@@ -370,6 +368,11 @@ class Pipeline(
 
         if not seconds > 0:
             raise ValueError(f"profile: seconds is {seconds}, expected a positive number.")
+        if self._is_growing:
+            raise ValueError(
+                "profile: the pipeline reads a journal, whose rows belong to your training loop. "
+                "Call bottleneck() or metrics() of that iteration."
+            )
         find_specs = partial(self._all_specs, is_start=True)
         batches = Batches(self._stages, self._options, find_specs, 0)
         unit = "batches" if batch_depth(self._stages) else "examples"
@@ -710,6 +713,34 @@ class Pipeline(
 
     def __repr__(self) -> str:
         return f"Pipeline({', '.join(str(stage) for stage in self._stages)})"
+
+    @property
+    def _is_growing(self) -> bool:
+        return any(stage.is_growing for stage in all_stages(self._stages))
+
+    @contextmanager
+    def _view(self, in_columns: bool = False) -> Iterator[Batches]:
+        """Starts an iteration of epoch 0 that does not affect later ones, and closes it.
+
+        A journal does not record the rows that it reads.
+        """
+        options, is_growing = {**self._options, "strings": "numpy"}, self._is_growing
+        find_specs = partial(self._all_specs, is_start=True)
+        try:
+            with Batches(
+                self._stages,
+                options,
+                find_specs,
+                0,
+                in_columns=in_columns,
+                is_learning=is_growing,
+            ) as batches:
+                yield batches
+        finally:
+            release_workers(self._stages)
+            if is_growing and self._chain_specs is not None:
+                # Results of functions were kept for the next iteration.
+                self._chain_specs.forget(self._stages)
 
     def _described(self, number: int, stage: Stage) -> str:
         effect = steps(self._stages)[number - 1].effect if number else None

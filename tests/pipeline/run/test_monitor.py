@@ -73,6 +73,7 @@ def test_second_monitor_of_a_process_is_an_error(watched):
             monitor.Monitor(dict)
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_forked_child_reports_for_itself(watched):
     with iter(hr.arrays({"x": [1, 2]})) as batches:
         next(batches)

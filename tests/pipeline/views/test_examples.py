@@ -13,6 +13,10 @@ from tests.markup import HOSTILE, Elements
 import headrace as hr
 
 
+def negative(example):
+    return {"x": -example["x"]}
+
+
 def html_of(**components):
     return hr.arrays({name: [value] for name, value in components.items()}).show(1)._repr_html_()
 
@@ -60,6 +64,26 @@ def test_shown_generator_starts_anew():
     pipe = hr.iterable(numbers)
     pipe.show(2)
     assert [int(example["x"]) for example in pipe] == [0, 1, 2, 3, 4]
+
+
+def test_shown_rows_of_a_journal_are_not_recorded(tmp_path):
+    with hr.Journal(tmp_path) as journal:
+        for version in range(4):
+            journal.append([{"x": version}] * 3, version=version)
+    pipe = hr.journal(tmp_path, max_age=1).map(lambda e: {"x": e["x"] + 10})
+    assert [int(example["x"]) for example in pipe.show(2).examples] == [10, 10]
+    assert pipe.stats()["x"].count == 12
+    with pytest.raises(ValueError, match="profile: the pipeline reads a journal"):
+        pipe.profile(1)
+    batches = iter(pipe)
+    batches.set_version(3)
+    assert [int(example["x"]) for example in batches] == [12, 12, 12, 13, 13, 13]
+
+
+def test_functions_in_processes_leave_no_process(tmp_path):
+    pipe = hr.arrays({"x": list(range(10))}).map(negative, num_processes=2)
+    assert [int(example["x"]) for example in pipe.show(2).examples] == [0, -1]
+    assert pipe.stats()["x"].min == -9
 
 
 def test_negative_number_is_an_error():

@@ -255,28 +255,27 @@ class Batches(Reports):
         )
         self._callers = threads.callers
         self._begin = time.monotonic()
-        processes = [
-            worker_processes
-            for python_worker in python_workers
-            if (worker_processes := getattr(python_worker, "processes", None)) is not None
-        ]
-        for worker_processes in processes:
-            worker_processes.hold, worker_processes.keeps_workers = (
-                self._execution.hold,
-                self._keeps_workers,
-            )
-        ending = threads.ending(self._name, processes)
+        ending = threads.ending(self._name, self._worker_processes(python_workers))
         self._end = weakref.finalize(self, close, ending, self._process)
         if self._is_closed:
             self.close()
             return
         threads.start()
         self._gil_watch = threads.gil_watch
-        if os.environ.get(_REPORT_VARIABLE) and not self._is_learning:
-            # Imported here, because few processes report to `headrace top`.
-            from headrace.pipeline.run.monitor import watch_process  # noqa: PLC0415
+        if not self._is_learning:
+            _report_to_top()
 
-            watch_process(_process_report)
+    def _worker_processes(self, python_workers: Sequence[PythonWorker]) -> list[Any]:
+        """Returns the worker processes, after telling them about this iteration."""
+        processes = [
+            worker_processes
+            for python_worker in python_workers
+            if (worker_processes := getattr(python_worker, "processes", None)) is not None
+        ]
+        for worker_processes in processes:
+            worker_processes.hold = self._execution.hold
+            worker_processes.keeps_workers = self._keeps_workers
+        return processes
 
     def _planned(self, chain_specs: ChainSpecs, mix_checkpoint: list[Any] | None) -> PipelinePlan:
         """Plans the pipeline, after reading the weights of its samples."""
@@ -899,6 +898,15 @@ def _functions(
 def open_batches() -> list[Batches]:
     """Returns all iterations that are still referenced and not closed."""
     return [batches for batches in _alive.all() if batches.is_open]
+
+
+def _report_to_top() -> None:
+    """Starts to answer `headrace top`, if the process was started for it."""
+    if os.environ.get(_REPORT_VARIABLE):
+        # Imported here, because few processes report.
+        from headrace.pipeline.run.monitor import watch_process  # noqa: PLC0415
+
+        watch_process(_process_report)
 
 
 def _process_report() -> dict[str, Any]:

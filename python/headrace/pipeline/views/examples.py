@@ -102,6 +102,5 @@ def _rows(batch: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]
 def first_examples(
     batches: Batches, most: int, is_batched: bool, classes: Sequence[str] | None, tokenizer: Any
 ) -> Examples:
-    """Returns the first examples of an iteration, and closes it."""
-    with batches:
-        return Examples(list(islice(batches, most)), is_batched, Reader(classes, tokenizer))
+    """Returns the first examples of an iteration."""
+    return Examples(list(islice(batches, most)), is_batched, Reader(classes, tokenizer))

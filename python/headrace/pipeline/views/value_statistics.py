@@ -271,7 +271,7 @@ class _Collector:
 
 
 def value_statistics(batches: Batches, total: int | None, unit: str) -> ValueStatistics:
-    """Returns the statistics of all components of an iteration, and closes it.
+    """Returns the statistics of all components of an iteration.
 
     Args:
         batches: The iteration. It must return columns.
@@ -281,13 +281,12 @@ def value_statistics(batches: Batches, total: int | None, unit: str) -> ValueSta
     collectors: dict[str, _Collector] = {}
     progress, number = loop_bar("stats", total, 0, unit), 0
     try:
-        with batches:
-            while (columns := batches.next_columns()) is not None:
-                num_rows, values = columns
-                for name, column in values.items():
-                    collectors.setdefault(name, _Collector()).add(column)
-                number += 1 if unit == "batches" else num_rows
-                progress.move_to(number)
+        while (columns := batches.next_columns()) is not None:
+            num_rows, values = columns
+            for name, column in values.items():
+                collectors.setdefault(name, _Collector()).add(column)
+            number += 1 if unit == "batches" else num_rows
+            progress.move_to(number)
     finally:
         progress.close()
     return ValueStatistics({name: one.result() for name, one in collectors.items()})
