@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from headrace.ops.augment.policies import *
     from headrace.ops.augment.random_erasing import *
     from headrace.ops.augment.random_grayscale import *
+    from headrace.ops.augment.views import *
     from headrace.ops.control.static_assertions import is_non_decreasing as is_non_decreasing
     from headrace.ops.control.static_assertions import (
         is_strictly_increasing as is_strictly_increasing,

@@ -39,6 +39,7 @@ HOMES: Final = homes(
         "headrace.ops.augment.policies": "rand_augment trivial_augment",
         "headrace.ops.augment.random_erasing": "random_erasing",
         "headrace.ops.augment.random_grayscale": "random_grayscale",
+        "headrace.ops.augment.views": "views",
         "headrace.ops.control.static_assertions": "is_non_decreasing is_strictly_increasing",
         "headrace.ops.framework.conversion": "constant convert_to_tensor",
         "headrace.ops.image.colour": (

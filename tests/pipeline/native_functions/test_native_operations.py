@@ -87,6 +87,7 @@ AT_RANDOM = {
     "random_erasing": lambda e: ops.random_erasing(e["image"]),
     "random_grayscale": lambda e: ops.random_grayscale(e["image"]),
     "random_horizontal_flip": lambda e: ops.random_horizontal_flip(e["image"]),
+    "views": lambda e: ops.views(e["image"], {"x": (ops.random_horizontal_flip, 2)})["x"],
     "random_resized_crop": lambda e: ops.random_resized_crop(e["jpeg"], 2),
     "trivial_augment": lambda e: ops.trivial_augment(e["image"]),
     "random_brightness": lambda e: ops.random_brightness(e["rgb"], 0.3),

@@ -33,6 +33,7 @@ INTERNAL: dict[str, set[str] | None] = {
     "augment/policies": None,
     "augment/random_erasing": None,
     "augment/random_grayscale": None,
+    "augment/views": None,
     "image/resized_crop": None,
     "array/keep_rows": None,
     "control/switch": None,
