@@ -734,6 +734,7 @@ class Pipeline(
                 0,
                 in_columns=in_columns,
                 is_learning=is_growing,
+                is_shown=True,
             ) as batches:
                 yield batches
         finally:

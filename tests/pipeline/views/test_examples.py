@@ -75,6 +75,7 @@ def test_shown_rows_of_a_journal_are_not_recorded(tmp_path):
     assert pipe.stats()["x"].count == 12
     with pytest.raises(ValueError, match="profile: the pipeline reads a journal"):
         pipe.profile(1)
+    assert len(pipe.batch(2).without_steps([(0, 2)]).show(9)) == 4
     batches = iter(pipe)
     batches.set_version(3)
     assert [int(example["x"]) for example in batches] == [12, 12, 12, 13, 13, 13]

@@ -106,6 +106,7 @@ class Batches(Reports):
         keeps_workers: bool = False,
         keeps_origins: bool = False,
         may_share: bool = False,
+        is_shown: bool = False,
     ) -> None:
         """Starts the threads. If an iterator has to be called first, `next` starts them instead.
 
@@ -122,6 +123,7 @@ class Batches(Reports):
             keeps_workers: Whether to keep worker processes for the next iteration.
             keeps_origins: Whether batches record where their examples come from.
             may_share: Whether the ranks of this node may share one engine, if the options say so.
+            is_shown: With `is_learning`, whether steps are left out, as in an ordinary iteration.
         """
         if len(chain) > _MOST_STAGES:
             raise ValueError(
@@ -129,7 +131,8 @@ class Batches(Reports):
                 "Combine several functions, skips or takes into one."
             )
         # While components are learned, no batch is left out.
-        self._steps = StepCounter(chain[:1] if is_learning else chain, options, epoch, resumed)
+        counted = chain if is_shown or not is_learning else chain[:1]
+        self._steps = StepCounter(counted, options, epoch, resumed)
         self._chain = chain
         self._options = options
         self._epoch = epoch
