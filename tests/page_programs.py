@@ -15,7 +15,7 @@ __all__ = ["check_program", "programs_of"]
 TOP = Path(__file__).parents[1]
 # These run in `make test-frameworks`.
 FRAMEWORKS = (
-    *("accelerate", "albumentations", "grain", "jax", "keras", "mlx", "torch"),
+    *("accelerate", "albumentations", "av", "grain", "jax", "keras", "mlx", "torch"),
     *("torchvision", "transformers"),
 )
 # It calls deprecated functions of PyTorch.

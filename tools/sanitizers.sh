@@ -40,7 +40,7 @@ address() {
         echo "There is no clang, so libjpeg-turbo and zstd are not checked." >&2
     fi
     export HEADRACE_MUTATIONS=30000
-    under address -p headrace-engine -p headrace-tf1 -p headrace-pipeline -p headrace-jpeg -p headrace-fuzz-targets --lib --tests
+    under address -p headrace-engine -p headrace-tf1 -p headrace-pipeline -p headrace-jpeg -p headrace-video -p headrace-fuzz-targets --lib --tests
     JSIMD_FORCENONE=1 under address -p headrace-jpeg --lib --tests
     unset HEADRACE_MUTATIONS
     stress address

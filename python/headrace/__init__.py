@@ -55,6 +55,8 @@ if TYPE_CHECKING:
         tfrecords,
         tokens,
         torch_generator,
+        video_folder,
+        videos,
         webdataset,
         zip,
     )
@@ -105,6 +107,8 @@ __all__ = [
     "tfrecords",
     "tokens",
     "torch_generator",
+    "video_folder",
+    "videos",
     "webdataset",
     "zip",
 ]

@@ -238,7 +238,13 @@ def test_batches_of_a_journal_are_counted_from_its_last_end():
 
 def test_every_stage_has_a_position_text():
     steps = {step for room in STAGE_MODULES for step in vars(room).values() if is_step(step)}
-    of_readers = {"share", "read_rows", "origin_files", "learn"}  # No user's state has them.
+    of_readers = {
+        "share",
+        "read_rows",
+        "origin_files",
+        "learn",
+        "many_clips",
+    }  # No user's state has them.
     names = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", step.__name__).lower() for step in steps}
     named = {name for name, _ in position._SAYINGS}
     without_place = {"prefetch", "without_steps", *position._OF_ROWS, *position._GROUPS}

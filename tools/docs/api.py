@@ -33,6 +33,8 @@ PAGES = {
             "json_lines",
             "image_folder",
             "audio_folder",
+            "video_folder",
+            "videos",
             "webdataset",
             "parquet",
             "arrow",

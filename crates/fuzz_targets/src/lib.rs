@@ -17,6 +17,7 @@ mod sound;
 mod tables;
 mod tar;
 mod tensors;
+mod video;
 
 pub use kernels::place_files;
 use peak_alloc::PeakAlloc;
@@ -45,7 +46,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
     Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
@@ -68,6 +69,7 @@ pub const TARGETS: [Target; 24] = [
     Target { name: "sound", body: sound::sound, times: 8, besides: TABLE_BYTES },
     Target { name: "webp", body: images::webp, times: 8, besides: TABLE_BYTES },
     Target { name: "tiff", body: images::tiff, times: 8, besides: PARSER_BYTES },
+    Target { name: "video", body: video::video, times: 128, besides: PARSER_BYTES },
     Target { name: "saved", body: saved::saved, times: 64, besides: PARSER_BYTES },
     Target { name: "pipeline_checkpoints", body: checkpoints::checkpoints, times: 16, besides: FILE_BYTES },
 ];

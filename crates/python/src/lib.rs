@@ -92,6 +92,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<files::records::RecordIterator>()?;
     module.add_class::<files::remote::RemoteFile>()?;
     module.add_class::<files::remote::RemoteEntry>()?;
+    module.add_class::<files::video::Video>()?;
     module.add_function(wrap_pyfunction!(files::remote::remote_copy, module)?)?;
     module.add_function(wrap_pyfunction!(files::remote::remote_is_directory, module)?)?;
     module.add_function(wrap_pyfunction!(files::remote::remote_list, module)?)?;

@@ -19,6 +19,7 @@ __all__ = [
     "missing_torch",
     "missing_torchtitan",
     "missing_transformers",
+    "missing_video",
 ]
 
 _PROTOBUF: Final = "google.protobuf"
@@ -89,6 +90,12 @@ def missing_otlp() -> str | None:
 def missing_ray() -> str | None:
     """Returns what to install for Ray; None if nothing is missing."""
     return _missing(("ray",), "for readers on other machines")
+
+
+def missing_video() -> str | None:
+    """Returns what to install to decode videos; None if nothing is missing."""
+    missing = _missing(("av",), "to decode videos")
+    return missing and f"{missing}, or pip install 'headrace[video]'"
 
 
 def missing_torch() -> str | None:

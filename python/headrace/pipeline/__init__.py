@@ -36,6 +36,8 @@ if TYPE_CHECKING:
         text_lines,
         tfrecords,
         tokens,
+        video_folder,
+        videos,
         webdataset,
         zip,
     )
@@ -79,6 +81,8 @@ __all__ = [
     "tfrecords",
     "tokens",
     "torch_generator",
+    "video_folder",
+    "videos",
     "webdataset",
     "zip",
 ]
@@ -119,6 +123,8 @@ _HOMES = {
     "tfrecords": "source_functions",
     "tokens": "source_functions",
     "torch_generator": "functions.torch_generator",
+    "video_folder": "source_functions",
+    "videos": "source_functions",
     "webdataset": "source_functions",
     "zip": "source_functions",
 }

@@ -20,6 +20,7 @@ from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.batch import BatchMethod
 from headrace.pipeline.stages.bucket_by_length import BucketByLengthMethod
 from headrace.pipeline.stages.cache import CacheMethod
+from headrace.pipeline.stages.clips import ClipsMethod
 from headrace.pipeline.stages.components import (
     ChainSpecs,
     all_stages,
@@ -71,6 +72,7 @@ class Pipeline(
     BatchMethod,
     BucketByLengthMethod,
     CacheMethod,
+    ClipsMethod,
     EpochsMethod,
     FilterMethod,
     FlatMapMethod,

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from headrace.pipeline.sources.text_lines import text_lines as text_lines_source
     from headrace.pipeline.sources.tfrecords import tfrecords as tfrecords_source
     from headrace.pipeline.sources.tokens import tokens as tokens_source
+    from headrace.pipeline.sources.video_folder import video_folder as video_folder_source
+    from headrace.pipeline.sources.videos import videos as videos_source
     from headrace.pipeline.sources.webdataset import webdataset as webdataset_source
     from headrace.pipeline.sources.zip import zip as zip_source
 
@@ -53,6 +55,8 @@ __all__ = [
     "text_lines",
     "tfrecords",
     "tokens",
+    "video_folder",
+    "videos",
     "webdataset",
     "zip",
 ]
@@ -96,6 +100,8 @@ if TYPE_CHECKING:
     text_lines = _begins(text_lines_source)
     tfrecords = _begins(tfrecords_source)
     tokens = _begins(tokens_source)
+    video_folder = _begins(video_folder_source)
+    videos = _begins(videos_source)
     webdataset = _begins(webdataset_source)
     zip = _begins(zip_source)
 else:

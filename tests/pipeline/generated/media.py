@@ -1,9 +1,13 @@
-"""Random native maps of pictures and of sound made from each example's number."""
+"""Random maps of pictures, and of sound and videos made from each example's number."""
 
 import struct
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -156,5 +160,43 @@ def sound(random: Random, shape: Shape) -> Step | None:
         "map(native_sound)",
         lambda p, _: p.map(native_sound),
         items_of(lambda i, _: map(sound_in_model, i)),
+        order="any",
+    )
+
+
+@cache
+def _video() -> bytes:
+    """A video of 12 pictures, which show their numbers."""
+    from tests.pipeline.video.written_videos import write_video  # noqa: PLC0415 (needs PyAV)
+
+    options = {"bf": "2", "g": "5", "x264-params": "open-gop=1:scenecut=0"}
+    with TemporaryDirectory() as directory:
+        return Path(write_video(f"{directory}/a.mp4", 12, options=options)).read_bytes()
+
+
+def with_video(example: Example) -> Example:
+    return {**example, "video": _video()}
+
+
+def with_frames_added(example: Example) -> Example:
+    """Adds the numbers that the frames of a clip show."""
+    from tests.pipeline.video.written_videos import numbers_of  # noqa: PLC0415 (needs PyAV)
+
+    kept = {name: value for name, value in example.items() if name not in ("video", "is_pad")}
+    return {**kept, "n": example["n"] + sum(numbers_of(example["video"]))}
+
+
+def clips(random: Random, shape: Shape) -> Step | None:
+    """Clips of a video."""
+    if shape.depth or not find_spec("av"):
+        return None
+    count = random.choice([1, 2])
+    at = "uniform" if count == 2 else random.choice(["uniform", 0.2])
+    sums = [6, 27] if count == 2 else [6 if at == "uniform" else 24]
+    return Step(
+        "clips",
+        f"map(with_video).clips('video', 3, 2, {count}, {at!r}).map(with_frames_added)",
+        lambda p, _: p.map(with_video).clips("video", 3, 2, count, at).map(with_frames_added),
+        items_of(lambda i, _: ({**e, "n": e["n"] + more} for e in i for more in sums)),
         order="any",
     )

@@ -224,7 +224,7 @@ def _number_of_member(example: Example) -> Example:
 
 
 def _folder(random: Random) -> Source:
-    return random.choice([_images, _sounds])()
+    return random.choice([_images, _sounds, _videos])()
 
 
 def _images() -> Source:
@@ -239,6 +239,17 @@ def _sounds() -> Source:
         return hr.audio_folder(directory / "sounds").map(_number_of_image)
 
     return Source("audio_folder(sounds)", begin, _only("n"), sizes=(1,) * 97)
+
+
+def _videos() -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.video_folder(directory / "images", ["png"]).map(_number_of_path)
+
+    return Source("video_folder(images)", begin, _only("n"), sizes=None)
+
+
+def _number_of_path(example: Example) -> Example:
+    return {"n": int(Path(example["video"]).stem)}
 
 
 def _number_of_image(example: Example) -> Example:

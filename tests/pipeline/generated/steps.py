@@ -722,5 +722,5 @@ _DRAWS: list[Draw] = [
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
     *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids, list_batch] * 4,
     *[counting, sample] * 4,
-    *[_tokens, _chat, media.picture, media.sound] * 2,
+    *[_tokens, _chat, media.picture, media.sound, media.clips] * 2,
 ]

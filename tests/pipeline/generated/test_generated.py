@@ -5,6 +5,7 @@ stress pipelines` draws others by the thousand.
 """
 
 from functools import cache
+from importlib.util import find_spec
 
 import pytest
 from tests.pipeline.generated.checks import check, shrunk
@@ -33,6 +34,7 @@ KINDS = {
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
     "without_steps",
     *("chat", "augment", "mix pictures", "decode_audio", "spectrogram"),
+    *(("video_folder", "clips") if find_spec("av") else ("video_folder",)),
 }
 
 

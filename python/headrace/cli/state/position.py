@@ -61,6 +61,8 @@ _SAYINGS: Final = {
         5,
     ): "It has drawn {total:,} examples. Its window is refilled from the position below.",
     ("arrays", 1): "The next row is number {total:,}, counted from 0.",
+    ("videos", 1): "The next row is number {total:,}, counted from 0.",
+    ("video_folder", 1): "The next row is number {total:,}, counted from 0.",
     ("indexed", 1): "The next row is number {total:,}, counted from 0.",
     ("iterable", 1): "The iterator has yielded {total:,} examples.",
     ("journal", 1): (
@@ -82,7 +84,7 @@ _SAYINGS: Final = {
     },
 }
 _GROUPS: Final = ("bucket_by_length", "pack")
-_WITH_RESULTS: Final = ("map", "filter", "flat_map", "unbatch")
+_WITH_RESULTS: Final = ("map", "filter", "flat_map", "clips", "unbatch")
 # Stages that process single rows have no position of their own.
 _OF_ROWS: Final = (
     *("parse", "select", "rename", "with_origin", "split", "indexed"),

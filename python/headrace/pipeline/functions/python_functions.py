@@ -332,8 +332,9 @@ class FlatMapFunction(_Function):
         input_specs: Specs,
         output_specs: Specs,
         num_callers: int = 1,
+        stage: str = "flat_map",
     ) -> None:
-        super().__init__(function, first, input_specs, "flat_map", num_callers)
+        super().__init__(function, first, input_specs, stage, num_callers)
         self._draws = _draws_of(seed)
         self._output_specs = output_specs
 

@@ -28,6 +28,7 @@ class ClassFolder(FileSource, is_base=True):
         decoded: The file extensions of formats that `headrace.ops` can decode.
         others: The file extensions of other formats. Such files must not be skipped silently.
         example: An example of the argument `extensions`, for messages.
+        decoder: The module or stage that decodes such files, for messages.
         root: The directory with one subdirectory per class.
         extensions: The file extensions to read, in lower case.
     """
@@ -40,6 +41,7 @@ class ClassFolder(FileSource, is_base=True):
     decoded: ClassVar[tuple[str, ...]]
     others: ClassVar[tuple[str, ...]]
     example: ClassVar[str]
+    decoder: ClassVar[str] = "headrace.ops"
 
     root: str
     extensions: tuple[str, ...]
@@ -119,7 +121,7 @@ class ClassFolder(FileSource, is_base=True):
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{self.name}: {others[0]}: headrace.ops cannot decode this {self.noun}{which}, "
+                f"{self.name}: {others[0]}: {self.decoder} cannot decode this {self.noun}{which}, "
                 f"because it decodes only {_listed(self.decoded)}. List the extensions to read, "
                 f"such as {self.name}(root, extensions={self.example}), and decode the files in a "
                 "Python function.",

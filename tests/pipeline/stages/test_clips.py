@@ -1,0 +1,226 @@
+"""`clips`: which frames come, their marks, order, states and errors."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.pipeline.video.written_videos import change, numbers_of, write_video
+
+import headrace as hr
+from headrace.core import errors
+from headrace.pipeline.video.video_file import open_video
+
+LENGTHS = (40, 5, 23, 31, 1, 57)
+SEED = 7
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    """Videos of several lengths, with B-frames and open GOPs."""
+    directory = tmp_path_factory.mktemp("videos")
+    options = {"bf": "3", "g": "12", "x264-params": "open-gop=1:scenecut=0"}
+    for index, length in enumerate(LENGTHS):
+        path = directory / "ab"[index % 2] / f"{index}.mp4"
+        path.parent.mkdir(exist_ok=True)
+        write_video(path, length, options=options)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def paths(directory):
+    return [str(directory / "ab"[index % 2] / f"{index}.mp4") for index in range(len(LENGTHS))]
+
+
+def shown(examples):
+    """Returns the numbers of each example's frames, and the file."""
+    return [(Path(e["path"]).stem, numbers_of(e["video"]), e["is_pad"].tolist()) for e in examples]
+
+
+def clip(start, frames, every, length):
+    """Returns the expected numbers and marks."""
+    numbers = [start + every * index for index in range(frames)]
+    return [min(n, length - 1) for n in numbers], [n >= length for n in numbers]
+
+
+class TestFrames:
+    def test_uniform_clips_cover_the_video(self, paths):
+        examples = shown(hr.videos(paths).clips("video", 4, 3, count=3, at="uniform"))
+        expected = []
+        for index, length in enumerate(LENGTHS):
+            last = max(length - 10, 0)
+            for start in (0, last // 2, last):
+                expected.append((str(index), *clip(start, 4, 3, length)))
+        assert examples == expected
+
+    def test_clip_at_a_time_begins_with_the_frame_shown_then(self, paths):
+        examples = shown(hr.videos(paths[0]).clips("video", 5, 2, at=0.55))
+        assert examples == [("0", *clip(16, 5, 2, 40))]
+
+    def test_random_clips_fit_into_the_video(self, paths):
+        starts = set()
+        pipe = hr.videos(paths).clips("video", 4, 3, count=20, at="random", seed=SEED)
+        for name, numbers, is_pad in shown(pipe):
+            length = LENGTHS[int(name)]
+            assert (numbers, is_pad) == clip(numbers[0], 4, 3, length)
+            assert any(is_pad) == (length < 10)
+            if name == "5":
+                starts.add(numbers[0])
+        assert len(starts) > 10
+        assert max(starts) > 35
+
+    def test_random_clips_depend_on_the_epoch_and_the_seed(self, paths):
+        def starts(epoch, seed):
+            pipe = hr.videos(paths).clips("video", 2, 1, seed=seed)
+            return [numbers_of(e["video"])[0] for e in pipe.epoch(epoch)]
+
+        assert starts(0, 1) == starts(0, 1)
+        assert starts(0, 1) != starts(1, 1)
+        assert starts(0, 1) != starts(0, 2)
+
+    def test_short_videos_repeat_their_last_frame(self, paths):
+        [example] = hr.videos(paths[1]).clips("video", 4, 2, at="uniform")
+        assert numbers_of(example["video"]) == [0, 2, 4, 4]
+        assert example["is_pad"].tolist() == [False, False, False, True]
+        np.testing.assert_array_equal(example["video"][2], example["video"][3])
+
+    def test_size_scales_the_frames(self, paths):
+        pipe = hr.videos(paths).clips("video", 3, 2, at="uniform", size=(24, 32)).batch(6)
+        assert pipe.spec["video"] == hr.Spec(np.dtype(np.uint8), (None, 3, 24, 32, 3))
+        [batch] = pipe
+        assert batch["video"].shape == (6, 3, 24, 32, 3)
+        assert [numbers_of(clip)[0] for clip in batch["video"]] == [0] * 6
+
+    def test_contents_of_files_are_videos_too(self, paths):
+        pipe = hr.files(paths[0]).clips("data", 2, 5, at="uniform")
+        [example] = pipe
+        assert numbers_of(example["data"]) == [0, 5]
+
+    def test_other_components_are_kept(self, directory):
+        pipe = hr.video_folder(directory).clips("video", 2, 1, count=2, at="uniform")
+        assert [(e["label"], Path(e["path"]).stem) for e in pipe] == [
+            *[(0, "0")] * 2, *[(0, "2")] * 2, *[(0, "4")] * 2,
+            *[(1, "1")] * 2, *[(1, "3")] * 2, *[(1, "5")] * 2,
+        ]  # fmt: skip
+
+
+PIPES = {
+    "in order": lambda p: hr.videos(p).clips("video", 3, 2, at="random", seed=SEED),
+    "several": lambda p: hr.videos(p).clips("video", 3, 2, count=3, at="random", seed=SEED),
+    "shuffled": lambda p: hr.videos(p).shuffle(seed=1).clips("video", 3, 2, seed=SEED),
+    "shuffled after": lambda p: hr.videos(p).clips("video", 3, 2, seed=SEED).shuffle(seed=1),
+    "window": lambda p: (
+        hr.videos(p).clips("video", 3, 2, count=2, seed=SEED).shuffle(window=4, seed=1)
+    ),
+    "epochs": lambda p: (
+        hr.videos(p).shuffle(seed=1).clips("video", 3, 2, count=2, seed=SEED).epochs(2)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PIPES)
+def test_clips_continue_after_any_batch(paths, kind):
+    pipe = PIPES[kind](paths).batch(2)
+    with iter(pipe) as batches:
+        states = [json.dumps(batches.state())]
+        everything = []
+        for batch in batches:
+            everything.append(batch)
+            states.append(json.dumps(batches.state()))
+    assert len(pipe) == len(everything)
+    for step, state in enumerate(states):
+        with pipe.resume(json.loads(state)) as rest:
+            for batch, expected in zip(rest, everything[step:], strict=True):
+                for name in expected:
+                    np.testing.assert_array_equal(batch[name], expected[name])
+
+
+@pytest.mark.parametrize("kind", PIPES)
+def test_ranks_divide_the_clips_and_resume_with_another_number(paths, kind):
+    pipe = PIPES[kind](paths)
+    whole = shown(pipe)
+    world = 3
+    shares = [shown(pipe.shard(rank, world)) for rank in range(world)]
+    mixed = [share[i] for i in range(len(shares[0])) for share in shares if i < len(share)]
+    assert mixed == whole
+
+
+@pytest.mark.parametrize("options", [{"num_threads": 1}, {"num_threads": 4, "memory_bytes": 1}])
+def test_clips_do_not_depend_on_threads_or_memory(paths, options):
+    pipe = PIPES["several"](paths).batch(3)
+    for batch, other in zip(pipe, pipe.options(**options), strict=True):
+        np.testing.assert_array_equal(batch["video"], other["video"])
+
+
+class TestErrors:
+    @pytest.fixture
+    def damaged(self, tmp_path):
+        """Three videos, of which frame 10 of the second is damaged."""
+        files = [write_video(tmp_path / f"{n}.mp4", 20, options={"bf": "0"}) for n in range(3)]
+        sample = open_video(files[1]).native.read_samples(10, 11)[0]
+        offset = Path(files[1]).read_bytes().index(sample)
+        change(files[1], offset + 4, bytes(len(sample) - 4))
+        return files
+
+    def test_damaged_video_names_the_file_and_the_frame(self, damaged):
+        pipe = hr.videos(damaged).clips("video", 12, 1, at="uniform")
+        text = r"1\.mp4: frame 10 \(at 0\.33\d* s\) cannot be decoded: .*\. Copy the file again"
+        with pytest.raises(errors.DataLossError, match=text):
+            list(pipe)
+
+    def test_damaged_video_is_skipped(self, damaged):
+        pipe = hr.videos(damaged).clips("video", 12, 1, at="uniform").skip_errors(1)
+        batches = iter(pipe)
+        assert [Path(example["path"]).stem for example in batches] == ["0", "2"]
+        [skipped] = batches.skipped
+        assert "1.mp4: frame 10" in skipped.reason
+
+    def test_frames_before_the_damage_are_read(self, damaged):
+        pipe = hr.videos(damaged).clips("video", 10, 1, at=0.0)
+        assert [numbers_of(example["video"]) for example in pipe] == [list(range(10))] * 3
+
+    def test_time_after_the_end_is_an_error(self, paths):
+        with pytest.raises(errors.OutOfRangeError, match=r"1\.mp4: the frame at 1 s was requested"):
+            list(hr.videos(paths).clips("video", 2, at=1.0))
+
+    def test_missing_library_is_an_error_that_names_the_extra(self, paths, monkeypatch):
+        pipe = hr.videos(paths).clips("video")
+        monkeypatch.setitem(sys.modules, "av", None)
+        monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
+        text = r"clips: av is required to decode videos.* pip install 'headrace\[video\]'"
+        with pytest.raises(ModuleNotFoundError, match=text):
+            iter(pipe)
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "text"),
+        [
+            ({"frames": 0}, ValueError, "frames is 0"),
+            ({"every": 0}, ValueError, "every is 0"),
+            ({"count": 0}, ValueError, "count is 0"),
+            ({"at": "middle"}, TypeError, "at is 'middle', expected 'random', 'uniform' or a time"),
+            ({"at": -1.0}, ValueError, "at is -1.0"),
+            ({"at": 1.0, "count": 2}, ValueError, "only one clip can start there"),
+            ({"at": "uniform", "seed": 1}, ValueError, "draws nothing"),
+            ({"seed": -1}, ValueError, "seed is -1"),
+            ({"size": 224}, TypeError, "size is 224"),
+            ({"size": (0, 1)}, ValueError, "size is 0"),
+        ],
+    )
+    def test_arguments_are_checked(self, arguments, error, text):
+        with pytest.raises(error, match=rf"clips: .*{text}"):
+            hr.videos("*.mp4").clips("video", **arguments)
+
+    def test_component_must_be_a_video(self):
+        pipe = hr.videos("*.mp4")
+        with pytest.raises(ValueError, match="clips: there is no component 'vidoe'"):
+            pipe.clips("vidoe")
+        numbers = hr.arrays({"video": [1, 2]})
+        with pytest.raises(
+            ValueError, match=r"clips: the component 'video' is .*, expected the path"
+        ):
+            numbers.clips("video")
+        with pytest.raises(ValueError, match="clips: cannot come after batch"):
+            pipe.batch(2).clips("video")
+        with pytest.raises(ValueError, match="there is already a component 'is_pad'"):
+            pipe.rename(path="is_pad").clips("video")
