@@ -74,6 +74,7 @@ __all__ = [
     "StageReadings",
     "StagingArea",
     "StopFlag",
+    "StoredFeature",
     "TableColumn",
     "TableRows",
     "TokenFile",
@@ -724,6 +725,8 @@ class Stage:
     @staticmethod
     def split(seed: int, least: int, most: int, depth: int) -> Stage: ...
     @staticmethod
+    def keep_records(ranges: Sequence[tuple[int, int]]) -> Stage: ...
+    @staticmethod
     def pack_rows(
         names: Sequence[str],
         length: int,
@@ -735,8 +738,29 @@ class Stage:
     @staticmethod
     def cut_lists(names: Sequence[str], num_along: int, length: int) -> Stage: ...
     @staticmethod
+    def restore(features: Sequence[StoredFeature], firsts: Sequence[int] | None) -> Stage: ...
+    @staticmethod
+    def decode_images(
+        images: Sequence[tuple[str, int, Sequence[int | None], int, bool]],
+    ) -> Stage: ...
+    @staticmethod
     def unbatch() -> Stage: ...
     def metered(self, number: int) -> Stage: ...
+
+@final
+class StoredFeature:
+    def __new__(
+        cls,
+        name: str,
+        values: int,
+        lengths: Sequence[int],
+        sizes: int | None,
+        code: int,
+        shape: Sequence[int | None],
+        num_sequences: int,
+        encoding: Literal["none", "bytes", "zlib"],
+        is_of_steps: bool,
+    ) -> StoredFeature: ...
 
 @final
 class Blocks:
@@ -763,6 +787,10 @@ class Plan:
         header_bytes: int,
         record_bytes: int,
         footer_bytes: int,
+    ) -> Plan: ...
+    @staticmethod
+    def counted_tfrecords(
+        paths: Sequence[bytes], counts: Sequence[int], listed_in: str
     ) -> Plan: ...
     def cached(self, directory: str, num_bytes: int) -> Plan: ...
     @staticmethod

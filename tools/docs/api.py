@@ -27,6 +27,7 @@ PAGES = {
         "Where the examples of a pipeline come from.",
         [
             "tfrecords",
+            "tfds",
             "text_lines",
             "csv",
             "json_array",

@@ -35,7 +35,7 @@ pub fn index(data: &[u8]) -> usize {
         1 => (Arc::new(Lines { codec, skips_blank: true }), false),
         _ => {
             correct_checksums(&mut content);
-            (Arc::new(TfRecords { codec }), true)
+            (Arc::new(TfRecords::new(codec)), true)
         }
     };
     let Ok(file) = File::new(&content) else { return 0 };

@@ -24,7 +24,7 @@ pub fn tfrecord(data: &[u8]) -> usize {
     }
     let Some(packed) = Packed::new(*compression, data) else { return 0 };
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
-    let format = TfRecords { codec: packed.codec };
+    let format = TfRecords::new(packed.codec);
     in_order_and_shuffled(Arc::new(format), &file, options & 2 == 2, packed.codec);
     if let Some(compression) = packed.compression() {
         read_all(&TfRecordFormat { compression }, &file);

@@ -58,6 +58,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::plan::PaddingArgument>()?;
     module.add_class::<pipeline::plan::Sampling>()?;
     module.add_class::<pipeline::plan::SegmentArgument>()?;
+    module.add_class::<pipeline::plan::StoredFeatureArgument>()?;
     module.add_class::<pipeline::plan::UnseenComponents>()?;
     module.add_class::<pipeline::sources::ComponentArgument>()?;
     module.add_class::<pipeline::sources::InferredColumn>()?;

@@ -196,7 +196,7 @@ class Pipeline(
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The class names of `image_folder` or `audio_folder`, in the order of their labels.
+        """The class names of `image_folder`, `audio_folder` or `tfds`, in label order.
 
         Raises:
             AttributeError: If the source has no classes.
@@ -206,7 +206,8 @@ class Pipeline(
         if source.classes is None:
             raise AttributeError(
                 f"classes: {source.name} has no classes. Only pipelines that begin with "
-                "image_folder or audio_folder have them."
+                "image_folder or audio_folder have them, or with tfds if exactly one feature is a "
+                "class label."
             )
         return source.classes
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from headrace.pipeline.sources.mix import mix as mix_source
     from headrace.pipeline.sources.parquet import parquet as parquet_source
     from headrace.pipeline.sources.text_lines import text_lines as text_lines_source
+    from headrace.pipeline.sources.tfds import tfds as tfds_source
     from headrace.pipeline.sources.tfrecords import tfrecords as tfrecords_source
     from headrace.pipeline.sources.tokens import tokens as tokens_source
     from headrace.pipeline.sources.video_folder import video_folder as video_folder_source
@@ -53,6 +54,7 @@ __all__ = [
     "mix",
     "parquet",
     "text_lines",
+    "tfds",
     "tfrecords",
     "tokens",
     "video_folder",
@@ -98,6 +100,7 @@ if TYPE_CHECKING:
     mix = _begins(mix_source)
     parquet = _begins(parquet_source)
     text_lines = _begins(text_lines_source)
+    tfds = _begins(tfds_source)
     tfrecords = _begins(tfrecords_source)
     tokens = _begins(tokens_source)
     video_folder = _begins(video_folder_source)

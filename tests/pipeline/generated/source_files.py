@@ -9,11 +9,13 @@ import tarfile
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from tests import tfds_files
 from tests.archives import add_members
 
 import headrace as hr
@@ -38,6 +40,11 @@ ROWS_OF_ARRAYS = "rows.json"
 # The directory of Parquet files with large values, and the bytes of the values.
 LARGE = "large"
 _LARGE_BYTES = (100, 20_000, 150_000, 400_000)
+# The directories of data sets of TFDS: one with examples, and one with episodes.
+TFDS = "tfds"
+EPISODES = "episodes"
+# The numbers of steps of successive episodes.
+_STEPS = (3, 0, 5, 1)
 # The directories of compressed copies of files.
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
@@ -90,6 +97,7 @@ _BEGINS: dict[str, tuple[str, Callable[[Path], list[int]]]] = {
     ROWS_OF_ARRAYS: ("rows/*.json", _begins_of_matches(rb'\{"n": (?=\d+, "list")')),
     DAMAGED: ("damaged/*.tfrecord", _begins_of_records),
     "tar": ("*.tar", _begins_of_samples),
+    TFDS: ("tfds/*.tfrecord-*", _begins_of_records),
 }
 
 
@@ -139,6 +147,32 @@ def write_files(directory: Path) -> None:
                 (directory / kind).mkdir(exist_ok=True)
                 (directory / kind / name).write_bytes(compress((directory / name).read_bytes()))
     _damage(directory / "damaged" / "0.tfrecord")
+    _write_data_sets(directory)
+
+
+def _write_data_sets(directory: Path) -> None:
+    integer = tfds_files.tensor("int64")
+    features = {"n": integer, "list": tfds_files.sequence(integer), "text": tfds_files.text()}
+    shards = [[{"n": n, "list": list_of(n), "text": f"text {n}"} for n in of] for of in NUMBERS]
+    tfds_files.write_data_set(directory / TFDS, features, {"train": shards})
+    steps = {"steps": tfds_files.dataset(tfds_files.features_dict(features))}
+    episodes = [[{"steps": episode} for episode in _episodes(shard)] for shard in shards]
+    tfds_files.write_data_set(directory / EPISODES, steps, {"train": episodes})
+
+
+def _episodes(steps: list[Any]) -> list[list[Any]]:
+    episodes, lengths = [], cycle(_STEPS)
+    while steps:
+        length = next(lengths)
+        episodes.append(steps[:length])
+        steps = steps[length:]
+    return episodes
+
+
+def episode_ids() -> list[int]:
+    """The number of each number's episode, among the episodes of all files."""
+    episodes = [episode for numbers in NUMBERS for episode in _episodes(list(numbers))]
+    return [number for number, episode in enumerate(episodes) for _ in episode]
 
 
 def name_of(n: int) -> str:

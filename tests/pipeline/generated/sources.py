@@ -15,11 +15,14 @@ from tests.pipeline.generated.source_files import (
     ALL,
     COMPRESSIONS,
     DAMAGED,
+    EPISODES,
     LARGE,
     NUMBERS,
     ROW_GROUPS,
     ROWS,
     ROWS_OF_ARRAYS,
+    TFDS,
+    episode_ids,
     has_damage,
     large_of,
     layouts,
@@ -112,6 +115,49 @@ def _records(random: Random, ending: str = "tfrecord") -> Source:
     text = f"tfrecords(*.{ending}).parse{names}"
     pieces = "" if ending == "gz" else ending
     return Source(text, begin, _only(*names), frozenset(names), ending=pieces, positions=_PLACES)
+
+
+def _tfds(random: Random) -> Source:
+    """A data set of TFDS, or a part of one in a random order."""
+    seed, first = random.choice([(None, 0), (None, 0), (random.randrange(2**20), 20)])
+    split = f"train[{first}:]" if first else "train"
+
+    def begin(directory: Path) -> hr.Pipeline:
+        examples = hr.tfds(directory / TFDS, split).select("n", "text")
+        return examples if seed is None else examples.shuffle(seed=seed)
+
+    shuffle = "" if seed is None else f".shuffle(seed={seed})"
+    text, names = f"tfds({split}){shuffle}", frozenset({"n", "text"})
+    return Source(
+        text,
+        begin,
+        _only(*sorted(names)),
+        names,
+        seed=seed,
+        lost=frozenset(range(first)),
+        ending=TFDS,
+        positions=_PLACES if seed is None else None,
+    )
+
+
+def _steps(random: Random) -> Source:
+    """The steps of episodes. They are counted, so that no window reorders their files."""
+    names = ("n", "episode_id")
+
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.tfds(directory / EPISODES, steps=True).take(len(ALL)).select(*names)
+
+    examples = [
+        dict(zip(names, pair, strict=True)) for pair in zip(ALL, episode_ids(), strict=True)
+    ]
+    return Source(
+        "tfds(episodes, steps=True)",
+        begin,
+        examples,
+        frozenset(names),
+        sizes=None,
+        kind="tfds steps",
+    )
 
 
 def _with_origin(random: Random) -> Source:
@@ -464,6 +510,8 @@ _SOURCES: list[Callable[[Random], Source]] = [
     _records,
     partial(_records, ending="gz"),
     _with_origin,
+    _tfds,
+    _steps,
     _damaged,
     _lines,
     _csv,

@@ -18,7 +18,7 @@ PROGRAMS = 40
 # More are not looked through.
 MOST = 2000
 KINDS = {
-    *("tfrecords", "text_lines", "csv", "json_lines", "json_array", "files"),
+    *("tfrecords", "tfds", "tfds steps", "text_lines", "csv", "json_lines", "json_array", "files"),
     *("fixed_length_records", "image_folder", "audio_folder", "webdataset", "tokens"),
     *("arrays", "indexed", "iterable", "journal"),
     *("rows", "mix", "concat", "zip", "compressed", "inferred", "parquet of large values"),

@@ -1,7 +1,8 @@
 //! The unique identity of a row, which determines its random draws and its part of a split.
 
 use headrace_engine::philox::{Philox, mix};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 /// One pass over a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,6 +107,29 @@ impl RowId {
     }
 }
 
+/// The records that one part of the data has.
+#[derive(Clone, Debug)]
+pub enum KeptRecords {
+    /// Those with these keys.
+    Keys(RecordKeys),
+    /// For each file of the source, those with these numbers.
+    Numbers(Arc<[Range<u64>]>),
+}
+
+impl KeptRecords {
+    /// Returns true if the row's record is in the part. The answer is the same in all passes and
+    /// for all rows built from the record.
+    pub fn contain(&self, row_id: &RowId) -> bool {
+        match self {
+            Self::Keys(keys) => keys.contain(row_id),
+            Self::Numbers(ranges) => {
+                let range = usize::try_from(row_id.file).ok().and_then(|file| ranges.get(file));
+                range.is_some_and(|range| range.contains(&row_id.record))
+            }
+        }
+    }
+}
+
 /// A range of record keys, which selects the records of one part of a split. Other ranges with the
 /// same seed select the other parts.
 #[derive(Clone, Debug)]
@@ -119,9 +143,7 @@ pub struct RecordKeys {
 }
 
 impl RecordKeys {
-    /// Returns true if the row's record is in the part. The answer is the same in all passes and
-    /// for all rows built from the record.
-    pub fn contain(&self, row_id: &RowId) -> bool {
+    fn contain(&self, row_id: &RowId) -> bool {
         self.kept.contains(&self.key(row_id))
     }
 
@@ -149,6 +171,15 @@ mod tests {
         for other in [key(8, 0, &row_id(0, 2, 3, 0)), key(7, 0, &row_id(0, 3, 2, 0)), key(7, 0, &row_id(0, 2, 4, 0))] {
             assert_ne!(first, other);
         }
+    }
+
+    #[test]
+    fn numbered_records_are_kept_by_file() {
+        let kept = KeptRecords::Numbers(Arc::new([2..4, 0..0]));
+        for (file, record, is_kept) in [(0, 1, false), (0, 2, true), (0, 3, true), (0, 4, false), (1, 0, false)] {
+            assert_eq!(kept.contain(&row_id(3, file, record, 9)), is_kept);
+        }
+        assert!(!kept.contain(&row_id(0, 2, 2, 0)));
     }
 
     #[test]

@@ -27,6 +27,6 @@ pub use lines::Lines;
 pub use locate::RecordLocator;
 pub use parquet::{Parquet, parquet_columns, parquet_counts};
 pub use tar::{Tar, infer_tar};
-pub use tfrecord::TfRecords;
+pub use tfrecord::{RecordCounts, TfRecords};
 pub use tokens::{DocumentEnds, DocumentIndex, MegatronHead, TokenFile, Tokens, WindowSize, megatron_head};
 pub use whole::{Labelled, Whole};

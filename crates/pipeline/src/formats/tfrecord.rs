@@ -17,11 +17,40 @@ use std::sync::Arc;
 pub struct TfRecords {
     /// The compression of the files.
     pub codec: Codec,
+    /// The number of records that each file must have, if it is listed elsewhere.
+    pub counts: Option<RecordCounts>,
+}
+
+/// The number of records of each file, as listed in another file.
+#[derive(Clone)]
+pub struct RecordCounts {
+    /// The number for each file of the source.
+    pub of_files: Arc<[u64]>,
+    /// The name of the file that lists them, for messages.
+    pub listed_in: Arc<str>,
+}
+
+impl RecordCounts {
+    fn of(&self, file: &FileProvenance) -> Option<u64> {
+        usize::try_from(file.number).ok().and_then(|number| self.of_files.get(number)).copied()
+    }
+
+    /// The error for a file with another number of records. `has` describes the number.
+    fn differ(&self, file: &FileProvenance, has: &str) -> Error {
+        let Self { listed_in, .. } = self;
+        let expected = self.of(file).unwrap_or_default();
+        Error::data_loss(format!(
+            "{}: the file has {has}, expected {expected} records, according to {listed_in}. Copy all files of the data \
+             set again.",
+            file.name.text()
+        ))
+    }
 }
 
 impl Format for TfRecords {
     fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
-        Ok(Box::new(Chunks::open(file, self.codec, Splitter { name: Arc::clone(file), codec: self.codec }, at)?))
+        let splitter = Splitter { counts: self.counts.clone(), ..self.splitter(file) };
+        Ok(Box::new(Chunks::open(file, self.codec, splitter, at)?))
     }
 
     fn block_bytes(&self) -> usize {
@@ -29,11 +58,22 @@ impl Format for TfRecords {
     }
 
     fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
-        Ok(Box::new(Chunks::of_part(file, Splitter { name: Arc::clone(file), codec: self.codec }, part)?))
+        Ok(Box::new(Chunks::of_part(file, self.splitter(file), part)?))
     }
 
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
         Some(self)
+    }
+}
+
+impl TfRecords {
+    /// TFRecord files with any number of records.
+    pub fn new(codec: Codec) -> Self {
+        Self { codec, counts: None }
+    }
+
+    fn splitter(&self, file: &Arc<FileProvenance>) -> Splitter {
+        Splitter { name: Arc::clone(file), codec: self.codec, counts: None }
     }
 }
 
@@ -44,6 +84,15 @@ impl RandomAccess for TfRecords {
 
     fn kind(&self) -> Option<String> {
         Some("tfrecords".to_owned())
+    }
+
+    fn check_len(&self, file: &FileProvenance, len: u64) -> Result<()> {
+        match &self.counts {
+            Some(counts) if counts.of(file).is_some_and(|count| count != len) => {
+                Err(counts.differ(file, &format!("{len} records")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn first_offsets(&self) -> Option<&'static [u64]> {
@@ -57,7 +106,7 @@ impl RandomAccess for TfRecords {
 
     /// Only reads the headers. The data are verified when they are read.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
-        let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
+        let splitter = self.splitter(file);
         let mut offsets = Offsets::new();
         let mut at = RecordPosition { offset_bytes: 0, record: 0 };
         let size = input.len();
@@ -85,7 +134,7 @@ impl RandomAccess for TfRecords {
     }
 
     fn unframe(&self, file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span> {
-        let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
+        let splitter = self.splitter(file);
         match record(frame) {
             Ok(Some(length)) => Ok(Span { start: HEADER_BYTES, length }),
             Ok(None) => Err(splitter.truncated(frame, at)),
@@ -97,6 +146,8 @@ impl RandomAccess for TfRecords {
 struct Splitter {
     name: Arc<FileProvenance>,
     codec: Codec,
+    /// The number of records that the file must have, if records are counted from its beginning.
+    counts: Option<RecordCounts>,
 }
 
 impl Split for Splitter {
@@ -112,6 +163,10 @@ impl Split for Splitter {
                 record: at.record + records.spans.len() as u64,
             };
             let rest = &chunk[records.used..];
+            if let Some(fault) = self.miscounted(position.record, rest, is_last) {
+                records.fault = Some(fault);
+                return records;
+            }
             match record(rest) {
                 Ok(Some(length)) => {
                     records.spans.push(Span { start: records.used + HEADER_BYTES, length });
@@ -189,6 +244,19 @@ fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
 }
 
 impl Splitter {
+    /// The fault if the file has another number of records than is listed. `rest` follows record
+    /// number `record - 1`.
+    fn miscounted(&self, record: u64, rest: &[u8], is_last: bool) -> Option<Fault> {
+        let counts = self.counts.as_ref()?;
+        let expected = counts.of(&self.name)?;
+        let has = match rest.is_empty() {
+            true if is_last && record < expected => format!("{record} records"),
+            false if record >= expected => "more records".to_owned(),
+            _ => return None,
+        };
+        Some(counts.differ(&self.name, &has).into())
+    }
+
     fn truncated(&self, rest: &[u8], position: RecordPosition) -> Error {
         let text = match rest.first_chunk::<8>() {
             Some(length) if rest.len() >= HEADER_BYTES => {

@@ -54,6 +54,20 @@ impl FileIndex {
         kept: Option<Arc<Self>>,
         files: &Arc<IndexFiles>,
     ) -> Result<Arc<Self>> {
+        let index = Self::obtain(access, file, begun, kept, files)?;
+        if index.faults().is_empty() {
+            access.check_len(file, index.len())?;
+        }
+        Ok(index)
+    }
+
+    fn obtain(
+        access: &dyn RandomAccess,
+        file: &Arc<FileProvenance>,
+        begun: OpeningFile,
+        kept: Option<Arc<Self>>,
+        files: &Arc<IndexFiles>,
+    ) -> Result<Arc<Self>> {
         let kind = access.kind();
         if kind.is_some() && files.mode() == Mode::Off {
             return Err(refused(file));

@@ -3,7 +3,7 @@
 
 use crate::blocks::block::{FileProvenance, Pass, RowId, RowProvenance};
 use crate::blocks::indexed::Indexed;
-use crate::blocks::row_id::RecordKeys;
+use crate::blocks::row_id::KeptRecords;
 use crate::checkpoint::Checkpoint;
 use crate::node::Node;
 use crate::nodes::cache::Store;
@@ -29,7 +29,7 @@ struct Leaf {
     settings: Settings,
     later: Vec<LaterStep>,
     /// For each split after the rows, the records whose rows it keeps.
-    splits: Vec<RecordKeys>,
+    splits: Vec<KeptRecords>,
 }
 
 enum LeafRows {

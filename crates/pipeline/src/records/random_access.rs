@@ -26,6 +26,11 @@ pub trait RandomAccess: Send + Sync {
         None
     }
 
+    /// Fails if a file must not have `len` records.
+    fn check_len(&self, _file: &FileProvenance, _len: u64) -> Result<()> {
+        Ok(())
+    }
+
     /// For tables: reads the columns of the records from the beginning of the file.
     fn layout(&self, _file: &Arc<FileProvenance>) -> Result<Option<Arc<Layout>>> {
         Ok(None)

@@ -1,6 +1,6 @@
 //! Wraps a stage to measure its work.
 
-use crate::blocks::row_id::RecordKeys;
+use crate::blocks::row_id::KeptRecords;
 use crate::blocks::rows::Rows;
 use crate::stages::Stage;
 use headrace_engine::error::Result;
@@ -35,7 +35,7 @@ impl Stage for MeterStage {
         self.stage.waits_for_storage()
     }
 
-    fn kept_records(&self) -> Option<&RecordKeys> {
+    fn kept_records(&self) -> Option<&KeptRecords> {
         self.stage.kept_records()
     }
 }

@@ -15,6 +15,7 @@ pub mod select;
 pub mod split;
 mod stage;
 pub mod text;
+pub mod tfds;
 pub mod tokens;
 pub mod with_origin;
 

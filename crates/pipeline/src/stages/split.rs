@@ -1,13 +1,13 @@
 //! Splits examples by the identity of their records, for example into training and validation
 //! data.
 
-use crate::blocks::row_id::RecordKeys;
+use crate::blocks::row_id::KeptRecords;
 use crate::blocks::rows::Rows;
 use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 
-/// Keeps the rows whose records have these keys.
-pub struct Split(pub RecordKeys);
+/// Keeps the rows of these records.
+pub struct Split(pub KeptRecords);
 
 impl Stage for Split {
     fn apply(&self, rows: Rows) -> Result<Rows> {
@@ -21,7 +21,7 @@ impl Stage for Split {
         Ok(kept)
     }
 
-    fn kept_records(&self) -> Option<&RecordKeys> {
+    fn kept_records(&self) -> Option<&KeptRecords> {
         Some(&self.0)
     }
 }

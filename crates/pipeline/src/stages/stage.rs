@@ -1,6 +1,6 @@
 //! The interface of stages, which process rows.
 
-use crate::blocks::row_id::RecordKeys;
+use crate::blocks::row_id::KeptRecords;
 use crate::blocks::rows::Rows;
 use headrace_engine::error::Result;
 
@@ -30,7 +30,7 @@ pub trait Stage: Send + Sync {
     }
 
     /// The records that it keeps, if it only drops rows of other records.
-    fn kept_records(&self) -> Option<&RecordKeys> {
+    fn kept_records(&self) -> Option<&KeptRecords> {
         None
     }
 }

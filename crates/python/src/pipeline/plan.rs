@@ -9,6 +9,7 @@ use crate::pipeline::checkpoint;
 use crate::pipeline::kept::{Cache, DiskCache, Index, IndexFiles};
 use crate::pipeline::lanes::Lanes;
 use crate::pipeline::order_digest::OrderDigest;
+use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::storage;
 use headrace_engine::numbering::Numbering;
@@ -18,10 +19,10 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use headrace_pipeline::blocks::arrays::{Array, Arrays};
 use headrace_pipeline::blocks::block::FileProvenance;
-use headrace_pipeline::blocks::row_id::RecordKeys;
+use headrace_pipeline::blocks::row_id::{KeptRecords, RecordKeys};
 use headrace_pipeline::blocks::row_numbers::RowNumbers;
 use headrace_pipeline::blocks::strided::Strided;
-use headrace_pipeline::formats::{FixedLength, Lines, TfRecords, Whole};
+use headrace_pipeline::formats::{FixedLength, Lines, RecordCounts, TfRecords, Whole};
 use headrace_pipeline::native::function::{Function, Segment};
 use headrace_pipeline::nodes::cache::Store;
 use headrace_pipeline::nodes::groups::batch::ShareIndex;
@@ -44,6 +45,7 @@ use headrace_pipeline::stages::seen_components;
 use headrace_pipeline::stages::select::Select;
 use headrace_pipeline::stages::split::Split;
 use headrace_pipeline::stages::text::CheckText;
+use headrace_pipeline::stages::tfds::{DecodeImages, Encoding, Episodes, ImageFeature, Restore, StoredFeature};
 use headrace_pipeline::stages::with_origin::{OriginFiles, WithOrigin};
 use headrace_pipeline::tasks::size_estimate::SizeEstimate;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -170,7 +172,15 @@ impl Stage {
     /// nested in `depth` combinations.
     #[staticmethod]
     fn split(seed: u64, least: u64, most: u64, depth: u32) -> Self {
-        Self(Arc::new(Split(RecordKeys { seed, kept: least..=most, depth })))
+        Self(Arc::new(Split(KeptRecords::Keys(RecordKeys { seed, kept: least..=most, depth }))))
+    }
+
+    /// Keeps the rows whose records have these numbers. `ranges` has the first number and the end
+    /// for each file.
+    #[staticmethod]
+    fn keep_records(ranges: Vec<(u64, u64)>) -> Self {
+        let ranges = ranges.into_iter().map(|(first, end)| first..end).collect();
+        Self(Arc::new(Split(KeptRecords::Numbers(ranges))))
     }
 
     /// Packs groups of lists into rows of a fixed length. With `has_starts`, the lists are pieces
@@ -198,6 +208,29 @@ impl Stage {
         Self(Arc::new(CutLists { names, num_along, length }))
     }
 
+    /// Replaces parsed columns with the features of a data set of TFDS. If `firsts` has the number
+    /// of the first episode of each file, each row becomes one row per step.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
+    fn restore(
+        py: Python<'_>,
+        features: Vec<Bound<'_, StoredFeatureArgument>>,
+        firsts: Option<Vec<i64>>,
+    ) -> PyResult<Self> {
+        let features = features.iter().map(|feature| feature.get().feature(py)).collect::<PyResult<_>>()?;
+        Ok(Self(Arc::new(Restore::new(features, firsts.map(Episodes::new)))))
+    }
+
+    /// Replaces encoded images, or sequences of them, with their pixels. Each image has the name
+    /// and the number of its column, its shape, its dtype, and whether it is a sequence.
+    #[staticmethod]
+    fn decode_images(py: Python<'_>, images: Vec<ImageArgument>) -> PyResult<Self> {
+        let image = |(name, column, shape, code, is_sequence): ImageArgument| {
+            ImageFeature::new(name, column, shape, dtype(py, code)?, is_sequence).into_python(py)
+        };
+        Ok(Self(Arc::new(DecodeImages(images.into_iter().map(image).collect::<PyResult<_>>()?))))
+    }
+
     /// Splits batches into rows.
     #[staticmethod]
     fn unbatch() -> Self {
@@ -207,6 +240,45 @@ impl Stage {
     /// Returns the stage, measured as stage `number` of the description.
     fn metered(&self, number: usize) -> Self {
         Self(Arc::new(MeterStage { stage: Arc::clone(&self.0), number }))
+    }
+}
+
+/// The name and number of a column, and the shape, dtype and kind of its images.
+type ImageArgument = (String, usize, Vec<Option<usize>>, u8, bool);
+
+/// A feature of a data set of TFDS; see [`StoredFeature`].
+#[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "StoredFeature")]
+pub struct StoredFeatureArgument {
+    name: String,
+    /// The column of its values.
+    values: usize,
+    /// The columns of the lengths of inner sequences.
+    lengths: Vec<usize>,
+    /// The column of the shapes of encoded arrays.
+    sizes: Option<usize>,
+    /// The number of its dtype.
+    code: u8,
+    shape: Vec<Option<usize>>,
+    num_sequences: usize,
+    /// "none", "bytes" or "zlib".
+    encoding: String,
+    is_of_steps: bool,
+}
+
+impl StoredFeatureArgument {
+    fn feature(&self, py: Python<'_>) -> PyResult<StoredFeature> {
+        let unknown = || PyValueError::new_err(format!("unknown encoding {}", self.encoding));
+        Ok(StoredFeature {
+            name: self.name.clone(),
+            values: self.values,
+            lengths: self.lengths.clone(),
+            sizes: self.sizes,
+            dtype: dtype(py, self.code)?,
+            shape: self.shape.clone(),
+            num_sequences: self.num_sequences,
+            encoding: Encoding::from_name(&self.encoding).ok_or_else(unknown)?,
+            is_of_steps: self.is_of_steps,
+        })
     }
 }
 
@@ -375,7 +447,7 @@ impl Plan {
     ) -> PyResult<Self> {
         let codec = codec(compression)?;
         let (format, numbering): (Arc<dyn Format>, _) = match kind {
-            "tfrecords" => (Arc::new(TfRecords { codec }), Numbering::RECORDS),
+            "tfrecords" => (Arc::new(TfRecords::new(codec)), Numbering::RECORDS),
             "text_lines" => (Arc::new(Lines { codec, skips_blank: false }), Numbering { word: "line", first: 1 }),
             "files" => (Arc::new(Whole), Numbering::RECORDS),
             "fixed_length_records" => {
@@ -386,6 +458,17 @@ impl Plan {
         let names = paths.iter().map(|path| FileName::new(path.as_bytes().to_vec()));
         let files = FileProvenance::of_source(names, numbering);
         Ok(Self(Arc::new(plan::Plan::Files(format, files.into()))))
+    }
+
+    /// Reads uncompressed TFRecord files. `listed_in` names the file that lists their numbers of
+    /// records.
+    #[staticmethod]
+    fn counted_tfrecords(paths: Vec<Bound<'_, PyBytes>>, counts: Vec<u64>, listed_in: &str) -> Self {
+        let counts = Some(RecordCounts { of_files: counts.into(), listed_in: listed_in.into() });
+        let format = Arc::new(TfRecords { codec: Codec::Known(Compression::None), counts });
+        let names = paths.iter().map(|path| FileName::new(path.as_bytes().to_vec()));
+        let files = FileProvenance::of_source(names, Numbering::RECORDS);
+        Self(Arc::new(plan::Plan::Files(format, files.into())))
     }
 
     /// Returns the same files. Parts of remote files are kept in a directory, up to `num_bytes` for

@@ -16,6 +16,7 @@ __all__ = ["name_of", "num_batches", "position_lines", "within_pass"]
 
 _FILES: Final = (
     "tfrecords",
+    "tfds",
     "text_lines",
     "csv",
     "json_array",
@@ -84,10 +85,10 @@ _SAYINGS: Final = {
     },
 }
 _GROUPS: Final = ("bucket_by_length", "pack")
-_WITH_RESULTS: Final = ("map", "filter", "flat_map", "clips", "unbatch")
+_WITH_RESULTS: Final = ("map", "filter", "flat_map", "clips", "unbatch", "steps")
 # Stages that process single rows have no position of their own.
 _OF_ROWS: Final = (
-    *("parse", "select", "rename", "with_origin", "split", "indexed"),
+    *("parse", "select", "rename", "with_origin", "split", "split_slice", "indexed"),
     *_WITH_RESULTS,
 )
 # Stages that make one example from each example of the previous stage.

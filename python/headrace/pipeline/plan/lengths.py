@@ -12,7 +12,7 @@ from headrace.pipeline.paths.paths import find_files
 from headrace.pipeline.plan.revisions import pinned, revisions_of
 from headrace.pipeline.stages.components import num_cached, source_of, steps
 from headrace.pipeline.stages.source import Source
-from headrace.pipeline.stages.split import Split, num_kept
+from headrace.pipeline.stages.split import RecordPart, num_kept
 from headrace.pipeline.stages.stage import Effect, Stage, Step
 
 __all__ = ["counts_of", "length_after", "length_of"]
@@ -99,12 +99,12 @@ class _Lengths:
             counts = self.counts(source, index, part)
             length = self._combined(source, index, part) if counts is None else sum(counts)
         num_epochs: float = 1
-        splits: list[Split] = []
+        splits: list[RecordPart] = []
         for step in steps(chain)[drawn + 1 :]:
             if step.effect is Effect.SPLITS and source.numbers_lines:
                 counts = None
             if step.effect is Effect.SPLITS and counts is not None:
-                splits.append(cast("Split", step))
+                splits.append(cast("RecordPart", step))
                 kept = num_kept(splits, counts)
                 length = kept * num_epochs if kept and num_epochs else 0
                 continue

@@ -23,7 +23,7 @@ from headrace.pipeline.stages.sample import (
 from headrace.pipeline.stages.select import Select
 from headrace.pipeline.stages.shard import Shard
 from headrace.pipeline.stages.skip import Skip
-from headrace.pipeline.stages.split import Split, are_kept
+from headrace.pipeline.stages.split import RecordPart, are_kept
 from headrace.pipeline.stages.stage import Effect, Stage, Stages, Step
 from headrace.pipeline.stages.take import Take
 from headrace.pipeline.values.types import Specs
@@ -190,7 +190,7 @@ def _known_column(chain: Sequence[Stage], name: str) -> npt.NDArray[Any] | None:
     values = None if moved is None else source_of(chain).column(moved[1])
     if moved is None or values is None:
         return None
-    splits = [cast("Split", step) for step in moved[0] if step.effect is Effect.SPLITS]
+    splits = [cast("RecordPart", step) for step in moved[0] if step.effect is Effect.SPLITS]
     if splits:
         counts = source_of(chain).counts()
         assert counts is not None, "a source with known columns knows its examples"

@@ -1,6 +1,7 @@
 """`split`: disjoint parts of the data, for example for training and validation."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,7 +16,14 @@ from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import ChainSpecs, steps
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Stage
 
-__all__ = ["Split", "SplitMethod", "are_kept", "num_kept", "shuffled_before"]
+__all__ = [
+    "RecordPart",
+    "Split",
+    "SplitMethod",
+    "are_kept",
+    "num_kept",
+    "shuffled_before",
+]
 
 _KEYS: Final = 1 << 64
 # The maximum number of levels of combined pipelines that the engine can number.
@@ -24,8 +32,30 @@ _MOST_DEPTH: Final = 8
 _AT_ONCE: Final = 1 << 20
 
 
+class RecordPart(KeepsComponents, is_base=True):
+    """A step that keeps the examples of some records, which are known before they are read."""
+
+    effect: ClassVar = Effect.SPLITS
+    needs_values: ClassVar = False
+    added_axes: ClassVar = 0
+
+    def length_after(self, length: float) -> None:
+        """Returns None, because the number depends on the file sizes; see `num_kept`."""
+
+    @abstractmethod
+    def keeps(
+        self, records: npt.NDArray[np.int64], files: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        """Returns whether it keeps each of these records.
+
+        Args:
+            records: The number of each record in its file.
+            files: The number of each record's file in its source.
+        """
+
+
 @dataclass(frozen=True)
-class Split(KeepsComponents):
+class Split(RecordPart):
     """One of several disjoint parts of the examples. It is the same in all epochs.
 
     Attributes:
@@ -40,14 +70,16 @@ class Split(KeepsComponents):
     seed: int
     keys: tuple[int, int] = field(compare=False, repr=False)
 
-    effect: ClassVar = Effect.SPLITS
-    needs_values: ClassVar = False
-    added_axes: ClassVar = 0
     draws: ClassVar = False  # Parts do not depend on the epoch, so nothing is drawn.
     is_seed_given = True
 
-    def length_after(self, length: float) -> None:
-        """Returns None, because the number depends on the file sizes; see `num_kept`."""
+    def keeps(
+        self, records: npt.NDArray[np.int64], files: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        """Returns whether the key of each record belongs to this part."""
+        keys = _keys(self.seed, records.astype(np.uint64), files.astype(np.uint64))
+        least, most = map(np.uint64, self.keys)
+        return (least <= keys) & (keys <= most)
 
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
@@ -163,7 +195,7 @@ def _grouping(chain: Sequence[Stage]) -> Stage | None:
     return next((step for step in steps(chain) if step.effect is Effect.GROUPS), None)
 
 
-def num_kept(parts: Sequence[Split], counts: Sequence[int]) -> int:
+def num_kept(parts: Sequence[RecordPart], counts: Sequence[int]) -> int:
     """Returns the number of records that belong to all of these parts.
 
     Args:
@@ -173,7 +205,7 @@ def num_kept(parts: Sequence[Split], counts: Sequence[int]) -> int:
     return sum(int(is_kept.sum()) for is_kept in are_kept(parts, counts))
 
 
-def are_kept(parts: Sequence[Split], counts: Sequence[int]) -> Iterator[npt.NDArray[np.bool_]]:
+def are_kept(parts: Sequence[RecordPart], counts: Sequence[int]) -> Iterator[npt.NDArray[np.bool_]]:
     """Yields whether each record belongs to all of these parts, for many records at a time.
 
     Args:
@@ -187,9 +219,7 @@ def are_kept(parts: Sequence[Split], counts: Sequence[int]) -> Iterator[npt.NDAr
         records = numbers - np.concatenate([[0], ends])[files]
         is_kept = np.ones(len(numbers), bool)
         for part in parts:
-            keys = _keys(part.seed, records.astype(np.uint64), files.astype(np.uint64))
-            least, most = map(np.uint64, part.keys)
-            is_kept &= (least <= keys) & (keys <= most)
+            is_kept &= part.keeps(records, files)
         yield is_kept
 
 

@@ -45,6 +45,7 @@ enum Op {
 }
 
 impl Decode {
+    /// Creates the kernel from an operation's attributes. Fails if one is missing or invalid.
     pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
         let op = match op_type {
             "DecodeJpeg" => Op::Jpeg { is_cropping: false },
@@ -85,6 +86,12 @@ impl Decode {
         format!("{}.{operation}", if self.for_pipeline { "hr.ops" } else { "tf.image" })
     }
 
+    /// The dtype of the pixels.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Decodes an image, or a part of it.
     pub fn decode(&self, contents: &[u8], window: Option<Window>) -> Result<Tensor> {
         let is_any = matches!(self.op, Op::Any { .. });
         let format = match (self.op, Format::of(contents)) {

@@ -16,6 +16,8 @@ mod resize;
 mod resized_crop;
 mod sums;
 
+pub use decode::Decode;
+
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernels::attrs::Attrs;
