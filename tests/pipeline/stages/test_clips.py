@@ -10,6 +10,7 @@ from tests.pipeline.video.written_videos import change, numbers_of, write_video
 
 import headrace as hr
 from headrace.core import errors
+from headrace.pipeline.video.frames import read_into
 from headrace.pipeline.video.video_file import open_video
 
 LENGTHS = (40, 5, 23, 31, 1, 57)
@@ -113,6 +114,7 @@ PIPES = {
     "window": lambda p: (
         hr.videos(p).clips("video", 3, 2, count=2, seed=SEED).shuffle(window=4, seed=1)
     ),
+    "epochs of one clip": lambda p: hr.videos(p).clips("video", 3, 2, seed=SEED).epochs(2),
     "epochs": lambda p: (
         hr.videos(p).shuffle(seed=1).clips("video", 3, 2, count=2, seed=SEED).epochs(2)
     ),
@@ -224,3 +226,18 @@ class TestErrors:
             pipe.batch(2).clips("video")
         with pytest.raises(ValueError, match="there is already a component 'is_pad'"):
             pipe.rename(path="is_pad").clips("video")
+
+
+def test_only_the_clips_of_a_rank_are_decoded(paths, monkeypatch):
+    decoded = []
+
+    def read(video, groups, size):
+        decoded.append(Path(video.name).stem)
+        return read_into(video, groups, size)
+
+    monkeypatch.setattr("headrace.pipeline.stages.clips.read_into", read)
+    pipe = hr.videos(paths).clips("video", 2, at="uniform").shuffle(seed=1)
+    order = [Path(example["path"]).stem for example in pipe]
+    decoded.clear()
+    assert [Path(example["path"]).stem for example in pipe.shard(1, 3)] == order[1::3]
+    assert sorted(decoded) == sorted(order[1::3])

@@ -1,4 +1,4 @@
-"""Postpones an indexed source's reads until after the stages that only move row numbers."""
+"""Postpones reads of rows and videos until after the stages that only move row numbers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,14 +20,24 @@ def defer_reads(
         chain_specs: The components after each stage.
         has_error_skipper: Whether a later stage skips failing examples.
     """
-    if len(chain) < 2 or source_of(chain).origin is not Origin.ROWS:
+    read = _reading_step(chain)
+    if read is None:
         return chain, chain_specs
     has_error_skipper = has_error_skipper or any(step.judges_errors for step in steps(chain))
-    end = 2
-    for step in steps(chain)[1:]:
+    end = read + 1
+    for step in steps(chain)[read:]:
         # A stage that counts examples must know which ones were skipped.
         if step.needs_values or (has_error_skipper and step.counts_examples):
             break
         end += 1
-    specs = [*[chain_specs.specs[0]] * (end - 1), chain_specs.specs[1], *chain_specs.specs[end:]]
-    return [chain[0], *chain[2:end], chain[1], *chain[end:]], replace(chain_specs, specs=specs)
+    specs = chain_specs.specs
+    moved = [*specs[:read], *[specs[read - 1]] * (end - read - 1), specs[read], *specs[end:]]
+    later = [*chain[:read], *chain[read + 1 : end], chain[read], *chain[end:]]
+    return later, replace(chain_specs, specs=moved)
+
+
+def _reading_step(chain: Sequence[Stage]) -> int | None:
+    """Returns the index of the step that reads rows or videos; None if there is none."""
+    if source_of(chain).origin is Origin.ROWS and len(chain) > 1:
+        return 1
+    return next((n for n, step in enumerate(steps(chain), 1) if step.reads_late), None)

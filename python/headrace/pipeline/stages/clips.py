@@ -127,6 +127,11 @@ class Clips(FunctionStep):
         """The stage's name in messages."""
         return "clips"
 
+    @property
+    def reads_late(self) -> bool:
+        """True for one clip per video: only the clips that remain are decoded."""
+        return self.effect is Effect.EACH
+
     @cached_property
     def function(self) -> ClipReader:  # type: ignore[override]
         """Reads the clips of a video."""

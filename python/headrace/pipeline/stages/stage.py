@@ -242,6 +242,11 @@ class Step(Stage, is_base=True):
         return self.effect is Effect.GROUPS and self.length_after(1) is not None
 
     @property
+    def reads_late(self) -> bool:
+        """Whether it runs after the stages that only move row numbers, so that it reads less."""
+        return False
+
+    @property
     def counts_examples(self) -> bool:
         """Whether it selects examples by their position in the order."""
         return self.effect in _OF_PLACES
