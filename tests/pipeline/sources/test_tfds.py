@@ -405,6 +405,12 @@ def test_steps_can_be_shuffled_and_resumed(robot):
         hr.tfds(robot, steps=True).shuffle()
 
 
+def test_descriptions_count_only_the_files_of_the_split(toy):
+    described = hr.tfds(toy, "train").shuffle(window=4, seed=1).describe()
+    assert "the components are the features that features.json describes" in described
+    assert "of 3 files" in described
+
+
 def test_steps_need_a_dataset_feature(toy):
     with pytest.raises(ValueError, match=r"steps is True, but no feature is a Dataset of steps"):
         list(hr.tfds(toy, "train", steps=True))

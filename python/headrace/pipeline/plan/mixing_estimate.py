@@ -1,7 +1,6 @@
 """Estimates how well a shuffle mixes, based on how many files its first examples come from."""
 
 import math
-import os
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -9,9 +8,9 @@ from typing import Any, Final, NamedTuple
 from headrace.core.errors import OpError
 from headrace.io import storage
 from headrace.pipeline.paths.index_files import describe_lookup, index_files
-from headrace.pipeline.paths.paths import find_files
 from headrace.pipeline.plan.lengths import counts_of
 from headrace.pipeline.sources.concat import Concat
+from headrace.pipeline.sources.file_source import FileSource
 from headrace.pipeline.sources.mix import Mix
 from headrace.pipeline.stages.components import source_of
 from headrace.pipeline.stages.random_access import (
@@ -175,7 +174,7 @@ def _files(source: Source, shuffle: Shuffle, options: Mapping[str, Any]) -> list
     paths = getattr(source, "paths", ())
     if any(map(storage.is_remote, paths)):
         return []
-    names = list(map(os.fsdecode, find_files(source.name, paths)))
+    names = source.file_names() if isinstance(source, FileSource) else []
     counts = counts_of(source, index_files(options))
     lengths: Sequence[int | None] = counts or [None] * len(names)
     own = source.num_pieces()

@@ -71,6 +71,14 @@ class FileSource(Source, is_base=True):
         blocks = "" if block_bytes is None else f"pieces of {block_bytes:,} bytes of "
         return [f"{blocks}the files of {self.name}"]
 
+    def file_names(self) -> list[str]:
+        """Returns the files that the user's paths stand for, in order.
+
+        Raises:
+            OpError: If the files cannot be listed.
+        """
+        return list(map(os.fsdecode, find_files(self.name, getattr(self, "paths", ()))))
+
     def counts(self) -> Sequence[int] | None:
         """Returns the number of examples in each file, if it is known without reading them.
 

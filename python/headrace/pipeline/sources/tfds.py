@@ -218,6 +218,10 @@ class Tfds(InferredSource):
         """Returns the number of examples in each file, as listed in `dataset_info.json`."""
         return [shard.length for shard in self.shards]
 
+    def file_names(self) -> list[str]:
+        """Returns the files with selected records, in order."""
+        return [self._path(shard.file) for shard in self.shards]
+
     def records(self) -> engine.Plan:
         """Returns a plan that reads the raw records."""
         return engine.Plan.counted_tfrecords(self._files(), self.counts(), self._path(_INFO))
@@ -232,7 +236,7 @@ class Tfds(InferredSource):
         return SourcePlan(self.records(), files, stages, len(files))
 
     def _files(self) -> list[bytes]:
-        return [os.fsencode(self._path(shard.file)) for shard in self.shards]
+        return list(map(os.fsencode, self.file_names()))
 
     def _path(self, name: str) -> str:
         return os.path.join(self.paths[0], name)
