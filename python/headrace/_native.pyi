@@ -728,15 +728,23 @@ class Stage:
     def keep_records(ranges: Sequence[tuple[int, int]]) -> Stage: ...
     @staticmethod
     def pack_rows(
-        names: Sequence[str],
+        lists: Sequence[tuple[str, int]],
         length: int,
         has_starts: bool,
-        num_along: int,
+        along: Sequence[tuple[str, int | None]],
         has_ends: bool,
         values: Sequence[_Typed],
     ) -> Stage: ...
     @staticmethod
-    def cut_lists(names: Sequence[str], num_along: int, length: int) -> Stage: ...
+    def cut_lists(lists: Sequence[tuple[str, int]], num_along: int, length: int) -> Stage: ...
+    @staticmethod
+    def pack_trees(
+        lists: Sequence[tuple[str, int]],
+        first_along: int,
+        along: Sequence[tuple[str, int | None]],
+    ) -> Stage: ...
+    @staticmethod
+    def split_groups(names: Sequence[str], marks: int) -> Stage: ...
     @staticmethod
     def restore(features: Sequence[StoredFeature], firsts: Sequence[int] | None) -> Stage: ...
     @staticmethod
@@ -832,14 +840,14 @@ class Plan:
         pads_to_boundary: bool,
         drops_remainder: bool,
     ) -> Plan: ...
-    def pack(self, names: Sequence[str], length: int, max_open: int, balance: int) -> Plan: ...
-    def pack_by_position(
+    def pack(
         self,
-        names: Sequence[str],
+        lists: Sequence[tuple[str, int]],
         lengths: Sequence[tuple[int, int]],
         turn: tuple[int, int],
-        max_open: int,
-        balance: int,
+        limits: tuple[int, int],
+        costs: Sequence[tuple[int, float | None]],
+        trees: tuple[int, int | None] | None = None,
     ) -> Plan: ...
     def map(self, stages: Sequence[Stage]) -> Plan: ...
     def map_python(

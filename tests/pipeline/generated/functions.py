@@ -139,6 +139,64 @@ def packed_sum_in_model(row: Example) -> Example:
     }
 
 
+def with_pages(example: Mapping[str, Any]) -> dict[str, Any]:
+    n = int(example["n"])
+    values = np.arange(n, n + n % 4)
+    return {
+        "n": n,
+        "list": values,
+        "grid": np.outer(values, [1, 2]),
+        "pages": np.arange(n, n + n % 3),
+    }
+
+
+def pages_sum(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A checksum of a packed row with arrays of two axes and a list of each example."""
+    n = int((row["list"] * (row["segment_ids"] * 7 + row["positions"] + 1)).sum())
+    n += int((row["grid"] * (row["positions"][:, None] + 1)).sum())
+    for index, (start, end) in enumerate(pairwise(row["pages.offsets"])):
+        n += (index + 1) * int(row["pages.values"][start:end].sum())
+    return {"n": n}
+
+
+def pages_sum_in_model(row: Example) -> Example:
+    columns = zip(row["list"], row["segment_ids"], row["positions"], strict=True)
+    pages = (sum(range(n, n + n % 3)) for n in row["n"])
+    weighted = (value * (7 * segment + 4 * (index + 1)) for value, segment, index in columns)
+    return {"n": sum(weighted) + sum(index * number for index, number in enumerate(pages, 1))}
+
+
+def with_group(example: Mapping[str, Any]) -> dict[str, Any]:
+    values = with_group_in_model(example)
+    return {name: np.asarray(value, np.int64) for name, value in values.items()}
+
+
+def with_group_in_model(example: Mapping[str, Any]) -> Example:
+    n = int(example["n"])
+    bits = [n // 3 % 2, n // 6 % 3, n // 5 % 2, 1]
+    return {"n": n, "list": bits[: n % 5], "group": n % 3}
+
+
+def tree_sum(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """A checksum of the size of a tree and of the lists that it was made of."""
+    ends, n = np.cumsum(tree["node_lengths"]), 1000 * len(tree["list"])
+    for index, (leaf, number) in enumerate(zip(tree["leaf_of"], tree["n"], strict=True), 1):
+        n, node = n + index * int(number), leaf
+        while node != -1:
+            part = slice(ends[node] - tree["node_lengths"][node], ends[node])
+            n += index * int(((tree["list"][part] + 1) * (tree["positions"][part] + 1)).sum())
+            node = tree["parents"][node]
+    return {"n": n}
+
+
+def tree_sum_in_model(tree: list[Example], num_elements: int) -> Example:
+    n = 1000 * num_elements
+    for index, example in enumerate(tree, 1):
+        values = enumerate(example["list"], 1)
+        n += index * (example["n"] + sum((value + 1) * position for position, value in values))
+    return {"n": n}
+
+
 def joined_sum(batch: Mapping[str, Any]) -> dict[str, Any]:
     """The number of each example and the sum of its list, which is joined to others."""
     values, offsets = batch["list.values"], batch["list.offsets"]

@@ -8,7 +8,7 @@ items at any position come in that order.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -205,10 +205,18 @@ def pack(
     world: int | None = None,
     fill: int = 0,
     turn: tuple[int, int] = (0, 1),
+    cost: Callable[[Example, int], float] = lambda _, length: length**2,
 ) -> Items:
-    """Lists of the component `list` packed into rows by first fit."""
+    """Lists of the component `list` packed into rows by first fit.
+
+    The cost is that of an example and of the length of its piece.
+    """
+
+    def cost_of(row: _Row) -> float:
+        return sum(cost(example, len(piece)) for example, piece in row[0])
+
     rows = _packed(items, lengths, is_split, max_open, turn)
-    for row, length in rows if world is None else _balanced(rows, world):
+    for row, length in rows if world is None else _balanced(rows, world, cost_of):
         pieces = enumerate((piece for _, piece in row), 1)
         flat = [(value, n, position) for n, piece in pieces for position, value in piece]
         flat += [(fill, 0, 0)] * (length - len(flat))
@@ -251,16 +259,61 @@ def _packed(
     yield from rows
 
 
-def _balanced(rows: Iterator[_Row], world: int) -> Iterator[_Row]:
-    """Rows in an order in which ranks get equal sums of squared lengths."""
+def pack_trees(
+    items: Items,
+    lengths: Sizes,
+    max_open: int,
+    world: int | None = None,
+    turn: tuple[int, int] = (0, 1),
+) -> Iterator[list[Example]]:
+    """The examples of each tree of equal `group`s, whose component `list` has few prefixes."""
+    trees = _trees(items, lengths, max_open, turn)
+
+    def cost_of(tree: list[Example]) -> float:
+        return sum(2 * len(prefix) - 1 for prefix in prefixes(tree))
+
+    yield from trees if world is None else _balanced(trees, world, cost_of)
+
+
+def prefixes(tree: Iterable[Example]) -> set[tuple[int, ...]]:
+    """All prefixes of the lists, which are the elements of their tree."""
+    lists = [tuple(example["list"]) for example in tree]
+    return {values[:end] for values in lists for end in range(1, len(values) + 1)}
+
+
+def _trees(
+    items: Items, lengths: Sizes, max_open: int, turn: tuple[int, int]
+) -> Iterator[list[Example]]:
+    trees: list[tuple[list[Example], int]] = []
+    first, distance = turn
+    for number, example in enumerate(items):
+        if not example["list"]:
+            continue
+        same = [n for n, (tree, _) in enumerate(trees) if tree[0]["group"] == example["group"]]
+        if same and len(prefixes([*trees[same[0]][0], example])) <= trees[same[0]][1]:
+            trees[same[0]][0].append(example)
+            continue
+        if same or len(trees) >= max_open:
+            yield trees.pop(same[0] if same else 0)[0]
+        trees.append(([example], size_at(lengths, first + number * distance)))
+    yield from (tree for tree, _ in trees)
+
+
+_Group = TypeVar("_Group")
+
+
+def _balanced(
+    rows: Iterator[_Group], world: int, cost: Callable[[_Group], float]
+) -> Iterator[_Group]:
+    """Rows in an order in which ranks get equal costs."""
     if world == 1:
         yield from rows
         return
     while group := list(islice(rows, 8 * world)):
-        costs = [sum(len(piece) ** 2 for _, piece in row) for row, _ in group]
+        costs = list(map(cost, group))
         positions = sorted(range(len(group)), key=lambda position: (-costs[position], position))
         rounds = [positions[n : n + world] for n in range(0, len(positions), world)]
-        sums = [0] * world
+        sums = [0.0] * world
         for of_round in sorted(rounds, key=lambda of_round: (-len(of_round), min(of_round))):
             ranks = sorted(range(world), key=lambda rank: (sums[rank], rank))[: len(of_round)]
             for rank, position in sorted(zip(ranks, of_round, strict=True)):

@@ -612,6 +612,65 @@ def pack(random: Random, shape: Shape) -> Step | None:
     )
 
 
+def _pack_arrays(random: Random, shape: Shape) -> Step | None:
+    """Packed rows with arrays of two axes, a list of each example and a cost, as a checksum."""
+    if shape.depth:
+        return None
+    length, most = _sizes(random, shape, [4, 6, 9]), random.choice([1, 2, 64])
+    is_split, world = isinstance(length, int) and random.random() < 0.4, random.choice([2, 3])
+    cost = {"pages": random.choice([0.0, 2.5, 9.0]), "list": random.choice([1.0, "square"])}
+
+    def cost_of(example: Example, length: int) -> float:
+        pages = cost["pages"] * (example["n"] % 3)
+        return pages + (length if cost["list"] == 1.0 else length**2)
+
+    def packed(items: Items, at: At) -> Items:
+        turn = shape.turn(at.ranks)
+        lists = map(f.with_list_in_model, items)
+        rows = m.pack(lists, length, is_split, most, ("n",), world, turn=turn, cost=cost_of)
+        return map(f.pages_sum_in_model, rows)
+
+    return Step(
+        "pack of arrays",
+        f"map(with_pages).pack({length}, ['list', 'grid'], {is_split}, {most}, 'pages', "
+        f"balance={world}, cost={cost}).map(pages_sum)",
+        lambda p, _: (
+            p.map(f.with_pages)
+            .select("list", "grid", "pages")
+            .pack(length, ["list", "grid"], is_split, most, "pages", balance=world, cost=cost)
+            .map(f.pages_sum)
+        ),
+        items_of(packed),
+        lambda before: replace(before, names=frozenset({"n"})),
+    )
+
+
+def _pack_trees(random: Random, shape: Shape) -> Step | None:
+    """Prefix trees of examples with the same `group`, as checksums."""
+    if shape.depth:
+        return None
+    length, most = _sizes(random, shape, [4, 6, 30]), random.choice([1, 2, 64])
+    world = random.choice([None, None, 2, 3])
+
+    def packed(items: Items, at: At) -> Items:
+        turn = shape.turn(at.ranks)
+        trees = m.pack_trees(map(f.with_group_in_model, items), length, most, world, turn)
+        return (f.tree_sum_in_model(tree, len(m.prefixes(tree))) for tree in trees)
+
+    return Step(
+        "pack of trees",
+        f"map(with_group).pack({length}, 'list', max_open={most}, along='n', balance={world}, "
+        "tree='group').map(tree_sum)",
+        lambda p, _: (
+            p.map(f.with_group)
+            .pack(length, "list", max_open=most, along="n", balance=world, tree="group")
+            .map(f.tree_sum)
+        ),
+        items_of(packed),
+        lambda before: replace(before, names=frozenset({"n"})),
+    )
+
+
 def unbatch(names: frozenset[str]) -> Step:
     """Splits the leading axis. Padded lists have many lengths then, and are dropped."""
     kept = tuple(sorted(names - LISTS))
@@ -721,6 +780,7 @@ _DRAWS: list[Draw] = [
     *[take, skip, shard, any_filter, _flat_map, cache, _select, _rename, _prefetch] * 2,
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
     *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids, list_batch] * 4,
+    *[_pack_arrays, _pack_trees] * 3,
     *[counting, sample] * 4,
     *[_tokens, _chat, media.picture, media.sound, media.clips] * 2,
 ]

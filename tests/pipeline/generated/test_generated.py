@@ -30,7 +30,7 @@ KINDS = {
     *("flat_map", "native flat_map", "select", "rename", "prefetch", "skip_errors"),
     *("batch", "batch with offsets", "padded_batch", "padded_batch of grids"),
     *("batch by position", "padded_batch by position", "pack by position"),
-    *("batch of lists", "bucket_by_length", "pack", "unbatch"),
+    *("batch of lists", "bucket_by_length", "pack", "pack of arrays", "pack of trees", "unbatch"),
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
     "without_steps",
     *("chat", "augment", "mix pictures", "decode_audio", "spectrogram"),

@@ -392,7 +392,6 @@ def test_balanced_rows_resume_exactly():
         ({"along": "tokens"}, "'tokens' is both in names and in along"),
         ({"along": "other"}, "other"),
         ({"balance": 0}, "balance is 0"),
-        ({"along": "list"}, "along accepts only single values"),
     ],
 )
 def test_components_that_cannot_be_kept_are_rejected(arguments, words):

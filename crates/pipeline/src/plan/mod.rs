@@ -22,6 +22,7 @@ use crate::nodes::epochs::StatefulFunctions;
 use crate::nodes::groups::batch::ShareIndex;
 use crate::nodes::groups::bucket::Buckets;
 use crate::nodes::groups::pack::Packing;
+use crate::nodes::groups::pack_trees::TreePacking;
 use crate::nodes::groups::sizes::Sizes;
 use crate::nodes::lanes::Lanes;
 use crate::nodes::mixture::{StopWhen, Weights};
@@ -194,6 +195,8 @@ pub enum Step {
     Bucket(Arc<Buckets>),
     /// Groups rows whose lists together fill a length.
     Pack(Packing),
+    /// Groups rows with the same id, whose prefix tree has a limited length.
+    PackTrees(TreePacking),
     /// Keeps blocks after a whole pass. The input always runs as pass 0.
     Cache(Arc<Store>),
     /// Keeps blocks in a file after a whole pass. The input always runs as pass 0.

@@ -16,6 +16,7 @@ use crate::nodes::groups::batch::{Batch, Start};
 use crate::nodes::groups::bucket::Bucketing;
 use crate::nodes::groups::group_by::GroupBy;
 use crate::nodes::groups::pack::FirstFit;
+use crate::nodes::groups::pack_trees::TreeFit;
 use crate::nodes::map::{Map, Worker};
 use crate::nodes::shard::{Shard, resharded};
 use crate::nodes::skip_errors::SkipErrors;
@@ -120,6 +121,11 @@ impl Step {
                 let groups = GroupBy::from_checkpoint(from, restart, packing, settings.position(pass, distance))?;
                 Box::new(groups.with_annotations(annotations))
             }
+            Self::PackTrees(packing) => {
+                let packing = TreeFit::new(packing.clone());
+                let groups = GroupBy::from_checkpoint(from, restart, packing, settings.position(pass, distance))?;
+                Box::new(groups.with_annotations(annotations))
+            }
             Self::Digest(digest) => {
                 let [first] = from.numbers()?.unwrap_or_default();
                 let (number, position) = (settings.pass(pass).number, first.saturating_add(skip));
@@ -158,7 +164,7 @@ impl Step {
             Self::Window { .. } => Window::FACTS,
             Self::Batch { sizes, .. } => Batch::facts(sizes),
             Self::Bucket(_) => Bucketing::FACTS,
-            Self::Pack(_) => FirstFit::FACTS,
+            Self::Pack(_) | Self::PackTrees(_) => FirstFit::FACTS,
             Self::Cache(_) => Store::FACTS,
             Self::CacheOnDisk(_) => DiskStore::FACTS,
             Self::Epochs(_) => Passes::FACTS,
@@ -215,6 +221,7 @@ impl Step {
             | Self::Window { .. }
             | Self::Bucket(_)
             | Self::Pack(_)
+            | Self::PackTrees(_)
             | Self::Cache(_)
             | Self::CacheOnDisk(_)
             | Self::SkipErrors(_) => return Ok(None),

@@ -2,6 +2,7 @@
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, longest};
+use crate::blocks::gather::gather;
 use crate::blocks::rows::{Gatherer, Rows};
 use crate::stages::Stage;
 use crate::stages::join::joined_with_offsets;
@@ -357,7 +358,10 @@ impl Stage for Unbatch {
 }
 
 /// Treats row `row` of a column as a column of its own.
-fn unstacked(column: &Column, row: usize) -> Result<Column> {
+pub(super) fn unstacked(column: &Column, row: usize) -> Result<Column> {
+    if let Column::Lists(lists) = column {
+        return gather(&[lists.inner()], lists.range(row).map(|list| (0, list)));
+    }
     match column.batch(row)? {
         Column::Dense(tensor) if tensor.shape().is_empty() => Err(Error::invalid_argument(
             "unbatch: a component is a scalar, expected a leading axis in every component. Call unbatch after batch",

@@ -11,20 +11,30 @@ use headrace_engine::tensor::shape::Shape;
 /// offset than there are rows, starting with 0. With `pad_to`, empty rows are added up to this
 /// number.
 pub fn joined_with_offsets(column: &Column, pad_to: Option<usize>) -> Result<[Column; 2]> {
-    let values = match column {
+    Ok([Column::Dense(joined(column)?), Column::Dense(offsets(column, pad_to)?)])
+}
+
+/// Concatenates rows that may differ in their first dimension.
+pub fn joined(column: &Column) -> Result<Tensor> {
+    match column {
         Column::Ragged(ragged) => {
             let end = ragged.len().checked_sub(1).map_or(0, |last| ragged.range(last).end);
-            ragged.values().part(0..end, Shape::new(&[end]))?
+            ragged.values().part(0..end, Shape::new(&[end]))
         }
         Column::Dense(rows) if rows.shape().len() > 1 => {
             let inner = rows.shape().get(2..).unwrap_or_default();
             let num_values = rows.shape()[0] * rows.shape()[1];
             let shape: Vec<_> = std::iter::once(num_values).chain(inner.iter().copied()).collect();
-            rows.clone().reshaped(Shape::new(&shape))?
+            rows.clone().reshaped(Shape::new(&shape))
         }
-        Column::Lists(_) => return Err(Error::internal("cannot join lists of lists")),
-        _ => joined(&(0..column.len()).map(|row| column.row(row)).collect::<Result<Vec<_>>>()?)?,
-    };
+        Column::Lists(_) => Err(Error::internal("cannot join lists of lists")),
+        _ => joined_tensors(&(0..column.len()).map(|row| column.row(row)).collect::<Result<Vec<_>>>()?),
+    }
+}
+
+/// The offset of each row, starting with 0, and the end of the last one; see
+/// [`joined_with_offsets`].
+pub fn offsets(column: &Column, pad_to: Option<usize>) -> Result<Tensor> {
     let ends = (0..column.len()).scan(0, |end, row| {
         *end += column.row_length(row) as i64;
         Some(*end)
@@ -33,12 +43,11 @@ pub fn joined_with_offsets(column: &Column, pad_to: Option<usize>) -> Result<[Co
     if let (Some(size), Some(end)) = (pad_to, offsets.last().copied()) {
         offsets.extend(std::iter::repeat_n(end, (size + 1).saturating_sub(offsets.len())));
     }
-    let offsets = Tensor::from_values(Shape::new(&[offsets.len()]), offsets)?;
-    Ok([Column::Dense(values), Column::Dense(offsets)])
+    Tensor::from_values(Shape::new(&[offsets.len()]), offsets)
 }
 
 /// Concatenates tensors that differ only in their first dimension.
-fn joined(rows: &[Tensor]) -> Result<Tensor> {
+fn joined_tensors(rows: &[Tensor]) -> Result<Tensor> {
     let Some(first) = rows.first() else { return Err(Error::internal("no rows to join")) };
     let Some((_, inner)) = first.shape().split_first() else { return Err(unlike(first, first)) };
     let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape().get(1..) == Some(inner);

@@ -1,5 +1,6 @@
 //! The stages: work that the pool's workers do on rows.
 
+pub mod carried;
 pub mod collate;
 pub mod csv;
 pub mod fetch;
@@ -8,8 +9,11 @@ pub mod json;
 pub mod meter_stage;
 pub mod native;
 pub mod pack;
+pub mod pack_trees;
+pub mod packed_lists;
 mod pad_lists;
 pub mod parse;
+pub mod prefix_tree;
 pub mod seen_components;
 pub mod select;
 pub mod split;

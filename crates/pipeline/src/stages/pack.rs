@@ -5,6 +5,8 @@ use crate::blocks::column::{Column, Ragged};
 use crate::blocks::gather::gather;
 use crate::blocks::rows::Rows;
 use crate::stages::Stage;
+use crate::stages::carried::{Along, carried};
+use crate::stages::packed_lists::{ListColumn, PackedLists, list_lengths, unequal};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate;
@@ -15,15 +17,15 @@ use std::sync::Arc;
 /// number of the list that each element belongs to, from 1 (0 for padding), and its position in the
 /// list. Other values follow, and then the ends of the lists.
 pub struct PackRows {
-    /// The names of the columns with lists. With `has_starts` there is one more column, with the
-    /// start of each list.
-    pub names: Vec<String>,
+    /// The columns with lists. With `has_starts` there is one more column, with the start of each
+    /// list.
+    pub lists: Vec<ListColumn>,
     /// The length of a row.
     pub length: usize,
     /// True if the lists may be pieces of longer ones.
     pub has_starts: bool,
-    /// The number of columns after them whose values become a list of the row, one of each list.
-    pub num_along: usize,
+    /// The columns after them, whose values are collected in the row.
+    pub along: Vec<Along>,
     /// True if a column with the ends of the lists follows, from 0.
     pub has_ends: bool,
     /// The padding value of each column with lists, a scalar.
@@ -33,10 +35,10 @@ pub struct PackRows {
 impl Stage for PackRows {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let row_length = rows.group().map_or(self.length, |group| group.size);
-        let lists = all_lists(&rows, &self.names)?;
+        let lists = all_lists(&rows, &self.lists)?;
         let Some(first) = lists.first() else { return Err(Error::internal("no lists to pack")) };
         let starts = match self.has_starts {
-            true => Some(rows.gather_column(self.names.len())?.to_tensor()?),
+            true => Some(rows.gather_column(self.lists.len())?.to_tensor()?),
             false => None,
         };
         let starts = starts.as_ref().map(Tensor::values::<i64>).transpose()?;
@@ -56,18 +58,10 @@ impl Stage for PackRows {
             columns.push(Column::Dense(Tensor::from_values(Shape::new(&[1, row_length]), column)?));
         }
         let num_lists = first.len();
-        let first_along = self.names.len() + usize::from(self.has_starts);
-        for column in first_along..first_along + self.num_along {
-            let values = rows.gather_column(column)?.to_tensor()?;
-            columns.push(Column::Ragged(Ragged::new(values, vec![num_lists])));
-        }
+        columns.extend(carried(&rows, self.lists.len() + usize::from(self.has_starts), &self.along)?);
         if self.has_ends {
-            let lengths = (0..num_lists).map(|row| first.row_length(row) as i32);
-            let ends = lengths.scan(0, |end, length| {
-                *end += length;
-                Some(*end)
-            });
-            let ends: Vec<_> = std::iter::once(0).chain(ends).collect();
+            let ends: Vec<_> =
+                std::iter::once(0).chain((0..num_lists).map(|row| first.range(row).end as i32)).collect();
             let shape = Shape::new(&[ends.len()]);
             columns.push(Column::Ragged(Ragged::new(Tensor::from_values(shape, ends)?, vec![num_lists + 1])));
         }
@@ -90,90 +84,32 @@ fn room(row_length: usize) -> Result<Vec<i32>> {
 }
 
 /// Lists end to end, padded to the length of a row.
-fn packed(lists: &Ragged, filler: &Tensor, row_length: usize) -> Result<Column> {
+fn packed(lists: &PackedLists, filler: &Tensor, row_length: usize) -> Result<Column> {
     let values = lists.values();
     if values.dtype() != filler.dtype() {
         let (one, other) = (values.dtype(), filler.dtype());
         return Err(Error::internal(format!("pack: cannot pad lists of {one} with {other}")));
     }
-    let shape = Shape::new(&[1, row_length]);
+    let shape = lists.shape(row_length).batched(1);
     let mut bytes: Vec<u8> = allocate::elements(values.dtype(), &shape).room()?;
     bytes.extend_from_slice(values.bytes());
-    (values.num_elements()..row_length).for_each(|_| bytes.extend_from_slice(filler.bytes()));
+    (values.num_elements()..shape.num_elements()).for_each(|_| bytes.extend_from_slice(filler.bytes()));
     Tensor::from_bytes(values.dtype(), shape.clone(), bytes.into()).map(Column::Dense)
 }
 
-/// The rows of all columns as contiguous lists.
-fn all_lists(rows: &Rows, names: &[String]) -> Result<Vec<Ragged>> {
-    names.iter().enumerate().map(|(column, name)| lists(rows, column, name)).collect()
-}
-
-/// The rows of a column as contiguous lists.
-fn lists(rows: &Rows, column: usize, name: &str) -> Result<Ragged> {
-    match rows.gather_column(column)? {
-        Column::Ragged(ragged) => Ok(ragged),
-        Column::Dense(tensor) if tensor.shape().len() == 2 => {
-            let (num_rows, length) = (tensor.shape()[0], tensor.shape()[1]);
-            let shape = Shape::new(&[num_rows * length]);
-            Ok(Ragged::new(tensor.reshaped(shape)?, (1..=num_rows).map(|row| row * length).collect()))
-        }
-        Column::Each(tensors) => {
-            let mut ends = allocate::room(tensors.len()).map_err(|refusal| refusal.at("the ends of lists"))?;
-            let mut num_values = 0;
-            for (row, tensor) in tensors.iter().enumerate() {
-                if tensor.shape().len() != 1 {
-                    return Err(no_vector(name, tensor.shape(), rows.row_provenance(row)));
-                }
-                if tensor.dtype() != tensors[0].dtype() {
-                    let (one, other) = (tensors[0].dtype(), tensor.dtype());
-                    return Err(Error::internal(format!(
-                        "pack: the component '{name}' has lists of {one} and of {other}, expected one type"
-                    )));
-                }
-                num_values += tensor.num_elements();
-                ends.push(num_values);
-            }
-            let Some(first) = tensors.first() else { return Err(Error::internal("no lists to pack")) };
-            let shape = Shape::new(&[num_values]);
-            let mut bytes: Vec<u8> = allocate::elements(first.dtype(), &shape).room()?;
-            tensors.iter().for_each(|tensor| bytes.extend_from_slice(tensor.bytes()));
-            Ok(Ragged::new(Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())?, ends))
-        }
-        Column::Dense(tensor) => Err(no_vector(name, &tensor.shape().row(), rows.row_provenance(0))),
-        _ => Err(Error::internal("a component that is packed has no numbers")),
-    }
-}
-
-/// The length of a row that is to be packed.
-pub fn vector_length(column: &Column, row: usize, name: &str, block: &Block) -> Result<usize> {
-    match column {
-        Column::Dense(tensor) if tensor.shape().len() != 2 => {
-            Err(no_vector(name, &tensor.shape().row(), block.row_provenance(row)))
-        }
-        Column::Packed(packed) if packed.axes().len() != 1 => {
-            Err(no_vector(name, &Shape::new(packed.axes()), block.row_provenance(row)))
-        }
-        Column::Each(tensors) if tensors[row].shape().len() != 1 => {
-            Err(no_vector(name, tensors[row].shape(), block.row_provenance(row)))
-        }
-        _ => Ok(column.row_length(row)),
-    }
-}
-
-/// The error for an example whose component has no axis, or several.
-fn no_vector(name: &str, shape: &Shape, row_provenance: Option<RowProvenance>) -> Error {
-    let text = format!(
-        "pack: the component '{name}' of an example has shape {shape}, expected a vector. Flatten it in map with \
-         reshape(-1), or filter the example out"
-    );
-    misfit(text, row_provenance)
+/// The rows of the first columns, end to end.
+pub fn all_lists(rows: &Rows, lists: &[ListColumn]) -> Result<Vec<PackedLists>> {
+    let of_column = |(index, list): (usize, &ListColumn)| {
+        PackedLists::of(&rows.gather_column(index)?, list, |row| rows.row_provenance(row))
+    };
+    lists.iter().enumerate().map(of_column).collect()
 }
 
 /// Cuts lists that are too long into pieces, and adds a column with the start of each piece after
 /// them. Each piece has the values of the columns that follow.
 pub struct CutLists {
-    /// The names of the columns with lists.
-    pub names: Vec<String>,
+    /// The columns with lists.
+    pub lists: Vec<ListColumn>,
     /// The number of columns after them.
     pub num_along: usize,
     /// The largest length of a piece.
@@ -182,60 +118,59 @@ pub struct CutLists {
 
 impl Stage for CutLists {
     fn apply(&self, rows: Rows) -> Result<Rows> {
-        let all = all_lists(&rows, &self.names)?;
-        let Some(first) = all.first() else { return Err(Error::internal("no lists to cut")) };
+        let row_provenance = |row| rows.row_provenance(row);
+        let columns = (0..self.lists.len()).map(|index| rows.gather_column(index)).collect::<Result<Vec<_>>>()?;
+        let pairs = columns.iter().zip(&self.lists);
+        let lengths = pairs.clone().map(|(column, list)| list_lengths(column, list, row_provenance));
+        let lengths = equal_lengths(lengths.collect::<Result<_>>()?, row_provenance)?;
         let pieces = || {
-            (0..first.len()).flat_map(|row| {
-                let range = first.range(row);
-                let starts = (range.start..range.end.max(range.start + 1)).step_by(self.length);
-                starts.enumerate().map(move |(piece, start)| (row, piece as u64, start - range.start))
+            lengths.iter().enumerate().flat_map(|(row, length)| {
+                let starts = (0..(*length).max(1)).step_by(self.length);
+                starts
+                    .enumerate()
+                    .map(move |(piece, start)| (row, piece as u64, start..(*length).min(start + self.length)))
             })
         };
-        let starts: Vec<_> = pieces().map(|(_, _, start)| start as i64).collect();
+        let starts: Vec<_> = pieces().map(|(_, _, range)| range.start as i64).collect();
         let num_pieces = starts.len();
-        let cut = |lists: Ragged| {
-            let ends = pieces().map(|(row, _, start)| {
-                let range = lists.range(row);
-                range.end.min(range.start + start + self.length)
-            });
-            Column::Ragged(Ragged::new(lists.values().clone(), ends.collect()))
-        };
-        check_lengths(&all, &rows)?;
-        let mut columns: Vec<_> = all.iter().cloned().map(cut).collect();
-        columns.push(Column::Dense(Tensor::from_values(Shape::new(&[num_pieces]), starts)?));
+        let mut cut = pairs
+            .map(|(column, list)| match list.num_axes {
+                1 => {
+                    let ends = pieces().scan(0, |end, (_, _, range)| {
+                        *end += range.len();
+                        Some(*end)
+                    });
+                    let lists = PackedLists::of(column, list, row_provenance)?;
+                    Ok(Column::Ragged(Ragged::new(lists.values().clone(), ends.collect())))
+                }
+                // Other axes may differ between rows, so each row is cut for itself.
+                _ => {
+                    let pieces = pieces().map(|(row, _, range)| {
+                        let column = gather(&[column], std::iter::once((0, row)))?;
+                        PackedLists::of(&column, list, |_| row_provenance(row))?.part(range)
+                    });
+                    Ok(Column::Each(pieces.collect::<Result<Vec<_>>>()?.into()))
+                }
+            })
+            .collect::<Result<Vec<_>>>()?;
+        cut.push(Column::Dense(Tensor::from_values(Shape::new(&[num_pieces]), starts)?));
         let of_pieces: Vec<_> = pieces().map(|(row, _, _)| (0, row)).collect();
-        for column in self.names.len()..self.names.len() + self.num_along {
-            columns.push(gather(&[&rows.gather_column(column)?], of_pieces.iter().copied())?);
+        for column in self.lists.len()..self.lists.len() + self.num_along {
+            cut.push(gather(&[&rows.gather_column(column)?], of_pieces.iter().copied())?);
         }
         let provenance = rows.provenance().made_of(pieces().map(|(row, piece, _)| (row, piece)));
-        Block::new(columns, num_pieces, provenance).map(Rows::all)
+        Block::new(cut, num_pieces, provenance).map(Rows::all)
     }
 }
 
-fn check_lengths(all: &[Ragged], rows: &Rows) -> Result<()> {
-    let Some((first, others)) = all.split_first() else { return Ok(()) };
-    for row in 0..first.len() {
-        if let Some(other) = others.iter().find(|other| other.row_length(row) != first.row_length(row)) {
-            return Err(unequal(first.row_length(row), other.row_length(row), rows.row_provenance(row)));
+/// The length of each row's lists, which must be equal in all columns.
+fn equal_lengths(all: Vec<Vec<usize>>, row_provenance: impl Fn(usize) -> Option<RowProvenance>) -> Result<Vec<usize>> {
+    let mut all = all.into_iter();
+    let Some(first) = all.next() else { return Err(Error::internal("no lists to cut")) };
+    for other in all {
+        if let Some(row) = (0..first.len()).find(|row| first[*row] != other[*row]) {
+            return Err(unequal(first[row], other[row], row_provenance(row)));
         }
     }
-    Ok(())
-}
-
-/// The error for components of an example that are packed together and differ in length.
-pub fn unequal(length: usize, other: usize, row_provenance: Option<RowProvenance>) -> Error {
-    let text = format!(
-        "pack: one component of an example has {length} elements, another {other}, expected equal lengths. Pack them \
-         separately, or make them equal in map"
-    );
-    misfit(text, row_provenance)
-}
-
-/// An error for an example, with its origin.
-pub fn misfit(text: String, row_provenance: Option<RowProvenance>) -> Error {
-    let error = Error::invalid_argument(text);
-    match row_provenance {
-        Some(row_provenance) => error.while_reading(&row_provenance),
-        None => error,
-    }
+    Ok(first)
 }

@@ -25,9 +25,11 @@ use headrace_pipeline::blocks::strided::Strided;
 use headrace_pipeline::formats::{FixedLength, Lines, RecordCounts, TfRecords, Whole};
 use headrace_pipeline::native::function::{Function, Segment};
 use headrace_pipeline::nodes::cache::Store;
+use headrace_pipeline::nodes::groups::balanced::CostTerm;
 use headrace_pipeline::nodes::groups::batch::ShareIndex;
 use headrace_pipeline::nodes::groups::bucket::Buckets;
 use headrace_pipeline::nodes::groups::pack::Packing;
+use headrace_pipeline::nodes::groups::pack_trees::TreePacking;
 use headrace_pipeline::nodes::groups::sizes::Sizes;
 use headrace_pipeline::nodes::mixture::{StopWhen, Weights};
 use headrace_pipeline::nodes::shard::Even;
@@ -35,11 +37,14 @@ use headrace_pipeline::plan::{self, Blocks, Mix, PieceOptions, Shuffle, Step};
 use headrace_pipeline::records::{Codec, Format};
 use headrace_pipeline::row_order::Weights as RowWeights;
 use headrace_pipeline::stages;
+use headrace_pipeline::stages::carried::Along;
 use headrace_pipeline::stages::collate::{Collate, Layout, Padding, Unbatch};
 use headrace_pipeline::stages::fetch::{Fetch, SharedLookup};
 use headrace_pipeline::stages::meter_stage::MeterStage;
 use headrace_pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
 use headrace_pipeline::stages::pack::{CutLists, PackRows};
+use headrace_pipeline::stages::pack_trees::{PackTrees, SplitGroups};
+use headrace_pipeline::stages::packed_lists::ListColumn;
 use headrace_pipeline::stages::parse::Parse;
 use headrace_pipeline::stages::seen_components;
 use headrace_pipeline::stages::select::Select;
@@ -183,29 +188,46 @@ impl Stage {
         Self(Arc::new(Split(KeptRecords::Numbers(ranges))))
     }
 
-    /// Packs groups of lists into rows of a fixed length. With `has_starts`, the lists are pieces
-    /// from `cut_lists`. The values of `num_along` columns become lists. With `has_ends`, the ends
-    /// of the lists follow. `values` has the padding value of each list.
+    /// Packs groups of lists into rows of a fixed length. `lists` has the name of each, and its
+    /// number of axes. With `has_starts`, the lists are pieces from `cut_lists`. The columns in
+    /// `along` are collected. With `has_ends`, the ends of the lists follow. `values` has the
+    /// padding value of each list.
     #[staticmethod]
     fn pack_rows(
         py: Python<'_>,
-        names: Vec<String>,
+        lists: Vec<(String, usize)>,
         length: usize,
         has_starts: bool,
-        num_along: usize,
+        along: Vec<(String, Option<usize>)>,
         has_ends: bool,
         values: Vec<Typed<'_>>,
     ) -> PyResult<Self> {
         let fillers = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
         let fillers = fillers.collect::<PyResult<_>>()?;
-        Ok(Self(Arc::new(PackRows { names, length, has_starts, num_along, has_ends, fillers })))
+        let (lists, along) = (list_columns(lists), carried_along(along));
+        Ok(Self(Arc::new(PackRows { lists, length, has_starts, along, has_ends, fillers })))
     }
 
     /// Cuts lists into pieces of at most `length` and adds the start of each piece. The `num_along`
     /// columns after the lists are kept.
     #[staticmethod]
-    fn cut_lists(names: Vec<String>, num_along: usize, length: usize) -> Self {
-        Self(Arc::new(CutLists { names, num_along, length }))
+    fn cut_lists(lists: Vec<(String, usize)>, num_along: usize, length: usize) -> Self {
+        Self(Arc::new(CutLists { lists: list_columns(lists), num_along, length }))
+    }
+
+    /// Packs groups of lists into rows with their prefix trees. The columns from `first_along` on
+    /// are collected as in `along`; see `pack_rows`.
+    #[staticmethod]
+    fn pack_trees(lists: Vec<(String, usize)>, first_along: usize, along: Vec<(String, Option<usize>)>) -> Self {
+        let (lists, along) = (list_columns(lists), carried_along(along));
+        Self(Arc::new(PackTrees { lists, first_along, along }))
+    }
+
+    /// Splits groups, whose columns have these names and a leading axis, into rows. Column number
+    /// `marks` of the result marks the last row of each group.
+    #[staticmethod]
+    fn split_groups(names: Vec<String>, marks: usize) -> Self {
+        Self(Arc::new(SplitGroups { names, marks }))
     }
 
     /// Replaces parsed columns with the features of a data set of TFDS. If `firsts` has the number
@@ -280,6 +302,19 @@ impl StoredFeatureArgument {
             is_of_steps: self.is_of_steps,
         })
     }
+}
+
+fn list_columns(lists: Vec<(String, usize)>) -> Vec<ListColumn> {
+    lists.into_iter().map(|(name, num_axes)| ListColumn { name, num_axes }).collect()
+}
+
+/// How packed rows collect columns: by name, with the number of axes of lists that are joined.
+fn carried_along(along: Vec<(String, Option<usize>)>) -> Vec<Along> {
+    let column = |(name, num_axes)| match num_axes {
+        Some(num_axes) => Along::Joined(ListColumn { name, num_axes }),
+        None => Along::Stacked { name },
+    };
+    along.into_iter().map(column).collect()
 }
 
 /// A native function.
@@ -621,25 +656,32 @@ impl Plan {
         self.then(Step::Bucket(Arc::new(buckets)))
     }
 
-    /// Groups rows whose lists, in the first columns with these names, together fill a length.
-    /// Groups are ordered so that `balance` ranks get equal sums of squared lengths.
-    fn pack(&self, names: Vec<String>, length: usize, max_open: usize, balance: usize) -> Self {
-        self.then(Step::Pack(Packing { names, lengths: Sizes::constant(length), first: 0, max_open, balance }))
-    }
-
-    /// As `pack`; `lengths` has the positions from which lengths apply, from 0. The first row has
-    /// the first position of `turn`; later ones are as far apart as the second.
-    fn pack_by_position(
+    /// Groups rows whose lists, in the first columns, together fill a length. `lists` has the name
+    /// of each, and its number of axes. `lengths` has the positions from which lengths apply, from
+    /// 0. The first row has the first position of `turn`; later ones are as far apart as the
+    /// second. At most `limits.0` groups are open, and they are ordered so that `limits.1` ranks
+    /// get groups of equal cost. `costs` has columns and the cost of an element, or None for
+    /// squared lengths. If `trees` is set, groups have the same value in column `trees.0`, and the
+    /// length is that of their prefix tree. Column `trees.1` marks the last row of a group.
+    #[pyo3(signature = (lists, lengths, turn, limits, costs, trees = None))]
+    fn pack(
         &self,
-        names: Vec<String>,
+        lists: Vec<(String, usize)>,
         lengths: Vec<(u64, usize)>,
         turn: (u64, u64),
-        max_open: usize,
-        balance: usize,
+        limits: (usize, usize),
+        costs: Vec<(usize, Option<f64>)>,
+        trees: Option<(usize, Option<usize>)>,
     ) -> PyResult<Self> {
         let (first, num_ranks) = turn;
-        let lengths = by_position(lengths, num_ranks)?;
-        Ok(self.then(Step::Pack(Packing { names, lengths, first, max_open, balance })))
+        let (lists, lengths) = (list_columns(lists), by_position(lengths, num_ranks)?);
+        let (max_open, balance) = limits;
+        let costs = costs.into_iter().map(|(column, of_element)| CostTerm { column, of_element }).collect();
+        let packing = Packing { lists, lengths, first, max_open, balance, costs };
+        Ok(self.then(match trees {
+            Some((id, marks)) => Step::PackTrees(TreePacking { packing, id, marks }),
+            None => Step::Pack(packing),
+        }))
     }
 
     fn map(&self, stages: Vec<Bound<'_, Stage>>) -> Self {

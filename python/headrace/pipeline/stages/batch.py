@@ -216,8 +216,10 @@ def check_not_listed(stage: Stage, specs: Specs) -> None:
 
 
 def joined_names(specs: Specs) -> list[str]:
-    """Returns each NAME for which there are `NAME.values` and `NAME.offsets`."""
-    names = [name.removesuffix(".offsets") for name in specs if name.endswith(".offsets")]
+    """Returns each NAME whose lists are joined in a batch, as `NAME.values` and `NAME.offsets`."""
+    # A batch of packed rows has an axis for the rows.
+    offsets = [name for name, spec in specs.items() if len(spec.shape or ()) == 1]
+    names = [name.removesuffix(".offsets") for name in offsets if name.endswith(".offsets")]
     return [name for name in names if f"{name}.values" in specs]
 
 

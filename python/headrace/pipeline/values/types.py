@@ -119,7 +119,7 @@ class Spec(NamedTuple):
 
     def row(self) -> "Spec":
         """Returns the spec without its first axis."""
-        return Spec(self.dtype, None if self.shape is None else self.shape[1:])
+        return Spec(self.dtype, None if self.shape is None else self.shape[1:], self.is_nested)
 
     def __repr__(self) -> str:
         kind = ", ragged" if self.is_ragged else ", list" if self.is_listed else ""

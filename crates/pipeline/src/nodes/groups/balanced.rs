@@ -7,12 +7,29 @@ use std::collections::VecDeque;
 /// How many rows per rank are sorted together.
 const ROWS_OF_RANK: usize = 8;
 
+/// A part of the cost of a row: a component's length or its square.
+#[derive(Clone, Copy, Debug)]
+pub struct CostTerm {
+    /// The number of the column.
+    pub column: usize,
+    /// The cost of each element; `None` if the cost is the square of the length.
+    pub of_element: Option<f64>,
+}
+
+impl CostTerm {
+    /// The cost of a list of this length.
+    pub(super) fn of(&self, length: usize) -> f64 {
+        let length = length as f64;
+        self.of_element.map_or_else(|| length.powi(2), |cost| cost * length)
+    }
+}
+
 impl Group {
     /// Adds a row.
-    pub(super) fn add(&mut self, row: Waits, length: usize) {
+    pub(super) fn add(&mut self, row: Waits, length: usize, cost: f64) {
         self.rows.push(row);
         self.length += length;
-        self.cost += (length as u128).pow(2);
+        self.cost += cost;
     }
 }
 
@@ -64,19 +81,19 @@ fn in_rounds(groups: Vec<Group>, num_ranks: usize) -> Vec<Group> {
     // Fewer groups than ranks are one round.
     let num_ranks = num_ranks.min(groups.len());
     let mut positions: Vec<_> = groups.into_iter().enumerate().collect();
-    positions.sort_by_key(|(position, group)| (Reverse(group.cost), *position));
+    positions.sort_by(|(one, a), (other, b)| b.cost.total_cmp(&a.cost).then(one.cmp(other)));
     let mut rounds: Vec<Vec<_>> = Vec::new();
     let mut positions = positions.into_iter().peekable();
     while positions.peek().is_some() {
         rounds.push(positions.by_ref().take(num_ranks).collect());
     }
     rounds.sort_by_key(|round| (Reverse(round.len()), round.iter().map(|(position, _)| *position).min()));
-    let mut costs: Vec<_> = (0..num_ranks).map(|_| 0_u128).collect();
+    let mut costs: Vec<_> = (0..num_ranks).map(|_| 0.0_f64).collect();
     let mut ordered = Vec::new();
     for round in rounds {
         // The groups have descending costs.
         let mut ranks: Vec<_> = (0..num_ranks).collect();
-        ranks.sort_by_key(|rank| (costs[*rank], *rank));
+        ranks.sort_by(|one, other| costs[*one].total_cmp(&costs[*other]).then(one.cmp(other)));
         ranks.truncate(round.len());
         let mut of_ranks: Vec<_> = ranks.into_iter().zip(round).collect();
         of_ranks.iter().for_each(|(rank, (_, group))| costs[*rank] += group.cost);
@@ -90,28 +107,28 @@ fn in_rounds(groups: Vec<Group>, num_ranks: usize) -> Vec<Group> {
 mod tests {
     use super::*;
 
-    fn groups(costs: &[u128]) -> Vec<Group> {
+    fn groups(costs: &[f64]) -> Vec<Group> {
         costs.iter().map(|cost| Group { cost: *cost, ..Group::default() }).collect()
     }
 
     #[test]
     fn rounds_have_groups_of_similar_cost_and_ranks_alternate() {
-        let ordered = in_rounds(groups(&[1, 9, 2, 8, 7, 3]), 2);
+        let ordered = in_rounds(groups(&[1.0, 9.0, 2.0, 8.0, 7.0, 3.0]), 2);
         let costs: Vec<_> = ordered.iter().map(|group| group.cost).collect();
-        assert_eq!(costs, [2, 1, 8, 9, 7, 3]);
-        let sum = |rank: usize| costs.iter().skip(rank).step_by(2).sum::<u128>();
-        assert_eq!((sum(0), sum(1)), (17, 13));
+        assert_eq!(costs, [2.0, 1.0, 8.0, 9.0, 7.0, 3.0]);
+        let sum = |rank: usize| costs.iter().skip(rank).step_by(2).sum::<f64>();
+        assert_eq!((sum(0), sum(1)), (17.0, 13.0));
     }
 
     #[test]
     fn incomplete_round_comes_last_and_no_row_is_lost() {
-        let costs: Vec<u128> = (0..11).map(|number| number * number % 7).collect();
+        let costs: Vec<f64> = (0..11).map(|number| f64::from(number * number % 7)).collect();
         let ordered = in_rounds(groups(&costs), 4);
         assert_eq!(ordered.len(), 11);
         let (mut ordered_costs, mut all_costs): (Vec<_>, _) = (ordered.iter().map(|group| group.cost).collect(), costs);
-        assert!(ordered_costs[8..].iter().all(|cost| *cost <= ordered_costs[..8].iter().copied().max().unwrap_or(0)));
-        ordered_costs.sort_unstable();
-        all_costs.sort_unstable();
+        assert!(ordered_costs[8..].iter().all(|cost| *cost <= ordered_costs[..8].iter().copied().fold(0.0, f64::max)));
+        ordered_costs.sort_unstable_by(f64::total_cmp);
+        all_costs.sort_unstable_by(f64::total_cmp);
         assert_eq!(ordered_costs, all_costs);
     }
 }

@@ -45,6 +45,11 @@ pub trait Grouping: Send {
     /// The number of rows, or of elements, that a group has room for.
     fn size_of(&self, group: &Group) -> usize;
 
+    /// The memory that it uses besides the rows.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// Counts a complete group in a meter.
     fn count(&self, _group: &Group, _meter: &Meter) {}
 }
@@ -59,8 +64,8 @@ pub struct Group {
     pub rows: Vec<Waits>,
     /// The length of the group, as defined by the grouping.
     pub length: usize,
-    /// The sum of the squared lengths of its rows.
-    pub cost: u128,
+    /// The total cost of its rows, as defined by the grouping.
+    pub cost: f64,
 }
 
 /// A node that groups rows.
@@ -209,7 +214,8 @@ impl<G: Grouping> GroupBy<G> {
         match self.input.pull(context)? {
             ReplayPoll::Rows(first, rows) => {
                 let num_waiting: usize = self.grouping.open().map(|(_, group)| group.rows.capacity()).sum();
-                self.pending.look_at(context.budget, num_waiting * size_of::<Waits>())?;
+                let num_bytes = num_waiting * size_of::<Waits>() + self.grouping.held_bytes();
+                self.pending.look_at(context.budget, num_bytes)?;
                 self.pending.begin_arrival(first, rows.checkpoint(0));
                 self.next_row = first;
                 self.incoming = Cursor::new(rows);

@@ -5,4 +5,5 @@ pub mod batch;
 pub mod bucket;
 pub mod group_by;
 pub mod pack;
+pub mod pack_trees;
 pub mod sizes;

@@ -2,11 +2,11 @@
 
 use crate::blocks::block::Block;
 use crate::checkpoint::damaged;
-use crate::nodes::groups::balanced::Balanced;
+use crate::nodes::groups::balanced::{Balanced, CostTerm};
 use crate::nodes::groups::group_by::{Group, Grouping, Waits};
 use crate::nodes::groups::sizes::Sizes;
 use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
-use crate::stages::pack::{misfit, unequal, vector_length};
+use crate::stages::packed_lists::{ListColumn, list_length, misfit, unequal};
 use crate::tasks::meters::Meter;
 use headrace_engine::error::Result;
 use std::cmp::{Ordering, Reverse};
@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 /// The rules for packing rows.
 #[derive(Clone, Debug)]
 pub struct Packing {
-    /// The names of the columns with lists, which have equal lengths within a row.
-    pub names: Vec<String>,
+    /// The first columns, whose lists have equal lengths within a row.
+    pub lists: Vec<ListColumn>,
     /// The largest total length of the lists of a group.
     pub lengths: Sizes,
     /// The position of the first row. The following ones are as far apart as there are ranks.
@@ -25,21 +25,23 @@ pub struct Packing {
     pub max_open: usize,
     /// The number of ranks that get groups of equal cost, at least 1.
     pub balance: usize,
+    /// The parts of a row's cost.
+    pub costs: Vec<CostTerm>,
 }
 
 impl Packing {
     /// The length of a group that begins with this row.
-    fn length_from(&self, number: u64) -> usize {
+    pub(super) fn length_from(&self, number: u64) -> usize {
         self.lengths.at(number.saturating_mul(self.lengths.num_ranks()).saturating_add(self.first))
     }
 
     /// The length that a group has room for.
-    fn length_of(&self, group: &Group) -> usize {
+    pub(super) fn length_of(&self, group: &Group) -> usize {
         group.rows.first().map_or_else(|| self.lengths.largest(), |(number, _)| self.length_from(*number))
     }
 
     /// The length that is left in a group.
-    fn room(&self, group: &Group) -> usize {
+    pub(super) fn room(&self, group: &Group) -> usize {
         self.length_of(group).saturating_sub(group.length)
     }
 }
@@ -111,12 +113,13 @@ impl FirstFit {
 impl Grouping for FirstFit {
     const WORD: &'static str = "packed row";
 
-    type Size = usize;
+    /// The length of the lists, and their cost.
+    type Size = (usize, f64);
 
-    fn size(&self, block: &Block, row: usize, number: u64) -> Result<Option<usize>> {
+    fn size(&self, block: &Block, row: usize, number: u64) -> Result<Option<(usize, f64)>> {
         let (mut first, most) = (None, self.packing.length_from(number));
-        for (column, name) in block.columns.iter().zip(&self.packing.names) {
-            let length = vector_length(column, row, name, block)?;
+        for (column, list) in block.columns.iter().zip(&self.packing.lists) {
+            let length = list_length(column, row, list, block)?;
             if *first.get_or_insert(length) != length {
                 return Err(unequal(first.unwrap_or(0), length, block.row_provenance(row)));
             }
@@ -129,22 +132,23 @@ impl Grouping for FirstFit {
                 format!("pack: an example has {first} elements, expected at most {most}. {cut}, or filter it out");
             return Err(misfit(text, block.row_provenance(row)));
         }
-        Ok((first > 0).then_some(first))
+        let costs = self.packing.costs.iter().map(|term| term.of(block.columns[term.column].row_length(row)));
+        Ok((first > 0).then(|| (first, costs.sum())))
     }
 
-    fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
+    fn add(&mut self, row: Waits, (length, cost): Self::Size, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
         if let Some(tag) = tag {
             // The open groups at the checkpoint were incomplete.
             let least_room = usize::from(tag < self.packing.max_open as u64);
             let first = self.recalled(tag)?.rows.first().map_or(row.0, |(number, _)| *number);
             let most = self.packing.length_from(first).saturating_sub(least_room);
             let group = self.recalled(tag)?;
-            group.add(row, length);
+            group.add(row, length, cost);
             return if group.length <= most { Ok(()) } else { Err(damaged()) };
         }
         let number = self.first_fit(length, whole);
         let group = &mut self.open[number];
-        group.add(row, length);
+        group.add(row, length, cost);
         match group.length.cmp(&self.packing.length_of(group)) {
             Ordering::Less => {}
             Ordering::Equal => {

@@ -1,0 +1,159 @@
+"""The components of packed rows: lists, components that are carried along, and costs."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from headrace.pipeline.values.types import Spec, Specs, element_type
+
+__all__ = [
+    "Cost",
+    "Costs",
+    "check_components",
+    "check_cost",
+    "checked_costs",
+    "columns_along",
+    "cost_terms",
+    "list_columns",
+    "packed_spec",
+    "specs_along",
+]
+
+# The cost of an element of a component, or "square" for the squared length.
+Cost: TypeAlias = float | Literal["square"]
+# The components that determine the cost of a row, with their costs.
+Costs: TypeAlias = tuple[tuple[str, Cost], ...]
+
+
+def checked_costs(
+    cost: Mapping[str, Cost] | None, balance: int | None, names: Sequence[str]
+) -> Costs:
+    """Returns the costs of components as plain data.
+
+    Args:
+        cost: The costs.
+        balance: The number of ranks that get rows of equal cost, or None.
+        names: The components that may have a cost.
+
+    Raises:
+        TypeError: If a cost is neither a number nor "square".
+        ValueError: If a component or a cost is invalid, or no rows are balanced.
+    """
+    if cost is None:
+        return ()
+    if not isinstance(cost, Mapping) or not cost:
+        raise TypeError(
+            f"pack: cost is {cost!r}, expected a dict from components to costs, such as "
+            f"{{{names[0]!r}: 'square'}}."
+        )
+    if balance is None:
+        raise ValueError(
+            "pack: cost is set, but balance is not, so no row would use it. Set balance to the "
+            "number of ranks, or remove cost."
+        )
+    for name, one in cost.items():
+        if name not in names:
+            raise ValueError(
+                f"pack: cost contains {name!r}, expected only components in names or along: "
+                f"{', '.join(map(repr, names))}."
+            )
+        if one == "square":
+            continue
+        if isinstance(one, bool) or not isinstance(one, (int, float)):
+            raise TypeError(
+                f"pack: cost has {one!r} for {name!r}, expected a number (the cost of each "
+                "element) or 'square' (the squared length)."
+            )
+        if not 0 <= one < math.inf:
+            raise ValueError(
+                f"pack: cost has {one!r} for {name!r}, expected a finite number of at least 0."
+            )
+    return tuple((name, one if one == "square" else float(one)) for name, one in cost.items())
+
+
+def check_components(
+    names: Sequence[str],
+    along: Sequence[str],
+    specs: Specs,
+    added: Sequence[str],
+    tree: Sequence[str] = (),
+) -> None:
+    """Raises ValueError if a component can be neither packed nor carried along.
+
+    Args:
+        names: The components to pack.
+        along: The components to carry along.
+        specs: The components of an example.
+        added: The components that the stage adds.
+        tree: The component that identifies a group, if there is one.
+    """
+    joined = [name for name in along if specs[name].is_list]
+    kept = dict.fromkeys((*names, *tree, *along))
+    new = (*added, *(f"{name}.{part}" for name in joined for part in ("values", "offsets")))
+    for name, spec in specs.items():
+        if name in new:
+            raise ValueError(f"pack: there is already a component {name!r}. Rename it.")
+        if name in along or name in tree:
+            if spec.shape is None:
+                raise ValueError(
+                    f"pack: the component {name!r} is {spec}, but along needs a known number of "
+                    "axes. Reshape it in map, or drop it with select."
+                )
+        elif name not in names:
+            raise ValueError(
+                f"pack: the component {name!r} is neither packed nor in along. Drop it with "
+                f"select({', '.join(map(repr, kept))}), or add it to along."
+            )
+        elif spec.shape == () or isinstance(spec.dtype, type):
+            raise ValueError(f"pack: the component {name!r} is {spec}, expected lists of numbers.")
+
+
+def packed_spec(spec: Spec, length: int | None) -> Spec:
+    """Returns the spec of lists end to end.
+
+    Args:
+        spec: The spec of a list.
+        length: The length of a row, or None if it varies.
+    """
+    shape = (length, *(spec.shape or (None,))[1:])
+    return Spec(spec.dtype, shape, shape == (None,))
+
+
+def specs_along(name: str, spec: Spec) -> Specs:
+    """Returns the components that replace one that is carried along."""
+    if not spec.is_list:
+        shape = (None, *(spec.shape or ()))
+        return {name: Spec(spec.dtype, shape, shape == (None,))}
+    values = spec if spec.is_nested else packed_spec(spec, None)
+    offsets = Spec(element_type("pack", int), (None,), True)
+    return {f"{name}.values": values, f"{name}.offsets": offsets}
+
+
+def check_cost(cost: Costs, specs: Specs) -> None:
+    """Raises ValueError if a component has no length that could determine a cost."""
+    for name, _ in cost:
+        if specs[name].shape == ():
+            raise ValueError(
+                f"pack: cost contains {name!r}, but that component is {specs[name]}, which has no "
+                "length. Use the name of a list."
+            )
+
+
+def list_columns(names: Iterable[str], specs: Specs) -> list[tuple[str, int]]:
+    """Returns the names of lists and their numbers of axes, for the engine."""
+    return [(name, len(specs[name].shape or (None,))) for name in names]
+
+
+def columns_along(names: Iterable[str], specs: Specs) -> list[tuple[str, int | None]]:
+    """Returns how the engine collects components: lists are joined, the rest is stacked."""
+    return [(name, len(specs[name].shape or ()) if specs[name].is_list else None) for name in names]
+
+
+def cost_terms(cost: Costs, columns: Sequence[str]) -> list[tuple[int, float | None]]:
+    """Returns the parts of a cost, for the engine.
+
+    Args:
+        cost: The components, with their costs.
+        columns: The names of the engine's columns.
+    """
+    return [(columns.index(name), None if one == "square" else float(one)) for name, one in cost]
