@@ -528,6 +528,12 @@ class ProgramBuilder:
         max_threads: int,
     ) -> Kernel: ...
     @staticmethod
+    def each(
+        body: Program,
+        num_lists: int,
+        results: Sequence[tuple[int, Sequence[int | None] | None, bool]],
+    ) -> Kernel: ...
+    @staticmethod
     def function(function: Callable[..., Sequence[_Array]], codes: Sequence[int]) -> Kernel: ...
     def node(
         self,

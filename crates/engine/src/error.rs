@@ -259,6 +259,12 @@ impl Error {
         self
     }
 
+    /// Adds the number of the element of a list to the message: ` [element I of the list]`.
+    pub fn in_list(mut self, index: usize) -> Self {
+        self.0.message.push_str(&format!(" [element {index} of the list]"));
+        self
+    }
+
     /// The kind of the error.
     pub fn code(&self) -> Code {
         self.0.code

@@ -449,6 +449,7 @@ class Loop:
             rows.
         results: The next values of `carried`, followed by the values to collect.
         captured: The tensors from outside that are read inside the loop, without duplicates.
+        is_each: Whether it is the loop of `headrace.ops.each`, the only one in native functions.
     """
 
     name: str
@@ -458,6 +459,7 @@ class Loop:
     condition: Tensor | None = None
     results: list[Tensor] = field(default_factory=list)
     captured: list[Tensor] = field(default_factory=list)
+    is_each: bool = False
 
     @property
     def needed(self) -> list[Tensor]:

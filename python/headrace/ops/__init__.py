@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from headrace.ops.augment.random_erasing import *
     from headrace.ops.augment.random_grayscale import *
     from headrace.ops.augment.views import *
+    from headrace.ops.control.each import *
     from headrace.ops.control.static_assertions import is_non_decreasing as is_non_decreasing
     from headrace.ops.control.static_assertions import (
         is_strictly_increasing as is_strictly_increasing,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from headrace.ops.image.encode import *
     from headrace.ops.image.flip import *
     from headrace.ops.image.jpeg_quality import *
+    from headrace.ops.image.patches import *
     from headrace.ops.image.random import *
     from headrace.ops.image.resize import *
     from headrace.ops.image.resized_crop import *

@@ -40,6 +40,7 @@ HOMES: Final = homes(
         "headrace.ops.augment.random_erasing": "random_erasing",
         "headrace.ops.augment.random_grayscale": "random_grayscale",
         "headrace.ops.augment.views": "views",
+        "headrace.ops.control.each": "each",
         "headrace.ops.control.static_assertions": "is_non_decreasing is_strictly_increasing",
         "headrace.ops.framework.conversion": "constant convert_to_tensor",
         "headrace.ops.image.colour": (
@@ -60,6 +61,7 @@ HOMES: Final = homes(
         "headrace.ops.image.encode": "encode_jpeg encode_jpeg_variable_quality encode_png",
         "headrace.ops.image.flip": "flip_left_right flip_up_down rot90 transpose_image",
         "headrace.ops.image.jpeg_quality": "adjust_jpeg_quality random_jpeg_quality",
+        "headrace.ops.image.patches": "patches",
         "headrace.ops.image.random": (
             "random_brightness random_contrast random_crop random_flip_left_right "
             "random_flip_up_down random_hue random_saturation"

@@ -48,8 +48,10 @@ def native_plus_one(example):
 
 @hr.native
 def native_tokens(example):
-    text = hr.ops.gather(hr.ops.constant(list(TEXTS)), example["n"] % len(TEXTS))
-    tokens = hr.ops.cast(hr.ops.tokenize(TOKENIZER, text), "int64")
+    numbers = hr.ops.reshape(example["n"] % len(TEXTS), [1])
+    texts = hr.ops.gather(hr.ops.constant(list(TEXTS)), numbers)
+    tokens = hr.ops.each(lambda text: hr.ops.tokenize(TOKENIZER, text), texts, join=True)
+    tokens = hr.ops.cast(tokens, "int64")
     return {**example, "n": example["n"] + hr.ops.reduce_sum(tokens)}
 
 

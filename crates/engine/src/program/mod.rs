@@ -2,6 +2,7 @@
 
 mod builder;
 mod draft;
+mod each;
 mod execution;
 mod frame;
 mod looping;
@@ -11,6 +12,7 @@ pub mod trace;
 
 pub use crate::kernel::{HostCall, HostFunction};
 pub use builder::ProgramBuilder;
+pub use each::{Each, EachResult};
 pub use execution::{Execution, Stop};
 pub use looping::{Loop, Rounds};
 pub use repeated::Repeated;

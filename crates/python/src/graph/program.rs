@@ -14,7 +14,7 @@ use crate::waiting::detach::{attached_run, deadline, detached_run};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
 use headrace_engine::program::trace::{self, Traced};
-use headrace_engine::program::{Execution, HostFunction, Loop, Rounds};
+use headrace_engine::program::{Each, EachResult, Execution, HostFunction, Loop, Rounds};
 use headrace_engine::run::Run;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::{kernels, program};
@@ -267,6 +267,26 @@ impl ProgramBuilder {
             collected: collected.into_iter().map(row).collect::<PyResult<_>>()?,
             max_threads,
         })))))
+    }
+
+    /// Creates a kernel that runs `body` for each element of a list.
+    ///
+    /// Its inputs are `num_lists` lists of the same length, and values that are the same for all
+    /// elements. `results` has the dtype of each result, its shape as far as it is known, and
+    /// whether the results are joined along their first axis rather than stacked.
+    #[staticmethod]
+    fn each(
+        py: Python<'_>,
+        body: Bound<'_, Program>,
+        num_lists: usize,
+        results: Vec<(u8, Option<Vec<Option<usize>>>, bool)>,
+    ) -> PyResult<KernelHandle> {
+        let result = |(code, dims, is_joined)| {
+            PyResult::Ok(EachResult { dtype: dtype(py, code)?, shape: shape(dims), is_joined })
+        };
+        let results = results.into_iter().map(result).collect::<PyResult<_>>()?;
+        let body = Arc::clone(&body.get().program);
+        Ok(KernelHandle(Callee::Native(Arc::new(Each { body, num_lists, results }))))
     }
 
     /// Adds an operation. Returns its number and its first output slot, which the other outputs

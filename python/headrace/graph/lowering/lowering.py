@@ -149,19 +149,23 @@ class Lowering:
         loop = op.repeats
         assert loop is not None
         feeds = [*loop.carried, *loop.rows, *captured]
+        if loop.is_each:
+            results = zip(loop.results, op.attrs["is_joined"], strict=True)
+            return engine.ProgramBuilder.each(
+                self.lower(loop.results, [], feeds),
+                len(loop.rows),
+                [(_code(tensor), _sizes(tensor), joins) for tensor, joins in results],
+            )
         condition = None if loop.condition is None else self.lower([loop.condition], [], feeds)
         body = self.lower(loop.results, [], feeds)
-        shapes = [
-            (_code(tensor), None if tensor.shape.rank is None else tensor.shape.as_list())
-            for tensor in loop.results[len(loop.carried) :]
-        ]
+        collected = loop.results[len(loop.carried) :]
         return engine.ProgramBuilder.repeated(
             loop.name,
             condition,
             body,
             num_carried=len(loop.carried),
             num_sequences=len(loop.rows),
-            collected=shapes,
+            collected=[(_code(tensor), _sizes(tensor)) for tensor in collected],
             is_reversed=bool(op.attrs.get("reverse")),
             begins_with_carried=bool(op.attrs.get("skip_first")),
             is_pure=bool(op.attrs.get("is_pure")) and self.rewrites,
@@ -418,6 +422,10 @@ def _attr(value: object) -> object:
 
 def _code(tensor: Tensor) -> int:
     return int(tensor.dtype.base_dtype.as_datatype_enum)
+
+
+def _sizes(tensor: Tensor) -> list[int | None] | None:
+    return None if tensor.shape.rank is None else tensor.shape.as_list()
 
 
 def _is_fed(op: Operation, fed: Container[Tensor]) -> bool:

@@ -80,6 +80,8 @@ class _Native(NativeFunction):
 
         If it is called inside another native function, it becomes part of that function.
         """
+        if isinstance(example, Tensor):  # An element of `headrace.ops.each`.
+            return self._function(example)
         where = f"native {self._name}"
         components = check_components(where, example)
         if any(isinstance(value, Tensor) for value in components.values()):

@@ -91,18 +91,22 @@ class TracedGraph(Graph):
         if constant is not None:
             return constant
         definition = op.definition
+        is_each = repeats is not None and repeats.is_each
         if (
             definition.is_placeholder
             or definition.is_random
+            or is_each  # Its function may draw random numbers.
             or any(map(self.is_varying, op.inputs))
         ):
             self._varying.add(op)
+        if is_each:
+            return op
         if definition.is_random:
             self._add_random(op)
         elif definition.is_stateful or definition.role not in _ROLES or definition.takes_variable:
             self._refuse(op, "has state or side effects. Use a Python function")
-        if op.loop is not None or repeats is not None:
-            self._refuse(op, "is part of a loop. Use a Python function")
+        if repeats is not None or (op.loop is not None and not op.loop.is_each):
+            self._refuse(op, "is part of a loop. Use headrace.ops.each or a Python function")
         if op.branch is not None or op.control_inputs:
             self._refuse(
                 op, "depends on a condition or on another operation. Use headrace.ops.where"

@@ -10,6 +10,7 @@ pub mod encode;
 mod flip;
 pub(crate) mod frame;
 mod luma;
+mod patches;
 mod random;
 pub(crate) mod region;
 mod resize;
@@ -54,6 +55,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "GreyToRgb" => Arc::new(colour::GreyToRgb),
         "HSVToRGB" => Arc::new(colour::Change::HsvToRgb),
         "PadToBoundingBox" => Arc::new(crop::PadToBoundingBox),
+        "Patches" => Arc::new(patches::Patches::from_attrs(attrs)?),
         "PerImageStandardization" => Arc::new(colour::PerImageStandardization),
         "RGBToHSV" => Arc::new(colour::Change::RgbToHsv),
         "RGBToYIQ" => Arc::new(colour::Change::Linear(colour::RGB_TO_YIQ)),

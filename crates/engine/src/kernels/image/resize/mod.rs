@@ -6,6 +6,7 @@
 mod bilinear;
 mod filter;
 pub mod fit;
+pub mod fixed_point;
 mod nearest;
 mod taps;
 mod windows;

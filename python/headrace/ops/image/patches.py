@@ -1,0 +1,156 @@
+"""Cuts images into patches for vision-language models.
+
+Source: `Qwen2VLImageProcessor` of transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.augment.arguments import known_image, one_image, values_of
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.attributes import int_attr
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.inference import check_rank
+from headrace.ops.image.frames import require
+
+__all__ = ["patches"]
+
+_CHANNELS = 3
+_MIN_PIXELS = 56 * 56
+_MAX_PIXELS = 28 * 28 * 1280
+
+
+class Patches(NamedTuple):
+    """An image after `patches`.
+
+    Attributes:
+        pixel_values: float32, (patches, 3 * temporal * patch * patch), one row for each patch.
+        grid: int64, (3,): the numbers of frames (1), of rows of patches, and of patches in a row.
+    """
+
+    pixel_values: Tensor
+    grid: Tensor
+
+    @property
+    def joined_by_each(self) -> tuple[str, ...]:
+        """The results that `each` joins by default, because their lengths differ."""
+        return ("pixel_values",)
+
+
+def patches(
+    image: TensorLike,
+    patch: int = 14,
+    merge: int = 2,
+    min_pixels: int = _MIN_PIXELS,
+    max_pixels: int = _MAX_PIXELS,
+    *,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    temporal: int = 2,
+    name: str | None = None,
+) -> Patches:
+    """Resizes an image and cuts it into patches, as Qwen2-VL and its successors do.
+
+    Height and width become multiples of `patch * merge`, with about the same proportions. If the
+    image then has too many or too few pixels, it is made smaller or larger. The filter is bicubic
+    and antialiased. The pixels are exactly those of `Qwen2VLImageProcessor` in transformers, which
+    uses torchvision. Those of `Qwen2VLImageProcessorPil` rarely differ by more than 1/255.
+
+    The model merges `merge` x `merge` neighbouring patches into one token. These patches follow
+    each other, and the blocks go from left to right, and from top to bottom. The values of a patch
+    are ordered by channel, frame, row and column. An image has `temporal` equal frames, because
+    the model reads two frames of a video at a time.
+
+    Args:
+        image: Pixels, uint8, (height, width, 3), 0-255, whose shape may be unknown. Or a file, a
+            scalar string in any format of `decode_image`. Only the first frame of an animation is
+            used. The EXIF orientation of a file is not applied: to apply it, decode the file with
+            `orientation=True` first.
+        patch: The height and width of a patch.
+        merge: The height and width of a block of patches.
+        min_pixels: The minimum number of pixels after resizing. The default is Qwen2-VL's.
+        max_pixels: The maximum number of pixels after resizing. The default is Qwen2-VL's. Only an
+            image that is very long may have more.
+        mean: One number per channel, or one for all channels, to subtract from the values. By
+            default, values are from 0 to 1.
+        std: The standard deviations by which values are divided then.
+        temporal: The number of frames. Pass 1 to leave out the second one.
+        name: Name of the operation.
+
+    Returns:
+        A pair: `pixel_values`, float32, (patches, 3 * temporal * patch * patch), and `grid`, int64,
+        (3,): 1, the number of rows of patches, and the number of patches in a row. These are
+        `pixel_values` and one row of `image_grid_thw` in transformers.
+
+    Raises:
+        InvalidArgumentError: When run, if the input is not one image with three channels, if one
+            side is more than 200 times as long as the other, or if the file is damaged.
+        TypeError: If the image is neither uint8 nor a string.
+        ValueError: If an argument is out of range, or the image has the wrong rank.
+
+    Source: `Qwen2VLImageProcessor` of transformers 5.
+
+    Examples:
+        >>> cut = hr.native(lambda one: hr.ops.patches(one["image"])._asdict())
+        >>> cut({"image": np.zeros((60, 90, 3), np.uint8)})["grid"]
+        array([1, 4, 6])
+    """
+    what = "patches"
+    sizes = {
+        "patch": patch,
+        "merge": merge,
+        "min_pixels": min_pixels,
+        "max_pixels": max_pixels,
+        "temporal": temporal,
+    }
+    attrs: dict[str, object] = {key: int_attr(key, value) for key, value in sizes.items()}
+    for key, size in sizes.items():
+        require(size > 0, f"{what}: {key} is {size}, expected a positive integer.")
+    require(
+        min_pixels <= max_pixels,
+        f"{what}: min_pixels is {min_pixels}, but max_pixels is only {max_pixels}.",
+    )
+    for key, values in (
+        ("mean", 0.0 if mean is None else mean),
+        ("std", 1.0 if std is None else std),
+    ):
+        numbers = values_of(what, key, values)
+        require(
+            len(numbers) in (1, _CHANNELS),
+            f"{what}: {key} has {len(numbers)} values, expected one, or one for each of the "
+            f"{_CHANNELS} channels.",
+        )
+        require(
+            key == "mean" or 0 not in numbers,
+            f"{what}: std is {std!r}, but a standard deviation cannot be 0.",
+        )
+        attrs[key] = numbers * (_CHANNELS // len(numbers))
+    pixels = convert_to_tensor(image, name="image")
+    if pixels.dtype.base_dtype != dtypes.string:
+        one_image(what, pixels)
+
+    def infer(image: Tensor) -> Outputs:
+        if image.dtype.base_dtype == dtypes.string:
+            check_rank(image.shape, 0)
+        else:
+            channels = known_image(image).as_list()[2]
+            require(
+                channels in (None, _CHANNELS),
+                f"{what}: the image has shape {image.shape}, expected (height, width, 3). Decode "
+                "it with channels=3.",
+            )
+        return [
+            (dtypes.float32, TensorShape([None, _CHANNELS * temporal * patch * patch])),
+            (dtypes.int64, TensorShape([3])),
+        ]
+
+    op = apply_op("Patches", [Input("image", pixels)], infer, name=name, attrs=attrs)
+    return Patches(*op.outputs)
+
+
+define("Patches", is_own=True)
