@@ -20,6 +20,7 @@ REQUIREMENTS = {
     "numpy": ["numpy>=1.26", "protobuf>=5.26", *PHOTO_TOOLS],
     # torchaudio works only with the PyTorch of the same version.
     "sound": ["torch==2.11.*", "torchaudio==2.11.*", "librosa>=0.10", "soundfile>=0.12"],
+    "vision": ["transformers>=5,<6", "torch>=2.5,<3", "torchvision>=0.20", "pillow>=11"],
     # Not a peer: it provides real photographs.
     "photographs": ["--no-deps", "scikit-image>=0.24,<1"],
 }
