@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         arrays,
         arrow,
         audio_folder,
+        coco,
         concat,
         csv,
         files,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         json_lines,
         mix,
         parquet,
+        pascal_voc,
         text_lines,
         tfds,
         tfrecords,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
         video_folder,
         videos,
         webdataset,
+        yolo,
         zip,
     )
     from headrace.pipeline.native_functions import chat, native
@@ -81,6 +84,7 @@ __all__ = [
     "arrow",
     "audio_folder",
     "chat",
+    "coco",
     "concat",
     "csv",
     "errors",
@@ -99,6 +103,7 @@ __all__ = [
     "native",
     "ops",
     "parquet",
+    "pascal_voc",
     "pipeline",
     "protos",
     "records",
@@ -112,6 +117,7 @@ __all__ = [
     "video_folder",
     "videos",
     "webdataset",
+    "yolo",
     "zip",
 ]
 

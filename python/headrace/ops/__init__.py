@@ -42,12 +42,16 @@ if TYPE_CHECKING:
     from headrace.ops.augment.color_jitter import *
     from headrace.ops.augment.flip import *
     from headrace.ops.augment.gaussian_blur import *
+    from headrace.ops.augment.iou_crop import *
+    from headrace.ops.augment.letterbox import *
     from headrace.ops.augment.mixing import *
     from headrace.ops.augment.normalize import *
     from headrace.ops.augment.policies import *
     from headrace.ops.augment.random_erasing import *
     from headrace.ops.augment.random_grayscale import *
     from headrace.ops.augment.views import *
+    from headrace.ops.augment.warp import *
+    from headrace.ops.augment.zoom_out import *
     from headrace.ops.control.each import *
     from headrace.ops.control.static_assertions import is_non_decreasing as is_non_decreasing
     from headrace.ops.control.static_assertions import (

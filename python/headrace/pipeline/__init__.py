@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         arrays,
         arrow,
         audio_folder,
+        coco,
         concat,
         csv,
         files,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         json_lines,
         mix,
         parquet,
+        pascal_voc,
         text_lines,
         tfds,
         tfrecords,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
         video_folder,
         videos,
         webdataset,
+        yolo,
         zip,
     )
     from headrace.pipeline.values.types import Feature, Json, Nullable, Ragged, Spec
@@ -66,6 +69,7 @@ __all__ = [
     "arrays",
     "arrow",
     "audio_folder",
+    "coco",
     "concat",
     "csv",
     "files",
@@ -78,6 +82,7 @@ __all__ = [
     "json_lines",
     "mix",
     "parquet",
+    "pascal_voc",
     "text_lines",
     "tfds",
     "tfrecords",
@@ -86,6 +91,7 @@ __all__ = [
     "video_folder",
     "videos",
     "webdataset",
+    "yolo",
     "zip",
 ]
 # The module that defines each name.
@@ -109,6 +115,7 @@ _HOMES = {
     "arrays": "source_functions",
     "arrow": "source_functions",
     "audio_folder": "source_functions",
+    "coco": "source_functions",
     "concat": "source_functions",
     "csv": "source_functions",
     "files": "source_functions",
@@ -121,6 +128,7 @@ _HOMES = {
     "json_lines": "source_functions",
     "mix": "source_functions",
     "parquet": "source_functions",
+    "pascal_voc": "source_functions",
     "text_lines": "source_functions",
     "tfds": "source_functions",
     "tfrecords": "source_functions",
@@ -129,6 +137,7 @@ _HOMES = {
     "video_folder": "source_functions",
     "videos": "source_functions",
     "webdataset": "source_functions",
+    "yolo": "source_functions",
     "zip": "source_functions",
 }
 

@@ -196,7 +196,7 @@ class Pipeline(
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The class names of `image_folder`, `audio_folder` or `tfds`, in label order.
+        """The class names of the source, such as `image_folder`, in label order.
 
         Raises:
             AttributeError: If the source has no classes.
@@ -206,8 +206,8 @@ class Pipeline(
         if source.classes is None:
             raise AttributeError(
                 f"classes: {source.name} has no classes. Only pipelines that begin with "
-                "image_folder or audio_folder have them, or with tfds if exactly one feature is a "
-                "class label."
+                "image_folder, audio_folder, coco, yolo or pascal_voc have them, or with tfds if "
+                "exactly one feature is a class label."
             )
         return source.classes
 

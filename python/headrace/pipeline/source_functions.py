@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headrace.pipeline.sources.arrays import arrays as arrays_source
     from headrace.pipeline.sources.arrow import arrow as arrow_source
     from headrace.pipeline.sources.audio_folder import audio_folder as audio_folder_source
+    from headrace.pipeline.sources.coco import coco as coco_source
     from headrace.pipeline.sources.concat import concat as concat_source
     from headrace.pipeline.sources.csv import csv as csv_source
     from headrace.pipeline.sources.files import files as files_source
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from headrace.pipeline.sources.json_lines import json_lines as json_lines_source
     from headrace.pipeline.sources.mix import mix as mix_source
     from headrace.pipeline.sources.parquet import parquet as parquet_source
+    from headrace.pipeline.sources.pascal_voc import pascal_voc as pascal_voc_source
     from headrace.pipeline.sources.text_lines import text_lines as text_lines_source
     from headrace.pipeline.sources.tfds import tfds as tfds_source
     from headrace.pipeline.sources.tfrecords import tfrecords as tfrecords_source
@@ -35,12 +37,14 @@ if TYPE_CHECKING:
     from headrace.pipeline.sources.video_folder import video_folder as video_folder_source
     from headrace.pipeline.sources.videos import videos as videos_source
     from headrace.pipeline.sources.webdataset import webdataset as webdataset_source
+    from headrace.pipeline.sources.yolo import yolo as yolo_source
     from headrace.pipeline.sources.zip import zip as zip_source
 
 __all__ = [
     "arrays",
     "arrow",
     "audio_folder",
+    "coco",
     "concat",
     "csv",
     "files",
@@ -53,6 +57,7 @@ __all__ = [
     "json_lines",
     "mix",
     "parquet",
+    "pascal_voc",
     "text_lines",
     "tfds",
     "tfrecords",
@@ -60,6 +65,7 @@ __all__ = [
     "video_folder",
     "videos",
     "webdataset",
+    "yolo",
     "zip",
 ]
 
@@ -87,6 +93,7 @@ if TYPE_CHECKING:
     arrays = _begins(arrays_source)
     arrow = _begins(arrow_source)
     audio_folder = _begins(audio_folder_source)
+    coco = _begins(coco_source)
     concat = _begins(concat_source)
     csv = _begins(csv_source)
     files = _begins(files_source)
@@ -99,6 +106,7 @@ if TYPE_CHECKING:
     json_lines = _begins(json_lines_source)
     mix = _begins(mix_source)
     parquet = _begins(parquet_source)
+    pascal_voc = _begins(pascal_voc_source)
     text_lines = _begins(text_lines_source)
     tfds = _begins(tfds_source)
     tfrecords = _begins(tfrecords_source)
@@ -106,6 +114,7 @@ if TYPE_CHECKING:
     video_folder = _begins(video_folder_source)
     videos = _begins(videos_source)
     webdataset = _begins(webdataset_source)
+    yolo = _begins(yolo_source)
     zip = _begins(zip_source)
 else:
 

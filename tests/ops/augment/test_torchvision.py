@@ -122,7 +122,7 @@ def test_resized_crop_matches_torchvision(photo, size, channels):
         attrs["scale"] = [0.1, 0.9]
         # Pixels that number the rows and columns show which part was cropped.
         expected_part = _part(61, 83, draws, (0.1, 0.9), (0.5, 2.0))
-        result = computed(lambda x: _cropped(x, draws, attrs), x=image)  # noqa: B023
+        result = computed(lambda x: _cropped(x, draws, attrs).moved, x=image)  # noqa: B023
         expected = pixels(F.resized_crop(planes(image), *expected_part, list(size)))
         check(result, expected, 1, 0.25)
 

@@ -15,7 +15,7 @@ SCALE, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
 def cropped(image, draws, size, scale=SCALE, ratio=RATIO, channels=0):
     attrs = {"height": size[0], "width": size[1], "scale": list(scale), "ratio": list(ratio)}
     attrs |= {"channels": channels}
-    return computed(lambda x: _cropped(x, np.float32(draws), attrs), x=image)
+    return computed(lambda x: _cropped(x, np.float32(draws), attrs).moved, x=image)
 
 
 @pytest.mark.parametrize("seed", range(6))

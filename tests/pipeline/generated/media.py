@@ -79,6 +79,20 @@ def native_policies(example):
     return _with_sum(example, hr.ops.rand_augment(image))
 
 
+@hr.native
+def native_targets(example):
+    corner = hr.ops.cast(example["n"] % 5, "float32")
+    boxes = hr.ops.reshape(hr.ops.stack([0.0, corner, 8.0, 6.0]), [1, 4])
+    masks = hr.ops.cast(_picture(example)[None, :, :, 0] % 2, "bool")
+    image = hr.ops.random_resized_crop(_picture(example), 5, boxes=boxes, masks=masks)
+    moved = hr.ops.random_horizontal_flip(image.image, boxes=image.boxes, masks=image.masks)
+    angle = hr.ops.random_uniform([], -20.0, 20.0)
+    turned = hr.ops.affine(moved.image, angle, [1, 0], 1.0, 0.0, boxes=moved.boxes)
+    parts = [turned.image, turned.boxes, moved.masks]
+    sums = [hr.ops.reduce_sum(hr.ops.cast(part, "float64")) for part in parts]
+    return _with_sum(example, hr.ops.stack(sums))
+
+
 def _mixed(example: Any, mixing: Callable[..., Any]) -> Any:
     """Mixes the pictures of a batch; the sums are those of each picture and its label."""
     numbers = hr.ops.reshape(example["n"], [-1, 1])
@@ -145,7 +159,7 @@ def picture(random: Random, shape: Shape) -> Step | None:
     if shape.depth:
         mixing = random.choice([native_mixup, native_cutmix])
         return _step("mix pictures", mixing, random.randrange(2**20))
-    functions = [native_crop, native_crop_of_jpeg, native_blur, native_policies]
+    functions = [native_crop, native_crop_of_jpeg, native_blur, native_policies, native_targets]
     return _step("augment", random.choice(functions), random.randrange(2**20))
 
 

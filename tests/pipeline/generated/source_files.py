@@ -148,6 +148,7 @@ def write_files(directory: Path) -> None:
                 (directory / kind / name).write_bytes(compress((directory / name).read_bytes()))
     _damage(directory / "damaged" / "0.tfrecord")
     _write_data_sets(directory)
+    _write_annotations(directory)
 
 
 def _write_data_sets(directory: Path) -> None:
@@ -173,6 +174,28 @@ def episode_ids() -> list[int]:
     """The number of each number's episode, among the episodes of all files."""
     episodes = [episode for numbers in NUMBERS for episode in _episodes(list(numbers))]
     return [number for number, episode in enumerate(episodes) for _ in episode]
+
+
+def boxes_of(n: int) -> list[list[int]]:
+    """The boxes x, y, width and height in a picture; some have none."""
+    return [[n, k, k + 1, 2] for k in range(n % 4)]
+
+
+def _write_annotations(directory: Path) -> None:
+    """Writes the boxes of the images as a COCO file and as text files."""
+    entries: dict[str, list[Any]] = {"images": [], "annotations": [], "categories": []}
+    entries["categories"] = [{"id": k, "name": f"class {k}"} for k in (3, 5)]
+    for n in ALL:
+        [path] = directory.glob(f"images/*/{n:03}.png")
+        name = path.relative_to(directory / "images")
+        entries["images"].append({"id": n, "file_name": str(name)})
+        for box in boxes_of(n):
+            entries["annotations"].append({"image_id": n, "category_id": 5, "bbox": box})
+        labels = (directory / "labels" / name).with_suffix(".txt")
+        labels.parent.mkdir(parents=True, exist_ok=True)
+        if boxes_of(n):
+            labels.write_text("".join(f"1 0.5 0.{n:03} 0.25 0.5\n" for _ in boxes_of(n)))
+    (directory / "boxes.coco").write_text(json.dumps(entries))
 
 
 def name_of(n: int) -> str:

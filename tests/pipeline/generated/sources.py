@@ -22,6 +22,7 @@ from tests.pipeline.generated.source_files import (
     ROWS,
     ROWS_OF_ARRAYS,
     TFDS,
+    boxes_of,
     episode_ids,
     has_damage,
     large_of,
@@ -270,7 +271,7 @@ def _number_of_member(example: Example) -> Example:
 
 
 def _folder(random: Random) -> Source:
-    return random.choice([_images, _sounds, _videos])()
+    return random.choice([_images, _sounds, _videos, _coco, _yolo])()
 
 
 def _images() -> Source:
@@ -296,6 +297,33 @@ def _videos() -> Source:
 
 def _number_of_path(example: Example) -> Example:
     return {"n": int(Path(example["video"]).stem)}
+
+
+def _coco() -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.coco(directory / "images", directory / "boxes.coco").map(_number_of_coco)
+
+    return Source("coco(images)", begin, _only("n"), sizes=(1,) * 97)
+
+
+def _number_of_coco(example: Example) -> Example:
+    n = int(example["image"])
+    edges = [[x, y, x + width, y + height] for x, y, width, height in boxes_of(n)]
+    is_right = example["boxes"].tolist() == edges and len(example["labels"]) == len(edges)
+    return {"n": n if is_right and example["image_id"] == n else -1}
+
+
+def _yolo() -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.yolo(directory / "images").map(_number_of_yolo)
+
+    return Source("yolo(images)", begin, _only("n"), sizes=(1,) * 97)
+
+
+def _number_of_yolo(example: Example) -> Example:
+    n = int(example["image"])
+    heights = np.full(len(boxes_of(n)), n / 1000, np.float32)
+    return {"n": n if np.array_equal(example["boxes"][:, 1], heights) else -1}
 
 
 def _number_of_image(example: Example) -> Example:

@@ -87,6 +87,8 @@ AT_RANDOM = {
     "random_erasing": lambda e: ops.random_erasing(e["image"]),
     "random_grayscale": lambda e: ops.random_grayscale(e["image"]),
     "random_horizontal_flip": lambda e: ops.random_horizontal_flip(e["image"]),
+    "random_iou_crop": lambda e: ops.random_iou_crop(e["image"], [[0, 0, 4, 3]]).image,
+    "random_zoom_out": lambda e: ops.random_zoom_out(e["image"], p=1.0, side_range=(2, 2)),
     "views": lambda e: ops.views(e["image"], {"x": (ops.random_horizontal_flip, 2)})["x"],
     "random_resized_crop": lambda e: ops.random_resized_crop(e["jpeg"], 2),
     "trivial_augment": lambda e: ops.trivial_augment(e["image"]),
@@ -125,7 +127,9 @@ CALLS = {
     "boolean_mask": lambda e: ops.boolean_mask(e["i"], e["i"] > 0),
     "broadcast_to": lambda e: ops.broadcast_to(e["i"], [2, 3]),
     "cast": lambda e: ops.cast(e["f"], "int64"),
+    "affine": lambda e: ops.affine(e["image"], 30, [1, 0], 1.5, 0),
     "center_crop": lambda e: ops.center_crop(e["image"], 2),
+    "letterbox": lambda e: ops.letterbox(e["image"], 9),
     "normalize": lambda e: ops.normalize(e["image"], 0.5, 0.25),
     "central_crop": lambda e: ops.central_crop(e["image"], 0.5),
     "chat": lambda e: (
@@ -228,6 +232,9 @@ CALLS = {
     "meshgrid": lambda e: ops.meshgrid(e["i"], e["i"])[1],
     "ones": lambda e: ops.ones(e["i"]),
     "pad_to_bounding_box": lambda e: ops.pad_to_bounding_box(e["image"], 1, 1, 9, 9),
+    "perspective": lambda e: ops.perspective(
+        e["image"], [[0, 0], [6, 0], [6, 4], [0, 4]], [[1, 0], [6, 1], [5, 4], [0, 3]]
+    ),
     "parse_single_example": lambda e: ops.parse_single_example(
         e["example"], {"n": ops.FixedLenFeature((), "int64")}
     )["n"],

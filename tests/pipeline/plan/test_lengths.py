@@ -35,6 +35,9 @@ def directory(tmp_path_factory):
         (directory / "images" / label).mkdir(parents=True)
         for index in range(count):
             (directory / "images" / label / f"{index}.png").write_bytes(b"")
+    images = [{"id": index, "file_name": f"cat/{index}.png"} for index in range(4)]
+    entries = {"images": images, "annotations": [], "categories": []}
+    (directory / "boxes.coco").write_text(json.dumps(entries))
     return directory
 
 
@@ -44,6 +47,7 @@ def pipelines_of_known_length(directory):
         "files": hr.files(f"{directory}/*.txt"),
         "fixed": hr.fixed_length_records(f"{directory}/*.bin", 8, 4, 4),
         "image_folder": hr.image_folder(directory / "images"),
+        "coco": hr.coco(directory / "images", directory / "boxes.coco"),
         "concat": hr.concat([numbers(5), numbers(7)]),
         "zip": hr.zip([numbers(5), numbers(7).rename(n="m")], strict=False),
         "mix": hr.mix([numbers(5), numbers(7)], stop="all", seed=1),
@@ -63,7 +67,7 @@ def test_length_is_known_without_reading(directory, kind):
         assert len(shaped) == shaped.count() == length(shaped)
 
 
-@pytest.mark.parametrize("kind", ["arrays", "files", "fixed", "image_folder"])
+@pytest.mark.parametrize("kind", ["arrays", "files", "fixed", "image_folder", "coco"])
 def test_take_skip_and_shard_of_a_known_length_have_a_known_length(directory, kind):
     pipe = pipelines_of_known_length(directory)[kind]
     for part in pipe.split(0.6, 0.4, seed=3):

@@ -21,6 +21,7 @@ mod stage;
 pub mod text;
 pub mod tfds;
 pub mod tokens;
+pub mod with_file_rows;
 pub mod with_origin;
 
 pub use stage::Stage;

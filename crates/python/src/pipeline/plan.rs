@@ -6,6 +6,7 @@ use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
 use crate::graph::program::Program;
 use crate::pipeline::checkpoint;
+use crate::pipeline::column::Column;
 use crate::pipeline::kept::{Cache, DiskCache, Index, IndexFiles};
 use crate::pipeline::lanes::Lanes;
 use crate::pipeline::order_digest::OrderDigest;
@@ -18,7 +19,7 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use headrace_pipeline::blocks::arrays::{Array, Arrays};
-use headrace_pipeline::blocks::block::FileProvenance;
+use headrace_pipeline::blocks::block::{Block, FileProvenance, Provenance};
 use headrace_pipeline::blocks::row_id::{KeptRecords, RecordKeys};
 use headrace_pipeline::blocks::row_numbers::RowNumbers;
 use headrace_pipeline::blocks::strided::Strided;
@@ -51,6 +52,7 @@ use headrace_pipeline::stages::select::Select;
 use headrace_pipeline::stages::split::Split;
 use headrace_pipeline::stages::text::CheckText;
 use headrace_pipeline::stages::tfds::{DecodeImages, Encoding, Episodes, ImageFeature, Restore, StoredFeature};
+use headrace_pipeline::stages::with_file_rows::WithFileRows;
 use headrace_pipeline::stages::with_origin::{OriginFiles, WithOrigin};
 use headrace_pipeline::tasks::size_estimate::SizeEstimate;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -111,6 +113,20 @@ impl Stage {
     #[staticmethod]
     fn check_text(columns: Vec<(usize, String)>, remedy: String) -> Self {
         Self(Arc::new(CheckText { columns, remedy }))
+    }
+
+    /// Adds columns after the first `num_columns` ones. The added columns have one row for each of
+    /// the source's files, and a row gets the values for its file.
+    #[staticmethod]
+    fn with_file_rows(
+        py: Python<'_>,
+        num_columns: usize,
+        columns: Vec<Bound<'_, Column>>,
+        num_files: usize,
+    ) -> PyResult<Self> {
+        let columns = columns.iter().map(|column| column.get().0.clone()).collect();
+        let table = Block::new(columns, num_files, Provenance::Unknown).into_python(py)?;
+        Ok(Self(Arc::new(WithFileRows { num_columns, table: Arc::new(table) })))
     }
 
     /// Keeps some of the columns.

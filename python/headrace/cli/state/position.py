@@ -25,6 +25,9 @@ _FILES: Final = (
     "files",
     "image_folder",
     "audio_folder",
+    "coco",
+    "yolo",
+    "pascal_voc",
     "webdataset",
 )
 # Sources whose files a window shuffle may permute.

@@ -6,10 +6,11 @@ Source: `torchvision.transforms.v2.RandomHorizontalFlip`.
 from __future__ import annotations
 
 from headrace.core import dtypes
-from headrace.graph import Tensor, TensorLike, name_scope
+from headrace.graph import TensorLike, name_scope
 from headrace.ops.array.where import where
 from headrace.ops.augment.arguments import one_image, probability
-from headrace.ops.image.flip import COLUMNS, flip_if
+from headrace.ops.augment.targets import Move, takes_targets
+from headrace.ops.image.flip import COLUMNS, flipped
 from headrace.ops.math.compare import less
 from headrace.ops.random.numbers import random_uniform
 
@@ -18,7 +19,8 @@ __all__ = ["random_horizontal_flip"]
 _TYPES = (dtypes.uint8, dtypes.float32)
 
 
-def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None = None) -> Tensor:
+@takes_targets
+def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None = None) -> Move:
     """Flips an image horizontally with a given probability.
 
     `random_flip_left_right` always uses a probability of one half, and draws the same random
@@ -42,4 +44,4 @@ def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None =
     with name_scope(None, "random_horizontal_flip", [image]):
         pixels = one_image("random_horizontal_flip", image, _TYPES)
         is_flipped = less(random_uniform([], seed=seed), limit)
-        return flip_if(pixels, COLUMNS, where(is_flipped, 0.0, 1.0))
+        return flipped(pixels, COLUMNS, where(is_flipped, 0.0, 1.0))

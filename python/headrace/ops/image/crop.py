@@ -5,12 +5,15 @@ Source: `tf.image.crop_to_bounding_box` and similar functions of TensorFlow 1.15
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.augment.targets import Move, affine_map, takes_targets
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.image.frames import Size, is_number, known_sizes, require, resized_shape, to_image
+from headrace.ops.math.arithmetic import floordiv, maximum
+from headrace.ops.math.cast import cast
 
 __all__ = [
     "central_crop",
@@ -20,13 +23,14 @@ __all__ = [
 ]
 
 
+@takes_targets
 def crop_to_bounding_box(
     image: TensorLike,
     offset_height: Size,
     offset_width: Size,
     target_height: Size,
     target_width: Size,
-) -> Tensor:
+) -> Move:
     """Crops an image, or each image of a batch, to a window.
 
     Args:
@@ -59,16 +63,22 @@ def crop_to_bounding_box(
         require(_fits(width, target_width, offset_width), "width must be >= target + offset.")
         require(_fits(height, target_height, offset_height), "height must be >= target + offset.")
         window = (offset_height, offset_width, target_height, target_width)
-        return _apply("CropToBoundingBox", pixels, window, target_height, target_width)
+        return Move(
+            pixels,
+            _apply("CropToBoundingBox", pixels, window, target_height, target_width),
+            homography=lambda *_: shifted(-_float(offset_width), -_float(offset_height)),
+            masks=lambda masks, _: _apply("CropToBoundingBox", masks, window, None, None),
+        )
 
 
+@takes_targets
 def pad_to_bounding_box(
     image: TensorLike,
     offset_height: Size,
     offset_width: Size,
     target_height: Size,
     target_width: Size,
-) -> Tensor:
+) -> Move:
     """Pads an image, or each image of a batch, with zeros to a larger size.
 
     Args:
@@ -93,12 +103,18 @@ def pad_to_bounding_box(
         require(_fits(target_width, offset_width, width), "width must be <= target - offset")
         require(_fits(target_height, offset_height, height), "height must be <= target - offset")
         window = (offset_height, offset_width, target_height, target_width)
-        return _apply("PadToBoundingBox", pixels, window, target_height, target_width)
+        return Move(
+            pixels,
+            _apply("PadToBoundingBox", pixels, window, target_height, target_width),
+            homography=lambda *_: shifted(_float(offset_width), _float(offset_height)),
+            masks=lambda masks, _: _apply("PadToBoundingBox", masks, window, None, None),
+        )
 
 
+@takes_targets
 def resize_image_with_crop_or_pad(
     image: TensorLike, target_height: Size, target_width: Size
-) -> Tensor:
+) -> Move:
     """Crops or pads an image to a size, without scaling it.
 
     A larger image is cropped, and a smaller one is padded with zeros. The image stays centred. If
@@ -121,10 +137,23 @@ def resize_image_with_crop_or_pad(
         require(_at_least(target_width, 1), "target_width must be > 0.")
         require(_at_least(target_height, 1), "target_height must be > 0.")
         size = (target_height, target_width)
-        return _apply("ResizeWithCropOrPad", pixels, size, target_height, target_width)
+        moved = _apply("ResizeWithCropOrPad", pixels, size, target_height, target_width)
+
+        def homography(before: Tensor, after: Tensor) -> Tensor:
+            added = after - before
+            start = floordiv(maximum(added, 0), 2) - floordiv(maximum(-added, 0), 2)
+            return shifted(start[1], start[0])
+
+        return Move(
+            pixels,
+            moved,
+            homography=homography,
+            masks=lambda masks, _: _apply("ResizeWithCropOrPad", masks, size, None, None),
+        )
 
 
-def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
+@takes_targets
+def central_crop(image: TensorLike, central_fraction: float) -> Move:
     """Crops the centre of an image, or of each image of a batch.
 
     Args:
@@ -142,7 +171,7 @@ def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
         if central_fraction <= 0.0 or central_fraction > 1.0:
             raise ValueError("central_fraction must be within (0, 1]")
         if central_fraction == 1.0:
-            return pixels
+            return Move(pixels, pixels, lambda *_: shifted(0.0, 0.0), lambda masks, _: masks)
         if pixels.shape.rank is None:
             raise ValueError(
                 "`image` should either be a Tensor with rank = 3 or rank = 4. Had rank = None."
@@ -151,17 +180,71 @@ def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
             None if size is None else size - 2 * int((size - size * central_fraction) / 2)
             for size in known_sizes(pixels)
         ]
-        op = apply_op(
-            "CentralCrop",
-            [Input("image", pixels)],
-            lambda image: [(image.dtype.base_dtype, resized_shape(image, *sizes))],
-            attrs={"central_fraction": float(central_fraction)},
+        moved = _central_crop(pixels, central_fraction, sizes)
+
+        def homography(before: Tensor, after: Tensor) -> Tensor:
+            removed = floordiv(before - after, 2)
+            return shifted(-removed[1], -removed[0])
+
+        return Move(
+            pixels,
+            moved,
+            homography=homography,
+            masks=lambda masks, _: _central_crop(masks, central_fraction, [None, None]),
         )
-        return op.outputs[0]
+
+
+def cropped_at(
+    image: Tensor,
+    cropped: Tensor,
+    start: Callable[[], Tensor],
+    size: Tensor,
+    is_inside: Tensor | None = None,
+) -> Move:
+    """Returns the crop of an image whose position is known when it runs.
+
+    Args:
+        image: The image.
+        cropped: The crop.
+        start: Returns the first row and column, and perhaps more integers.
+        size: The height and the width, and perhaps more integers.
+        is_inside: Whether each box is still in the image; see `Move`.
+    """
+
+    def crop_masks(masks: Tensor, _: Tensor) -> Tensor:
+        first = start()
+        window = (first[0], first[1], size[0], size[1])
+        return _apply("CropToBoundingBox", masks, window, None, None)
+
+    def homography(*_: Tensor) -> Tensor:
+        first = start()
+        return shifted(-first[1], -first[0])
+
+    return Move(image, cropped, homography=homography, masks=crop_masks, is_inside=is_inside)
+
+
+def shifted(across: TensorLike, down: TensorLike) -> Tensor:
+    """Returns the map that moves positions to the right and down."""
+    return affine_map(1.0, 0.0, across, 0.0, 1.0, down)
+
+
+def _float(number: Size) -> Tensor:
+    return cast(number, dtypes.float64)
+
+
+def _central_crop(image: Tensor, fraction: float, sizes: Sequence[int | None]) -> Tensor:
+    height, width = sizes
+    op = apply_op(
+        "CentralCrop",
+        [Input("image", image)],
+        lambda image: [(image.dtype.base_dtype, resized_shape(image, height, width))],
+        attrs={"central_fraction": float(fraction)},
+    )
+    return op.outputs[0]
 
 
 def _apply(
-    op_type: str, image: Tensor, numbers: Sequence[Size], height: Size, width: Size
+    op_type: str, image: Tensor, numbers: Sequence[Size], height: Size | None, width: Size | None
 ) -> Tensor:
     names = ("offset_height", "offset_width", "target_height", "target_width")[-len(numbers) :]
     inputs = [Input("image", image)]

@@ -14,6 +14,7 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.shape import shape as shape_of
+from headrace.ops.augment.targets import Move, takes_targets
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.inference import ShapeConflict
@@ -23,8 +24,10 @@ from headrace.ops.image.colour import (
     adjust_hue,
     adjust_saturation,
 )
-from headrace.ops.image.flip import COLUMNS, ROWS, flip_if
+from headrace.ops.image.crop import cropped_at
+from headrace.ops.image.flip import COLUMNS, ROWS, flipped
 from headrace.ops.image.frames import require, to_image
+from headrace.ops.math.arithmetic import floormod
 from headrace.ops.random.numbers import random_uniform
 
 __all__ = [
@@ -38,12 +41,16 @@ __all__ = [
 ]
 
 
-def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
+@takes_targets
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Move:
     """Flips an image, or each image of a batch, horizontally with a probability of one half.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+
+    Returns:
+        The image, flipped or unchanged.
 
     Raises:
         ValueError: If the image has the wrong rank, or its rank is unknown.
@@ -51,12 +58,16 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor
     return _flip_at_random("random_flip_left_right", image, COLUMNS, seed)
 
 
-def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
+@takes_targets
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Move:
     """Flips an image, or each image of a batch, vertically with a probability of one half.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+
+    Returns:
+        The image, flipped or unchanged.
 
     Raises:
         ValueError: If the image has the wrong rank, or its rank is unknown.
@@ -64,13 +75,13 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     return _flip_at_random("random_flip_up_down", image, ROWS, seed)
 
 
-def _flip_at_random(scope: str, image: TensorLike, axis: int, seed: int | None) -> Tensor:
+def _flip_at_random(scope: str, image: TensorLike, axis: int, seed: int | None) -> Move:
     with name_scope(None, scope, [image]):
         pixels = to_image(image)
         # A tensor of unknown rank is treated as one image, because decoders return one image.
         is_batch = pixels.shape.rank == 4
         shape: Any = shape_of(pixels)[:1] if is_batch else []
-        return flip_if(pixels, axis, random_uniform(shape, 0, 1.0, seed=seed))
+        return flipped(pixels, axis, random_uniform(shape, 0, 1.0, seed=seed))
 
 
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
@@ -138,9 +149,10 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
     return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
+@takes_targets
 def random_crop(
     value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
-) -> Tensor:
+) -> Move:
     """Crops a tensor of any rank to a window at a random position.
 
     Args:
@@ -179,7 +191,12 @@ def random_crop(
             Input("draws", draws, dtypes.int32),
             Input("size", window, dtypes.int32),
         ]
-        return apply_op("RandomCrop", inputs, infer).outputs[0]
+        cropped = apply_op("RandomCrop", inputs, infer).outputs[0]
+
+        def start() -> Tensor:
+            return floormod(draws, shape_of(image) - window + 1)
+
+        return cropped_at(image, cropped, start, window)
 
 
 def _factor(lower: float, upper: float, seed: int | None) -> Tensor:

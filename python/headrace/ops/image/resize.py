@@ -21,6 +21,7 @@ from headrace.ops.array.join import concat
 from headrace.ops.array.placeholder import identity
 from headrace.ops.array.reshape import reshape
 from headrace.ops.array.shape import shape as shape_of
+from headrace.ops.augment.targets import Move, affine_map, takes_targets
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.elementwise import REALS
@@ -29,6 +30,9 @@ from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array
 from headrace.ops.image.crop import pad_to_bounding_box
 from headrace.ops.image.frames import Size, is_number, known_sizes, require, resized_shape, to_image
+from headrace.ops.math.arithmetic import rint
+from headrace.ops.math.cast import cast
+from headrace.ops.math.saturate_cast import saturate_cast
 
 __all__ = [
     "ResizeMethod",
@@ -82,6 +86,7 @@ _ANTIALIASED: Final[dict[str, str]] = {
 }
 
 
+@takes_targets
 def resize_images(
     images: TensorLike,
     size: TensorLike,
@@ -89,7 +94,7 @@ def resize_images(
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
-) -> Tensor:
+) -> Move:
     """Resizes an image, or each image of a batch, in the same way as TensorFlow 1.
 
     Args:
@@ -113,17 +118,19 @@ def resize_images(
     """
     way = _way_of_tf1(method, align_corners)
     is_skipped_if_same = not preserve_aspect_ratio
-    return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same)
+    moved = _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same)
+    return _resize_move(images, moved, way, lambda: moved)
 
 
+@takes_targets
 def resize(
     images: TensorLike,
     size: TensorLike,
     method: str = ResizeMethod.BILINEAR,
     preserve_aspect_ratio: bool = False,
-    antialias: bool = False,
+    antialias: bool | None = None,
     name: str | None = None,
-) -> Tensor:
+) -> Move:
     """Resizes an image, or each image of a batch, in the same way as TensorFlow 2.
 
     Args:
@@ -132,11 +139,13 @@ def resize(
         method: A `ResizeMethod`.
         preserve_aspect_ratio: If True, the image keeps its proportions, and `size` is only a limit.
         antialias: If True, a smaller image is filtered to avoid aliasing. This has no effect for
-            NEAREST_NEIGHBOR, which never filters, and for AREA, which always does.
+            NEAREST_NEIGHBOR, which never filters, and for AREA, which always does. By default, an
+            image is filtered if targets are passed, as in torchvision, and otherwise it is not.
         name: Name of the scope.
 
     Returns:
-        float32, in the range of the input. NEAREST_NEIGHBOR keeps the type of the input.
+        float32, in the range of the input. NEAREST_NEIGHBOR keeps the type of the input. If targets
+        are passed, uint8 images stay uint8, and values are rounded.
 
     Raises:
         ValueError: If `images` has the wrong rank, `size` is not a pair of integers, or the method
@@ -147,8 +156,46 @@ def resize(
         >>> shrink({"image": np.zeros((4, 6, 3), np.uint8)})["image"].shape
         (2, 3, 3)
     """
-    way = _way_of_tf2(method, antialias)
-    return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same=False)
+
+    def resized(antialias: bool) -> Tensor:
+        way = _way_of_tf2(method, antialias)
+        return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same=False)
+
+    moved = resized(bool(antialias))
+    way = _way_of_tf2(method, bool(antialias))
+    return _resize_move(images, moved, way, lambda: resized(True) if antialias is None else moved)
+
+
+def _resize_move(
+    images: TensorLike, moved: Tensor, way: _ResizeOp, with_targets: Callable[[], Tensor]
+) -> Move:
+    """Returns the move of images that were resized.
+
+    Args:
+        images: The images before.
+        moved: The resized images.
+        way: How they were resized.
+        with_targets: Returns the result if there are targets. It is then rounded, if the images
+            are uint8.
+    """
+    pixels = convert_to_tensor(images, name="images")
+
+    def homography(before: Tensor, after: Tensor) -> Tensor:
+        scale = cast(after, dtypes.float64) / cast(before, dtypes.float64)
+        return affine_map(scale[1], 0.0, 0.0, 0.0, scale[0], 0.0)
+
+    def rounded() -> Tensor:
+        return _rounded(with_targets(), pixels)
+
+    return Move(pixels, moved, homography, resize_masks, with_targets=rounded)
+
+
+def resize_masks(masks: Tensor, size: TensorLike) -> Tensor:
+    """Resizes masks (masks, height, width, 1) as torchvision does: pixel x takes pixel floor(x s).
+
+    Source: `torch.nn.functional.interpolate` with the mode "nearest".
+    """
+    return resize_nearest_neighbor(masks, size)
 
 
 def resize_bilinear(
@@ -247,13 +294,14 @@ def resize_area(
     return _resize_batch("ResizeArea", images, size, align_corners, False, name)
 
 
+@takes_targets
 def resize_image_with_pad(
     image: TensorLike,
     target_height: Size,
     target_width: Size,
     method: str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
-) -> Tensor:
+) -> Move:
     """Resizes an image, keeps its aspect ratio, and pads it with zeros to a size.
 
     It resizes in the same way as TensorFlow 1. See `resize_with_pad` for TensorFlow 2.
@@ -275,13 +323,14 @@ def resize_image_with_pad(
     return _resize_with_pad(image, target_height, target_width, way)
 
 
+@takes_targets
 def resize_with_pad(
     image: TensorLike,
     target_height: Size,
     target_width: Size,
     method: str = ResizeMethod.BILINEAR,
     antialias: bool = False,
-) -> Tensor:
+) -> Move:
     """Resizes an image, keeps its aspect ratio, and pads it with zeros to a size.
 
     It resizes in the same way as TensorFlow 2. See `resize_image_with_pad` for TensorFlow 1.
@@ -305,7 +354,7 @@ def resize_with_pad(
 
 def _resize_with_pad(
     image: TensorLike, target_height: Size, target_width: Size, way: _ResizeOp
-) -> Tensor:
+) -> Move:
     with name_scope(None, "resize_image_with_pad", [image]):
         pixels = to_image(image)
         for number, text in ((target_width, "target_width"), (target_height, "target_height")):
@@ -326,7 +375,28 @@ def _resize_with_pad(
             fitted = apply_op("FitImage", inputs, lambda *_: four).outputs
         height, width, above, left = fitted
         resized = _resize(pixels, [height, width], way, False, None, is_skipped_if_same=False)
-        return pad_to_bounding_box(resized, above, left, target_height, target_width)
+
+        def padded(image: Tensor) -> Tensor:
+            result: Tensor = pad_to_bounding_box(image, above, left, target_height, target_width)
+            return result
+
+        def homography(before: Tensor, _: Tensor) -> Tensor:
+            scale = cast([height, width], dtypes.float64) / cast(before, dtypes.float64)
+            return affine_map(scale[1], 0.0, left, 0.0, scale[0], above)
+
+        return Move(
+            pixels,
+            padded(resized),
+            homography,
+            masks=lambda masks, _: padded(resize_masks(masks, [height, width])),
+            with_targets=lambda: padded(_rounded(resized, pixels)),
+        )
+
+
+def _rounded(resized: Tensor, pixels: Tensor) -> Tensor:
+    """Returns resized images as torchvision does: those of uint8 images are rounded."""
+    is_rounded = pixels.dtype.base_dtype == dtypes.uint8 != resized.dtype.base_dtype
+    return saturate_cast(rint(resized), dtypes.uint8) if is_rounded else resized
 
 
 def _fit(height: int, width: int, target_height: int, target_width: int) -> list[int]:

@@ -12,9 +12,13 @@ from headrace.core import dtypes
 from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.augment.arguments import Pair, one_image, range_of, size_of
+from headrace.ops.augment.targets import Move, affine_map, takes_targets
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.inference import check_rank
+from headrace.ops.image.crop import crop_to_bounding_box
+from headrace.ops.image.resize import resize_masks
+from headrace.ops.math.cast import cast
 from headrace.ops.random.numbers import random_uniform
 
 __all__ = ["random_resized_crop"]
@@ -22,6 +26,7 @@ __all__ = ["random_resized_crop"]
 _NUM_DRAWS = 22
 
 
+@takes_targets
 def random_resized_crop(
     image: TensorLike,
     size: Pair,
@@ -30,7 +35,7 @@ def random_resized_crop(
     channels: int | None = None,
     seed: int | None = None,
     dct_method: str = "",
-) -> Tensor:
+) -> Move:
     """Crops a random part of an image and resizes it.
 
     The image can be pixels or the bytes of a file. From a JPEG file, only this part is decoded, and
@@ -99,7 +104,7 @@ def random_resized_crop(
         return _cropped(pixels, random_uniform([_NUM_DRAWS], seed=seed), attrs)
 
 
-def _cropped(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
+def _cropped(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Move:
     """Crops the part that ten areas and ratios, a row and a column (float32 in [0, 1)) select."""
 
     def infer(image: Tensor, draws: Tensor) -> Outputs:
@@ -108,10 +113,24 @@ def _cropped(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
             check_rank(image.shape, 0)
         elif image.shape.rank == 3:
             channels = image.shape.as_list()[2]
-        return [(dtypes.uint8, TensorShape([attrs["height"], attrs["width"], channels]))]
+        shape = TensorShape([attrs["height"], attrs["width"], channels])
+        return [(dtypes.uint8, shape), (dtypes.int32, TensorShape([6]))]
 
     inputs = [Input("image", image), Input("draws", draws, dtypes.float32)]
-    return apply_op("RandomResizedCrop", inputs, infer, attrs=attrs).outputs[0]
+    moved, part = apply_op("RandomResizedCrop", inputs, infer, attrs=attrs).outputs
+    size = [attrs["height"], attrs["width"]]
+
+    def homography(*_: Tensor) -> Tensor:
+        start, part_size = cast(part[:2], dtypes.float64), cast(part[2:4], dtypes.float64)
+        scale = cast(size, dtypes.float64) / part_size
+        added = -start * scale
+        return affine_map(scale[1], 0.0, added[1], 0.0, scale[0], added[0])
+
+    def masks(masks: Tensor, size: Tensor) -> Tensor:
+        return resize_masks(crop_to_bounding_box(masks, part[0], part[1], part[2], part[3]), size)
+
+    sizes = (part[4:], convert_to_tensor(size, dtypes.int32))
+    return Move(image, moved, homography, masks, sizes=sizes)
 
 
 def _is_part(number: float) -> bool:

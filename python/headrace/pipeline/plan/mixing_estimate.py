@@ -34,7 +34,10 @@ _STEPS: Final = 20
 # Fractions of an example below this are rounding errors.
 _NOTHING: Final = 1e-6
 _FORMATS_OF_LINES: Final = ("text_lines", "json_lines")
-_FORMATS_OF_WHOLE_FILES: Final = ("files", "image_folder", "audio_folder")
+_FORMATS_OF_WHOLE_FILES: Final = (
+    *("files", "image_folder", "audio_folder"),
+    *("coco", "yolo", "pascal_voc"),
+)
 
 
 class _File(NamedTuple):

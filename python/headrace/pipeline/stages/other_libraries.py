@@ -214,6 +214,8 @@ _FUNCTIONS: Final[Mapping[str, str]] = {
     "imagefolder": "Use `hr.image_folder(root)`",
     "ImageFolder": "Use `hr.image_folder(root)`",
     "audiofolder": "Use `hr.audio_folder(root)`",
+    "CocoDetection": "Use `hr.coco(images, annotations)`",
+    "VOCDetection": "Use `hr.pascal_voc(root)`",
     "text": "Use `hr.text_lines(paths)`",
     "textlines": "Use `hr.text_lines(paths)`",
     "interleave_datasets": "Use `hr.mix([a, b], weights=[0.7, 0.3])`",

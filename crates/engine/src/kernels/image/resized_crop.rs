@@ -24,10 +24,14 @@ use headrace_jpeg::Window;
 struct Part {
     image: Tensor,
     columns: (usize, usize),
+    region: Region,
+    /// The height and width of the whole image.
+    whole: [usize; 2],
 }
 
 /// Maps `(image or contents of a file, draws)` to a part of the image, resized to the size in the
-/// attributes.
+/// attributes. The second output is the part's row, column, height and width, followed by the height
+/// and width of the image.
 pub struct RandomResizedCrop {
     size: [usize; 2],
     shares: Shares,
@@ -82,7 +86,8 @@ impl RandomResizedCrop {
         Frame::of(image)?;
         let region = self.region([height, width], draws)?;
         let shape = Shape::new(&[region.height, region.width, channels]);
-        Ok(Part { image: image.window(&[region.y, region.x, 0], shape)?, columns: (0, region.width) })
+        let part = image.window(&[region.y, region.x, 0], shape)?;
+        Ok(Part { image: part, columns: (0, region.width), region, whole: [height, width] })
     }
 
     fn crop_file(&self, file: &Bytes, draws: &[f32]) -> Result<Part> {
@@ -97,7 +102,8 @@ impl RandomResizedCrop {
         let pixels = jpeg::decode(file, self.channels, &self.jpeg, Some(window))?;
         let shape = Shape::new(&[pixels.height, pixels.width, pixels.channels]);
         let Samples::Eight(bytes) = pixels.samples else { return Err(Error::internal("a JPEG of 16 bits")) };
-        Ok(Part { image: Tensor::from_values(shape, bytes)?, columns: (skipped, region.width) })
+        let image = Tensor::from_values(shape, bytes)?;
+        Ok(Part { image, columns: (skipped, region.width), region, whole: [height, width] })
     }
 }
 
@@ -126,14 +132,17 @@ impl Kernel for RandomResizedCrop {
         let frame = Frame::of(&part.image)?;
         let target = frame.resized(self.size[0], self.size[1])?;
         let pixels = resize::antialiased(part.image.values::<u8>()?, &frame, part.columns, &target)?;
-        Tensor::from_values(target.shape(), pixels).map(Step::one)
+        let Region { y, x, height, width } = part.region;
+        let sizes: Vec<i32> = [y, x, height, width].into_iter().chain(part.whole).map(|size| size as i32).collect();
+        let sizes = Tensor::from_values(Shape::new(&[sizes.len()]), sizes)?;
+        Ok(Step::Done([Tensor::from_values(target.shape(), pixels)?, sizes].into_iter().collect()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::testing::{attrs, error_text, run_one};
+    use crate::kernels::testing::{attrs, error_text, run};
 
     fn kernel(size: [i64; 2], scale: [f64; 2]) -> RandomResizedCrop {
         let list = |values: [f64; 2]| Attr::List(values.map(Attr::Float).to_vec());
@@ -157,12 +166,13 @@ mod tests {
     #[test]
     fn crop_is_resized() {
         let image = Tensor::from_values(Shape::new(&[4, 4, 1]), (0..16_u8).collect()).unwrap();
-        let crop = |size, row, column| {
-            run_one(&kernel(size, [0.25, 0.25]), &[image.clone(), draws(row, column)]).unwrap().bytes().to_vec()
-        };
+        let outputs =
+            |size, row, column| run(&kernel(size, [0.25, 0.25]), &[image.clone(), draws(row, column)]).unwrap();
+        let crop = |size, row, column| outputs(size, row, column)[0].bytes().to_vec();
         assert_eq!(crop([2, 2], 0.0, 0.99), [2, 3, 6, 7]);
         assert_eq!(crop([2, 2], 0.5, 0.0), [4, 5, 8, 9]);
         assert_eq!(crop([1, 1], 0.0, 0.0), [3]); // The mean of 0, 1, 4 and 5, with a half rounded up.
+        assert_eq!(outputs([2, 2], 0.0, 0.99)[1].values::<i32>().unwrap(), [0, 2, 2, 2, 4, 4]);
     }
 
     #[test]

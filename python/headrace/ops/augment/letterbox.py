@@ -1,0 +1,84 @@
+"""Resizes images to a size without changing their proportions."""
+
+from __future__ import annotations
+
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
+from headrace.graph import Tensor, TensorLike, name_scope
+from headrace.ops.array.join import stack
+from headrace.ops.array.pad import pad
+from headrace.ops.augment.arguments import Pair, one_image, size_of, values_of
+from headrace.ops.augment.targets import Move, affine_map, image_size, takes_targets
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.image.crop import pad_to_bounding_box
+from headrace.ops.image.frames import require
+from headrace.ops.image.resize import resize, resize_masks
+from headrace.ops.math.arithmetic import floordiv, maximum, minimum, rint
+from headrace.ops.math.cast import cast
+from headrace.ops.math.saturate_cast import saturate_cast
+
+__all__ = ["letterbox"]
+
+
+@takes_targets
+def letterbox(image: TensorLike, size: Pair, fill: float = 114.0) -> Move:
+    """Resizes an image to fit into a size, and adds equal margins on both sides.
+
+    The image keeps its proportions. It is resized bilinearly with antialiasing, and its sides are
+    rounded to the nearest integer. If the margins along an axis add up to an odd number, the extra
+    pixel is below or to the right. Masks are 0 in the margins.
+
+    Args:
+        image: uint8 or float32, (height, width, channels). The shape may be unknown.
+        size: The height and width of the result, or one integer for both.
+        fill: The value of pixels in the margins, from 0 to 255 for uint8. The default is the grey
+            that YOLO models are trained with. For float32 images, pass a value in their range.
+
+    Returns:
+        An image of the same type, (height, width, channels).
+
+    Raises:
+        InvalidArgumentError: When run, if the image has the wrong shape.
+        TypeError: If the image has the wrong type.
+        ValueError: If an argument is out of range, or the image has the wrong rank.
+
+    Source: `resize` and `pad` of `torchvision.transforms.v2.functional`, to the same pixels within
+    1, and the preprocessing of YOLO models.
+
+    Examples:
+        >>> fit = hr.native(lambda one: {"image": hr.ops.letterbox(one["image"], 8, fill=9)})
+        >>> fit({"image": np.zeros((2, 4, 1), np.uint8)})["image"][:, 0, 0]
+        array([9, 9, 0, 0, 0, 0, 9, 9], dtype=uint8)
+    """
+    target = size_of("letterbox", "size", size)
+    [value] = values_of("letterbox", "fill", fill)
+    with name_scope(None, "letterbox", [image]):
+        pixels = one_image("letterbox", image, (dtypes.uint8, dtypes.float32))
+        is_uint8 = pixels.dtype.base_dtype == dtypes.uint8
+        require(
+            not is_uint8 or 0 <= value <= 255,
+            f"letterbox: fill is {fill!r}, expected a number from 0 to 255.",
+        )
+        before = image_size(pixels)
+        sides = cast(before, dtypes.float64)
+        ratios = convert_to_tensor(target, dtypes.float64) / sides
+        fitted = sides * minimum(ratios[0], ratios[1])
+        inner = maximum(cast(rint(fitted), dtypes.int32), 1)
+        start = floordiv(convert_to_tensor(target, dtypes.int32) - inner, 2)
+        resized = resize(pixels, inner, antialias=True)
+        if is_uint8:
+            resized = saturate_cast(rint(resized), dtypes.uint8)
+        rest = convert_to_tensor(target, dtypes.int32) - inner - start
+        margins = stack([stack([start[0], rest[0]]), stack([start[1], rest[1]]), [0, 0]])
+        moved = pad(resized, margins, constant_values=cast(value, resized.dtype.base_dtype))
+        channels = pixels.shape.as_list()[2] if pixels.shape.rank == 3 else None
+        moved.set_shape(TensorShape([*target, channels]))
+
+        def homography(*_: Tensor) -> Tensor:
+            scale = cast(inner, dtypes.float64) / sides
+            return affine_map(scale[1], 0.0, start[1], 0.0, scale[0], start[0])
+
+        def masks(masks: Tensor, _: Tensor) -> Tensor:
+            return pad_to_bounding_box(resize_masks(masks, inner), start[0], start[1], *target)
+
+        return Move(pixels, moved, homography, masks)
