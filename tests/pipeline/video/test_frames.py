@@ -266,3 +266,10 @@ def test_indices_and_times_exclude_each_other(tmp_path):
 
 def test_pictures_show_their_numbers():
     assert numbers_of([picture(number) for number in (0, 1, 2047, 4095)]) == [0, 1, 2047, 4095]
+
+
+def test_keyframes_that_refresh_a_part_of_the_picture_are_not_enough(tmp_path):
+    path = written(tmp_path, "intra refresh", 240)
+    _, expected = decoded_in_order(path)
+    for index in range(210, 240):
+        np.testing.assert_array_equal(frames(path, indices=[index])[0], expected[index])

@@ -1,7 +1,5 @@
 """Decodes frames of a video with PyAV."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,8 +23,6 @@ _DECODERS: Final = {"av1": ("libdav1d", "libaom-av1")}
 _WITH_HIDDEN_PICTURES: Final = ("vp8",)
 # The number of samples to read from the file at a time.
 _AT_ONCE: Final = 64
-# The number of decoders that each thread keeps for the next video with the same codec.
-_MOST_IDLE: Final = 4
 
 
 def check_installed(where: str) -> None:
@@ -106,7 +102,8 @@ class _Run:
 
 def _runs(video: VideoFile, samples: Sequence[int]) -> list[_Run]:
     runs: list[_Run] = []
-    for start, sample in sorted((int(video.starts[sample]), sample) for sample in samples):
+    clean = {start: _clean_start(video, start) for start in set(video.starts[samples].tolist())}
+    for start, sample in sorted((clean[int(video.starts[sample])], sample) for sample in samples):
         if runs and start <= runs[-1].end + 1:
             run = runs[-1]
             run.end = max(run.end, sample)
@@ -131,16 +128,17 @@ def _decode(
     needed = {run.start + int(index) for index in np.flatnonzero(times >= shown_from)} | run.wanted
     missing = set(needed)
     converter = _Converter(video, size)
-    with _IDLE.decoder(video.native, is_strict) as decoder:
-        for frame in _frames(decoder, video, run, needed, missing):
-            sample = frame.pts
-            if sample not in needed:
-                continue
-            if frame.is_corrupt:
-                raise _UndecodableError(sample, "it is damaged, or depends on a damaged picture")
-            missing.discard(sample)
-            if sample in run.wanted:
-                store(sample, converter.picture(frame))
+    # A used decoder may return pictures of a new run too early, before all parts are refreshed.
+    decoder = _new_decoder(video.native.codec, video.native.config, is_strict)
+    for frame in _frames(decoder, video, run, needed, missing):
+        sample = frame.pts
+        if sample not in needed:
+            continue
+        if frame.is_corrupt:
+            raise _UndecodableError(sample, "it is damaged, or depends on a damaged picture")
+        missing.discard(sample)
+        if sample in run.wanted:
+            store(sample, converter.picture(frame))
     if video.native.codec in _WITH_HIDDEN_PICTURES:
         missing &= run.wanted
     if is_strict:
@@ -190,20 +188,68 @@ def _frames(
 def _is_disposable(native: engine.Video, content: bytes) -> bool:
     """Returns whether no other picture refers to a picture of H.264.
 
-    Source: ITU-T H.264, sections 7.3.1 and 7.4.1 (`nal_ref_idc`); ISO/IEC 14496-15, section 5.3.3.
+    Source: ITU-T H.264, sections 7.3.1 and 7.4.1 (`nal_ref_idc`).
+    """
+    slices = [unit for unit in _units(native, content) if 1 <= unit[0] & 31 <= 5]
+    return slices != [] and not any(unit[0] >> 5 & 3 for unit in slices)
+
+
+def _clean_start(video: VideoFile, start: int) -> int:
+    """Returns the last keyframe, up to this one, from which pictures are complete at once.
+
+    H.264 can refresh a picture in parts. Its keyframes are then only the first part.
+    """
+    while start > 0:
+        with engine.op_errors():
+            (content,) = video.native.read_samples(start, start + 1)
+        if not any(map(_refreshes_in_parts, _units(video.native, content))):
+            break
+        start = video.keyframe_before(start)
+    return start
+
+
+def _refreshes_in_parts(unit: bytes) -> bool:
+    """Returns whether a unit of H.264 says that later pictures complete the keyframe.
+
+    Source: ITU-T H.264, sections 7.3.2.3.1, D.1.8 and D.2.8 (`recovery_frame_cnt`).
+    """
+    if unit[0] & 31 != 6:
+        return False
+    messages = unit[1:].replace(b"\0\0\3", b"\0\0")
+    at = 0
+    while at + 2 < len(messages):
+        numbers = []
+        for _ in range(2):  # The kind and the size of a message.
+            number = 0
+            while at < len(messages) - 1 and messages[at] == 255:
+                number, at = number + 255, at + 1
+            numbers.append(number + messages[at])
+            at += 1
+            if at >= len(messages):
+                return False
+        kind, size = numbers
+        if kind == 6:
+            return messages[at] < 128  # The first bit is 1 if the count is 0.
+        at += size
+    return False
+
+
+def _units(native: engine.Video, content: bytes) -> list[bytes]:
+    """Returns the units of a sample of H.264; an empty list for other codecs.
+
+    Source: ISO/IEC 14496-15, section 5.3.3.
     """
     config = native.config
     if native.codec != "h264" or len(config) < 5 or config[0] != 1:
-        return False
+        return []
     length_bytes = (config[4] & 3) + 1
-    reference_numbers = []
-    start = 0
+    units, start = [], 0
     while start + length_bytes < len(content):
-        header = content[start + length_bytes]
-        if 1 <= header & 31 <= 5:  # A part of a picture.
-            reference_numbers.append(header >> 5 & 3)
-        start += length_bytes + int.from_bytes(content[start : start + length_bytes], "big")
-    return reference_numbers != [] and not any(reference_numbers)
+        first = start + length_bytes
+        start = first + int.from_bytes(content[start:first], "big")
+        if start > first:
+            units.append(content[first:start])
+    return units
 
 
 class _Converter:
@@ -222,43 +268,6 @@ class _Converter:
         rgb = self._reformatter.reformat(frame, width, height, "rgb24", threads=1)
         picture: Picture = rgb.to_ndarray()
         return np.rot90(picture, -self._num_turns) if self._num_turns else picture
-
-
-class _IdleDecoders(threading.local):
-    """The decoders that a thread keeps for the next video."""
-
-    def __init__(self) -> None:
-        self._idle: OrderedDict[tuple[str, bytes, bool], Any] = OrderedDict()
-
-    def decoder(self, native: engine.Video, is_strict: bool) -> "_BorrowedDecoder":
-        key = native.codec, native.config, is_strict
-        idle = self._idle.pop(key, None)
-        return _BorrowedDecoder(self, key, _new_decoder(*key) if idle is None else idle)
-
-    def put_back(self, key: tuple[str, bytes, bool], decoder: Any) -> None:
-        decoder.flush_buffers()
-        self._idle[key] = decoder
-        while len(self._idle) > _MOST_IDLE:
-            self._idle.popitem(last=False)
-
-
-_IDLE: Final = _IdleDecoders()
-
-
-class _BorrowedDecoder:
-    """A decoder that is kept after use, unless an error occurs."""
-
-    def __init__(self, owner: _IdleDecoders, key: tuple[str, bytes, bool], decoder: Any) -> None:
-        self._owner = owner
-        self._key = key
-        self._decoder = decoder
-
-    def __enter__(self) -> Any:
-        return self._decoder
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            self._owner.put_back(self._key, self._decoder)
 
 
 def _new_decoder(codec: str, config: bytes, is_strict: bool) -> Any:

@@ -21,7 +21,7 @@ def frames(
     """Reads frames of a video file. Each frame is decoded once, even if it is listed twice.
 
     Pass either `indices` or `times`. Several threads can call this function at the same time.
-    Tables of the most recent files and a few decoders per thread are kept for the next call.
+    The tables of the most recent files are kept for the next call.
 
     Args:
         video: The path of the file, or its contents.
