@@ -19,6 +19,7 @@ from headrace.pipeline.sources.file_source import InferredSource
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.batch import BatchMethod
 from headrace.pipeline.stages.bucket_by_length import BucketByLengthMethod
+from headrace.pipeline.stages.bucket_by_shape import BucketByShapeMethod
 from headrace.pipeline.stages.cache import CacheMethod
 from headrace.pipeline.stages.clips import ClipsMethod
 from headrace.pipeline.stages.components import (
@@ -71,6 +72,7 @@ __all__ = ["Pipeline"]
 class Pipeline(
     BatchMethod,
     BucketByLengthMethod,
+    BucketByShapeMethod,
     CacheMethod,
     ClipsMethod,
     EpochsMethod,

@@ -274,3 +274,23 @@ class Counting:
 
     def restore(self, state: int) -> None:
         self.calls = state
+
+
+def _picture(height: int, width: int) -> Any:
+    """A PNG file of an image of this shape."""
+
+    @hr.native
+    def encoded(example: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"file": hr.ops.encode_png(example["image"])}
+
+    return encoded({"image": np.zeros((height, width, 3), np.uint8)})["file"]
+
+
+# The shapes of buckets, and a picture of each shape.
+BUCKETS = [(4, 8), (4, 4), (8, 4)]
+PICTURES = [_picture(*shape) for shape in BUCKETS]
+
+
+def with_picture(example: Example) -> Example:
+    """Adds a picture whose shape depends on the number."""
+    return {"n": example["n"], "image": PICTURES[example["n"] % len(PICTURES)]}

@@ -581,6 +581,32 @@ def bucket(random: Random, shape: Shape) -> Step | None:
     )
 
 
+def bucket_by_shape(random: Random, shape: Shape) -> Step | None:
+    """Batches of pictures whose shapes depend on their numbers."""
+    size = random.choice([1, 2, 5])
+    if shape.depth:
+        return None
+
+    def batched(items: Items) -> Items:
+        filling: dict[int, list[Example]] = {}
+        for item in items:
+            group = filling.setdefault(item["n"] % len(f.PICTURES), [])
+            group.append({"n": item["n"]})
+            if len(group) == size:
+                yield m.stacked(group)
+                group.clear()
+
+    return Step(
+        "bucket_by_shape",
+        f"map(with_picture).bucket_by_shape('image', size={size}, buckets={f.BUCKETS}).select('n')",
+        lambda p, _: (
+            p.map(f.with_picture).bucket_by_shape("image", size=size, buckets=f.BUCKETS).select("n")
+        ),
+        items_of(lambda i, _: batched(i)),
+        lambda before: _batched(replace(before, names=frozenset({"n"})), "drop"),
+    )
+
+
 def pack(random: Random, shape: Shape) -> Step | None:
     if shape.depth or "list" not in shape.names:
         return None
@@ -781,6 +807,6 @@ _DRAWS: list[Draw] = [
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
     *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids, list_batch] * 4,
     *[_pack_arrays, _pack_trees] * 3,
-    *[counting, sample] * 4,
+    *[counting, sample, bucket_by_shape] * 4,
     *[_tokens, _chat, media.picture, media.sound, media.clips] * 2,
 ]

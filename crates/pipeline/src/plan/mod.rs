@@ -23,6 +23,7 @@ use crate::nodes::groups::batch::ShareIndex;
 use crate::nodes::groups::bucket::Buckets;
 use crate::nodes::groups::pack::Packing;
 use crate::nodes::groups::pack_trees::TreePacking;
+use crate::nodes::groups::runs::Runs;
 use crate::nodes::groups::sizes::Sizes;
 use crate::nodes::lanes::Lanes;
 use crate::nodes::mixture::{StopWhen, Weights};
@@ -197,6 +198,8 @@ pub enum Step {
     Pack(Packing),
     /// Groups rows with the same id, whose prefix tree has a limited length.
     PackTrees(TreePacking),
+    /// Orders rows so that each run of a fixed number of rows has one key.
+    Runs(Runs),
     /// Keeps blocks after a whole pass. The input always runs as pass 0.
     Cache(Arc<Store>),
     /// Keeps blocks in a file after a whole pass. The input always runs as pass 0.

@@ -114,7 +114,8 @@ impl Settings {
 
     /// Settings for the input of a step.
     pub(super) fn before(self, step: &Step) -> Self {
-        let is_mixed = matches!(step, Step::Window { .. } | Step::Bucket(_) | Step::Pack(_) | Step::PackTrees(_));
+        let is_mixed =
+            matches!(step, Step::Window { .. } | Step::Bucket(_) | Step::Pack(_) | Step::PackTrees(_) | Step::Runs(_));
         Self { batches: step.facts().batches.of(self.batches), is_mixed, ..self }.through(step)
     }
 

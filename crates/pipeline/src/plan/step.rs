@@ -17,6 +17,7 @@ use crate::nodes::groups::bucket::Bucketing;
 use crate::nodes::groups::group_by::GroupBy;
 use crate::nodes::groups::pack::FirstFit;
 use crate::nodes::groups::pack_trees::TreeFit;
+use crate::nodes::groups::runs::{Collecting, InRuns};
 use crate::nodes::map::{Map, Worker};
 use crate::nodes::shard::{Shard, resharded};
 use crate::nodes::skip_errors::SkipErrors;
@@ -26,7 +27,7 @@ use crate::nodes::window::Window;
 use crate::plan::settings::Settings;
 use crate::plan::{Plan, Step};
 use crate::skip_event::PassProgress;
-use headrace_engine::error::Result;
+use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
 impl Step {
@@ -126,6 +127,23 @@ impl Step {
                 let groups = GroupBy::from_checkpoint(from, restart, packing, settings.position(pass, distance))?;
                 Box::new(groups.with_annotations(annotations))
             }
+            Self::Runs(runs) => {
+                let [num_rows] = from.numbers()?.unwrap_or([runs.num_rows as u64]);
+                let num_whole = skip.checked_div(num_rows).ok_or_else(damaged)?;
+                let first = from.input(0)?.advanced_by(num_whole);
+                let rest = skip - num_whole * num_rows;
+                if rest > 0 && num_rows != runs.num_rows as u64 {
+                    return Err(Error::invalid_argument(
+                        "it was saved within a batch, so the number of ranks and the size of batches must stay the same",
+                    ));
+                }
+                // Runs that are skipped have as many rows as before.
+                let num_rows_before = if first.skip() > 0 { num_rows } else { runs.num_rows as u64 };
+                let collecting = Collecting::new(*runs, usize::try_from(num_rows_before).map_err(|_| damaged())?);
+                let position = settings.position(pass, distance);
+                let groups = GroupBy::from_checkpoint(&first, restart, collecting, position)?;
+                skip_first(Box::new(InRuns::new(Box::new(groups), runs.num_rows)), rest)
+            }
             Self::Digest(digest) => {
                 let [first] = from.numbers()?.unwrap_or_default();
                 let (number, position) = (settings.pass(pass).number, first.saturating_add(skip));
@@ -165,6 +183,7 @@ impl Step {
             Self::Batch { sizes, .. } => Batch::facts(sizes),
             Self::Bucket(_) => Bucketing::FACTS,
             Self::Pack(_) | Self::PackTrees(_) => FirstFit::FACTS,
+            Self::Runs(_) => Collecting::FACTS,
             Self::Cache(_) => Store::FACTS,
             Self::CacheOnDisk(_) => DiskStore::FACTS,
             Self::Epochs(_) => Passes::FACTS,
@@ -222,6 +241,7 @@ impl Step {
             | Self::Bucket(_)
             | Self::Pack(_)
             | Self::PackTrees(_)
+            | Self::Runs(_)
             | Self::Cache(_)
             | Self::CacheOnDisk(_)
             | Self::SkipErrors(_) => return Ok(None),

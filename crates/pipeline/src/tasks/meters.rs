@@ -72,6 +72,7 @@ pub struct Meter {
     /// The numbers of padding elements and of all elements in its batches.
     padding: AtomicU64,
     padded: AtomicU64,
+    left_out: AtomicU64,
 }
 
 /// A sum of durations.
@@ -147,6 +148,16 @@ impl Meter {
     pub fn padding(&self) -> Option<f64> {
         let padded = self.padded.load(Ordering::Relaxed);
         (padded > 0).then(|| self.padding.load(Ordering::Relaxed) as f64 / padded as f64)
+    }
+
+    /// Counts rows that were dropped at the end.
+    pub fn leave_out(&self, num_rows: usize) {
+        self.left_out.fetch_add(num_rows as u64, Ordering::Relaxed);
+    }
+
+    /// The number of rows that were dropped at the end.
+    pub fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
     }
 
     /// The number of examples produced.

@@ -31,6 +31,7 @@ use headrace_pipeline::nodes::groups::batch::ShareIndex;
 use headrace_pipeline::nodes::groups::bucket::Buckets;
 use headrace_pipeline::nodes::groups::pack::Packing;
 use headrace_pipeline::nodes::groups::pack_trees::TreePacking;
+use headrace_pipeline::nodes::groups::runs::Runs;
 use headrace_pipeline::nodes::groups::sizes::Sizes;
 use headrace_pipeline::nodes::mixture::{StopWhen, Weights};
 use headrace_pipeline::nodes::shard::Even;
@@ -724,6 +725,15 @@ impl Plan {
             in_processes,
             size_estimate,
         })
+    }
+
+    /// Orders rows so that each run of `num_rows` rows has one key. A column has the keys, which are
+    /// int32 scalars from 0. Rows that don't fill a run at the end are dropped.
+    fn in_runs(&self, column: usize, num_keys: usize, num_rows: usize) -> PyResult<Self> {
+        if num_rows == 0 {
+            return Err(PyValueError::new_err("a run needs at least one row"));
+        }
+        Ok(self.then(Step::Runs(Runs { column, num_keys, num_rows })))
     }
 
     fn take(&self, count: u64) -> Self {

@@ -18,6 +18,7 @@ pub struct StageReadings {
     starving: f64,
     fill: Option<f64>,
     padding: Option<f64>,
+    left_out: u64,
 }
 
 impl From<&Meter> for StageReadings {
@@ -30,6 +31,7 @@ impl From<&Meter> for StageReadings {
             starving: seconds(&meter.starving),
             fill: meter.fill(),
             padding: meter.padding(),
+            left_out: meter.left_out(),
         }
     }
 }

@@ -87,7 +87,7 @@ _SAYINGS: Final = {
         for name in _FILES
     },
 }
-_GROUPS: Final = ("bucket_by_length", "pack")
+_GROUPS: Final = ("bucket_by_length", "bucket_by_shape", "pack")
 _WITH_RESULTS: Final = ("map", "filter", "flat_map", "clips", "unbatch", "steps")
 # Stages that process single rows have no position of their own.
 _OF_ROWS: Final = (

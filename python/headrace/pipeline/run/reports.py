@@ -125,7 +125,7 @@ class Reports:
                 None
                 if counted.python_worker is None
                 else self._gil_shares.of(counted.python_worker),
-                *self._rows_left_out(counted),
+                *self._rows_left_out(counted, stage.left_out),
             )
             for counted, stage in zip(self._counted, total.stages, strict=True)
         ]
@@ -145,9 +145,9 @@ class Reports:
         self._begin_now()
         return self._execution, self._python_workers, self._names
 
-    def _rows_left_out(self, counted: MeteredStage) -> tuple[int, int]:
+    def _rows_left_out(self, counted: MeteredStage, measured: int) -> tuple[int, int]:
         """Returns how many rows a stage has left out, and how many were too old."""
         if counted.python_worker is None:
-            return counted.left_out, 0
+            return counted.left_out + measured, 0
         journal = self._python_workers[counted.python_worker]
         return getattr(journal, "left_out", counted.left_out), getattr(journal, "too_old", 0)

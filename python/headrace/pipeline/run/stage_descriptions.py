@@ -119,7 +119,14 @@ def describe_stages(chain: Sequence[Stage], is_part: bool = False) -> list[Words
         if step.effect is Effect.DIVIDES and step.piece_shard is None
     )
     elastic = next(
-        (index for index in shards if not is_part and _is_elastic(chain[index + 1 :])), len(chain)
+        (
+            index
+            for index in shards
+            if not is_part
+            and _is_elastic(chain[index + 1 :])
+            and _may_change_order(chain[:index], chain[index + 1 :])
+        ),
+        len(chain),
     )
     fixed = elastic + _num_fixed(chain[elastic:])
     words = [_source_words(source_of(chain))]
@@ -200,6 +207,16 @@ def _is_elastic(after: Sequence[Stage]) -> bool:
         and not any(keeps_state(step.called_function) for step in behind)
         and sum(step.effect is Effect.REPEATS for step in behind) <= 1
     )
+
+
+def _may_change_order(before: Sequence[Stage], after: Sequence[Stage]) -> bool:
+    """Returns whether the order before `shard` may depend on the number of shards.
+
+    It may if a stage orders examples by rank. Within `epochs`, the examples before the position of
+    a state are counted again, in the order for the new number of shards.
+    """
+    is_by_rank = any(cast("Step", step).counts_ranks for step in before[1:])
+    return not is_by_rank or all(cast("Step", s).effect is not Effect.REPEATS for s in after)
 
 
 def _num_fixed(elastic: Sequence[Stage]) -> int:

@@ -26,8 +26,8 @@ class StageStatistics:
         padding: The share of padding in the rows that `pack` has returned, from 0.0 to 1.0. None
             for other stages.
         left_out: The number of tokens that don't fill a window of `tokens`, in one pass over the
-            files. For `journal`, the number of rows in incomplete groups at the end. 0 for other
-            stages.
+            files. For `journal`, the number of rows in incomplete groups at the end. For
+            `bucket_by_shape`, the number of images that fill no batch. 0 for other stages.
         too_old: The number of rows that `journal` has dropped because of `max_age`.
     """
 

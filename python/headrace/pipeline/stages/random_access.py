@@ -62,6 +62,13 @@ def check_skippable(chain: Sequence[Stage]) -> None:
     """
     for part in chain[0].parts:
         check_skippable(part)
+    for step in steps(chain):
+        if step.counts_ranks:
+            raise ValueError(
+                f"skip_errors: cannot come after {step.name}, because all ranks must get the same "
+                f"batches. Find damaged examples earlier: write map(check).skip_errors(...) before "
+                f"{step.name}(...), where check decodes the image."
+            )
     is_full = any(step.full_shuffle for step in steps(chain))
     if is_full and chain[0].parts:
         name = chain[0].name

@@ -277,6 +277,11 @@ class Step(Stage, is_base=True):
         return False
 
     @property
+    def counts_ranks(self) -> bool:
+        """Whether ranks stay in step only if no later example is skipped."""
+        return False
+
+    @property
     def num_drawn(self) -> int | None:
         """The number of output examples, if it does not depend on the number of input examples."""
         return None

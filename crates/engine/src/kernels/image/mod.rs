@@ -15,6 +15,7 @@ mod random;
 pub(crate) mod region;
 mod resize;
 mod resized_crop;
+mod shape_bucket;
 mod sums;
 
 pub use decode::Decode;
@@ -61,6 +62,8 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "RGBToYIQ" => Arc::new(colour::Change::Linear(colour::RGB_TO_YIQ)),
         "RGBToYUV" => Arc::new(colour::Change::Linear(colour::RGB_TO_YUV)),
         "RandomCrop" => Arc::new(random::RandomCrop),
+        "ShapeBucket" => Arc::new(shape_bucket::ShapeBucket::from_attrs(attrs)?),
+        "CropToBucket" => Arc::new(shape_bucket::CropToBucket::from_attrs(attrs)?),
         "RandomResizedCrop" => Arc::new(resized_crop::RandomResizedCrop::from_attrs(attrs)?),
         "ResizeArea" | "ResizeBicubic" | "ResizeBilinear" | "ResizeNearestNeighbor" | "ScaleAndTranslate" => {
             Arc::new(resize::Resize::from_attrs(op_type, attrs)?)

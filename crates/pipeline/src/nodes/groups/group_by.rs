@@ -50,6 +50,21 @@ pub trait Grouping: Send {
         0
     }
 
+    /// The number of rows that were dropped at the end.
+    fn num_left_out(&self) -> usize {
+        0
+    }
+
+    /// Returns true if the rule changes once all groups are skipped, after a resume.
+    fn is_changing(&self) -> bool {
+        false
+    }
+
+    /// Changes the rule. Groups that are complete now are appended to `whole`.
+    fn change(&mut self, _whole: &mut VecDeque<Group>) -> Result<()> {
+        Ok(())
+    }
+
     /// Counts a complete group in a meter.
     fn count(&self, _group: &Group, _meter: &Meter) {}
 }
@@ -185,6 +200,12 @@ impl<G: Grouping> GroupBy<G> {
 impl<G: Grouping> GroupBy<G> {
     /// Makes one step towards the next result. Returns `None` if another step is needed.
     fn step(&mut self, context: &mut Context) -> Result<Option<Poll>> {
+        if self.skip == 0 && self.grouping.is_changing() {
+            // At this position, the rows of groups that become complete now are still waiting.
+            let checkpoint = self.state();
+            self.checkpoints.set(checkpoint);
+            self.grouping.change(&mut self.whole)?;
+        }
         if self.whole.is_empty() && self.checkpoints.is_due(self.num_waiting()) {
             let checkpoint = self.state();
             self.checkpoints.set(checkpoint);
@@ -225,6 +246,9 @@ impl<G: Grouping> GroupBy<G> {
             ReplayPoll::End => {
                 self.is_over = true;
                 let left = self.grouping.finish();
+                if let Some(meter) = context.meters.stage(self.stage) {
+                    meter.leave_out(self.grouping.num_left_out());
+                }
                 self.whole.extend(left.into_iter().filter(|group| !group.rows.is_empty()));
             }
         }

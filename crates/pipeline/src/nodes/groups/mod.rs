@@ -6,4 +6,5 @@ pub mod bucket;
 pub mod group_by;
 pub mod pack;
 pub mod pack_trees;
+pub mod runs;
 pub mod sizes;

@@ -136,7 +136,13 @@ impl Grouping for FirstFit {
         Ok((first > 0).then(|| (first, costs.sum())))
     }
 
-    fn add(&mut self, row: Waits, (length, cost): Self::Size, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
+    fn add(
+        &mut self,
+        row: Waits,
+        (length, cost): Self::Size,
+        tag: Option<u64>,
+        whole: &mut VecDeque<Group>,
+    ) -> Result<()> {
         if let Some(tag) = tag {
             // The open groups at the checkpoint were incomplete.
             let least_room = usize::from(tag < self.packing.max_open as u64);

@@ -105,6 +105,7 @@ class StageNumbers(NamedTuple):
     starving: float
     fill: float | None
     padding: float | None
+    left_out: int = 0
 
 
 class ReadingsMessage(NamedTuple):
