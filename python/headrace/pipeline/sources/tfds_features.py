@@ -291,8 +291,8 @@ def _class_and_content(node: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]
         return str(node["type"]).rpartition(".")[2], content
     kind = str(node["pythonClassName"]).rpartition(".")[2]
     others = ("pythonClassName", "description", "valueRange")
-    content: Any = next((value for name, value in node.items() if name not in others), {})
-    return kind, json.loads(content["json"]) if "json" in content else content
+    message: Any = next((value for name, value in node.items() if name not in others), {})
+    return kind, json.loads(message["json"]) if "json" in message else message
 
 
 def _members(kind: str, content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
