@@ -15,6 +15,7 @@ WITHOUT_EXAMPLE = {
     "arrow",
     "audio_folder",
     "classes",
+    "tfds",
     "to_grain",
     "to_jax",
     "to_mlx",

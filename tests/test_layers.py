@@ -48,6 +48,7 @@ MAY_IMPORT_LATE = (
     "headrace.pipeline.run.batches",
     "headrace.pipeline.run.reports",
     "headrace.pipeline.run.spec_inference",
+    "headrace.pipeline.stages.bucket_by_shape",
     "headrace.pipeline.stages.other_libraries",
     "headrace.pipeline.stages.stage",
     "headrace.pipeline.workers.iterator_pool",

@@ -225,7 +225,7 @@ mod tests {
         });
         let shared = shared.collect();
         let (nodes, leaves) = tree.ordered();
-        assert_eq!(tree.len(), nodes.iter().map(|node| node.source.len()).sum());
+        assert_eq!(tree.len(), nodes.iter().map(|node| node.source.len()).sum::<usize>());
         (shared, nodes.into_iter().map(|node| (node.parent, node.source, node.depth)).collect(), leaves)
     }
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
-from headrace.ops.image.shape_bucket import crop_to_bucket, shape_bucket
 from headrace.pipeline.functions.native_function import NativeFunction
-from headrace.pipeline.native_functions.function import native
 from headrace.pipeline.stages.arguments import checked_int, checked_names
 from headrace.pipeline.stages.batch import Batch
 from headrace.pipeline.stages.chain import Chain
@@ -313,6 +311,10 @@ def _bucket_name(component: str) -> str:
 
 @lru_cache(64)
 def _finder(component: str, shapes: Shapes) -> NativeFunction:
+    # Most programs don't need the operations, which take long to import.
+    from headrace.ops.image.shape_bucket import shape_bucket  # noqa: PLC0415
+    from headrace.pipeline.native_functions.function import native  # noqa: PLC0415
+
     def bucket_by_shape(example: dict[str, Any]) -> dict[str, Any]:
         return {**example, _bucket_name(component): shape_bucket(example[component], shapes)}
 
@@ -321,6 +323,9 @@ def _finder(component: str, shapes: Shapes) -> NativeFunction:
 
 @lru_cache(64)
 def _cropper(component: str, shapes: Shapes) -> NativeFunction:
+    from headrace.ops.image.shape_bucket import crop_to_bucket  # noqa: PLC0415
+    from headrace.pipeline.native_functions.function import native  # noqa: PLC0415
+
     def bucket_by_shape(example: dict[str, Any]) -> dict[str, Any]:
         bucket = example[_bucket_name(component)]
         others = {n: value for n, value in example.items() if n != _bucket_name(component)}

@@ -207,7 +207,7 @@ def _report(node: Node) -> None:
 _CONTROL_FLOW: Final = frozenset(
     {
         *("Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch"),
-        *("ForEach", "LoopVariable", "While"),
+        *("Each", "ForEach", "LoopVariable", "While"),
     }
 )
 
