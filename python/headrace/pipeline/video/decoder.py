@@ -266,7 +266,7 @@ class _Converter:
     def picture(self, frame: Any) -> Picture:
         height, width = self._size or (frame.height, frame.width)
         rgb = self._reformatter.reformat(frame, width, height, "rgb24", threads=1)
-        picture: Picture = rgb.to_ndarray()
+        picture: Picture = np.asarray(rgb.to_ndarray(), np.uint8)
         return np.rot90(picture, -self._num_turns) if self._num_turns else picture
 
 
