@@ -39,6 +39,7 @@ enum LeafRows {
     Zip(Vec<Vec<Leaf>>, bool),
 }
 
+#[expect(clippy::large_enum_variant, reason = "a plan has few of them")]
 enum LaterStep {
     Step(Step, Settings),
     /// Counts the rows for a stage.

@@ -54,7 +54,7 @@ impl PackedLists {
     }
 
     /// The number of lists.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 

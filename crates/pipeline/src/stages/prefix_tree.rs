@@ -19,7 +19,7 @@ impl Key {
         let length = ranges.first().map_or(0, Range::len);
         let widths: Vec<_> = components.iter().map(PackedLists::value_bytes).collect();
         let values: Vec<_> = components.iter().zip(&ranges).map(|(lists, range)| lists.bytes(range.clone())).collect();
-        let mut bytes = Vec::with_capacity(length * widths.iter().sum::<usize>());
+        let mut bytes = Vec::new();
         match values[..] {
             [values] => bytes.extend_from_slice(values),
             _ => (0..length).for_each(|position| {
@@ -31,7 +31,7 @@ impl Key {
     }
 
     /// The number of positions.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.length
     }
 
@@ -107,7 +107,7 @@ impl Default for PrefixTree {
 
 impl PrefixTree {
     /// The number of positions.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.values.length
     }
 
@@ -151,8 +151,8 @@ impl PrefixTree {
     /// Returns the nodes, each after its parent and before its parent's later children, and the
     /// node with the last position of each list.
     pub fn ordered(&self) -> (Vec<OrderedNode>, Vec<usize>) {
-        let mut numbers = vec![0; self.nodes.len()];
-        let mut ordered = Vec::with_capacity(self.nodes.len() - 1);
+        let mut numbers: Vec<_> = self.nodes.iter().map(|_| 0).collect();
+        let mut ordered = Vec::new();
         let mut next: Vec<_> = self.nodes[0].children.iter().rev().map(|root| (*root, None, 0)).collect();
         while let Some((number, parent, depth)) = next.pop() {
             let node = &self.nodes[number];

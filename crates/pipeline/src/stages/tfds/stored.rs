@@ -221,14 +221,14 @@ impl StoredFeature {
         }
         if let Some(sizes) = sizes {
             let sizes = sizes.integers()?;
-            let dims = shape.iter_mut().zip(&sizes);
+            let mut dims = shape.iter_mut().zip(&sizes);
             let fits = |(dim, size): (&mut Option<usize>, &i64)| {
                 let size = usize::try_from(*size).ok();
                 let fits = size.is_some() && (dim.is_none() || *dim == size);
                 *dim = size;
                 fits
             };
-            if sizes.len() != self.shape.len() || !dims.map(fits).all(|fits| fits) {
+            if sizes.len() != self.shape.len() || !dims.all(fits) {
                 let sizes: Vec<_> = sizes.iter().map(i64::to_string).collect();
                 return Err(Error::data_loss(format!(
                     "the feature '{}' has the shape ({}), expected {}. {REMEDY}",
