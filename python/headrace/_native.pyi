@@ -84,6 +84,7 @@ __all__ = [
     "Variable",
     "Video",
     "WorkerState",
+    "ZipArchive",
     "__version__",
     "arrow_columns",
     "arrow_counts",
@@ -125,6 +126,7 @@ __all__ = [
     "untrained_end_of_turn",
     "wait_for_python_functions",
     "waits",
+    "whole_files",
 ]
 __version__: str
 
@@ -279,7 +281,13 @@ def read_index(path: str) -> tuple[IndexContent | None, str | None]: ...
 def tar_samples(
     paths: Sequence[bytes], compression: str, extensions: Sequence[tuple[str, bytes | None]]
 ) -> Plan: ...
-def labelled_files(paths: Sequence[bytes], root_bytes: int, classes: Sequence[bytes]) -> Plan: ...
+def labelled_files(
+    paths: Sequence[bytes],
+    root_bytes: int,
+    classes: Sequence[bytes],
+    archives: Sequence[ZipArchive],
+) -> Plan: ...
+def whole_files(paths: Sequence[bytes], archives: Sequence[ZipArchive]) -> Plan: ...
 def begin_exit() -> None: ...
 def linger_at_exit() -> None: ...
 def wait_for_python_functions(timeout: float) -> None: ...
@@ -762,6 +770,12 @@ class Stage:
     @staticmethod
     def unbatch() -> Stage: ...
     def metered(self, number: int) -> Stage: ...
+
+@final
+class ZipArchive:
+    def __new__(cls, path: bytes) -> ZipArchive: ...
+    @property
+    def names(self) -> list[bytes]: ...
 
 @final
 class StoredFeature:

@@ -18,6 +18,7 @@ mod tables;
 mod tar;
 mod tensors;
 mod video;
+mod zip;
 
 pub use kernels::place_files;
 use peak_alloc::PeakAlloc;
@@ -46,7 +47,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 26] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
     Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
@@ -61,6 +62,7 @@ pub const TARGETS: [Target; 25] = [
     Target { name: "disk_cache", body: saved::disk_cache, times: 64, besides: FILE_BYTES },
     Target { name: "index", body: index::index, times: 16, besides: FILE_BYTES },
     Target { name: "tar", body: tar::tar, times: 16, besides: FILE_BYTES },
+    Target { name: "zip", body: zip::zip, times: 16, besides: FILE_BYTES },
     Target { name: "token_index", body: tar::token_index, times: 16, besides: FILE_BYTES },
     Target { name: "jpeg", body: images::jpeg, times: 8, besides: PARSER_BYTES },
     Target { name: "png", body: images::png, times: 8, besides: PARSER_BYTES },

@@ -63,6 +63,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::sources::ComponentArgument>()?;
     module.add_class::<pipeline::sources::InferredColumn>()?;
     module.add_class::<pipeline::sources::InferredJsonKey>()?;
+    module.add_class::<pipeline::sources::ZipArchive>()?;
     module.add_class::<pipeline::tables::ColumnType>()?;
     module.add_class::<pipeline::tables::ConditionArgument>()?;
     module.add_class::<pipeline::tables::ConstantArgument>()?;
@@ -123,6 +124,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pipeline::sources::json_fields, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::json_records, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::labelled_files, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::sources::whole_files, module)?)?;
     module.add_function(wrap_pyfunction!(files::records::crc32c, module)?)?;
     module.add_function(wrap_pyfunction!(waiting::exit::begin_exit, module)?)?;
     module.add_function(wrap_pyfunction!(waiting::exit::wait_for_python_functions, module)?)?;

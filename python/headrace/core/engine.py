@@ -86,6 +86,7 @@ from headrace._native import (
     Variable,
     Video,
     WorkerState,
+    ZipArchive,
     arrow_columns,
     arrow_counts,
     arrow_rows,
@@ -125,6 +126,7 @@ from headrace._native import (
     untrained_end_of_turn,
     wait_for_python_functions,
     waits,
+    whole_files,
 )
 from headrace._native import (
     __version__ as version,
@@ -206,6 +208,7 @@ __all__ = [
     "Variable",
     "Video",
     "WorkerState",
+    "ZipArchive",
     "arrow_columns",
     "arrow_counts",
     "arrow_rows",
@@ -250,6 +253,7 @@ __all__ = [
     "version",
     "wait_for_python_functions",
     "waits",
+    "whole_files",
 ]
 
 

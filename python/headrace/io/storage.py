@@ -326,6 +326,11 @@ def matching(pattern: str) -> list[str]:
     ]
 
 
+def is_match(path: str, pattern: str) -> bool:
+    """Returns whether a relative path matches a pattern; see `matching`."""
+    return _matches(path.split("/"), pattern.split("/"))
+
+
 def _matches(names: list[str], patterns: list[str]) -> bool:
     if not patterns:
         return not names

@@ -6,6 +6,7 @@ import json
 import lzma
 import re
 import tarfile
+import zipfile
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -149,6 +150,10 @@ def write_files(directory: Path) -> None:
     _damage(directory / "damaged" / "0.tfrecord")
     _write_data_sets(directory)
     _write_annotations(directory)
+    with zipfile.ZipFile(directory / "images.zip", "w") as archive:
+        for n, image in enumerate(sorted((directory / "images").rglob("*.png"))):
+            method = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)[n % 2]
+            archive.write(image, str(image.relative_to(directory / "images")), method)
 
 
 def _write_data_sets(directory: Path) -> None:

@@ -271,7 +271,9 @@ def _number_of_member(example: Example) -> Example:
 
 
 def _folder(random: Random) -> Source:
-    return random.choice([_images, _sounds, _videos, _coco, _yolo])()
+    return random.choice(
+        [_images, _sounds, _videos, _coco, _yolo, _archived_images, _archived_files]
+    )()
 
 
 def _images() -> Source:
@@ -324,6 +326,21 @@ def _number_of_yolo(example: Example) -> Example:
     n = int(example["image"])
     heights = np.full(len(boxes_of(n)), n / 1000, np.float32)
     return {"n": n if np.array_equal(example["boxes"][:, 1], heights) else -1}
+
+
+def _archived_images() -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.image_folder(directory / "images.zip").map(_number_of_image)
+
+    text = "image_folder(images.zip)"
+    return Source(text, begin, _only("n"), sizes=(1,) * 97, kind="zip archive")
+
+
+def _archived_files() -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.files(directory / "images.zip" / "**" / "*.png").map(_number_of_image)
+
+    return Source("files(images.zip)", begin, _only("n"), sizes=(1,) * 97, kind="zip archive")
 
 
 def _number_of_image(example: Example) -> Example:

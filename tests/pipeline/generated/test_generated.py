@@ -21,6 +21,7 @@ KINDS = {
     *("tfrecords", "tfds", "tfds steps", "text_lines", "csv", "json_lines", "json_array", "files"),
     *("fixed_length_records", "image_folder", "audio_folder", "webdataset", "tokens"),
     *("coco", "yolo"),
+    "zip archive",
     *("arrays", "indexed", "iterable", "journal"),
     *("rows", "mix", "concat", "zip", "compressed", "inferred", "parquet of large values"),
     *("take", "skip", "shard", "window", "shuffle", "sample", "epochs", "cache", "cache on disk"),

@@ -1,5 +1,5 @@
-//! Local and remote files: their names, their compression, their contents, and replacing whole
-//! files.
+//! Local and remote files: their names, their compression, their contents, zip archives, and
+//! replacing whole files.
 
 pub mod atomic_file;
 pub mod compression;
@@ -13,3 +13,4 @@ pub mod positioned;
 pub mod ranged;
 pub mod storage;
 pub mod whole;
+pub mod zip;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::files::input::{self, Input};
-use crate::files::storage::{self, Ahead, Status, local_path, scheme};
+use crate::files::storage::{self, Ahead, ArchiveMember, OpeningStream, Status, local_path, scheme};
 use crate::text::printable::printable_name;
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -27,6 +27,8 @@ enum Location {
     At(Arc<Path>),
     /// Elsewhere. The name is this URL.
     Remote(Arc<str>),
+    /// In an archive. The name is the path of the archive and the name in it.
+    Member(Arc<dyn ArchiveMember>),
 }
 
 impl FileName {
@@ -43,6 +45,12 @@ impl FileName {
         Self { bytes, text, location }
     }
 
+    /// The name of a file in an archive.
+    pub fn of_member(member: Arc<dyn ArchiveMember>) -> Self {
+        let named = Self::new(member.path());
+        Self { location: Location::Member(member), ..named }
+    }
+
     /// The bytes of the name.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
@@ -50,7 +58,8 @@ impl FileName {
 
     /// The bytes of the name without the secrets of a URL, for files that others may read.
     pub fn without_secrets(&self) -> Bytes {
-        match self.url().map(storage::without_passwords) {
+        let url = self.is_remote().then(|| str::from_utf8(&self.bytes).ok()).flatten();
+        match url.map(storage::without_passwords) {
             Some(Cow::Owned(shown)) => shown.into(),
             _ => self.bytes.clone(),
         }
@@ -70,6 +79,33 @@ impl FileName {
         }
     }
 
+    /// Returns true if the file, or the archive that contains it, is remote.
+    pub fn is_remote(&self) -> bool {
+        match &self.location {
+            Location::Local | Location::At(_) => false,
+            Location::Remote(_) => true,
+            Location::Member(member) => member.is_remote(),
+        }
+    }
+
+    /// Starts opening a remote file that will be read from start to end, without waiting. Returns
+    /// `None` for a local one.
+    pub fn begin(&self, ahead: &Ahead) -> Option<OpeningStream> {
+        match &self.location {
+            Location::Local | Location::At(_) => None,
+            Location::Remote(url) => storage::storage().ok().map(|storage| storage.begin(url, ahead)),
+            Location::Member(member) => member.is_remote().then(|| member.begin(ahead)),
+        }
+    }
+
+    /// The archive's member, if the file is in an archive.
+    pub fn member(&self) -> Option<&Arc<dyn ArchiveMember>> {
+        match &self.location {
+            Location::Member(member) => Some(member),
+            _ => None,
+        }
+    }
+
     /// The URL, if the file is remote.
     pub fn url(&self) -> Option<&str> {
         match &self.location {
@@ -80,18 +116,22 @@ impl FileName {
 
     /// Opens the file for reading. The error has TensorFlow's text and a remedy.
     pub fn open(&self) -> Result<(Input, Status)> {
-        let opened = match self.url() {
-            None => Input::open(&self.path()),
-            Some(url) => storage::storage()?.begin(url, &Ahead::default()).wait().map(Input::of_stream),
+        let opened = match &self.location {
+            Location::Local | Location::At(_) => Input::open(&self.path()),
+            Location::Remote(url) => storage::storage()?.begin(url, &Ahead::default()).wait().map(Input::of_stream),
+            Location::Member(member) => member.begin(&Ahead::default()).wait().map(Input::of_stream),
         };
         opened.map_err(|error| self.not_opened(&error))
     }
 
     /// The status of the file, without reading any of it.
     pub fn status(&self) -> Result<Status> {
-        let status = match self.url() {
-            None => std::fs::metadata(self.path()).map(|metadata| input::status(&metadata)),
-            Some(url) => storage::storage()?.begin_parts(url, None, None).wait().map(|(_, status)| status),
+        let status = match &self.location {
+            Location::Local | Location::At(_) => {
+                std::fs::metadata(self.path()).map(|metadata| input::status(&metadata))
+            }
+            Location::Remote(url) => storage::storage()?.begin_parts(url, None, None).wait().map(|(_, status)| status),
+            Location::Member(member) => Ok(member.status()),
         };
         status.map_err(|error| self.not_opened(&error))
     }
@@ -99,9 +139,9 @@ impl FileName {
     /// The error for a file that cannot be opened.
     pub fn not_opened(&self, error: &io::Error) -> Error {
         let failure = Error::io(&self.text, error);
-        match self.url() {
-            None => failure.with_remedy(remedy(error.kind())),
-            Some(_) => failure,
+        match &self.location {
+            Location::Local | Location::At(_) => failure.with_remedy(remedy(error.kind())),
+            Location::Remote(_) | Location::Member(_) => failure,
         }
     }
 }

@@ -22,21 +22,25 @@ enum Kind {
 /// A file that is being opened.
 pub struct OpeningFile<'a> {
     name: &'a FileName,
-    /// `None` for a local file, which is opened by [`OpeningFile::wait`].
+    /// `None` for a local file or a member of an archive, which [`OpeningFile::wait`] opens.
     remote: Option<Box<dyn Opening<Arc<dyn Parts>>>>,
+    cache: Option<&'a Arc<Cache>>,
 }
 
 impl<'a> OpeningFile<'a> {
     /// Starts opening a file. Parts of a remote file are kept in `cache`. If `status` is passed,
     /// the storage is not queried again.
-    pub fn new(name: &'a FileName, cache: Option<&Arc<Cache>>, status: Option<&Status>) -> Result<Self> {
+    pub fn new(name: &'a FileName, cache: Option<&'a Arc<Cache>>, status: Option<&Status>) -> Result<Self> {
         let begin = |url| storage::storage().map(|storage| storage.begin_parts(url, cache, status));
-        Ok(Self { name, remote: name.url().map(begin).transpose()? })
+        Ok(Self { name, remote: name.url().map(begin).transpose()?, cache })
     }
 
     /// Waits until the file is open. It must be a regular file, because others have no offsets.
     pub fn wait(self) -> Result<(Positioned, Status)> {
         let name = self.name;
+        if let Some(member) = name.member() {
+            return Ok((Positioned(Kind::Remote(member.parts(self.cache))), member.status()));
+        }
         let irregular = || {
             let text = "its records cannot be accessed at random, because it can only be read from the start. Copy it \
                         to a regular file";

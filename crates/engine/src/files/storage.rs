@@ -111,6 +111,24 @@ pub trait Parts: fmt::Debug + Send + Sync {
     fn begin(&self, ranges: Vec<Range<u64>>) -> Box<dyn Coming>;
 }
 
+/// A file in an archive.
+pub trait ArchiveMember: fmt::Debug + Send + Sync {
+    /// The path of the archive, and the name in it.
+    fn path(&self) -> Vec<u8>;
+
+    /// The size of the contents, and the version of the archive.
+    fn status(&self) -> Status;
+
+    /// Returns true if the archive is remote.
+    fn is_remote(&self) -> bool;
+
+    /// Starts reading the member, without waiting. Only a remote archive is read in advance.
+    fn begin(&self, ahead: &Ahead) -> OpeningStream;
+
+    /// Opens the member for reading parts of it.
+    fn parts(&self, cache: Option<&Arc<Cache>>) -> Arc<dyn Parts>;
+}
+
 /// Parts of a file that were requested. Dropping them cancels the request.
 pub trait Coming: Send {
     /// Returns true if [`Coming::wait`] would not have to wait.

@@ -6,7 +6,7 @@ use headrace_engine::error::Result;
 use headrace_engine::files::input::Input;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::positioned::{self, Positioned};
-use headrace_engine::files::storage::{self, Ahead, Cache, Coming, OpeningStream, Status};
+use headrace_engine::files::storage::{Ahead, Cache, Coming, OpeningStream, Status};
 use headrace_engine::numbering::Numbering;
 use headrace_engine::philox::mix;
 use headrace_engine::sync::Mutex;
@@ -195,11 +195,9 @@ impl FileProvenance {
     /// Starts opening a remote file and reading up to `num_bytes` of it, without waiting. The next
     /// open continues from there.
     pub fn begin(&self, num_bytes: usize) {
-        if let Some(url) = self.name.url()
-            && let Ok(storage) = storage::storage()
-        {
-            let ahead = Ahead { num_bytes, is_eager: true, cache: self.cache.clone() };
-            *self.begun.0.lock() = Some(storage.begin(url, &ahead));
+        let ahead = Ahead { num_bytes, is_eager: true, cache: self.cache.clone() };
+        if let Some(begun) = self.name.begin(&ahead) {
+            *self.begun.0.lock() = Some(begun);
         }
     }
 

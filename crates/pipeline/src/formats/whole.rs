@@ -20,7 +20,7 @@ pub struct Whole;
 
 impl Format for Whole {
     fn open(&self, file: &Arc<FileProvenance>, _at: RecordPosition) -> Result<Box<dyn Scan>> {
-        Ok(Box::new(WholeFile { file: Some(Arc::clone(file)), label: None }))
+        Ok(Box::new(WholeFile { file: Some(Arc::clone(file)), label: None, is_damaged: false }))
     }
 
     fn block_bytes(&self) -> usize {
@@ -55,7 +55,7 @@ pub struct Labelled {
 impl Format for Labelled {
     fn open(&self, file: &Arc<FileProvenance>, _at: RecordPosition) -> Result<Box<dyn Scan>> {
         let label = self.label(file)?;
-        Ok(Box::new(WholeFile { file: Some(Arc::clone(file)), label: Some(label) }))
+        Ok(Box::new(WholeFile { file: Some(Arc::clone(file)), label: Some(label), is_damaged: false }))
     }
 
     fn block_bytes(&self) -> usize {
@@ -142,6 +142,8 @@ struct WholeFile {
     /// `None` once the file has been read.
     file: Option<Arc<FileProvenance>>,
     label: Option<i64>,
+    /// True if reading failed, and the error states how many files are lost.
+    is_damaged: bool,
 }
 
 impl Scan for WholeFile {
@@ -153,9 +155,15 @@ impl Scan for WholeFile {
         self.file.is_none()
     }
 
+    fn go_on(&mut self) -> bool {
+        self.is_damaged
+    }
+
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
         let Some(file) = self.file.take() else { return Ok(None) };
-        let bytes = read_to_end(&file.name, file.open()?)?;
+        let bytes = file.open().and_then(|opened| read_to_end(&file.name, opened)).inspect_err(|error| {
+            self.is_damaged = error.lost().is_some();
+        })?;
         let span = Span { start: 0, length: bytes.len() };
         let path = Tensor::strings(Shape::new(&[1]), vec![file.name.bytes().clone()])?;
         let data = Column::Text(Text::new(charge.over(bytes.into(), 0), vec![span]));

@@ -126,7 +126,7 @@ impl KeptBorders {
     ) -> Result<FilePieces> {
         let mut borders = Vec::new();
         for files in files.chunks(NUM_ASKED) {
-            let statuses: Vec<_> = match files.iter().any(|file| file.name.url().is_some()) {
+            let statuses: Vec<_> = match files.iter().any(|file| file.name.is_remote()) {
                 false => files.iter().map(|file| Ok((None, file.name.status()?))).collect::<Result<_>>()?,
                 true => {
                     let begun: Vec<_> = files.iter().map(|file| file.begin_parts(None)).collect::<Result<_>>()?;

@@ -202,9 +202,9 @@ impl RecordLookup {
         if one.file != other.file {
             return false;
         }
-        let small = match self.files[one.file].file.name.url() {
-            Some(_) => REMOTE_GAP_BYTES,
-            None => SMALL_GAP_BYTES,
+        let small = match self.files[one.file].file.name.is_remote() {
+            true => REMOTE_GAP_BYTES,
+            false => SMALL_GAP_BYTES,
         };
         other.start.saturating_sub(one.end) <= small.max(one.end - one.start)
     }

@@ -23,7 +23,7 @@ use headrace_pipeline::blocks::block::{Block, FileProvenance, Provenance};
 use headrace_pipeline::blocks::row_id::{KeptRecords, RecordKeys};
 use headrace_pipeline::blocks::row_numbers::RowNumbers;
 use headrace_pipeline::blocks::strided::Strided;
-use headrace_pipeline::formats::{FixedLength, Lines, RecordCounts, TfRecords, Whole};
+use headrace_pipeline::formats::{FixedLength, Lines, RecordCounts, TfRecords};
 use headrace_pipeline::native::function::{Function, Segment};
 use headrace_pipeline::nodes::cache::Store;
 use headrace_pipeline::nodes::groups::balanced::CostTerm;
@@ -484,7 +484,7 @@ pub(crate) fn codec(name: &str) -> PyResult<Codec> {
 
 #[pymethods]
 impl Plan {
-    /// Reads the records of files. The kind is "tfrecords", "text_lines", "files" or
+    /// Reads the records of files. The kind is "tfrecords", "text_lines" or
     /// "fixed_length_records"; the last one requires the sizes of the header, the records and the
     /// footer in bytes.
     #[staticmethod]
@@ -501,7 +501,6 @@ impl Plan {
         let (format, numbering): (Arc<dyn Format>, _) = match kind {
             "tfrecords" => (Arc::new(TfRecords::new(codec)), Numbering::RECORDS),
             "text_lines" => (Arc::new(Lines { codec, skips_blank: false }), Numbering { word: "line", first: 1 }),
-            "files" => (Arc::new(Whole), Numbering::RECORDS),
             "fixed_length_records" => {
                 (Arc::new(FixedLength { codec, header_bytes, record_bytes, footer_bytes }), Numbering::RECORDS)
             }

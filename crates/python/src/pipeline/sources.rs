@@ -8,11 +8,12 @@ use crate::waiting::detach::waiting;
 use bytes::Bytes;
 use headrace_engine::files::content;
 use headrace_engine::files::name::FileName;
+use headrace_engine::files::zip::Archive;
 use headrace_engine::numbering::Numbering;
 use headrace_engine::tensor::shape::Shape;
 use headrace_pipeline::blocks::file_provenance::FileProvenance;
 use headrace_pipeline::formats::component::{Component, Form};
-use headrace_pipeline::formats::{Columns, Csv, JsonArray, Labelled, Lines, Tar};
+use headrace_pipeline::formats::{Columns, Csv, JsonArray, Labelled, Lines, Tar, Whole};
 use headrace_pipeline::records::{Codec, Format};
 use headrace_pipeline::stages::csv::inference::Inferred;
 use headrace_pipeline::stages::csv::{self, CsvFields, Words};
@@ -21,6 +22,7 @@ use headrace_pipeline::stages::json::{self, JsonFields};
 use headrace_pipeline::{formats, plan, records};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 const LINES: Numbering = Numbering { word: "line", first: 1 };
@@ -84,6 +86,46 @@ pub(super) fn components(py: Python<'_>, components: &[Bound<'_, ComponentArgume
 
 pub(super) fn file_provenance(path: &Bound<'_, PyBytes>, numbering: Numbering, number: u64) -> Arc<FileProvenance> {
     Arc::new(FileProvenance::new(FileName::new(path.as_bytes().to_vec()), numbering, number))
+}
+
+/// A zip archive, whose members can be read as files.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct ZipArchive(Arc<Archive>);
+
+#[pymethods]
+impl ZipArchive {
+    /// Opens an archive and reads its central directory.
+    #[new]
+    fn new(py: Python<'_>, path: &Bound<'_, PyBytes>) -> PyResult<Self> {
+        let name = FileName::new(path.as_bytes().to_vec());
+        waiting(py, || Archive::open(name)).map(|archive| Self(Arc::new(archive)))
+    }
+
+    /// The names of its files, in the order of their data.
+    #[getter]
+    fn names<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        self.0.members().map(|(name, _)| PyBytes::new(py, name)).collect()
+    }
+}
+
+/// The names of files. Those in an archive are its members. Fails if a member cannot be read.
+pub(super) fn file_names(
+    py: Python<'_>,
+    paths: &[Bound<'_, PyBytes>],
+    archives: &[Bound<'_, ZipArchive>],
+) -> PyResult<Vec<FileName>> {
+    let archives: HashMap<_, _> =
+        archives.iter().map(|one| &one.get().0).map(|one| (&one.name().bytes()[..], one)).collect();
+    let name_of = |path: &Bound<'_, PyBytes>| {
+        let path = path.as_bytes();
+        let mut ends = (0..path.len()).filter(|at| path[*at] == b'/');
+        let member = ends.find_map(|end| Some(archives.get(&path[..end])?.member(&path[end + 1..])));
+        match member {
+            Some(member) => member.map(|member| FileName::of_member(Arc::new(member))).into_python(py),
+            None => Ok(FileName::new(path.to_vec())),
+        }
+    };
+    paths.iter().map(name_of).collect()
 }
 
 pub(super) fn file_provenances(paths: &[Bound<'_, PyBytes>], numbering: Numbering) -> Vec<Arc<FileProvenance>> {
@@ -244,11 +286,32 @@ pub fn is_compressed(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &st
 }
 
 /// Reads whole files in directories named after their classes. The name of the parent directory has
-/// `root_bytes`, including its slash.
+/// `root_bytes`, including its slash. Files may be members of `archives`.
 #[pyfunction]
-pub fn labelled_files(paths: Vec<Bound<'_, PyBytes>>, root_bytes: usize, classes: Vec<Bound<'_, PyBytes>>) -> Plan {
+#[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
+pub fn labelled_files(
+    py: Python<'_>,
+    paths: Vec<Bound<'_, PyBytes>>,
+    root_bytes: usize,
+    classes: Vec<Bound<'_, PyBytes>>,
+    archives: Vec<Bound<'_, ZipArchive>>,
+) -> PyResult<Plan> {
     let labels = classes.iter().map(|class| class.as_bytes().to_vec()).zip(0..).collect();
-    files(Labelled { root_bytes, labels }, &paths, Numbering::RECORDS)
+    let names = file_names(py, &paths, &archives)?;
+    let files = FileProvenance::of_source(names, Numbering::RECORDS);
+    Ok(Plan(Arc::new(plan::Plan::Files(Arc::new(Labelled { root_bytes, labels }), files.into()))))
+}
+
+/// Reads whole files, which may be members of `archives`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the signature of a Python function")]
+pub fn whole_files(
+    py: Python<'_>,
+    paths: Vec<Bound<'_, PyBytes>>,
+    archives: Vec<Bound<'_, ZipArchive>>,
+) -> PyResult<Plan> {
+    let files = FileProvenance::of_source(file_names(py, &paths, &archives)?, Numbering::RECORDS);
+    Ok(Plan(Arc::new(plan::Plan::Files(Arc::new(Whole), files.into()))))
 }
 
 /// Detects the compression of a file from its first bytes: "gzip", "zlib", "zstd", "bzip2", "xz",

@@ -121,8 +121,7 @@ class AnnotatedImages(FileSource, is_base=True):
         """Returns a plan that reads the images one after the other."""
         annotations = self.annotations
         paths = [os.fsencode(path) for path in annotations.paths]
-        lengths = {"header_bytes": 0, "record_bytes": 1, "footer_bytes": 0}
-        plan = engine.Plan.files("files", paths, "", **lengths)
+        plan = engine.whole_files(paths, [])
         columns = self._columns(annotations)
         order = [1, *range(2, 2 + len(columns)), 0]
         stages = [

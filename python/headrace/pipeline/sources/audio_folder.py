@@ -40,7 +40,7 @@ class AudioFolder(ClassFolder):
 def audio_folder(
     root: str | os.PathLike[str], extensions: Iterable[str] | None = None
 ) -> AudioFolder:
-    """Reads sound files from a directory with one subdirectory per class.
+    """Reads sound files from a directory or a zip archive with one subdirectory per class.
 
     An example is `{"data": bytes, "label": int64, "path": str}`. `data` contains the whole file,
     which you can decode with `headrace.ops.decode_audio` or `audio_slice`. Classes are sorted by
@@ -51,7 +51,8 @@ def audio_folder(
     those of the first link.
 
     Args:
-        root: The directory that contains the class directories.
+        root: The directory that contains the class directories, or a zip archive; see
+            `image_folder`.
         extensions: The file extensions to read, such as ["wav", "opus"], in upper or lower case.
             Other files are skipped. By default, it reads the formats that `headrace.ops` can
             decode: WAV, FLAC, MP3 and Ogg (.ogg, .oga). Sound files in other formats then raise an

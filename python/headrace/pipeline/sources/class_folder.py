@@ -1,7 +1,7 @@
 """The base class of sources that read one directory per class, such as images or sounds."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from headrace.core.errors import InvalidArgumentError, NotFoundError
 from headrace.io import storage
 from headrace.io.os_errors import os_errors
 from headrace.pipeline.paths.listing import files_below
+from headrace.pipeline.paths.zip_archives import Archived, members_below, split_archive
 from headrace.pipeline.sources.file_source import FileSource, SourcePlan, check_paths
 from headrace.pipeline.values.types import Spec
 
@@ -62,7 +63,18 @@ class ClassFolder(FileSource, is_base=True):
         Raises:
             NotFoundError: If the directory contains no classes.
         """
-        if storage.is_remote(self.root):
+        return self._classes(self._archive())
+
+    def _archive(self) -> "_OpenArchive | None":
+        """Returns the archive that contains the classes, or None if they are not in an archive."""
+        archived = split_archive(self.root)
+        return None if archived is None else _OpenArchive(archived, *members_below(archived))
+
+    def _classes(self, archive: "_OpenArchive | None") -> tuple[str, ...]:
+        if archive is not None:
+            archive.check_depth(self.name)
+            directories = [name.partition("/")[0] for name in archive.members if "/" in name]
+        elif storage.is_remote(self.root):
             inside = storage.entries(self.root)
             directories = [entry.path.rpartition("/")[2] for entry in inside if entry.is_directory]
         else:
@@ -70,7 +82,7 @@ class ClassFolder(FileSource, is_base=True):
                 self.root, ". Pass the directory that contains a subdirectory for each class."
             ):
                 directories = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
-        names = tuple(sorted(name for name in directories if not name.startswith(".")))
+        names = tuple(sorted({name for name in directories if not name.startswith(".")}))
         if not names:
             raise NotFoundError(
                 None,
@@ -84,11 +96,13 @@ class ClassFolder(FileSource, is_base=True):
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
         """Returns a plan that reads the files one after the other."""
-        root = os.path.join(self.root, "")
-        paths = list(map(os.fsencode, self._files()))
-        encoded = list(map(os.fsencode, self.classes))
-        plan = engine.labelled_files(paths, len(os.fsencode(root)), encoded)
-        return SourcePlan(plan, paths, [check_paths([(2, "path")])], len(paths))
+        root, archive = os.path.join(self.root, ""), self._archive()
+        paths = [os.fsencode(path) for of in self._files_by_class(archive) for path in of]
+        encoded = list(map(os.fsencode, self._classes(archive)))
+        archives = [] if archive is None else [archive.opened]
+        plan = engine.labelled_files(paths, len(os.fsencode(root)), encoded, archives)
+        files = paths if archive is None else [os.fsencode(archive.archived.archive)]
+        return SourcePlan(plan, files, [check_paths([(2, "path")])], len(paths))
 
     def records(self) -> None:
         """Returns None, because each file is one record."""
@@ -101,15 +115,20 @@ class ClassFolder(FileSource, is_base=True):
         """Returns the labels, which follow from the paths."""
         if name != "label":
             return None
-        counts = list(map(len, self._files_by_class()))
+        counts = list(map(len, self._files_by_class(self._archive())))
         return np.repeat(np.arange(len(counts)), counts)
 
     def _files(self) -> list[str]:
-        return [path for of_class in self._files_by_class() for path in of_class]
+        archive = self._archive()
+        return [path for of_class in self._files_by_class(archive) for path in of_class]
 
-    def _files_by_class(self) -> list[list[str]]:
-        root, classes = os.path.join(self.root, ""), self.classes
-        files = _files_of_classes(root, classes)
+    def _files_by_class(self, archive: "_OpenArchive | None") -> list[list[str]]:
+        root, classes = os.path.join(self.root, ""), self._classes(archive)
+        if archive is not None:
+            paths: Iterable[str] = [root + name for name in archive.members]
+        else:
+            paths = _remote_files(root) if storage.is_remote(root) else files_below(root)
+        files = _files_of_classes(root, classes, paths)
         return [self._files_of(os.path.join(root, name), files[name]) for name in classes]
 
     def _files_of(self, directory: str, files: list[str]) -> list[str]:
@@ -135,6 +154,34 @@ class ClassFolder(FileSource, is_base=True):
                 f"{self.noun}s into it.{_why_none(directory, self.noun)}",
             )
         return kept
+
+
+@dataclass(frozen=True)
+class _OpenArchive:
+    """An archive that contains classes.
+
+    Attributes:
+        archived: The directory with one subdirectory per class.
+        opened: The open archive.
+        members: The files below the directory.
+    """
+
+    archived: Archived
+    opened: engine.ZipArchive
+    members: Sequence[str]
+
+    def check_depth(self, where: str) -> None:
+        """Raises InvalidArgumentError if the classes seem to be one level further down."""
+        least_depth = min((name.count("/") for name in self.members), default=0)
+        outer = {name.partition("/")[0] for name in self.members}
+        if least_depth > 1 and len(outer) == 1:
+            path = "/".join(filter(None, self.archived))
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{where}: {path}: all files are in subdirectories of one directory. To use those "
+                f"as classes, pass {'/'.join([path, *outer])!r}.",
+            )
 
 
 def folder_path(where: str, root: str | os.PathLike[str]) -> str:
@@ -168,10 +215,12 @@ def _listed(extensions: tuple[str, ...]) -> str:
     return ", ".join(extensions)
 
 
-def _files_of_classes(root: str, classes: Iterable[str]) -> dict[str, list[str]]:
+def _files_of_classes(
+    root: str, classes: Iterable[str], paths: Iterable[str]
+) -> dict[str, list[str]]:
     """Returns the sorted files of each class, without hidden files. A file is in only one class."""
     files: dict[str, list[str]] = {name: [] for name in classes}
-    for path in _remote_files(root) if storage.is_remote(root) else files_below(root):
+    for path in paths:
         name, *below = path[len(root) :].split("/")
         if below and name in files and not below[-1].startswith("."):
             files[name].append(path)

@@ -1,11 +1,14 @@
 """`files`: whole files."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
-from headrace.pipeline.paths.paths import Paths, find_files
+from headrace.pipeline.paths.paths import Paths
+from headrace.pipeline.paths.zip_archives import find_files_and_members
 from headrace.pipeline.sources.file_source import SourcePlan, check_paths
 from headrace.pipeline.sources.record_files import RecordFiles, record_files
 from headrace.pipeline.values.types import Spec, Specs
@@ -29,21 +32,33 @@ class WholeFiles(RecordFiles):
         """False, because each file is one record."""
         return False
 
+    def file_names(self) -> list[str]:
+        """Returns the files that the user's paths stand for, in order."""
+        return list(map(os.fsdecode, find_files_and_members(self.kind, self.paths).paths))
+
     def counts(self) -> Sequence[int]:
         """Returns 1 for each file, because each file is one example."""
-        return [1] * len(find_files(self.kind, self.paths))
+        return [1] * len(find_files_and_members(self.kind, self.paths).paths)
+
+    def records(self) -> None:  # type: ignore[override]
+        """Returns None, because each file is one record."""
 
     def planned(self, specs: Specs, add_python_worker: Callable[[PythonWorker], int]) -> SourcePlan:
         """Returns a plan that reads the files one after the other."""
-        planned = super().planned(specs, add_python_worker)
-        return planned._replace(stages=[check_paths([(0, "path")])], part="names")
+        found = find_files_and_members(self.kind, self.paths)
+        plan = engine.whole_files(found.paths, found.archives)
+        stages = [check_paths([(0, "path")])]
+        return SourcePlan(plan, found.on_storage, stages, len(found.paths), part="names")
 
 
 def files(paths: Paths) -> WholeFiles:
     """Reads whole files. Each example is `{"path": str, "data": bytes}`.
 
+    The files in a zip archive are read in place if you continue its path, as in `a.zip/**/*.jpg`.
+    Their checksums are verified.
+
     Args:
-        paths: The files to read; see `tfrecords`.
+        paths: The files to read; see `tfrecords`. Paths in zip archives also work.
 
     Raises:
         TypeError: If a path is invalid.

@@ -41,7 +41,7 @@ class ImageFolder(ClassFolder):
 def image_folder(
     root: str | os.PathLike[str], extensions: Iterable[str] | None = None
 ) -> ImageFolder:
-    """Reads image files from a directory with one subdirectory per class.
+    """Reads image files from a directory or a zip archive with one subdirectory per class.
 
     An example is `{"data": bytes, "label": int64, "path": str}`. `data` contains the whole file,
     which you can decode with `headrace.ops.decode_image`. Classes are sorted by name and labelled
@@ -52,7 +52,9 @@ def image_folder(
     those of the first link.
 
     Args:
-        root: The directory that contains the class directories.
+        root: The directory that contains the class directories. It can also be a zip archive, such
+            as "photos.zip", or a directory in one, such as "photos.zip/train". Archives are read in
+            place, and the checksum of each image is verified.
         extensions: The file extensions to read, such as ["jpg", "avif"], in upper or lower case.
             Other files are skipped. By default, it reads the formats that `headrace.ops` can
             decode: JPEG, PNG, GIF, BMP, TIFF and WebP. Image files in other formats then raise an

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from headrace.core.errors import InvalidArgumentError
 from headrace.pipeline.sources.class_folder import ClassFolder, chosen_extensions, folder_path
 from headrace.pipeline.sources.file_source import SourcePlan
 from headrace.pipeline.sources.videos import VideoPaths
@@ -51,6 +52,12 @@ class VideoFolder(VideoPaths, ClassFolder):
 
     def planned(self, specs: Any, add_python_worker: Callable[[Any], int]) -> SourcePlan:
         """Returns a plan that produces the paths and labels."""
+        if self._archive() is not None:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"video_folder: {self.root}: videos in a zip archive cannot be read. Unpack it.",
+            )
         files, root = self._files(), os.path.join(self.root, "")
         paths = list(map(os.fsencode, files))
         label_of = {name: label for label, name in enumerate(self.classes)}

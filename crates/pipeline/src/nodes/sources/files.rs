@@ -73,7 +73,7 @@ pub struct Files {
 
 /// Returns true if any file is remote.
 pub fn are_remote(files: &[Arc<FileProvenance>]) -> bool {
-    files.iter().any(|file| file.name.url().is_some())
+    files.iter().any(|file| file.name.is_remote())
 }
 
 /// Returns how many remote files, or pieces of them, to read concurrently with `limit_bytes` of
@@ -258,7 +258,7 @@ impl Files {
                 Some(locator) => file.with_locate(Arc::<RecordLocator>::clone(locator)),
                 None => file,
             };
-            let file = if file.name.url().is_some() { file.reopened() } else { file };
+            let file = if file.name.is_remote() { file.reopened() } else { file };
             self.open.push_back(Stream::new(file, number, first_record, self.piece.clone(), locator));
         }
     }
@@ -360,7 +360,7 @@ impl Stream {
         is_needed: bool,
     ) -> Option<Charge> {
         // `open_bytes` already includes the requested bytes of a part.
-        let is_remote = self.file.name.url().is_some() && !format.has_parts();
+        let is_remote = self.file.name.is_remote() && !format.has_parts();
         let ahead_bytes = match self.block_bytes() {
             Some(block_bytes) => ahead_bytes.min(block_bytes.saturating_add(AHEAD_BYTES[0])),
             None => ahead_bytes,
