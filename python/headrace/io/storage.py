@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Entry",
+    "all_statuses",
     "can_be_listed",
     "copy",
     "entries",
@@ -163,16 +164,25 @@ def statuses(urls: Iterable[str]) -> list[Entry | None]:
     return [None if entry is None else _entry(entry) for entry in entries]
 
 
-def sizes(paths: Iterable[str]) -> list[int]:
-    """Returns the size of each file in bytes.
+def all_statuses(paths: Iterable[str]) -> list[Entry]:
+    """Returns the metadata of local and remote files.
 
     Raises:
         NotFoundError: If a file does not exist.
     """
     paths = list(paths)
     remote = [path for path in paths if is_remote(path)]
-    remote_sizes = dict(zip(remote, statuses(remote), strict=True)) if remote else {}
-    return [(remote_sizes.get(path) or status(path)).length for path in paths]
+    remote_entries = dict(zip(remote, statuses(remote), strict=True)) if remote else {}
+    return [remote_entries.get(path) or status(path) for path in paths]
+
+
+def sizes(paths: Iterable[str]) -> list[int]:
+    """Returns the size of each file in bytes.
+
+    Raises:
+        NotFoundError: If a file does not exist.
+    """
+    return [entry.length for entry in all_statuses(paths)]
 
 
 def exists(path: str) -> bool:

@@ -13,6 +13,7 @@ from headrace.pipeline.paths.index_files import index_files
 from headrace.pipeline.plan.lengths import length_of
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.count import count_of
+from headrace.pipeline.run.episodes import count_episodes
 from headrace.pipeline.run.spec_inference import InferenceContext, infer_specs
 from headrace.pipeline.run.state import resumed
 from headrace.pipeline.sources.file_source import InferredSource
@@ -53,6 +54,7 @@ from headrace.pipeline.stages.split import SplitMethod
 from headrace.pipeline.stages.stage import Effect, Stage, Stages
 from headrace.pipeline.stages.take import TakeMethod
 from headrace.pipeline.stages.unbatch import UnbatchMethod
+from headrace.pipeline.stages.windows import WindowsMethod
 from headrace.pipeline.stages.with_origin import WithOriginMethod
 from headrace.pipeline.stages.without_steps import WithoutStepsMethod, with_all_steps
 from headrace.pipeline.values.types import Spec, Specs
@@ -93,6 +95,7 @@ class Pipeline(
     SplitMethod,
     TakeMethod,
     UnbatchMethod,
+    WindowsMethod,
     WithOriginMethod,
     WithoutStepsMethod,
     OptionsMethod,
@@ -661,7 +664,7 @@ class Pipeline(
         return self._start(0)
 
     def __len__(self) -> int:
-        return length_of(self._stages, index_files(self._options))
+        return self._length_of(self._stages)
 
     def __bool__(self) -> bool:
         """Returns True, because the length may not be known yet."""
@@ -760,7 +763,11 @@ class Pipeline(
 
     def _epoch_length(self) -> int:
         """Returns the number of batches in an epoch, including omitted batches."""
-        return length_of(with_all_steps(self._stages), index_files(self._options))
+        return self._length_of(with_all_steps(self._stages))
+
+    def _length_of(self, chain: Stages) -> int:
+        count_episodes(chain, self._all_specs, self._options, Batches)
+        return length_of(chain, index_files(self._options))
 
     def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:
         """Starts an epoch for a loader, and keeps worker processes alive between epochs."""

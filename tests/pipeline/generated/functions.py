@@ -47,6 +47,11 @@ def native_plus_one(example):
 
 
 @hr.native
+def with_episode(example):
+    return {**example, "episode": example["n"] // 4}
+
+
+@hr.native
 def native_tokens(example):
     numbers = hr.ops.reshape(example["n"] % len(TEXTS), [1])
     texts = hr.ops.gather(hr.ops.constant(list(TEXTS)), numbers)

@@ -7,7 +7,7 @@ items at any position come in that order.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -151,6 +151,32 @@ def zero_like(value: Any, fill: int = 0) -> Any:
     if isinstance(value, list):
         return [zero_like(one) for one in value]
     return ANYTHING if value is ANYTHING else type(value)()
+
+
+def windows(
+    items: Items, offsets: Sequence[int], stride: int, within: bool, pad: str | None
+) -> Items:
+    """Windows of items, within runs whose `n // 4` is equal if `within`."""
+
+    def value(n: Any) -> Any:
+        return type(n)() if pad == "zero" and n is not ANYTHING else n
+
+    for _, run in groupby(items, (lambda item: item["n"] // 4) if within else (lambda _: 0)):
+        rows = list(run)
+        first, last = min(0, *offsets), max(0, *offsets)
+        starts = range(len(rows)) if pad else range(-first, len(rows) - last)
+        for start in starts[::stride]:
+            places = [start + offset for offset in offsets]
+            are_pad = [not 0 <= place < len(rows) for place in places]
+            chosen = [rows[min(max(place, 0), len(rows) - 1)] for place in places]
+            window = {
+                name: [
+                    deep(value, row[name]) if is_pad else row[name]
+                    for row, is_pad in zip(chosen, are_pad, strict=True)
+                ]
+                for name in rows[0]
+            }
+            yield window | ({"is_pad": are_pad} if pad else {})
 
 
 def unbatch(items: Items) -> Items:

@@ -237,7 +237,7 @@ class Program:
 
     def numbered(self, at: At, is_part: bool = False) -> Numbered:
         """Returns the examples by number; functions get them in the requested order."""
-        kinds = ("cache", "cache on disk")
+        kinds = ("cache", "cache on disk", "windows")
         caches = [position + 1 for position, step in enumerate(self.steps) if step.kind in kinds]
         end = max(caches, default=0)
         if end:

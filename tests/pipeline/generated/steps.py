@@ -697,6 +697,28 @@ def _pack_trees(random: Random, shape: Shape) -> Step | None:
     )
 
 
+def windows(random: Random, shape: Shape) -> Step | None:
+    length, stride = random.choice([1, 2, 4, 7]), random.choice([1, 1, 2, 5])
+    within, pad = random.random() < 0.5, random.choice([None, None, "repeat", "zero"])
+    if shape.depth or shape.names & {*LISTS, "is_pad", "episode"} or LARGE_VALUES in shape.tags:
+        return None
+    names = (*sorted(shape.names), *(["is_pad"] if pad else []))
+    text = f"windows({length}, {stride}, {'episode' if within else None!r}, {pad!r})"
+
+    def apply(p: hr.Pipeline, _: Ranks) -> hr.Pipeline:
+        if within:
+            p = p.map(f.with_episode)
+        return p.windows(length, stride, "episode" if within else None, pad).select(*names)
+
+    return Step(
+        "windows",
+        f"map(with_episode).{text}.select{names}" if within else f"{text}.select{names}",
+        apply,
+        items_of(lambda i, _: m.windows(i, range(length), stride, within, pad)),
+        lambda before: replace(before, names=frozenset(names), depth=before.depth + 1),
+    )
+
+
 def unbatch(names: frozenset[str]) -> Step:
     """Splits the leading axis. Padded lists have many lengths then, and are dropped."""
     kept = tuple(sorted(names - LISTS))
@@ -807,6 +829,6 @@ _DRAWS: list[Draw] = [
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
     *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids, list_batch] * 4,
     *[_pack_arrays, _pack_trees] * 3,
-    *[counting, sample, bucket_by_shape] * 4,
+    *[counting, sample, bucket_by_shape, windows] * 4,
     *[_tokens, _chat, media.picture, media.sound, media.clips] * 2,
 ]

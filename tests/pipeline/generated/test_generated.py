@@ -34,6 +34,7 @@ KINDS = {
     *("batch by position", "padded_batch by position", "pack by position"),
     *("batch of lists", "bucket_by_length", "bucket_by_shape", "pack"),
     *("pack of arrays", "pack of trees", "unbatch"),
+    "windows",
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
     "without_steps",
     *("chat", "augment", "mix pictures", "decode_audio", "spectrogram"),

@@ -1,5 +1,6 @@
 //! Columns, which store one component of many examples without an object per example.
 
+use crate::blocks::opaque::OpaqueValues;
 use crate::blocks::packed_rows::Packed;
 pub use crate::blocks::span::Span;
 use crate::blocks::stack::stack;
@@ -44,6 +45,8 @@ pub enum Column {
     Each(Arc<[Tensor]>),
     /// One batch per row. The rows of each batch are themselves a column.
     Batches(Arc<[Column]>),
+    /// One value per row that a later stage turns into columns.
+    Opaque(OpaqueValues),
 }
 
 /// Strings that share one buffer.
@@ -262,6 +265,7 @@ impl Column {
             Self::Lists(lists) => lists.len(),
             Self::Each(tensors) => tensors.len(),
             Self::Batches(batches) => batches.len(),
+            Self::Opaque(values) => values.len(),
         }
     }
 
@@ -289,6 +293,7 @@ impl Column {
             Self::Lists(lists) => lists.inner().num_bytes(),
             Self::Each(tensors) => tensors.iter().map(Tensor::num_bytes).sum(),
             Self::Batches(batches) => batches.iter().map(Self::num_bytes).sum(),
+            Self::Opaque(values) => values.num_bytes(),
         }
     }
 
@@ -302,6 +307,7 @@ impl Column {
             Self::Lists(lists) => lists.held_bytes(),
             Self::Each(tensors) => size_of_val(&**tensors) + tensors.iter().map(held_by).sum::<usize>(),
             Self::Batches(batches) => size_of_val(&**batches) + batches.iter().map(Self::held_bytes).sum::<usize>(),
+            Self::Opaque(values) => values.held_bytes(),
         }
     }
 
@@ -315,6 +321,7 @@ impl Column {
             Self::Lists(_) => Err(not_one_tensor()),
             Self::Each(tensors) => Ok(tensors[row].clone()),
             Self::Batches(batches) => batches[row].to_tensor(),
+            Self::Opaque(_) => Err(opaque()),
         }
     }
 
@@ -344,7 +351,7 @@ impl Column {
             Self::Text(text) => Ok(text.row(row)),
             Self::Dense(tensor) => Ok(tensor.string_values().get(row).ok_or_else(none)?),
             Self::Each(tensors) => Ok(tensors[row].string_scalar("a string of a row")?),
-            Self::Packed(_) | Self::Ragged(_) | Self::Lists(_) | Self::Batches(_) => Err(none()),
+            Self::Packed(_) | Self::Ragged(_) | Self::Lists(_) | Self::Batches(_) | Self::Opaque(_) => Err(none()),
         }
     }
 
@@ -358,6 +365,7 @@ impl Column {
             Self::Lists(lists) => lists.range(row).len(),
             Self::Each(tensors) => tensors[row].shape().first().copied().unwrap_or(1),
             Self::Batches(batches) => batches[row].len(),
+            Self::Opaque(_) => 1,
         }
     }
 
@@ -371,7 +379,7 @@ impl Column {
             Self::Lists(lists) => {
                 lists.range(row).for_each(|inner| widen(&mut axes, 1, &lists.inner().row_axes(inner)));
             }
-            Self::Text(_) | Self::Ragged(_) | Self::Batches(_) => {}
+            Self::Text(_) | Self::Ragged(_) | Self::Batches(_) | Self::Opaque(_) => {}
         }
         axes
     }
@@ -397,6 +405,7 @@ impl Column {
                 let tensors = batches.iter().map(Self::to_tensor).collect::<Result<Vec<_>>>()?;
                 stack(&tensors)
             }
+            Self::Opaque(_) => Err(opaque()),
         }
     }
 }
@@ -440,6 +449,12 @@ impl Lists {
     pub fn held_bytes(&self) -> usize {
         size_of_val(&*self.ends) + self.inner.held_bytes()
     }
+}
+
+/// The error if a later stage was to turn the values into columns first.
+#[cold]
+fn opaque() -> Error {
+    Error::internal("the columns of a row were not made yet")
 }
 
 /// The error if a row has nested lists but a single tensor is expected.

@@ -1,6 +1,7 @@
 //! Gathers rows from several columns into one column.
 
 use crate::blocks::column::{Column, Lists, Ragged, Text};
+use crate::blocks::opaque::OpaqueValues;
 use crate::blocks::stack::check_alike;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
@@ -31,6 +32,7 @@ pub fn gather(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow>
         Column::Lists(_) => gather_lists(columns, rows).map(Column::Lists),
         Column::Each(_) => gather_each(columns, rows).map(Column::Each),
         Column::Batches(_) => gather_batches(columns, rows).map(Column::Batches),
+        Column::Opaque(_) => gather_opaque(columns, rows).map(Column::Opaque),
     }
 }
 
@@ -221,6 +223,14 @@ fn gather_batches(columns: &[&Column], rows: impl Iterator<Item = BlockRow>) -> 
         _ => Err(unlike()),
     };
     rows.map(batch).collect::<Result<Vec<_>>>().map(Into::into)
+}
+
+fn gather_opaque(columns: &[&Column], rows: impl Iterator<Item = BlockRow>) -> Result<OpaqueValues> {
+    let values = columns.iter().map(|column| match column {
+        Column::Opaque(values) => Ok(values),
+        _ => Err(unlike()),
+    });
+    OpaqueValues::copied(&values.collect::<Result<Vec<_>>>()?, rows)
 }
 
 #[cfg(test)]

@@ -19,4 +19,5 @@ pub mod sources;
 pub mod step_facts;
 pub mod take;
 pub mod window;
+pub mod windows;
 pub mod zip;

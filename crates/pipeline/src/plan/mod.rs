@@ -13,6 +13,7 @@ pub use settings::Settings;
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::indexed::Indexed;
+use crate::blocks::windows::Windowing;
 use crate::checkpoint::Checkpoint;
 use crate::function_states::FunctionStates;
 use crate::index::{FilePiece, IndexFiles, KeptIndexes};
@@ -183,6 +184,8 @@ pub enum Step {
         /// The seed of the draws.
         seed: u64,
     },
+    /// Makes windows of consecutive rows.
+    Windows(Arc<Windowing>),
     /// Groups rows.
     Batch {
         /// The number of rows in a group.

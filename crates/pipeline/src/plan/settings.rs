@@ -121,7 +121,12 @@ impl Settings {
 
     /// Settings for a step and its input together.
     pub(super) fn through(self, step: &Step) -> Self {
-        if step.facts().is_one_to_one { self } else { self.unaligned() }
+        match step {
+            // A window needs each of its rows, and their order.
+            Step::Windows(_) => Self { skipper: None, in_any_order: false, ..self.unaligned() },
+            _ if step.facts().is_one_to_one => self,
+            _ => self.unaligned(),
+        }
     }
 
     /// Settings for rows that don't correspond to rows of the other parts of a zip. None of them

@@ -4,6 +4,7 @@
 use crate::blocks::block::{FileProvenance, Pass, RowId, RowProvenance};
 use crate::blocks::indexed::Indexed;
 use crate::blocks::row_id::KeptRecords;
+use crate::blocks::windows::Windowing;
 use crate::checkpoint::Checkpoint;
 use crate::node::Node;
 use crate::nodes::cache::Store;
@@ -13,6 +14,7 @@ use crate::nodes::shard::Even;
 use crate::nodes::sources::indexed::{IndexedRows, Order};
 use crate::nodes::sources::part_rows::{Reached, Selection};
 use crate::nodes::sources::shuffled::{RowAccess, Scans, Shuffled};
+use crate::nodes::sources::window_rows::WindowRows;
 use crate::nodes::take::skip_first;
 use crate::nodes::zip::Zip;
 use crate::permutation::Permutation;
@@ -20,6 +22,7 @@ use crate::plan::settings::Settings;
 use crate::plan::step::{cached_on_disk, formats_of};
 use crate::plan::{Plan, Sampling, Shuffle, Step};
 use crate::row_order::{Draws, RowOrder, WeightedRows};
+use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
@@ -37,6 +40,8 @@ enum LeafRows {
     /// The rows of several plans side by side. If the flag is true, all must have the same number
     /// of rows.
     Zip(Vec<Vec<Leaf>>, bool),
+    /// Windows of rows.
+    Windows(Box<Leaf>, Arc<Windowing>),
 }
 
 #[expect(clippy::large_enum_variant, reason = "a plan has few of them")]
@@ -71,12 +76,14 @@ pub(super) fn shuffled(
     let mut access = Vec::new();
     leaves.iter().for_each(|leaf| leaf.add_access(shuffle, pass, distance + 1, &from, &mut access));
     let (seed, late, sampling) = (shuffle.seed, shuffle.lookup.clone(), shuffle.sampling.clone());
-    let begin = move |mut rows: Vec<Arc<dyn Indexed>>| {
-        if let Some(late) = &late {
-            rows.iter_mut().for_each(|rows| *rows = Arc::new(late.set(Arc::clone(rows))));
-        }
+    let begin = move |rows: Vec<Arc<dyn Indexed>>| {
         let mut rows = rows.into_iter();
-        let reached = leaves.iter().map(|leaf| leaf.reached(&mut rows, pass)).collect::<Result<Vec<_>>>()?;
+        let mut reached = leaves.iter().map(|leaf| leaf.reached(&mut rows, pass)).collect::<Result<Vec<_>>>()?;
+        for reached in &mut reached {
+            if let (Some(late), Reached::Rows(rows)) = (&late, reached) {
+                *rows = Arc::new(late.set(Arc::clone(rows)));
+            }
+        }
         let num_rows = Reached::len_of(&reached);
         let order = match &sampling {
             Some(sampling) => RowOrder::Drawn(sampling.draws(num_rows, seed, pass)?),
@@ -135,6 +142,15 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
             }
             leaves
         }
+        Plan::Then(input, step @ Step::Windows(windowing)) => {
+            // Only one source may come before windows.
+            let windows = |leaf: Leaf| {
+                let settings = leaf.settings;
+                let rows = LeafRows::Windows(Box::new(leaf), Arc::clone(windowing));
+                Leaf { rows, settings, later: Vec::new(), splits: Vec::new() }
+            };
+            leaves(input, settings.through(step)).into_iter().map(windows).collect()
+        }
         // To later steps, the cached rows are the source.
         Plan::Then(input, step) if !step.facts().is_cache => {
             let settings = settings.through(step);
@@ -180,6 +196,7 @@ impl Leaf {
             LeafRows::Zip(parts, _) => {
                 parts.iter().flatten().for_each(|leaf| leaf.add_access(shuffle, pass, distance, from, access));
             }
+            LeafRows::Windows(leaf, _) => leaf.add_access(shuffle, pass, distance, from, access),
         }
     }
 
@@ -246,6 +263,15 @@ impl Leaf {
                 let part = |leaves: &Vec<Leaf>| leaves.iter().map(|leaf| leaf.reached(rows, pass)).collect();
                 Reached::zip(parts.iter().map(part).collect::<Result<Vec<_>>>()?, *is_strict)?
             }
+            LeafRows::Windows(leaf, windowing) => {
+                let stages = leaf.stages()?;
+                match leaf.reached(rows, pass)? {
+                    Reached::Rows(rows) => {
+                        Reached::Rows(Arc::new(WindowRows::new(rows, stages, Arc::clone(windowing))?))
+                    }
+                    Reached::Zip(_) => return Err(Error::internal("windows of rows side by side")),
+                }
+            }
         };
         if !self.splits.is_empty() {
             let mut row_ids = self.row_ids(&reached, pass);
@@ -258,6 +284,19 @@ impl Leaf {
             reached = reached.selected(&Arc::new(selection), 0);
         }
         Ok(reached)
+    }
+
+    /// The work on each row, which must be native.
+    fn stages(&self) -> Result<Vec<Arc<dyn Stage>>> {
+        let mut stages = Vec::new();
+        for later in &self.later {
+            match later {
+                LaterStep::Step(Step::Map(work, _), _) => stages.extend(work.iter().cloned()),
+                LaterStep::Step(..) => return Err(Error::internal("a step before windows has no random access")),
+                LaterStep::CountRows(_) => {}
+            }
+        }
+        Ok(stages)
     }
 
     /// The identities of the rows, in order. Zipped rows have the identity of the first part's row.

@@ -24,6 +24,7 @@ use crate::nodes::skip_errors::SkipErrors;
 use crate::nodes::step_facts::StepFacts;
 use crate::nodes::take::{Share, Skip, Take, skip_first};
 use crate::nodes::window::Window;
+use crate::nodes::windows::Windows;
 use crate::plan::settings::Settings;
 use crate::plan::{Plan, Step};
 use crate::skip_event::PassProgress;
@@ -101,6 +102,10 @@ impl Step {
             Self::Window { size, seed } => {
                 let window = Window::from_checkpoint(from, restart, *size, *seed, pass)?.over(input.num_open());
                 skip_first(Box::new(window.synchronous(settings.synchronous)), skip)
+            }
+            Self::Windows(windowing) => {
+                let windows = Windows::new(restart(&from.input(0)?)?, Arc::clone(windowing));
+                skip_first(Box::new(windows.from_checkpoint(from)?), skip)
             }
             Self::Batch { sizes, drops_remainder, share } => {
                 let (start, first) = (Start::of(from, sizes, settings.old_shards)?, from.input(0)?);
@@ -180,6 +185,7 @@ impl Step {
             Self::Shard { count, .. } => Shard::facts(*count),
             Self::Share { .. } => Share::FACTS,
             Self::Window { .. } => Window::FACTS,
+            Self::Windows(_) => Windows::FACTS,
             Self::Batch { sizes, .. } => Batch::facts(sizes),
             Self::Bucket(_) => Bucketing::FACTS,
             Self::Pack(_) | Self::PackTrees(_) => FirstFit::FACTS,
@@ -238,6 +244,7 @@ impl Step {
             Self::Take(_) | Self::Digest(_) | Self::Epochs(_) => from.input(0)?.advanced_by(skip),
             Self::Share { .. }
             | Self::Window { .. }
+            | Self::Windows(_)
             | Self::Bucket(_)
             | Self::Pack(_)
             | Self::PackTrees(_)

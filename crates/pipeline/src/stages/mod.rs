@@ -17,6 +17,7 @@ pub mod prefix_tree;
 pub mod seen_components;
 pub mod select;
 pub mod split;
+pub mod stack_windows;
 mod stage;
 pub mod text;
 pub mod tfds;

@@ -134,7 +134,9 @@ fn ragged(values: Tensor, ends: &Tensor) -> Result<column::Ragged> {
 fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, PyAny>> {
     match column {
         column::Column::Dense(tensor) => to_python_shared(py, tensor.clone()),
-        column::Column::Packed(packed) => to_python_shared(py, packed.to_tensor().into_python(py)?),
+        column::Column::Packed(_) | column::Column::Opaque(_) => {
+            to_python_shared(py, column.to_tensor().into_python(py)?)
+        }
         column::Column::Text(text) => objects(py, text),
         column::Column::Ragged(_) | column::Column::Each(_) => {
             let rows = (0..column.len()).map(|row| to_python_shared(py, column.row(row).into_python(py)?));

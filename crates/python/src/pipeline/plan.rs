@@ -23,6 +23,7 @@ use headrace_pipeline::blocks::block::{Block, FileProvenance, Provenance};
 use headrace_pipeline::blocks::row_id::{KeptRecords, RecordKeys};
 use headrace_pipeline::blocks::row_numbers::RowNumbers;
 use headrace_pipeline::blocks::strided::Strided;
+use headrace_pipeline::blocks::windows::{WindowShape, Windowing};
 use headrace_pipeline::formats::{FixedLength, Lines, RecordCounts, TfRecords};
 use headrace_pipeline::native::function::{Function, Segment};
 use headrace_pipeline::nodes::cache::Store;
@@ -51,6 +52,7 @@ use headrace_pipeline::stages::parse::Parse;
 use headrace_pipeline::stages::seen_components;
 use headrace_pipeline::stages::select::Select;
 use headrace_pipeline::stages::split::Split;
+use headrace_pipeline::stages::stack_windows::{StackWindows, WindowColumn};
 use headrace_pipeline::stages::text::CheckText;
 use headrace_pipeline::stages::tfds::{DecodeImages, Encoding, Episodes, ImageFeature, Restore, StoredFeature};
 use headrace_pipeline::stages::with_file_rows::WithFileRows;
@@ -274,6 +276,15 @@ impl Stage {
     #[staticmethod]
     fn unbatch() -> Self {
         Self(Arc::new(Unbatch))
+    }
+
+    /// Turns windows into columns. A column has a name; the number of the column whose rows are
+    /// stacked, or None for bools that are true outside the episode; positions within a window; and
+    /// whether its only position adds no axis.
+    #[staticmethod]
+    fn stack_windows(columns: Vec<(String, Option<usize>, Vec<usize>, bool)>, fills_zeros: bool) -> Self {
+        let column = |(name, column, positions, is_single)| WindowColumn { name, column, positions, is_single };
+        Self(Arc::new(StackWindows { columns: columns.into_iter().map(column).collect(), fills_zeros }))
     }
 
     /// Returns the stage, measured as stage `number` of the description.
@@ -772,6 +783,22 @@ impl Plan {
 
     fn window(&self, size: usize, seed: u64) -> Self {
         self.then(Step::Window { size, seed })
+    }
+
+    /// Makes windows of the rows at `distances` from every `stride`-th row. Distances are ascending
+    /// and include 0. Windows do not cross changes of column `within`, and extend beyond them only
+    /// if `is_padded`. `episodes` has the rows of each episode, for a full shuffle.
+    fn windows(
+        &self,
+        distances: Vec<i64>,
+        stride: u64,
+        is_padded: bool,
+        within: Option<usize>,
+        episodes: Option<Vec<(u64, u64)>>,
+    ) -> Self {
+        let shape = WindowShape::new(&distances, stride, is_padded);
+        let episodes = episodes.map(|episodes| episodes.into_iter().map(|(first, end)| first..end).collect());
+        self.then(Step::Windows(Arc::new(Windowing { shape, within, episodes })))
     }
 
     /// Keeps runs of `run` rows, at least 1: the rows of every `count`-th batch.

@@ -55,6 +55,7 @@ _SAYINGS: Final = {
     ("epochs", 3): "The iteration is in pass {first}, counted from 0.",
     ("take", 1): "It has yielded {total:,} examples.",
     ("skip", 1): "It has skipped the first {first:,} examples.",
+    ("windows", 1): "The next window starts {first:,} examples after the position below.",
     ("shard", 2): "All {second} shards together have passed {total:,} positions in the order.",
     ("skip_errors", 1): "It has passed on {total:,} examples.",
     ("cache", 1): "The next example is number {total:,} in the cache, counted from 0.",

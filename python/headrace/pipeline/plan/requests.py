@@ -6,9 +6,10 @@ from typing import Any
 
 from headrace.core import engine
 from headrace.pipeline.plan.function_planning import FunctionPlanning
-from headrace.pipeline.stages.components import all_stages, is_on_disk, steps
+from headrace.pipeline.stages.components import all_stages, all_steps, is_on_disk, steps
 from headrace.pipeline.stages.random_access import has_deferred_reads
 from headrace.pipeline.stages.stage import Effect
+from headrace.pipeline.stages.windows import Windows
 from headrace.pipeline.values.types import Specs
 
 __all__ = ["Requests"]
@@ -127,6 +128,9 @@ class Requests(FunctionPlanning):
         if self.is_learning and is_on_disk(self.chain[: self.index]):
             # Nothing is written while components are learned, so the examples keep their order.
             return self.plan
+        for step in all_steps(self.chain[: self.index]):
+            if isinstance(step, Windows) and step.episodes.ranges is not None:
+                self.depend_on(f"windows(within={step.within!r})", step.episodes.digest)
         # All threads read its records one by one.
         self.measure(num_parallel=None)
         if self.has_error_skipper or not has_deferred_reads(self.chain, self.index):

@@ -28,6 +28,8 @@ _DATA_SET: Final = re.compile(
 _COMMIT: Final = re.compile(r"@[0-9a-f]{40}$")
 # The beginning of the name of weights that `sample` has read.
 _SAMPLE: Final = "sample("
+# The beginning of the name of episodes that have been found for `windows`.
+_WINDOWS: Final = "windows("
 
 
 def revisions_of(chain: Sequence[Stage]) -> dict[str, str]:
@@ -108,6 +110,11 @@ def check_contents(
                 raise ValueError(
                     f"resume: the weights of {name} have changed since the state was saved. Resume "
                     "with the original data, or start from the beginning."
+                )
+            if name.startswith(_WINDOWS):
+                raise ValueError(
+                    f"resume: the episodes of {name} have changed since the state was saved. "
+                    "Resume with the original data, or start from the beginning."
                 )
             raise ValueError(
                 f"resume: the content of {name}, which a native function uses, has changed since "

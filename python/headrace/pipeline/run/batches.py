@@ -29,6 +29,7 @@ from headrace.pipeline.plan.revisions import (
     pinned,
     revisions_of,
 )
+from headrace.pipeline.run.episodes import find_episodes, forget_changed_episodes
 from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.limits import cache_of, memory_bytes_of
 from headrace.pipeline.run.metrics import Meter, Metrics
@@ -281,7 +282,7 @@ class Batches(Reports):
         return processes
 
     def _planned(self, chain_specs: ChainSpecs, mix_checkpoint: list[Any] | None) -> PipelinePlan:
-        """Plans the pipeline, after reading the weights of its samples."""
+        """Plans the pipeline, after finding its episodes and the weights of its samples."""
         chain = pinned(self._chain, self._revisions)
         make_plan = partial(
             plan,
@@ -294,9 +295,12 @@ class Batches(Reports):
             self._order.seen,
             mix_checkpoint,
         )
+        find_episodes(chain, chain_specs, self._options, Batches)
         read_weights(chain, chain_specs, self._options, Batches)
         planned = make_plan()
-        if forget_changed_weights(chain, planned.files):
+        is_changed = forget_changed_episodes(chain, planned.files)
+        if forget_changed_weights(chain, planned.files) or is_changed:
+            find_episodes(chain, chain_specs, self._options, Batches)
             read_weights(chain, chain_specs, self._options, Batches)
             planned = make_plan()
         return planned

@@ -20,6 +20,7 @@ from headrace.pipeline.plan.function_planning import first_called_with
 from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.plan.revisions import pinned, revisions_of
 from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.run.episodes import find_episodes
 from headrace.pipeline.run.limits import cache_of
 from headrace.pipeline.run.sample_weights import read_weights
 from headrace.pipeline.run.threads.watchdog import named_if_stuck
@@ -185,6 +186,7 @@ def _kept_specs(
     from headrace.pipeline.plan.cache_keys.spec_file import SpecFile  # noqa: PLC0415
 
     before = pinned(chain[:-1], revisions_of(chain))
+    find_episodes(before, chain_specs, how.options, Batches)
     read_weights(before, chain_specs, how.options, Batches)
     indexes = index_files(how.options)
     planned = plan(before, chain_specs, cache_of(how.options), is_learning=True, indexes=indexes)

@@ -65,6 +65,12 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "seq_length": "Use `pack(2048, 'tokens')`. The argument is named `length`",
         "max_length": "Use `pack(2048, 'tokens')`. The argument is named `length`",
     },
+    "windows": {
+        "size": "Use `windows(8)`. The argument is named `length`",
+        "shift": "Use `stride=`",
+        "window_size": "Use `windows(8)`. The argument is named `length`",
+        "drop_remainder": 'Windows are always full, unless `pad="repeat"` or `pad="zero"` is set',
+    },
     "shuffle": {
         "buffer_size": _BUFFER,
         "bufsize": _BUFFER,
@@ -175,6 +181,9 @@ _METHODS: Final[Mapping[str, str]] = {
     "rejection_resample": "Use `sample(by='label')`",
     "weighted_sample": "Use `sample(weights='weight')`",
     "sharding_filter": "Use `shard(index, count)`",
+    "window": "Use `windows(8)`",
+    "sliding_window": "Use `windows(8)`",
+    "rolling": "Use `windows(8)`",
     "split_by_node": "Use `shard(index, count)`",
     "decode": "Use `map(f)` with `hr.ops.decode_image` in a function marked with `@hr.native`",
     "to_tuple": "Use `select('image', 'label')`. Examples and batches are dicts",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal, cast
 
-from headrace.pipeline.stages.components import batch_depth, source_of, steps
+from headrace.pipeline.stages.components import batch_depth, num_cached, source_of, steps
 from headrace.pipeline.stages.stage import Effect, Stage, Step
 
 __all__ = [
@@ -96,7 +96,11 @@ def obstacle(
         may_be_divided: Whether a `shard` may be among the stages.
     """
     is_split = is_divided = False
-    for step in steps(chain):
+    for index, step in enumerate(steps(chain), 1):
+        if step.effect is Effect.WINDOWS:
+            if (reason := _obstacle_to_windows(chain[:index])) is not None:
+                return reason
+            continue
         if is_divided and step.effect in (Effect.KEEPS, Effect.SPLITS):
             return f"{step.name} comes after shard. Write {step.name}(...) before shard(...)"
         if step.effect is Effect.DIVIDES and may_be_divided and not is_divided:
@@ -116,6 +120,22 @@ def obstacle(
     return source_of(chain).obstacle
 
 
+def _obstacle_to_windows(chain: Sequence[Stage]) -> str | None:
+    """Returns the reason why windows of single records cannot be read, or None if they can."""
+    behind = steps(chain)[num_cached(chain) :]
+    if (step := next((step for step in behind if step.runs_python), None)) is not None:
+        return (
+            f"{step.name} calls a Python function for each example of a window. Write cache() "
+            "before windows, use a native function, or call the function after windows"
+        )
+    if chain[0].parts and not _is_cached(chain):
+        return (
+            f"windows follows {chain[0].name}. Call windows(...) on each part, or write cache() "
+            "before windows"
+        )
+    return None
+
+
 def has_deferred_reads(chain: Sequence[Stage], shuffle: int) -> bool:
     """Returns whether a full shuffle passes on only row numbers, for a later shard to read.
 
@@ -127,7 +147,8 @@ def has_deferred_reads(chain: Sequence[Stage], shuffle: int) -> bool:
         shuffle: The index of the shuffle stage.
     """
     is_combined = bool(chain[0].parts)
-    if is_combined or not all(map(_waits, steps(chain)[: shuffle - 1])):
+    before = (step for step in steps(chain)[: shuffle - 1] if step.effect is not Effect.WINDOWS)
+    if is_combined or not all(map(_waits, before)):
         return False
     for step in steps(chain)[shuffle:]:
         if step.effect in (Effect.DIVIDES, Effect.SHARES):

@@ -53,6 +53,8 @@ class Effect(Enum):
     SHARES = auto()
     # Combines several examples into one.
     GROUPS = auto()
+    # Combines the neighbours of each example.
+    WINDOWS = auto()
     # Changes the order.
     REORDERS = auto()
     # Draws examples with replacement.

@@ -12,7 +12,7 @@ use crate::nodes::disk_cache::formats::Formats;
 use crate::nodes::disk_cache::numbers::{ALIGNMENT, Input, put, put_all};
 use crate::nodes::disk_cache::provenance;
 use bytes::Bytes;
-use headrace_engine::error::Result;
+use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
@@ -104,6 +104,7 @@ fn encode_column(output: &mut Vec<u8>, column: &Column) -> Result<()> {
             put(output, columns.len() as u64);
             columns.iter().try_for_each(|column| encode_column(output, column))?;
         }
+        Column::Opaque(_) => return Err(Error::internal("cache: the columns of a row were not made yet")),
     }
     Ok(())
 }
