@@ -213,8 +213,10 @@ mod tests {
         Key { bytes: values.to_vec(), widths: vec![1], length: values.len() }
     }
 
+    type Nodes = Vec<(Option<usize>, Range<usize>, usize)>;
+
     /// Adds lists, and returns what each shares, the parents, and the last node of each list.
-    fn tree(lists: &[&[u8]]) -> (Vec<usize>, Vec<(Option<usize>, Range<usize>, usize)>, Vec<usize>) {
+    fn tree(lists: &[&[u8]]) -> (Vec<usize>, Nodes, Vec<usize>) {
         let mut tree = PrefixTree::default();
         let mut source = 0;
         let shared = lists.iter().map(|list| {

@@ -25,6 +25,9 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// A result of `each`: its dtype, its shape as far as it is known, and whether it is joined.
+type EachResultArgument = (u8, Option<Vec<Option<usize>>>, bool);
+
 /// Stops loops.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct StopFlag(Arc<program::StopFlag>);
@@ -279,7 +282,7 @@ impl ProgramBuilder {
         py: Python<'_>,
         body: Bound<'_, Program>,
         num_lists: usize,
-        results: Vec<(u8, Option<Vec<Option<usize>>>, bool)>,
+        results: Vec<EachResultArgument>,
     ) -> PyResult<KernelHandle> {
         let result = |(code, dims, is_joined)| {
             PyResult::Ok(EachResult { dtype: dtype(py, code)?, shape: shape(dims), is_joined })

@@ -1,5 +1,7 @@
 //! Pipelines: their plans, and the stages that workers run.
 
+#![expect(clippy::too_many_arguments, reason = "Python names them")]
+
 use crate::boundary::array::{lent_bytes, lent_span};
 use crate::boundary::attrs::{attrs, dtype};
 use crate::boundary::view::to_tensor;
