@@ -1,11 +1,14 @@
 """One definition for each operation, and one stem for it in Python, in Rust and in the tests."""
 
+import importlib
+import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import headrace as hr
 import headrace.tf1 as tf
 from headrace.graph import KernelKind, Role, define, definition_of
 from headrace.graph.op_def import _definitions
@@ -87,6 +90,9 @@ def test_operation_has_the_same_stem_in_python_and_rust():
 
 
 def test_every_kernel_table_is_read():
+    # Modules are loaded late, and define their operations when they are loaded.
+    for module in pkgutil.walk_packages(hr.ops.__path__, "headrace.ops."):
+        importlib.import_module(module.name)
     read = rust_stems()
     assert set(read) <= set(_definitions)
     assert read["Cast"] == {"math/cast"}

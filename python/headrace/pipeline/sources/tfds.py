@@ -337,11 +337,8 @@ def tfds(
             `episode_id`, its name becomes `episode.NAME`.
 
     Raises:
-        TypeError: If an argument has the wrong type.
-
-        The following errors are raised when the iteration starts, or when you ask for the length or
-        the components:
-
+        TypeError: If an argument has the wrong type. All other errors are raised when the iteration
+            starts, or when you ask for the length or the components.
         ValueError: If the split does not exist, `decode` names something other than an image, or
             `steps` is True but the examples have no steps.
         NotFoundError: If the directory or one of its files does not exist.
