@@ -12,6 +12,7 @@ import headrace as hr
 import headrace.tf1 as tf
 from headrace.graph import KernelKind, Role, define, definition_of
 from headrace.graph.op_def import _definitions
+from headrace.tf1 import ops as tf1_ops
 
 TOP = Path(__file__).parents[3]
 OPS = (TOP / "python/headrace/ops", TOP / "python/headrace/tf1/ops")
@@ -91,8 +92,9 @@ def test_operation_has_the_same_stem_in_python_and_rust():
 
 def test_every_kernel_table_is_read():
     # Modules are loaded late, and define their operations when they are loaded.
-    for module in pkgutil.walk_packages(hr.ops.__path__, "headrace.ops."):
-        importlib.import_module(module.name)
+    for package in (hr.ops, tf1_ops):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     read = rust_stems()
     assert set(read) <= set(_definitions)
     assert read["Cast"] == {"math/cast"}
