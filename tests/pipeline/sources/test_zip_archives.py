@@ -311,6 +311,8 @@ OTHER = archive({"a/1.png": b"one", "a/2.png": b"two"}, STORED)
             r"directory is damaged",
         ),
     ],
+    # The bytes contain the time.
+    ids=lambda value: "archive" if isinstance(value, bytes) else None,
 )
 def test_damaged_and_unsupported_archives_are_rejected(tmp_path, raw, error, message):
     path = tmp_path / "a.zip"
