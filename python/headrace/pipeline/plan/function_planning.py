@@ -28,7 +28,7 @@ class FunctionPlanning:
         chain: All stages.
         index: The index of the stage that is being added.
         number: The number under which its work is measured.
-        turn: This share's turn among the batches of all shares: its index and the number of shares.
+        turn: The index of this share and the number of shares. Their batches alternate.
         num_ready: The maximum number of results that wait for the consumer.
         is_shuffled: Whether a full shuffle needs random access to the source.
     """

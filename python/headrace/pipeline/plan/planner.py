@@ -2,9 +2,8 @@
 
 Stages that turn one example into one (`parse`, `select`, `rename`) run after `take`, `skip`,
 `shard`, `shuffle` and `batch`, even if they are written before them, because those stages only move
-row numbers. This keeps the rows in a shuffle window small and decodes whole batches at once. What
-each stage adds to the plan is defined in its own file; see `Step.plan_into` and
-`Source.source_plan`.
+row numbers. This keeps the rows in a shuffle window small and decodes whole batches at once. Each
+stage defines its part of the plan in its own file; see `Step.plan_into` and `Source.source_plan`.
 """
 
 from collections.abc import Sequence
@@ -63,7 +62,7 @@ def plan(
     planning = _Planning(chain, chain_specs, shared, digest=digest, is_whole=True, lanes=lanes)
     engine_plan, num_ready = planning.finished_plan(), planning.num_ready
     if chain[0].is_growing:
-        # Each pass ends where all writers had closed the journal.
+        # A pass ends at the row at which all writers had closed the journal.
         engine_plan = engine_plan.epochs(None)
     return PipelinePlan(
         engine_plan,
@@ -108,7 +107,7 @@ class _Planning(Requests):
             lanes: The lanes of the execution, if there are several.
         """
         if chain_specs.first_empty_stage is not None:
-            # No examples reach the later stages. Keep only those that report skipped examples in
+            # No examples reach the later stages. Keep only stages that report skipped examples in
             # each epoch.
             behind = steps(chain)[chain_specs.first_empty_stage :]
             reporting = [s for s in behind if s.judges_errors or s.effect is Effect.REPEATS]

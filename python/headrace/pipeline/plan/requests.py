@@ -91,9 +91,9 @@ class Requests(FunctionPlanning):
         return seen_components
 
     def skipping(self) -> tuple[Any, ...] | None:
-        """Returns what determines the counts of skipped examples; None if nothing is skipped.
+        """Returns a key for the counts of skipped examples; None if nothing is skipped.
 
-        They depend on the number of the stage and on all stages up to the last `skip_errors`.
+        It consists of the stage's number and all stages up to the last `skip_errors`.
         """
         chain = self._shared.chain
         inner = any(stage.judges_errors for part in chain[0].parts for stage in all_stages(part))
@@ -131,7 +131,7 @@ class Requests(FunctionPlanning):
         for step in all_steps(self.chain[: self.index]):
             if isinstance(step, Windows) and step.episodes.ranges is not None:
                 self.depend_on(f"windows(within={step.within!r})", step.episodes.digest)
-        # All threads read its records one by one.
+        # Single records are then read by all threads.
         self.measure(num_parallel=None)
         if self.has_error_skipper or not has_deferred_reads(self.chain, self.index):
             return self.plan.shuffle_all(index, self.indexes, seed, sampling)

@@ -1,4 +1,4 @@
-"""Describes a pipeline's current activity, for example, why no batch arrives."""
+"""Describes the current activity of a pipeline, for example to find out why no batch arrives."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +23,8 @@ def activity_lines(
     Args:
         execution: The execution of the pipeline.
         python_workers: Its Python workers.
-        names: The names of its stages, by the numbers under which they are measured.
-        waits: What threads are waiting for, by the operating system's thread ID.
+        names: The names of its measured stages, by number.
+        waits: The reason why a thread waits, by the operating system's thread ID.
     """
     now = execution.state()
     used, limit = execution.memory()

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Batches", "open_batches"]
 
-# How many seconds to wait before measuring how much time functions hold the GIL.
+# The GIL is measured once an iteration has run for this many seconds.
 _LOOKED_AT_S: Final = 0.2
 
 # If this environment variable is set, the process reports to `headrace top`.
@@ -117,9 +117,9 @@ class Batches(Reports):
             chain_specs: The components, or a function that learns them.
             epoch: The epoch number.
             resumed: The state to resume from.
-            in_columns: Whether only whole columns are requested, never single examples.
+            in_columns: Whether to return whole columns instead of single examples.
             at_end: A function to call after all batches have been returned.
-            is_learning: Whether to compute only what is requested, and to keep the examples of
+            is_learning: Whether to compute only requested examples, and to keep the examples of
                 iterators.
             keeps_workers: Whether to keep worker processes for the next iteration.
             keeps_origins: Whether batches record where their examples come from.
@@ -270,7 +270,7 @@ class Batches(Reports):
             _report_to_top()
 
     def _worker_processes(self, python_workers: Sequence[PythonWorker]) -> list[Any]:
-        """Returns the worker processes, after telling them about this iteration."""
+        """Returns the worker processes, prepared for this iteration."""
         processes = [
             worker_processes
             for python_worker in python_workers
@@ -362,7 +362,7 @@ class Batches(Reports):
         start = Place(
             0, None if resumed is None else resumed.checkpoints, point, [0] * self._parts.num_parts
         )
-        # It provides all methods of an engine execution that an iteration uses.
+        # A member has all methods of `engine.Execution` that an iteration uses.
         return cast("engine.Execution", MemberExecution(ranks, what, start))
 
     def __iter__(self) -> "Batches":
@@ -434,7 +434,7 @@ class Batches(Reports):
         self._absent.look()
         self._order.note_position(self._meter.num_left)
         if self._gil_watch is not None and time.monotonic() - self._begin > _LOOKED_AT_S:
-            # A short iteration needs no advice about its functions.
+            # A short iteration doesn't need advice about its functions.
             watch_gil, self._gil_watch = self._gil_watch, None
             watch_gil.start()
         num_rows, columns = batch
@@ -468,7 +468,7 @@ class Batches(Reports):
             self._meter.skipped += sum(skipped.num_lost or 1 for skipped in new)
 
     def _check_caller(self) -> None:
-        """Rejects calls from the pipeline's own functions. They would wait for themselves."""
+        """Rejects calls from the pipeline's own functions, because they would deadlock."""
         if self._is_beginning:
             raise FailedPreconditionError(
                 None,
@@ -489,9 +489,9 @@ class Batches(Reports):
     def _fail(self, error: BaseException) -> None:
         """Closes the iteration because `next` raises an error.
 
-        An error of the pipeline has a fixed place in the order, and the iteration ends after it. An
-        exception from a signal handler can occur anywhere, so the iteration has not reached its
-        end.
+        An error of the pipeline always occurs at the same place in the order, so the iteration ends
+        there. An exception from a signal handler can occur anywhere, so the iteration has not
+        reached its end.
         """
         if self.is_open:
             is_over = self._end is not None and self._execution.state().is_over
@@ -825,7 +825,7 @@ class Batches(Reports):
         )
 
     def _live_report(self) -> "IterationReport":
-        """Returns what `headrace top` shows, as values that JSON can represent."""
+        """Returns a report for `headrace top`, which JSON can represent."""
         from headrace.pipeline.run.live_report import (  # noqa: PLC0415
             IterationReport,
             stage_reports,

@@ -24,7 +24,7 @@ _MOST_WAITING: Final = 64
 
 @dataclass(frozen=True)
 class _Suspect:
-    """A possible bottleneck: its message texts, and the share of time it was fully used."""
+    """A possible bottleneck: its message texts, and the share of time that it was fully used."""
 
     load: float
     name: str
@@ -149,7 +149,7 @@ def _python(stage: StageReadings, readings: Readings, before: Sequence[StageRead
     whose = "its only thread" if parallel == 1 else f"each of its {parallel} threads"
     if num_processes:
         whose = "its only process" if num_processes == 1 else f"each of its {parallel} processes"
-        if num_processes > parallel:  # The pipeline waits for these processes in turn.
+        if num_processes > parallel:  # The pipeline waits for these processes one after the other.
             whose = f"the next of its {num_processes} processes"
     finding = f"{whose} was busy {load:.0%} of the time"
     gets_batches = _gets_batches(before)
@@ -249,13 +249,13 @@ def _stored(stage: StageReadings, readings: Readings) -> float:
 
 
 def _crowding(readings: Readings) -> float:
-    """Returns how much longer tasks without reads took than their processor time."""
+    """Returns the run time of tasks without reads, divided by their processor time."""
     computing = readings.tasks_computing
     return max(readings.tasks_busy / computing, 1.0) if computing > 0 else 1.0
 
 
 def _scheduled(readings: Readings) -> float:
-    """Returns how long a worker had work or waited for it.
+    """Returns the time per worker that was spent on tasks or on waiting for tasks.
 
     On a crowded machine, this is less than the elapsed time.
     """

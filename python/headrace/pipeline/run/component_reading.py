@@ -1,4 +1,4 @@
-"""Reads one component of all examples before a stage, in an iteration of its own."""
+"""Reads one component of all examples before a stage, in a separate iteration."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -30,7 +30,7 @@ _OPTIONS: Final = (
     *("index", "index_directory"),
 )
 
-# Starts an iteration: the class `Batches`, which imports modules that read components.
+# The class `Batches`. It is passed as an argument because it imports this module's callers.
 Start: TypeAlias = Callable[..., Any]
 
 
@@ -52,7 +52,7 @@ class ComponentReading:
         """Prepares the pass.
 
         Args:
-            chain: The stages. Sources refer to specific commits.
+            chain: The stages. Their sources refer to specific commits.
             name: The name of the component.
             chain_specs: The components after each stage. More stages may follow.
             options: The pipeline's options.
@@ -70,7 +70,7 @@ class ComponentReading:
         return self._read_columns() if known is None else iter([known])
 
     def record(self, number: int) -> str:
-        """Returns the words for the record of an example."""
+        """Describes an example's record, for messages."""
         if _known_column(self._chain, self.name) is None:
             specs = list(self._chain_specs.specs[: len(self._chain)])
             last = {name: spec.batched(None) for name, spec in specs[-1].items()}
@@ -98,7 +98,7 @@ class ComponentReading:
                 yield columns[1][name]
 
     def _narrowed(self) -> tuple[Stages, list[Specs], str]:
-        """Returns stages that read as little as possible, their components, and the name there."""
+        """Returns stages that read as little as possible, their components, and the new name."""
         specs = list(self._chain_specs.specs[: len(self._chain)])
         moved = _through_names(self._chain, self.name)
         source = None if moved is None else source_of(self._chain).with_columns([moved[1]])

@@ -45,14 +45,14 @@ def find_episodes(
 
 
 def forget_changed_episodes(chain: Sequence[Stage], files: Sequence[Sequence[bytes]]) -> bool:
-    """Discards episodes that were found in files which have changed since then.
+    """Discards episodes if their files have changed since they were found.
 
     Args:
         chain: The stages.
         files: The files of all sources, as the iteration reads them.
 
     Returns:
-        Whether episodes have to be found again.
+        True if episodes have to be found again.
     """
     known = [one for one in _all_windows(chain) if one.episodes.ranges is not None]
     if not known:
@@ -88,7 +88,7 @@ def count_episodes(
 
 
 def _depends_on_episodes(chain: Sequence[Stage]) -> bool:
-    """Returns whether there are windows whose number depends on episodes that can be found."""
+    """Returns whether the number of windows depends on episodes that can be found."""
     return any(map(_depends_on_episodes, chain[0].parts)) or any(
         windows.depends_on_episodes and obstacle(chain[: index + 1]) is None
         for index, windows in _windows(chain)
@@ -96,7 +96,7 @@ def _depends_on_episodes(chain: Sequence[Stage]) -> bool:
 
 
 def _is_readable(chain: Sequence[Stage], index: int, is_needed: bool, last: int) -> bool:
-    """Returns whether a full shuffle needs the episodes, or can read the windows if `is_needed`."""
+    """Returns whether to find the episodes: for a full shuffle, or because `is_needed` is set."""
     return index < last or (is_needed and obstacle(chain[: index + 1]) is None)
 
 

@@ -15,8 +15,8 @@ class StageReport(TypedDict):
         name: The stage and its function.
         examples: The number of examples or batches that it has returned.
         bytes: The number of bytes that it has produced.
-        busy: The share of the time that its tasks ran, of all threads that may run them, from 0 to
-            1.
+        busy: The share of the time that its tasks ran, averaged over the threads that may run them,
+            from 0 to 1.
         busy_seconds: The total run time of its tasks.
         parallel: The number of threads that may run its tasks.
         fill: See `StageStatistics.fill`.
@@ -35,7 +35,7 @@ class IterationReport(TypedDict):
     """A report that JSON can represent.
 
     Attributes:
-        number: A number that no other open iteration of the process has.
+        number: A number that identifies it among the open iterations of the process.
         name: The names of the stages.
         epoch: The number of the epoch.
         unit: "batches" or "examples".

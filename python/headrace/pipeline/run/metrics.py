@@ -68,7 +68,7 @@ class Meter:
         self.is_open = True
         self._stages: list[str] = []
         self._parts: tuple[str, ...] = ()
-        # The examples of left-out batches, by part of a mix.
+        # The number of examples in omitted batches, by part of a mix.
         self._left_out: list[int] = []
         self._execution: engine.Execution | None = None
         self._final: Metrics | None = None
@@ -96,7 +96,7 @@ class Meter:
         return [count - fewer for count, fewer in zip(counts, left_out, strict=True)]
 
     def leave_out_last(self) -> None:
-        """Records that the loop does not receive the batch that the engine has just returned."""
+        """Records that the engine's last batch is omitted."""
         if self._execution is not None:
             counts, before = self._execution.part_counts(0), self._execution.part_counts(1)
             added = [count - earlier for count, earlier in zip(counts, before, strict=True)]

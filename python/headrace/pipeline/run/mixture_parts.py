@@ -37,7 +37,7 @@ class MixtureResumePoint:
 
     Attributes:
         counts: The number of examples delivered so far, by part name.
-        checkpoints: The position, directly at an example, or None if it is unknown.
+        checkpoints: The position before an example, or None if it is unknown.
         is_changed: Whether the parts or weights differ from those in the state.
     """
 
@@ -220,7 +220,7 @@ def with_parts(
         chosen = [old_by_name.get(name, new_values[n]) for n, name in enumerate(new)]
         adapted[key] = [value for values in chosen for value in values] + rest
     if adapted["weights"]:
-        # The weights belong to the parts.
+        # The weights must match the current parts.
         adapted["weights"][-1] = mine["weights"][-1]
     return adapted
 

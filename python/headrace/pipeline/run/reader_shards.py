@@ -208,7 +208,7 @@ def _without_skips(checkpoints: Sequence[Sequence[Any]], run: int) -> list[Any]:
     for own, numbers, *_ in reversed(checkpoints[where + 1 :]):
         skip += own
         match numbers:
-            case [number, size]:  # Batches.
+            case [number, size]:  # A batch stage.
                 behind.append([0, [number + skip * count, size], 1])
                 skip *= size
             case _:  # A Python function makes one row from each row.

@@ -46,14 +46,14 @@ def read_weights(
 
 
 def forget_changed_weights(chain: Sequence[Stage], files: Sequence[Sequence[bytes]]) -> bool:
-    """Discards weights that were read from files which have changed since then.
+    """Discards weights if their files have changed since they were read.
 
     Args:
         chain: The stages.
         files: The files of all sources, as the iteration reads them.
 
     Returns:
-        Whether weights have to be read again.
+        True if weights have to be read again.
     """
     stages = list(_all_samples(chain))
     if not stages:

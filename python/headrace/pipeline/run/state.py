@@ -222,7 +222,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
         raise damaged()
     drawn = _with_seeds(chain, iter(seeds))
     if drawn != chain:
-        # Cached examples have the order for different seeds.
+        # Cached examples are in the order of other seeds.
         drawn = _with_empty_caches(drawn)
     mixture = _mixture(chain, before, state)
     is_changed = mixture is not None and mixture.is_changed

@@ -32,7 +32,7 @@ __all__ = [
 
 # How a batch stores a component; see `engine.Stage.collate`.
 Layout: TypeAlias = Literal["stacked", "joined", "arrays", "lists"]
-# What to do with an incomplete last batch.
+# How to handle an incomplete last batch.
 Remainder: TypeAlias = Literal["keep", "drop", "pad"]
 
 
@@ -42,7 +42,7 @@ class Batch(Step):
 
     Attributes:
         size: The number of examples in a batch.
-        remainder: What to do with an incomplete last batch.
+        remainder: How to handle an incomplete last batch.
         ragged: "offsets" to join lists end to end; None to reject them.
         lists: The components that a batch stores as a list of arrays.
         num_ranks: The number of ranks whose examples count towards the positions in `size`.
@@ -160,7 +160,7 @@ class BatchMethod(Chain):
                 applies at the position of its first example. Positions count the examples of all
                 ranks, and the size is for each rank. They start again in each pass over the stages
                 before `batch`, so call `epochs` before `batch` to count over all epochs.
-            remainder: What to do with an incomplete last batch. "keep" returns a smaller batch, and
+            remainder: How to handle an incomplete last batch. "keep" returns a smaller batch, and
                 "drop" drops it. "pad" fills it up to `size` with zeros and empty strings, and adds
                 a bool component `mask` to every batch, which is False for padding.
             ragged: "offsets" joins lists end to end instead of padding them. A component NAME whose
@@ -256,7 +256,7 @@ def plan_batch(
         planning: The plan.
         size: The number of examples in a batch.
         num_ranks: The number of ranks whose examples count towards the positions in `size`.
-        remainder: What to do with an incomplete last batch.
+        remainder: How to handle an incomplete last batch.
         padding: How to pad lists; None to not pad them.
         layouts: How a batch stores each component; empty to stack all of them.
     """

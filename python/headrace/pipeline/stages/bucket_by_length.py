@@ -33,7 +33,7 @@ class BucketByLength(Step):
         size: The maximum number of examples in a batch; None for no limit.
         max_elements: The maximum number of the component's elements in a batch; None for no limit.
         pad_to_boundary: Whether to pad lists to the bucket's boundary instead of the longest list.
-        remainder: What to do with an incomplete last batch.
+        remainder: How to handle an incomplete last batch.
         values: The padding values.
     """
 

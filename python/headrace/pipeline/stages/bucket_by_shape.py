@@ -19,14 +19,14 @@ __all__ = ["BucketByShapeMethod", "CropToBucket", "InBuckets", "ShapeBucket", "s
 # The heights and widths of buckets.
 Shapes: TypeAlias = tuple[tuple[int, int], ...]
 
-# The largest quotient of the sides of a bucket.
+# The maximum ratio of a bucket's longer side to its shorter side.
 _MOST_RATIO: Final = 4
 _MOST_BUCKETS: Final = 10_000
 
 
 @dataclass(frozen=True)
 class ShapeBucket(Step):
-    """Adds the number of an image's bucket, from the header of its file.
+    """Adds the number of each image's bucket, determined from the header of its file.
 
     Attributes:
         component: The component with the files.
@@ -39,7 +39,7 @@ class ShapeBucket(Step):
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = True
     added_axes: ClassVar = 0
-    # The stage that forms batches describes the buckets.
+    # States describe the buckets with the stage that forms batches.
     described_by: ClassVar = None
 
     @property
@@ -65,7 +65,7 @@ class ShapeBucket(Step):
         return dict(_finder(self.component, self.shapes).traced("map", specs, None).specs)
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names, with that of the bucket."""
+        """Returns the names, plus the bucket's name."""
         check_names(self, [self.component], names)
         return None if names is None else (*names, _bucket_name(self.component))
 
@@ -135,7 +135,7 @@ class CropToBucket(Step):
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = True
     added_axes: ClassVar = 0
-    # The stage that forms batches describes the buckets.
+    # States describe the buckets with the stage that forms batches.
     described_by: ClassVar = None
 
     @property
@@ -148,7 +148,7 @@ class CropToBucket(Step):
         return dict(_cropper(self.component, self.shapes).traced("map", specs, None).specs)
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names without that of the bucket."""
+        """Returns the names without the bucket's name."""
         removed = _bucket_name(self.component)
         return None if names is None else tuple(name for name in names if name != removed)
 

@@ -22,7 +22,7 @@ class Chain:
     __slots__ = ("_base", "_chain_specs", "_history", "_options", "_specs", "_stages")
 
     def __init_subclass__(cls) -> None:
-        """Makes calls with wrong arguments raise errors that show what to write instead."""
+        """Makes calls with wrong arguments raise errors that suggest a correct call."""
         for name, value in vars(cls).copy().items():
             if isfunction(value) and not name.startswith("_"):
                 setattr(cls, name, with_explained_calls(value))

@@ -74,7 +74,7 @@ def check_counts_steps(chain: Sequence[Stage], step: Step) -> None:
 
 
 class RepeatedOrderWarning:
-    """Tracks the iterations over a pipeline, and warns once if later ones may surprise the user.
+    """Tracks the iterations over a pipeline, and warns once if a later one repeats earlier draws.
 
     Attributes:
         is_ended: Whether an iteration of epoch 0 has finished.

@@ -1,4 +1,4 @@
-"""Errors for calls that other libraries accept. They show what to write instead."""
+"""Errors for calls that other libraries accept. They suggest a replacement."""
 
 import functools
 import inspect
@@ -237,7 +237,7 @@ _FUNCTIONS: Final[Mapping[str, str]] = {
 
 
 def advice_on_method(name: str, names: Iterable[str]) -> str:
-    """Returns what to write instead of a method that a pipeline doesn't have.
+    """Suggests a replacement for a method that a pipeline doesn't have.
 
     Args:
         name: The name that the user wrote.
@@ -247,7 +247,7 @@ def advice_on_method(name: str, names: Iterable[str]) -> str:
 
 
 def advice_on_function(name: str, names: Iterable[str]) -> str:
-    """Returns what to write instead of a name that `headrace` doesn't have.
+    """Suggests a replacement for a name that `headrace` doesn't have.
 
     Args:
         name: The name that the user wrote.
@@ -257,7 +257,7 @@ def advice_on_function(name: str, names: Iterable[str]) -> str:
 
 
 def with_explained_calls(function: _Function) -> _Function:
-    """Wraps a function so that its error for wrong arguments shows what to write instead.
+    """Wraps a function so that its error for wrong arguments suggests a correct call.
 
     The error uses the function's public name, without the class that defines it.
 

@@ -106,7 +106,7 @@ class PackTree(Step):
         planning.finish_rows()
 
     def _is_grouped(self, specs: Specs) -> bool:
-        """Returns whether an example is a group of rows, as those of `hr.journal(group=...)`."""
+        """Returns whether an example is a group of rows, as in `hr.journal(group=...)`."""
         spec = specs[self.tree]
         if spec.shape is None or len(spec.shape) > 1:
             raise ValueError(

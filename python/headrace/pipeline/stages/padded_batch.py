@@ -38,7 +38,7 @@ class PaddedBatch(Step):
         values: The padding values.
         multiple_of: Sizes are padded to a multiple of this: one number for the first axis, or the
             numbers for the axes of each component.
-        remainder: What to do with an incomplete last batch.
+        remainder: How to handle an incomplete last batch.
         num_ranks: The number of ranks whose examples count towards the positions in `size`.
     """
 

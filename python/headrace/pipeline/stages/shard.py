@@ -27,7 +27,7 @@ __all__ = ["Even", "Shard", "ShardMethod", "read_by_shard"]
 
 _log: Final = logging.getLogger("headrace.pipeline")
 
-# What to do with the last examples if fewer examples than ranks are left.
+# How to handle the last examples if fewer examples than ranks are left.
 Even: TypeAlias = Literal["drop", "pad"] | None
 
 
@@ -38,9 +38,9 @@ class Shard(KeepsComponents):
     Attributes:
         index: The rank.
         count: The number of ranks.
-        even: What to do with the last examples if fewer examples than ranks are left.
+        even: How to handle the last examples if fewer examples than ranks are left.
         by: "example" to assign every `count`-th example, "piece" to assign whole files.
-        taken_from: Where index and count were found; empty if the user passed them.
+        taken_from: The source of the rank and the number of ranks; empty if the user passed them.
     """
 
     index: int
@@ -82,7 +82,7 @@ class Shard(KeepsComponents):
 
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
-        # With by="piece", the window before it reads only this rank's files. A sample behind it
+        # With by="piece", the window before it reads only this rank's files. A sample after it
         # draws only from this rank's share.
         if self.by == "example" and not is_sampled(planning.chain, planning.index):
             planning.plan = planning.plan.shard(self.index, self.count, self.even, planning.lanes)

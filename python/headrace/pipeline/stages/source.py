@@ -76,7 +76,7 @@ class Origin(Enum):
     PARTS = auto()
 
 
-# The facts that a source with a given origin must declare. They don't apply to other sources.
+# The attributes that a source with a given origin must define. Other sources don't have them.
 _FACTS_OF: Final[Mapping[Origin, tuple[str, ...]]] = {
     Origin.FILES: (
         *("is_scanned", "is_kept_for_shuffle", "numbers_lines"),

@@ -247,7 +247,7 @@ def shuffled_before(
 
     All examples of a source can be accessed at random, but the examples of one part cannot.
     Shuffling everything and then keeping one part is the same as shuffling that part. A `sample`
-    stays behind the split, because it draws a fixed number of that part's examples.
+    stays after the split, because it draws a fixed number of that part's examples.
 
     Args:
         chain: The stages.

@@ -65,7 +65,7 @@ class Effect(Enum):
     KEEPS = auto()
 
 
-# The facts that a step with a given effect must declare. They don't apply to other steps.
+# The attributes that a step with a given effect must define. Other steps don't have them.
 _FACTS_OF: Final[Mapping[Effect, tuple[str, ...]]] = {
     Effect.SKIPS_ERRORS: ("budget", "raises_at_end"),
     Effect.DIVIDES: ("num_shares", "makes_even", "piece_shard"),
@@ -76,7 +76,7 @@ _FACTS_OF: Final[Mapping[Effect, tuple[str, ...]]] = {
 }
 # Effects that depend on the position of an example in the order.
 _OF_PLACES: Final = (Effect.TAKES, Effect.OMITS, Effect.DIVIDES, Effect.SHARES)
-# The facts that a stage with a seed must declare.
+# The attributes that a stage with a seed must define.
 _FACTS_OF_SEEDS: Final = ("draws", "is_seed_given")
 
 # The stages of a pipeline: a source and the steps after it.
@@ -104,13 +104,13 @@ def named(default: Any, keyword: str = "") -> Any:
 class Stage(ABC):
     """A source, or a step that follows one.
 
-    A concrete class (one defined without `is_base=True`) must declare every fact that its bases
-    leave open. Otherwise, defining the class raises TypeError. `Stage` and its two kinds provide
-    the answer for stages that a fact cannot apply to: for example, a stage without a seed draws no
-    random numbers. If a fact can apply to a class, the class must declare it.
+    A concrete class (one defined without `is_base=True`) must define every attribute that its bases
+    leave open. Otherwise, defining the class raises TypeError. `Stage` and its two kinds define
+    attributes only for stages whose value is obvious: for example, a stage without a seed draws no
+    random numbers.
 
     Attributes:
-        facts: The names of the facts that subclasses must declare.
+        facts: The names of the attributes that subclasses must define.
         added_axes: The number of leading axes the stage adds: 1 if it batches, -1 if it splits
             batches.
         is_seed_given: Whether the user passed a seed. If not, a random seed was drawn.
@@ -137,7 +137,7 @@ class Stage(ABC):
 
     @classmethod
     def _required_facts(cls) -> Iterator[str]:
-        """Yields the names of the facts that the class must declare."""
+        """Yields the names of the attributes that the class must define."""
         yield from cls.facts
         if _is_stated(cls, "seed"):
             yield from _FACTS_OF_SEEDS
@@ -348,8 +348,7 @@ class Planning(Protocol):
 
     Attributes:
         plan: The plan of the preceding stages, without their deferred work.
-        turn: This share's turn among the batches of all shares, as its index and the number of
-            shares.
+        turn: The index of this share and the number of shares. Their batches alternate.
         num_ready: The maximum number of results that wait for the consumer.
         lanes: The lanes of the execution, if it produces the batches of several ranks.
     """
@@ -408,7 +407,7 @@ class Planning(Protocol):
         """Returns a record of which optional components have occurred so far."""
 
     def skipping(self) -> tuple[Any, ...] | None:
-        """Returns what determines the counts of skipped examples; None if nothing is skipped."""
+        """Returns a key for the counts of skipped examples; None if nothing is skipped."""
 
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
         """Returns the plan with a disk cache added."""
@@ -426,7 +425,7 @@ class Planning(Protocol):
 
 
 def _is_stated(cls: type[Stage], name: str) -> bool:
-    """Returns whether a class or one of its concrete bases declares a fact."""
+    """Returns whether a class or one of its concrete bases defines an attribute."""
     own = (one for one in cls.__mro__ if issubclass(one, Stage))
     stating = (one for one in own if one is not Stage and Stage not in one.__bases__)
     return any(name in vars(one) or name in _field_names(one) for one in stating)

@@ -33,7 +33,7 @@ Pad: TypeAlias = Literal["repeat", "zero"]
 _PAD_MARK: Final = "is_pad"
 # The largest distance between the first and the last position of a window.
 _MOST_DISTANCE: Final = 1 << 24
-# Examples after these stages are not neighbours any more, and what to write instead.
+# After these stages, examples are no longer neighbours. The value is the remedy in the message.
 _SCATTERING: Final = {
     Effect.REORDERS: "Shuffle after windows",
     Effect.SAMPLES: "Write sample(...) after windows",
@@ -87,7 +87,7 @@ class Windows(Step):
     Attributes:
         length: The number of examples in a window, or the offsets of some components.
         stride: The number of examples between the starts of two windows.
-        within: The component whose changes windows do not cross.
+        within: The component that must be constant within a window.
         pad: How positions beyond the end are filled; None if windows end before it.
         episodes: The rows between changes of `within`, once known. Kept between iterations.
     """

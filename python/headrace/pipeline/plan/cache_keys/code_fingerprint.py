@@ -319,7 +319,7 @@ class Fingerprint:
                 self._add_whole(inner, where)
 
     def _add_own_module(self, where: str) -> None:
-        """Adds all that a function can look up by name: its module, and the module's imports."""
+        """Adds everything that a function can look up by name: its module and its imports."""
         if self._is_ending:
             return
         if not self._functions:
@@ -338,7 +338,7 @@ class Fingerprint:
         self._add_whole(module, where)
 
     def _add_whole(self, module: types.ModuleType, where: str) -> None:
-        """Adds the sources of a module and of all that it imports, or a library's version."""
+        """Adds the sources of a module and its imports, or the version of a library."""
         self._put("module", module.__name__)
         if is_library(module):
             if module.__name__.partition(".")[0] in _LOOKING_UP or module is sys:

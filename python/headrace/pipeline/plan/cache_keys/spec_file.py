@@ -21,7 +21,7 @@ from headrace.pipeline.values.types import Json, Spec, Specs, type_name
 
 __all__ = ["SpecFile"]
 
-# Replaces a cache's number. No cache has this number.
+# Used in place of a cache's number. No cache has this number.
 _NUMBER: Final = -1
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 _STRINGS: Final = {"bytes": bytes, "str": str, "Json": Json}

@@ -46,7 +46,7 @@ class EngineDescription:
         has_order: Whether there is a global order.
         num_stages: The number of measured stages.
         num_parts: The number of parts of a mix whose position is part of the state.
-        process: The process that describes the engine.
+        process: The ID of the process that created this.
     """
 
     name: str
@@ -86,7 +86,7 @@ class LaneOutput(NamedTuple):
 
 
 class _Lane:
-    """A lane as the owner sees it.
+    """The owner's record of a lane.
 
     Attributes:
         digest: Its global order's digest.
@@ -172,7 +172,7 @@ class EngineLanes:
         threads.start()
 
     def outputs(self) -> Iterator[LaneOutput | tuple[int, Later]]:
-        """Yields all lanes' batches and ends, and news about the positions of sent batches."""
+        """Yields the batches and ends of all lanes, and updated positions of sent batches."""
         while True:
             yield from self._completed()
             result = self.execution.next_of_lane(self._has_arrow_strings)

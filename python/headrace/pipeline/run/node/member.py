@@ -102,7 +102,7 @@ class _Exchange:
             channel.send(message)
 
     def close(self) -> None:
-        """Lets the receiving thread end."""
+        """Makes the receiving thread end."""
         with self.changed:
             self.is_closed = True
             self.received.clear()
@@ -187,7 +187,7 @@ class MemberExecution:
             if exchange.received:
                 received = exchange.received[0]
                 if received.produced.skips:
-                    # They are reported once.
+                    # Report each skipped example only once.
                     rest = received.produced._replace(skips=[])
                     exchange.received[0] = received._replace(produced=rest)
                 return received

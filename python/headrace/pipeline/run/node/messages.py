@@ -58,7 +58,7 @@ class Place(NamedTuple):
 
 
 class Join(NamedTuple):
-    """Tells the owner which batches a member needs.
+    """Informs the owner which batches a member needs.
 
     Attributes:
         rank: The local rank.
@@ -82,7 +82,7 @@ class Begun(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The program has taken batches.
+    """Reports that the program has taken batches.
 
     Attributes:
         step: The number of batches that it has taken.
@@ -177,7 +177,7 @@ class PackedColumns:
     def _add(self, buffer: pickle.PickleBuffer) -> bool:
         try:
             raw = buffer.raw()
-        except BufferError:  # It is not contiguous.
+        except BufferError:  # The buffer is not contiguous.
             return True
         if raw.nbytes < _LEAST_BYTES:
             return True

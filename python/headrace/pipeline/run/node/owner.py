@@ -33,22 +33,22 @@ __all__ = ["Owner"]
 
 _log: Final = logging.getLogger("headrace.pipeline")
 
-# How many unused batches a member may hold, and the divisor of the memory budget that yields the
-# limit for all members' unused batches.
+# How many unused batches a member may hold. All members together may hold the memory budget divided
+# by the second number.
 _MOST_UNUSED: Final = 8
 _PART_OF_MEMORY: Final = 4
 # How often to check whether missing ranks are gone, and how long to wait before reporting them.
 _CHECK_S: Final = 0.02
 _PATIENCE_S: Final = 10.0
-# How long the owner waits for a rank before it tells the others.
+# How long the owner waits for a rank before it informs the others.
 _STALL_S: Final = 1.0
 _READINGS_S: Final = 0.25
-# How long an ending process waits for news from slower ranks before others take over its work.
+# How long an ending process waits for messages from slower ranks before others take over.
 _LINGER_S: Final = 2.0
 
 
 class _Member:
-    """A rank, as the owner sees it.
+    """The owner's record of a rank.
 
     Attributes:
         channel: The connection.
@@ -85,7 +85,7 @@ class Owner:
         self._members: dict[int, _Member] = {}
         # Set once all ranks have joined.
         self._has_begun = False
-        # Set once a lane has ended: the others are about to end, too.
+        # Set once a lane has ended. The other lanes are about to end, too.
         self._is_ending = False
         self._is_over = False
         self._engine: EngineLanes | None = None
@@ -95,7 +95,7 @@ class Owner:
             threading.Thread(target=target, name=f"headrace-node-{name}", daemon=True).start()
 
     def linger(self) -> None:
-        """Serves the other ranks until they end, if they are near the end and keep going."""
+        """Near the end, serves the other ranks until they have received everything."""
         with self._changed:
             while self._is_ending and self._members and self._changed.wait(_LINGER_S):
                 pass
@@ -106,7 +106,7 @@ class Owner:
             self._is_over = True
             members = list(self._members.values())
             self._changed.notify_all()
-        # A thread that waits in `accept` keeps the socket open, and so the name taken.
+        # Otherwise, a thread that waits in `accept` would keep the socket open and the name in use.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -139,7 +139,7 @@ class Owner:
             if not self._add(member):
                 if not self._is_over:
                     channel.send(Failed(EngineFailure.of(_late_error(join.rank))))
-                # Otherwise, it finds the next owner.
+                # If this owner has ended, the rank looks for the next one.
                 return
             while True:
                 message, _ = channel.receive()

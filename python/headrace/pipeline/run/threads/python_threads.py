@@ -50,7 +50,7 @@ class Threads:
             names: The names of the measured stages.
             gil_shares: Receives the samples of the GIL.
             options: The pipeline's options.
-            is_learning: Whether to compute only what is requested.
+            is_learning: Whether to compute only requested examples.
         """
         self._execution = execution
         self._find_python_workers = list(map(weakref.ref, python_workers))
