@@ -119,7 +119,7 @@ class CachedProbeResults:
         return taken
 
     def forget(self, is_cached: bool) -> None:
-        """Discards results that later iterations must not use; see `is_for_cache`."""
+        """Discards results that later iterations must not reuse; see `is_for_cache`."""
         self.is_for_cache |= is_cached
         if not self.is_for_cache:
             self._results, self._num_bytes = {}, 0

@@ -78,7 +78,7 @@ def unchanged(function: object) -> AbstractContextManager[None]:
 
 
 class _FunctionFacts:
-    """Facts about a function.
+    """A function's lock and first state.
 
     Attributes:
         initial: Its first state.

@@ -46,7 +46,7 @@ class IndexedRows:
             )
 
     def expect(self, numbers: Sequence[int]) -> None:
-        """Announces the rows that this thread reads next. One call can then read all of them."""
+        """Sets the rows that this thread reads next, so that one call can read all of them."""
         self._coming.numbers = list(numbers) if len(numbers) > 1 else []
         self._coming.rows = {}
 

@@ -14,7 +14,7 @@ class EndableWorker(Protocol):
         """Ends the process, and waits until it has ended."""
 
     def let_go(self) -> None:
-        """Tells the process to end, without waiting."""
+        """Makes the process end, without waiting."""
 
 
 class WorkerHolder:

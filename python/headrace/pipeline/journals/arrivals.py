@@ -142,7 +142,7 @@ class Arrivals:
     """The rows that no line of the order of arrival mentions yet.
 
     Call `restore` with the first line of a file of the order, and `apply` with each further line.
-    Then `next_line` returns what the next line should record.
+    Then `next_line` returns the content of the next line.
 
     Args:
         files: The journal's files.

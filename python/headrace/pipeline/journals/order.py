@@ -48,8 +48,8 @@ class Line(NamedTuple):
 
     Attributes:
         start: Its position.
-        content: What it records. The first line of a file has the key "file", others "r" for the
-            rows of examples, "d" for dropped rows, "v" for a new version, or "end".
+        content: Its content. The first line of a file has the key "file". Other lines have "r" for
+            the rows of examples, "d" for dropped rows, "v" for a new version, or "end".
     """
 
     start: Start

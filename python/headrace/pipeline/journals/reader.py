@@ -98,7 +98,7 @@ class JournalReader:
         num_dropped: The number of rows dropped because of their age.
         num_left_out: The number of rows in incomplete groups at the last end.
         is_finished: Whether no more rows follow the end that `next_block` has reached.
-        doing: What the reader is waiting for; None if it is not waiting.
+        doing: The reason why the reader is waiting; None if it is not waiting.
     """
 
     def __init__(
@@ -121,8 +121,7 @@ class JournalReader:
         self._segments = Segments(files, description)
         self._arrivals = Arrivals(files, description, self._segments, grouping)
         self._log = OrderLog(files, description.number)
-        # The end of the order when the iteration started. Lines that record an earlier end are
-        # history.
+        # The end of the order when the iteration started. Ends recorded before it are ignored.
         self._history_end = Start(-1, 0)
         self._has_rows = False
         self._looked = -poll_s
@@ -285,7 +284,7 @@ class JournalReader:
         self._log.create(number, {**arguments, **self._arrivals.first_content()})
 
     def _new_content(self, target_bytes: int) -> Content | None:
-        """Returns what the next line records; None if there is nothing to record yet."""
+        """Returns the content of the next line; None if there is nothing to record yet."""
         # With a maximum age, record each example separately, just before it is delivered.
         most_rows = _BLOCK_ROWS if self._grouping.max_age is None else 1
         arrivals = self._arrivals

@@ -42,7 +42,7 @@ class RowColumn(NamedTuple):
     ends: npt.NDArray[np.int64] | None
 
     def strings(self, first: int, last: int) -> list[bytes]:
-        """Returns the strings of the rows from `first` up to `last`."""
+        """Returns the strings of the rows `first` to `last`."""
         assert self.ends is not None
         ends = self.ends[self.starts[first] : self.starts[last] + 1].tolist()
         data = self.values[ends[0] : ends[-1]].tobytes()
@@ -50,7 +50,7 @@ class RowColumn(NamedTuple):
         return [data[a - begin : b - begin] for a, b in pairwise(ends)]
 
     def numbers(self, first: int, last: int) -> npt.NDArray[Any]:
-        """Returns the elements of the rows from `first` up to `last`."""
+        """Returns the elements of the rows `first` to `last`."""
         return self.values[self.starts[first] : self.starts[last]]
 
 

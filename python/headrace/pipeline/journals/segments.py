@@ -103,7 +103,7 @@ class SegmentWriter:
         self.end += size
 
     def sync(self) -> None:
-        """Waits until the segment would survive a power failure."""
+        """Waits until the segment is on disk."""
         with os_errors(self._path):
             os.fsync(self._file)
 

@@ -165,7 +165,7 @@ class Journal:
         return self._segment
 
     def close(self) -> None:
-        """Closes this writer, and waits until its rows would survive a power failure."""
+        """Closes this writer, and waits until its rows are on disk."""
         if self._process != os.getpid():
             return
         with self._mutex:

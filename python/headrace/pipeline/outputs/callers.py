@@ -1,8 +1,8 @@
-"""Finds out which training library is calling a loader, and how it uses it.
+"""Detects which training library is calling a loader, and how the library uses it.
 
-Libraries don't pass on this information: a `DataLoader` does not tell a loader that it will batch
-its items, and Lightning does not tell it that a checkpoint is still to be loaded. So it is inferred
-from the call stack. Unknown libraries have no effect.
+Libraries don't pass on this information. For example, a loader can't know that a `DataLoader` will
+batch its items, or that Lightning has yet to load a checkpoint. So it is inferred from the call
+stack. Unknown libraries have no effect.
 """
 
 import sys
@@ -33,7 +33,7 @@ class Caller(NamedTuple):
     def is_of(self, module: str, *names: str) -> bool:
         """Returns whether the owner is an instance of these classes, if the module is loaded."""
         loaded = sys.modules.get(module)
-        # Accelerate's classes pretend to be other classes for `isinstance`.
+        # `isinstance` returns True for some of Accelerate's wrappers, which would be wrong here.
         kinds = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
         return issubclass(type(self.owner), kinds)
 

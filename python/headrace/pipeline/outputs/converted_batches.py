@@ -1,4 +1,4 @@
-"""Converts batches for another library, some of them ahead of the user's loop."""
+"""Converts batches for another library, optionally ahead of the user's loop."""
 
 from abc import ABC, abstractmethod
 from collections import deque

@@ -57,7 +57,7 @@ class LoaderPosition:
         """Sets the next epoch to `number`, if a state was loaded and no batch was taken yet."""
         told, offset = self._count_of_state
         if number == told and (self.epoch == told + offset or is_lightning()):
-            # The loop continues to count as it did before the state was saved.
+            # The loop continues its count from before the state was saved.
             self.offset, self._loaded = offset, None
             return
         if told is not None and is_lightning():

@@ -52,7 +52,7 @@ def is_pattern(path: str) -> bool:
 
 
 def is_left_by_tools(name: str) -> bool:
-    """Returns whether a file with this name is not data, but was left next to the data by a tool.
+    """Returns whether a file with this name isn't data, but was written next to the data by a tool.
 
     Hadoop and Spark write such files, and headrace writes index files.
     """
@@ -89,7 +89,7 @@ def is_directory(path: str) -> bool | None:
 def files_in(directory: str) -> list[str]:
     """Returns the files in a directory, sorted by name.
 
-    Skips hidden files and files that tools leave next to data, such as `_SUCCESS`.
+    Skips hidden files and files that tools write next to data, such as `_SUCCESS`.
 
     Raises:
         OpError: If the directory cannot be listed.
@@ -105,7 +105,7 @@ def files_in(directory: str) -> list[str]:
 def files_in_partitions(directory: str) -> list[str]:
     """Returns the files in a directory, followed by those in partitions such as `year=2020`.
 
-    Skips hidden files and files that tools leave next to data.
+    Skips hidden files and files that tools write next to data.
 
     Raises:
         OpError: If a directory cannot be listed.
@@ -118,7 +118,7 @@ def files_in_partitions(directory: str) -> list[str]:
 def files_below(directory: str) -> list[str]:
     """Returns the sorted files in a directory, followed by the sorted files in its subdirectories.
 
-    Skips hidden files and files that tools leave next to data.
+    Skips hidden files and files that tools write next to data.
 
     Raises:
         OpError: If a directory cannot be listed.
@@ -133,8 +133,8 @@ def matching(pattern: str) -> list[str]:
     """Returns the files whose paths match a pattern, sorted.
 
     `*`, `?` and `[…]` match parts of a name, and `**` matches any number of directories. A leading
-    dot is matched only by a dot. Files that tools leave next to data are matched only by patterns
-    that begin with `_`, and index files only by patterns that end with `.hrindex`.
+    dot is matched only by a dot. Files that tools write next to data match only patterns that begin
+    with `_`, and index files only patterns that end with `.hrindex`.
 
     Raises:
         OpError: If a directory cannot be listed.

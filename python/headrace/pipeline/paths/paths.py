@@ -61,16 +61,16 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
 
 
 def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
-    """Returns the files that the user's paths stand for.
+    """Returns the files that match the user's paths.
 
-    If a path exists, it is never treated as a pattern. A directory stands for its files, except for
-    hidden files and those that tools leave next to data, such as `_SUCCESS` and index files.
+    If a path exists, it is never treated as a pattern. A directory matches its files, except for
+    hidden files and files that tools write next to data, such as `_SUCCESS` and index files.
     Anything else is a pattern: `{a,b}` and `{000..010}` expand to several paths, `*`, `?` and `[…]`
     match parts of a name, and `**` matches directories. The files of a directory or pattern are
     sorted. Each file is listed only once, and its own path is preferred to links.
 
-    The same applies to storage URLs. If a file and a directory have the same name, the URL stands
-    for the file. In HTTP URLs, only braces are expanded.
+    The same applies to storage URLs. If a file and a directory have the same name, the URL matches
+    the file. In HTTP URLs, only braces are expanded.
 
     Raises:
         NotFoundError: If a path does not exist, or no file matches a pattern.
@@ -81,7 +81,7 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
 
 
 def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]]:
-    """Returns the files that the user's paths stand for, with their relative paths.
+    """Returns the files that match the user's paths, with their relative paths.
 
     It works like `find_files`, but also finds files in subdirectories with a `=` in their name, at
     any depth. For a pattern, the relative path starts at the first directory that contains a

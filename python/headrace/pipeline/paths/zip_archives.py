@@ -66,10 +66,10 @@ def _is_archive(path: str) -> bool:
 
 
 def find_files_and_members(where: str, paths: Sequence[str]) -> FoundFiles:
-    """Returns the files that the user's paths stand for, as `find_files` does.
+    """Returns the files that match the user's paths, like `find_files`.
 
-    A path such as `a.zip/**/*.jpg` stands for files in an archive. A path that ends with the name
-    of an archive stands for the archive itself.
+    A path such as `a.zip/**/*.jpg` matches files in an archive. A path that ends with the name of
+    an archive matches the archive itself.
 
     Raises:
         NotFoundError: If a path does not exist, or no file matches a pattern.
@@ -109,7 +109,7 @@ def _find_members(where: str, archived: Archived, found: FoundFiles) -> Iterator
 
 
 def _matching(names: Sequence[str], pattern: str) -> list[str]:
-    """Returns the members that a pattern, a name or a directory stands for, sorted."""
+    """Returns the members that match a pattern, a name or a directory, sorted."""
     if pattern in names:
         return [pattern]
     visible = [name for name in names if not name.startswith(_MACOS) and _is_data(name)]
@@ -133,10 +133,10 @@ def open_archive(path: bytes) -> engine.ZipArchive:
 
 
 def members_below(archived: Archived) -> tuple[engine.ZipArchive, list[str]]:
-    """Returns an open archive, and the files below a directory in it, relative to the directory.
+    """Returns an open archive and the files below one of its directories, as relative paths.
 
-    They have the order of an unpacked directory: files come before directories, and both are sorted
-    by name. Hidden files and those in hidden directories are left out.
+    The order is the same as in an unpacked directory: files come before directories, and both are
+    sorted by name. Hidden files and directories are skipped.
 
     Raises:
         OpError: If the archive cannot be read.

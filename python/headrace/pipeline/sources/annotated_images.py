@@ -103,7 +103,7 @@ class AnnotatedImages(FileSource, is_base=True):
 
     @property
     def annotations(self) -> Annotations:
-        """The objects in the images, which are read only once.
+        """The objects in the images. They are read only once.
 
         Raises:
             InvalidArgumentError: If the annotations are invalid.

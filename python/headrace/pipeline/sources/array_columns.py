@@ -20,7 +20,7 @@ from headrace.pipeline.values.types import array_type, as_array
 
 __all__ = ["BARE_NAME", "ArrayColumns", "array_columns"]
 
-# The component name for an array that is passed without a name.
+# The component name for an array without a name.
 BARE_NAME: Final = "x"
 _TABLES: Final = ("pandas", "polars", "pyarrow")
 

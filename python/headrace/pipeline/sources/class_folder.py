@@ -25,7 +25,7 @@ class ClassFolder(FileSource, is_base=True):
     """Files of one kind, labelled with the number of their directory.
 
     Attributes:
-        noun: The word for such a file in messages.
+        noun: The term for such a file in messages.
         decoded: The file extensions of formats that `headrace.ops` can decode.
         others: The file extensions of other formats. Such files must not be skipped silently.
         example: An example of the argument `extensions`, for messages.
@@ -112,7 +112,7 @@ class ClassFolder(FileSource, is_base=True):
         return [1] * len(self._files())
 
     def column(self, name: str) -> npt.NDArray[Any] | None:
-        """Returns the labels, which follow from the paths."""
+        """Returns the labels, derived from the paths."""
         if name != "label":
             return None
         counts = list(map(len, self._files_by_class(self._archive())))

@@ -54,7 +54,7 @@ class FileSource(Source, is_base=True):
     @property
     def obstacle(self) -> str | None:
         """The reason why its examples cannot be accessed at random, or None if they can."""
-        # With "auto", the scan finds out whether the files are compressed.
+        # With "auto", the scan detects whether the files are compressed.
         if self._compression in (None, "auto"):
             return None
         return f"the files of {self.name} are compressed with {self._compression}"
@@ -72,7 +72,7 @@ class FileSource(Source, is_base=True):
         return [f"{blocks}the files of {self.name}"]
 
     def file_names(self) -> list[str]:
-        """Returns the files that the user's paths stand for, in order.
+        """Returns the files that match the user's paths, in order.
 
         Raises:
             OpError: If the files cannot be listed.
@@ -148,9 +148,9 @@ def first_found(
     Args:
         where: The source's name.
         paths: The user's paths and patterns.
-        words: What the files must contain, for messages.
+        words: The required content of the files, for messages.
         infer: Examines the start of a file. Returns None if the file is empty.
-        remedy: What to do if no file has any content, for messages.
+        remedy: The remedy if no file has any content, for messages.
 
     Raises:
         OpError: If a file cannot be read, or no file has any content.

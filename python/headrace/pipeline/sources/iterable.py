@@ -50,12 +50,12 @@ class Iterable_(Source):
 
     @property
     def num_parallel(self) -> int:
-        """1, because examples are taken in turn."""
+        """1, because one example is read after the other."""
         return 1
 
     @property
     def described_in_state(self) -> str:
-        """The number of processes, because it changes the order: each process yields a part."""
+        """The number of processes. It changes the order, because each process yields a part."""
         return f" in {self.num_processes} processes" if self.num_processes > 1 else ""
 
     @property
@@ -73,7 +73,7 @@ class Iterable_(Source):
         return []
 
     def counts(self) -> None:
-        """Returns None, because only the iterator knows."""
+        """Returns None, because the length of an iterator is unknown."""
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
         """Returns the plan that produces the examples."""

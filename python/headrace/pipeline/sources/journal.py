@@ -54,7 +54,7 @@ class JournalRows(Source):
 
     @property
     def spec(self) -> None:
-        """None, because the first append determines the components."""
+        """None, because the components are set by the first append."""
         return None
 
     @property

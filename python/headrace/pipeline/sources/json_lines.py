@@ -61,7 +61,7 @@ class JsonLines(InferredSource):
 
     @property
     def _records(self) -> str:
-        """The word for the records of a file, for messages."""
+        """The term for the records of a file, for messages."""
         return "elements" if self.is_array else "lines"
 
     def inferred(self) -> dict[str, Spec]:
@@ -104,7 +104,7 @@ class JsonLines(InferredSource):
         fields = engine.json_fields(list(map(native, components)), seen_components, self.is_array)
         paths = find_files(self.name, self.paths)
         records = engine.json_records(paths, self.compression or "", self.is_array)
-        # Inferred keys do occur, and the user did not name any.
+        # Inferred keys occur in the file, so none can be misspelt.
         missing = None if self.columns is None else seen_components
         return SourcePlan(records, paths, [fields], len(paths), seen_components=missing)
 

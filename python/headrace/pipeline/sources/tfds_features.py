@@ -1,4 +1,4 @@
-"""The features of a TFDS data set, as `features.json` describes them.
+"""The features of a TFDS data set, read from `features.json`.
 
 Source: `feature.proto` and the feature classes of TensorFlow Datasets 4.9.
 """
@@ -281,7 +281,7 @@ class _Reader:
 
 
 def _class_and_content(node: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Returns the name of a feature's class, and what describes the feature.
+    """Returns the name of a feature's class, and the feature's description.
 
     Older versions of TFDS write `type` and `content` instead of a message.
     """

@@ -1,4 +1,4 @@
-"""Formats of token files, and the facts about the tokens that each format stores."""
+"""Formats of token files, and the information about tokens that each format stores."""
 
 import os
 from collections.abc import Sequence
@@ -30,8 +30,7 @@ _NUM_SEEN: Final = 4096
 _LEAST_SEEN: Final = 64
 _LEAST_VARIOUS: Final = 8
 _CONTENT_BYTES: Final = 1024
-# If tokens are cut into halves, some halves exceed these limits. If the halves are themselves
-# tokens of a narrower type, they usually don't.
+# Half of a wider token often exceeds these limits. A token of a narrower type usually doesn't.
 _MOST_OF_HALVES: Final = {2: 128, 4: 4096}
 _OF_TEXTS: Final = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
 # The start of the engine's descriptions of contents that are never tokens.
@@ -244,9 +243,9 @@ def _check_content(path: str, dtype: _Dtype | None = None) -> None:
 def _check_size(file: TokenFile) -> None:
     """Rejects a file whose tokens seem to have twice or half the size of `dtype`.
 
-    If the tokens are really wider, every second value is their high half, which is near 0. If they
-    are narrower, each value consists of two tokens. Both halves are then small numbers, and the
-    high half is usually not 0.
+    If the tokens are really wider, every second value is a high half, which is near 0. If they are
+    narrower, each value consists of two tokens. Both halves are then small numbers, and the high
+    half is usually not 0.
 
     Raises:
         InvalidArgumentError: If the tokens seem to have a different size.

@@ -36,7 +36,7 @@ class Tokens(InferredSource):
         length: The number of tokens in a window.
         dtype: The type of the tokens, or None if the files store it.
         stride: The number of tokens between the starts of two windows.
-        documents: What to do at the end of a document.
+        documents: How to handle the end of a document.
     """
 
     is_scanned: ClassVar = False

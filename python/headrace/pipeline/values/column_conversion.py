@@ -208,7 +208,7 @@ def _json(where: str, name: str, value: Any, shape: Sequence[int | None]) -> Any
 
 
 def _check_type(name: str, spec: Spec, raw: Any, value: Any) -> None:
-    """Rejects a value whose type differs from the first example's."""
+    """Rejects a value if its type differs from the first example."""
     actual: ElementType
     if isinstance(value, bytes):
         actual = str if isinstance(raw, str) else bytes

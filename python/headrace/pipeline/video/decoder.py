@@ -67,8 +67,8 @@ def decode(
         try:
             _decode(video, run, size, store_sample, is_strict=False)
         except _UndecodableError:
-            # A keyframe does not suffice if a video refreshes pictures in parts. And a decoder may
-            # have to wait for more pictures than the file promises.
+            # If a video refreshes pictures in parts, one keyframe isn't enough. A decoder may also
+            # have to wait for more pictures than the file declares.
             earlier = _Run(video.keyframe_before(run.start), run.end, run.wanted)
             try:
                 _decode(video, earlier, size, store_sample, is_strict=True)
@@ -209,7 +209,7 @@ def _clean_start(video: VideoFile, start: int) -> int:
 
 
 def _refreshes_in_parts(unit: bytes) -> bool:
-    """Returns whether a unit of H.264 says that later pictures complete the keyframe.
+    """Returns whether a unit of H.264 marks a keyframe that later pictures complete.
 
     Source: ITU-T H.264, sections 7.3.2.3.1, D.1.8 and D.2.8 (`recovery_frame_cnt`).
     """

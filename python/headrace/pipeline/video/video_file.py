@@ -1,4 +1,4 @@
-"""Video files: which frames they have, and when each frame is shown."""
+"""Video files: their frames and the times at which they are shown."""
 
 import os
 import threading
@@ -148,7 +148,7 @@ def damaged_frame(video: VideoFile, sample: int, reason: object) -> DataLossErro
 
 
 class _OpenVideos:
-    """The videos that were used last. Several threads can use them."""
+    """A cache of the most recent videos. Several threads can use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -184,7 +184,7 @@ def _identity(path: str) -> Hashable:
     try:
         status = os.stat(storage.local_path(path))
     except OSError:
-        return path  # Opening it fails with a better message.
+        return path  # Opening the file raises a better error.
     return path, status.st_size, status.st_mtime_ns, status.st_ino
 
 

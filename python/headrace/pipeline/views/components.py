@@ -1,4 +1,4 @@
-"""How the components of an example look: rules that depend on names, types and shapes.
+"""The rules for showing components, by their names, types and shapes.
 
 `docs/guides/see_your_data.md` documents the rules.
 """
@@ -47,7 +47,7 @@ _MOST_TEXT_COLUMNS: Final = 80
 
 
 class Figure(NamedTuple):
-    """A component as people see it.
+    """A component in a form that can be shown.
 
     Attributes:
         name: The name of the component.
@@ -69,7 +69,7 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Reader:
-    """What helps to read values.
+    """The classes and the tokenizer that make values readable.
 
     Attributes:
         classes: The names of the classes, by label; None if there are none.

@@ -13,7 +13,7 @@ from headrace.pipeline.views.components import Figure, Reader, figures_of, line,
 
 __all__ = ["Examples", "first_examples"]
 
-# The most examples of a batch that are shown.
+# The maximum number of examples to show per batch.
 _MOST_ROWS: Final = 16
 
 
@@ -41,7 +41,7 @@ class Examples:
 
     @property
     def nouns(self) -> tuple[str, str]:
-        """What it shows, in the singular and in the plural."""
+        """The term for an item, in the singular and in the plural."""
         return ("batch", "batches") if self._is_batched else ("example", "examples")
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ _UNKNOWN: Final = "known after the first example"
 def overview(chain: Stages, options: Mapping[str, Any], known: Sequence[Specs] | None) -> str:
     """Returns a table of the stages as HTML.
 
-    This reads what `len` and `describe` read, and never calls a Python function.
+    This reads the same files as `len` and `describe`, and never calls a Python function.
 
     Args:
         chain: The stages.
@@ -58,7 +58,7 @@ def overview(chain: Stages, options: Mapping[str, Any], known: Sequence[Specs] |
 
 
 def _specs(chain: Stages) -> Iterator[Specs | None]:
-    """Yields the components after each stage, or None for those that only a run determines."""
+    """Yields the components after each stage, or None if they are unknown before a run."""
     source = source_of(chain)
     specs = source.spec
     if specs is None and source.reads_files:
@@ -99,7 +99,7 @@ def _files(chain: Stages) -> list[str]:
 
 
 def _stage(stage: Stage) -> Html:
-    # The text of a combination contains that of its parts.
+    # The text of a combination contains the text of its parts.
     text = f"{stage.name}(…)" if stage.parts else str(stage)
     parts = [
         tag("div", tag("small", " > ".join(str(step.name) for step in part)))

@@ -85,11 +85,11 @@ def picture_of(array: npt.NDArray[Any], is_named: bool) -> Picture | None:
     - (height, width, channels) or (channels, height, width), with 1, 3 or 4 channels. Both sides
       must be at least 4 for uint8 and 16 for other types.
     - (height, width) of uint8 or bool, if both sides are at least 8.
-    - any other array with these shapes, if the component's name says that it is a picture.
+    - any other array with these shapes, if the component has a name such as "image".
 
     Args:
         array: A component.
-        is_named: Whether its name says that it is a picture.
+        is_named: Whether it has a name such as "image".
     """
     if array.dtype.kind not in "buif" or not array.size:
         return None
@@ -107,7 +107,7 @@ def picture_of(array: npt.NDArray[Any], is_named: bool) -> Picture | None:
 
 
 def _converted(array: npt.NDArray[Any]) -> Picture:
-    """Converts values to pixels: 0 to 1 or 0 to 255 as they are, others over their range."""
+    """Converts values to pixels. Values outside 0 to 1 and 0 to 255 are rescaled."""
     if array.dtype == np.uint8:
         return Picture(array)
     if array.dtype == np.bool_:

@@ -40,7 +40,8 @@ class Step:
         seed: The seed for the function's random generators; None if it doesn't need them.
         input_specs: The input components.
         output_specs: The components of the results; None while they are being learned.
-        first: The function's result for the first example, cached when its components were learned.
+        first: The function's cached result for the first example, from when its components were
+            learned.
     """
 
     stage: Literal["map", "filter", "flat_map"]
@@ -70,7 +71,7 @@ class Result:
         counts: The number of output rows for each input row.
         failed: The skipped rows.
         error: The error that stopped the calls; None if there was none.
-        is_stopped: Whether the worker was told to stop before the end.
+        is_stopped: Whether the worker had to stop before the end.
         done: For each step, the number of its rows and the time in seconds that they took.
         digest: The digest of the last step's first example, while components are being learned.
     """

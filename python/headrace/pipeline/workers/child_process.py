@@ -27,7 +27,7 @@ _STATUS_S: Final = 5.0
 
 
 class ChildProcess:
-    """A worker process, as seen by the program.
+    """The program's side of a worker process.
 
     Attributes:
         process: The `multiprocessing` process.

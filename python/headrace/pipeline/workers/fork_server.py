@@ -32,7 +32,7 @@ class ForkServer:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
-        # An interrupted start leaves replies behind. They must not be mistaken for replies to a
+        # An interrupted start leaves unread replies. They must not be mistaken for replies to a
         # later start.
         self._requests = itertools.count()
         # The exit codes of workers, by process ID, until they are requested.

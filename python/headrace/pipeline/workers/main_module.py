@@ -1,4 +1,4 @@
-"""Lets another process use the program's interpreter, main module and surroundings.
+"""Sets up another process with the program's interpreter, main module and environment.
 
 The other process needs the main module, because functions may be defined in it.
 """
@@ -77,7 +77,7 @@ def is_importing() -> bool:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The parts of a process that relative paths, `os.environ` and imports depend on.
+    """The settings of a process that affect relative paths, `os.environ` and imports.
 
     Attributes:
         directory: The working directory; None if it has been deleted.
@@ -91,7 +91,7 @@ class Surroundings:
 
     @classmethod
     def current(cls) -> "Surroundings":
-        """Returns this program's surroundings, with one thread for libraries by default."""
+        """Returns this program's settings, with one thread for libraries by default."""
         try:
             directory = os.getcwd()
         except FileNotFoundError:
@@ -100,7 +100,7 @@ class Surroundings:
         return cls(directory, environment, tuple(sys.path))
 
     def enter(self) -> None:
-        """Applies these surroundings to this process.
+        """Applies these settings to this process.
 
         Raises:
             OSError: If the directory cannot be entered.

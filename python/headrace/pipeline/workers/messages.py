@@ -89,7 +89,7 @@ class Channel:
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Closes this end. The other end then knows that no more messages will follow."""
+        """Closes this end. The other end then receives no more messages."""
         self._socket.close()
 
     def _exactly(self, num_bytes: int) -> bytes:

@@ -136,12 +136,12 @@ class _Calls:
 
 
 class _Turns:
-    """Lets threads send blocks in the order in which they took them."""
+    """Makes threads send blocks in the order in which they received them."""
 
     def __init__(self) -> None:
         self._changed: Final = threading.Condition()
-        # The number of the block whose turn it is, and the numbers of later blocks that don't need
-        # a turn.
+        # The number of the next block to send, and the numbers of later blocks that are done
+        # already.
         self._next = 0
         self._ended: set[int] = set()
         self._is_over = False
@@ -168,7 +168,7 @@ class _Turns:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Lets all threads continue."""
+        """Wakes all threads."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
@@ -212,7 +212,7 @@ class ProcessFunctions:
         num_callers: int | None = None,
         num_started: int | None = None,
     ) -> None:
-        """Uses the holders' idle workers first.
+        """Prepares the functions. Idle workers in the holders are used first.
 
         Args:
             stages: The stages.

@@ -41,7 +41,7 @@ _MOST_STARTS: Final = 3
 
 
 class WorkerEnded(Exception):
-    """A worker process has ended while it was needed.
+    """Raised if a worker process ends while it is needed.
 
     Attributes:
         worker: Its process ID.
@@ -419,7 +419,7 @@ class Processes:
 
     @contextlib.contextmanager
     def place(self, plan: StagesMessage) -> Iterator[Place]:
-        """Lends a place of the least busy worker. The first call starts all workers.
+        """Returns a place of the least busy worker. The first call starts all workers.
 
         There must not be more threads than places.
 
@@ -483,7 +483,7 @@ class Processes:
             self.hold(more)
 
     def stop(self) -> None:
-        """Tells all workers to stop after their current calls."""
+        """Makes all workers stop after their current calls."""
         with self._lock:
             self.is_over = True
             for worker in self._workers:

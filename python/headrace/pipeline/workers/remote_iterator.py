@@ -217,7 +217,7 @@ class RemoteIterator(RemoteIteratorBase):
                 self._continued(part)
 
     def stop(self) -> None:
-        """Lets all workers stop after their current calls."""
+        """Makes all workers stop after their current calls."""
         with self._lock:
             for worker in self._workers:
                 worker.call_status.stop(True)
@@ -413,7 +413,7 @@ class IteratorProcesses:
             before.close(keeps_workers=True)
 
     def stop(self) -> None:
-        """Lets all workers stop after their current calls."""
+        """Makes all workers stop after their current calls."""
         with self._lock:
             self._is_over = True
             iterator = self._iterator

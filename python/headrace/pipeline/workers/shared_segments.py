@@ -248,7 +248,7 @@ class FilledSegments:
         return pieces
 
     def unused(self) -> list[int]:
-        """Returns the segments that became unused since the last call: the worker may fill them."""
+        """Returns the segments that became unused since the last call. They can be filled again."""
         with self._lock:
             self._collect()
             numbers, self._unused = self._unused, []

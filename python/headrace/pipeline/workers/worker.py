@@ -36,7 +36,7 @@ _SET_PDEATHSIG: Final = 1
 
 @dataclass(frozen=True)
 class StagesMessage:
-    """Tells a worker which stages to run from now on.
+    """The stages that a worker runs from now on.
 
     Attributes:
         number: The number of the plan.

@@ -86,7 +86,7 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         if not (self.done or self.is_needed):
-            # Nothing has been finished, so there is nothing to continue.
+            # No shard is complete, so there is nothing to continue.
             self._file.remove()
         self._file.close()
 

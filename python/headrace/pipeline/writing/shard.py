@@ -14,7 +14,7 @@ __all__ = ["Shard", "WholeFile"]
 
 
 class Shard(ABC):
-    """An output file. It gets its final name when it is published."""
+    """An output file. It gets its final name once it is complete."""
 
     @abstractmethod
     def write(self, row: Row, number: int) -> int:
@@ -34,7 +34,7 @@ class Shard(ABC):
 
     @abstractmethod
     def discard(self) -> None:
-        """Removes the file, unless it has been published."""
+        """Removes the file, unless it has its final name."""
 
 
 class _Raw(io.RawIOBase):
@@ -78,7 +78,7 @@ class WholeFile:
             self.stream = cast("IO[bytes]", packed)
 
     def publish(self) -> None:
-        """Writes what is still buffered, and gives the file its final name."""
+        """Flushes the file, and gives it its final name."""
         if self.stream is not self._buffer:
             self.stream.close()
         self._buffer.flush()
@@ -86,6 +86,6 @@ class WholeFile:
         self._file.publish()
 
     def discard(self) -> None:
-        """Removes the file, unless it has been published."""
+        """Removes the file, unless it has its final name."""
         self._raw.is_discarded = True
         self._file.discard()

@@ -12,10 +12,10 @@ class UnwritableError(ValueError):
 
 
 class Wording(NamedTuple):
-    """The words for components, and the remedies in messages.
+    """The terms and remedies in messages.
 
     Attributes:
-        component: The word for a component.
+        component: The term for a component.
         drop: How to write only the other components.
         as_text: How to write bytes as text; `{name}` is the component.
         as_list: How to write lists.

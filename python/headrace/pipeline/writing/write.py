@@ -96,7 +96,7 @@ def _checked(
     check_bool("write", "resume", resume)
     names, file_format = ShardNames(output, num_shards), format_of(output)
     if storage.is_remote(output):
-        # Raises an error if files cannot be written there at all.
+        # Raises an error if files can't be written to this directory.
         AtomicFile(names.paths[0]).discard()
     if batch_depth(pipe._stages) > 0:
         raise ValueError(
@@ -132,8 +132,8 @@ def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: in
             )
     finished = {line["path"] for line in journal.done}
     for path in names.existing():
-        # If a run was killed after it published a shard but before it recorded it, the shard is
-        # written again with the same bytes.
+        # If a run was killed between renaming a shard and recording it, the shard is written again
+        # with the same bytes.
         if path not in finished and path != names.paths[len(finished)]:
             raise AlreadyExistsError(
                 None, None, f"write: {path} exists, but was not written by the earlier run. {_ANEW}"

@@ -21,7 +21,7 @@ class EndableWorkers(Protocol):
     """The worker processes of an iteration."""
 
     def stop(self) -> None:
-        """Tells the processes to stop after their current calls."""
+        """Makes the processes stop after their current calls."""
 
     def end(self) -> None:
         """Ends the processes, or keeps them alive for the next iteration."""
