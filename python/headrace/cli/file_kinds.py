@@ -218,7 +218,7 @@ class Kind:
 
 
 class Content(NamedTuple):
-    """A file's kind, and facts learned while detecting it.
+    """A file's kind, with details that were found while detecting it.
 
     Attributes:
         path: The path of the file.

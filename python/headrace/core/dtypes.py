@@ -264,7 +264,7 @@ _BY_TYPE: Final[dict[type, DType]] = {
 }
 
 
-# What `as_dtype` accepts as a type.
+# Types that `as_dtype` accepts.
 DTypeLike: TypeAlias = DType | np.dtype[Any] | type | str | int
 # One type, or one for each of several components.
 DTypesLike: TypeAlias = DTypeLike | Sequence[DTypeLike]

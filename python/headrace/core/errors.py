@@ -90,7 +90,7 @@ class SkippedExamples(Exception):
 
 
 class NamedNode(Protocol):
-    """What an error stores about a failed node: at least its name."""
+    """The description of a failed node in an error: at least its name."""
 
     @property
     def name(self) -> str:

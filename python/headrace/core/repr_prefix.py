@@ -71,7 +71,7 @@ def printable_lines(text: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     letter = match[0]
-    # A surrogate stands for one byte of a name that is not valid UTF-8.
+    # A surrogate represents one byte of a name that is not valid UTF-8.
     if "\udc80" <= letter <= "\udcff":
         return f"\\x{ord(letter) - 0xDC00:02x}"
     return letter.encode("unicode_escape", "surrogatepass").decode()

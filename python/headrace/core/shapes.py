@@ -1,4 +1,4 @@
-"""Static shapes: what is known about a tensor's shape while the graph is being built.
+"""Static shapes: the part of a tensor's shape that is known while the graph is being built.
 
 A `TensorShape` is unknown, or a sequence of `Dimension`s that each have a size or are unknown. It
 behaves as in TensorFlow 1 (for example, an item of a shape is a `Dimension`, not an int), with one
@@ -433,7 +433,8 @@ def _sizes_of(dims: object) -> tuple[int | None, ...] | None:
 
 # A value for one dimension: a size, or None for an unknown size.
 DimensionLike: TypeAlias = Dimension | SupportsIndex | None
-# What `as_shape` accepts: a shape, its sizes, a single size for a vector, or None if it is unknown.
+# Shapes that `as_shape` accepts: a shape, its sizes, a single size for a vector, or None if it is
+# unknown.
 ShapeLike: TypeAlias = TensorShape | Iterable[DimensionLike] | DimensionLike
 # One shape, or one for each of several components.
 ShapesLike: TypeAlias = TensorShape | Sequence[ShapeLike] | SupportsIndex

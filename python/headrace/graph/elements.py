@@ -81,7 +81,7 @@ class GraphElements:
     def as_graph_element(
         self, obj: GraphElementLike, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Operation | Tensor:
-        """Returns the operation or tensor that an object stands for.
+        """Returns the operation or tensor that an object represents.
 
         Args:
             obj: A tensor, an operation, the name of one, or an object with a method
@@ -93,7 +93,7 @@ class GraphElements:
             The `Tensor` or `Operation`.
 
         Raises:
-            TypeError: If the object stands for neither.
+            TypeError: If the object represents neither.
             ValueError: If the element belongs to another graph, or the name refers to a tensor or
                 operation that is not allowed.
             KeyError: If the graph contains nothing with this name.

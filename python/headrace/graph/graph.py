@@ -258,8 +258,8 @@ class Graph(GraphElements):
         """Makes operations in a `with` block run after other operations.
 
         Args:
-            control_inputs: The operations to run first, or tensors, which stand for their
-                operations. None ignores the control inputs and the branch of outer blocks.
+            control_inputs: The operations to run first. A tensor is replaced with its operation.
+                None ignores the control inputs and the branch of outer blocks.
 
         Returns:
             A context manager.

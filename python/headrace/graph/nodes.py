@@ -264,7 +264,7 @@ class Tensor:
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape: what is known without running anything."""
+        """The static shape, which is known without running anything."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
@@ -372,14 +372,14 @@ class SupportsTensor(Protocol):
     def _as_graph_element(self) -> Tensor: ...
 
 
-# What `convert_to_tensor` accepts.
+# Values that `convert_to_tensor` accepts.
 TensorLike: TypeAlias = (
     Tensor | SupportsTensor | npt.ArrayLike | TensorShape | Dimension | Sequence["TensorLike"]
 )
 
 
-# What `Graph.as_graph_element` accepts: an operation, a tensor, an object that represents one, or a
-# name.
+# Values that `Graph.as_graph_element` accepts: an operation, a tensor, an object that represents
+# one, or a name.
 GraphElementLike: TypeAlias = Operation | Tensor | SupportsTensor | str | bytes
 
 # One part of the key in `tensor[key]`.

@@ -73,7 +73,7 @@ class KernelKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class StaticValues:
-    """Facts about tensors while the graph is being built, for `OpDef.read_sizes`.
+    """Values of tensors that are known while the graph is being built, for `OpDef.read_sizes`.
 
     Attributes:
         value: Returns the array that a tensor contains; None if it is unknown.

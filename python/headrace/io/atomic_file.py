@@ -55,7 +55,7 @@ class AtomicFile:
         return self._num_bytes
 
     def sync(self) -> None:
-        """Waits until the data written so far would survive a power failure."""
+        """Waits until the data written so far is on disk."""
         with _op_errors():
             self._file.sync()
 

@@ -1,4 +1,4 @@
-"""Expands braces in paths: `{000..010}` and `{a,b}` stand for several paths.
+"""Expands braces in paths, such as `{000..010}` and `{a,b}`.
 
 Source: The brace expansion of bash, as used by the webdataset library. There are no escapes.
 """
@@ -23,7 +23,7 @@ def expanded(path: str) -> list[str]:
     expands to every second number, and `{a..e}` to letters. Other braces are kept as they are.
 
     Raises:
-        ValueError: If the path stands for more than a million paths.
+        ValueError: If the path expands to more than a million paths.
     """
     return _checked(path, path)
 

@@ -131,7 +131,7 @@ class _Trainer:
 
 
 class Head:
-    """Starts and ends readers, and tells trainers about them. Batches do not pass through it."""
+    """Starts and ends readers, and informs trainers about them. Batches do not pass through it."""
 
     def __init__(self, pipe: bytes, settings: Settings) -> None:
         """Starts the readers."""

@@ -28,8 +28,8 @@ def pipeline_of(where: str) -> Pipeline:
             directory.
 
     Raises:
-        Failure: If the file or name does not exist, the name does not stand for a pipeline, or the
-            program fails.
+        Failure: If the file or name does not exist, the name is not a pipeline, or the program
+            fails.
     """
     path, mark, name = where.rpartition(":")
     if not mark or not name.isidentifier():

@@ -35,7 +35,7 @@ _LOOKED_AT: Final = 1000
 
 
 class Survey(NamedTuple):
-    """Facts about all examples.
+    """The result of a survey of all examples.
 
     Attributes:
         num_examples: The number of examples. None if it is not needed.

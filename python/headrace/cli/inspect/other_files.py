@@ -37,5 +37,5 @@ def report_of_image(
 def report_of_unknown(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns a report with a guess of what an unknown file is."""
+    """Returns a report that guesses the kind of an unknown file."""
     return {"looks_like": content.detail, "damage": []}, []

@@ -48,7 +48,7 @@ def counts(content: Content, looked: InspectOptions, what: str) -> dict[str, Any
     Args:
         content: The file.
         looked: The options of the inspection.
-        what: The word for a record: "records", "lines".
+        what: The term for a record: "records", "lines".
     """
     if looked.is_quick:
         return {"unit": what, "count": None, "damage": []}

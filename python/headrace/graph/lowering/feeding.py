@@ -123,10 +123,10 @@ def _expand(key: object, value: object) -> list[tuple[Any, object]]:
 
 
 def feed_tensors(graph: Graph, key: object) -> list[Tensor]:
-    """Returns the tensors that a feed's key stands for: one, or all tensors of a composite object.
+    """Returns the tensors that a feed's key refers to: one, or all tensors of a composite object.
 
     Raises:
-        TypeError: If the key does not stand for a tensor.
+        TypeError: If the key does not refer to a tensor.
     """
     composite = composite_for(key)
     if composite is None or composite.parts is None:
@@ -141,10 +141,10 @@ def _flatten(value: object) -> list[object]:
 
 
 def feed_tensor(graph: Graph, key: GraphElementLike) -> Tensor:
-    """Returns the tensor that a feed's key stands for.
+    """Returns the tensor that a feed's key refers to.
 
     Raises:
-        TypeError: If the key is not a tensor and does not stand for one.
+        TypeError: If the key is not a tensor and does not represent one.
     """
     try:
         return graph.as_graph_element(key, allow_operation=False)

@@ -238,7 +238,7 @@ class _Assembly:
                     inputs.insert(0, self.slots[tensor.op.inputs[0]])
                 resources.append(self._lowering.resource(tensor.op))
             elif index == 0 and op.definition.takes_variable:
-                # The output of an assignment stands for the variable after the assignment.
+                # The output of an assignment is the variable after the assignment.
                 if tensor.op in self._nodes:
                     gate[0].append(self._nodes[tensor.op])
                 resources.append(self._lowering.resource(_variable_of(tensor)))
