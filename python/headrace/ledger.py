@@ -1,4 +1,4 @@
-"""Ledgers: files with one line per training step, which prove what data each step saw."""
+"""Ledgers: files with one line per training step, which prove which data each step saw."""
 
 import fcntl
 import json

@@ -30,8 +30,8 @@ class DataLoader(BaseDataLoader):  # type: ignore[misc]
     """torchtitan's `BaseDataLoader` over a pipeline, with a state for any number of ranks.
 
     The pipeline yields single examples. The loader divides them among the data-parallel ranks and
-    collects them in batches. A batch is what torchtitan's trainer expects: a dict of input tensors,
-    and the tensor of labels.
+    collects them in batches. A batch has the form that torchtitan's trainer expects: a dict of
+    input tensors, and the tensor of labels.
 
     You can load the state of any rank on each rank, also on another number of ranks. Keep the total
     number of examples per step, and you get exactly the batches that an uninterrupted run gets.

@@ -8,7 +8,7 @@ from headrace.core.repr_prefix import printable_lines
 
 __all__ = ["Html", "bar", "figures", "fragment", "num_bytes", "page", "table", "tag"]
 
-# The colours are those of the page or notebook, with a translucent grey for lines.
+# Uses the colours of the page or notebook, with a translucent grey for lines.
 _STYLE: Final = (
     ".headrace{font:13px/1.45 system-ui,sans-serif;color:inherit;max-width:100%;overflow-x:auto}"
     ".headrace table{border-collapse:collapse;margin:.4em 0;font-size:inherit}"
@@ -37,7 +37,7 @@ _STYLE: Final = (
     "border-radius:2px;margin-right:.6em;vertical-align:middle}"
     ".headrace .bar>i{display:block;height:100%;background:#3b82c4;border-radius:2px}"
 )
-# A page shows only what is inside it.
+# A page loads nothing from elsewhere.
 _POLICY: Final = (
     "default-src 'none'; img-src data:; media-src data:; style-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'"

@@ -18,8 +18,8 @@ class TFRecordWriter:
     """Writes records to a TFRecord file.
 
     The file gets its final name at the first `flush` or at `close`, and replaces an existing file.
-    Until then, records go to a temporary file in the same directory, so that a killed program
-    leaves no incomplete file behind. You can use a writer from several threads.
+    Until then, records go to a temporary file in the same directory, so a killed program leaves no
+    incomplete file. You can use a writer from several threads.
 
     If a write fails, for example because the disk is full, all later calls raise the same error,
     including `close`. Otherwise, the file could have a gap. If the file has not got its final name

@@ -348,13 +348,13 @@ class Pipeline(
     def profile(
         self, seconds: float = 10.0, path: str | os.PathLike[str] = "headrace_trace.json"
     ) -> "Profile":
-        """Runs the pipeline for a while, and records what each thread does in a trace file.
+        """Runs the pipeline for a while, and records the activity of each thread in a trace file.
 
         Open the file in https://ui.perfetto.dev or chrome://tracing. It shows the stages on each
         thread, the calls of Python functions, how long the loop waited for each batch, and memory
         over time. Nothing else happens in the loop, so this measures the fastest rate.
 
-        The threads are sampled every millisecond. The begin of each task is exact, and its end may
+        The threads are sampled every millisecond. The start of each task is exact, and its end may
         be a millisecond early. Shorter tasks may be missing, but `statistics` counts them all.
 
         Args:

@@ -38,7 +38,7 @@ class Advice:
     """A recommended change.
 
     Attributes:
-        text: One sentence for people.
+        text: One sentence for the user.
         num_readers: The recommended number of readers.
     """
 

@@ -1,4 +1,4 @@
-"""Reports what each thread is waiting for, for tests and programs that hang."""
+"""Reports the waits of each thread, for tests and programs that hang."""
 
 import os
 import signal
@@ -27,12 +27,12 @@ _OWN_THREADS: Final = "headrace-"
 
 
 def dump_waits(*, write: bool = True) -> str:
-    """Reports what each thread is waiting for, and for how long.
+    """Reports why and how long each thread has been waiting.
 
-    For each Python thread, the report contains its name, its stack and what it is waiting for
-    inside headrace: a queue, a batch, a storage or other threads. For each open pipeline, it shows
-    what the engine's threads are doing and which Python functions are running. It also lists the
-    queues of each session and the open storage requests.
+    For each Python thread, the report contains its name, its stack and the reason for its wait
+    inside headrace, such as a queue, a batch, a storage or other threads. For each open pipeline,
+    it shows the activity of the engine's threads and the running Python functions. It also lists
+    the queues of each session and the open storage requests.
 
     The call does not stop anything. You can make it from any thread at any time. Waits shorter than
     0.05 s are not listed.

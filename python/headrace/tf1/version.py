@@ -1,4 +1,4 @@
-"""`tf.version`: the TensorFlow version that programs see if they check it."""
+"""`tf.version`: the TensorFlow version that programs read."""
 
 from typing import TYPE_CHECKING, Final
 

@@ -15,7 +15,7 @@ def of_sample(index: object, dataset: object, error: BaseException | None = None
     """Returns a phrase that names a sample of a map-style dataset.
 
     Args:
-        index: What the sampler yielded.
+        index: The index that the sampler yielded.
         dataset: The dataset.
         error: The error that the dataset raised. If it is a lookup error, the phrase includes the
             length of the dataset.

@@ -1,4 +1,4 @@
-"""The base of all loader iterations, whatever fetches their batches."""
+"""The base class of loader iterations, independent of how batches are fetched."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -113,7 +113,7 @@ class LoaderState:
     """The position of a loop over a loader.
 
     Attributes:
-        facts: The facts that identify the loader; see `Progress.facts`.
+        facts: The properties that identify the loader; see `Progress.facts`.
         num_yielded: The number of batches that the loop received in this epoch.
         has_finished: Whether the epoch has ended.
         position: The position in the sampler's indices.
@@ -249,7 +249,7 @@ class LoaderState:
         )
 
     def check(self, facts: Mapping[str, Any]) -> None:
-        """Raises OtherLoaderError unless a loader matches the facts in this state."""
+        """Raises OtherLoaderError unless a loader has the properties in this state."""
         for name, mine in facts.items():
             its = self.facts.get(name)
             if its != mine:

@@ -1,4 +1,4 @@
-"""Measures a training loop, its dataset and `collate_fn`, and advises what to change."""
+"""Measures a training loop, its dataset and `collate_fn`, and suggests a change."""
 
 import time
 from typing import Any, Final

@@ -17,7 +17,7 @@ class Progress:
     Only the iteration writes it, and only the loader reads it. It does not keep workers alive.
 
     Attributes:
-        facts: The facts that must match between a state and its loader.
+        facts: The properties that must match between a state and its loader.
         generators: The random generators of the loader and of its samplers.
         start: The random states at the beginning of the epoch.
         randomness: The random states from which the epoch's indices are drawn, or None before the

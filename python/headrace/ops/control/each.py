@@ -18,7 +18,7 @@ class _Leaf(NamedTuple):
 
     Attributes:
         name: Its name in a dict or named tuple; "" if it has none.
-        value: The tensor, or what can be converted to one.
+        value: A tensor, or a value that can be converted to one.
         is_list: Whether its type is joined by default.
     """
 

@@ -73,7 +73,7 @@ def chat(
             that is `hr.Json`. Templates can use further keys, such as `tool_calls` and
             `reasoning_content`. If `content` is a list, its images become placeholders.
         tools: The JSON schemas of functions, as JSON text or as a list of dicts. An empty text or a
-            JSON null stands for no tools.
+            JSON null means no tools.
         template: The name of one of the folder's templates, the path of a `.jinja` file, or the
             text of a template. By default, the main template, or the one named `tool_use` if
             `tools` is passed.

@@ -77,7 +77,7 @@ class RunningCalls(Protocol):
 
     @property
     def doing(self) -> str | None:
-        """Describes what is running: the call for an example, or the start of a worker.
+        """Describes the running call for an example, or the start of a worker.
 
         None while the block waits for its turn.
         """
@@ -89,7 +89,7 @@ class PythonWorker(Protocol):
     Attributes:
         num_callers: The number of threads that process its blocks. Each thread processes one block
             at a time.
-        running: What each thread is doing, by thread ID.
+        running: The activity of each thread, by thread ID.
         is_over: Set at the end of the iteration, to drop blocks that have not been started.
     """
 

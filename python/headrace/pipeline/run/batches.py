@@ -581,7 +581,7 @@ class Batches(Reports):
         num_left, has_taken = self._meter.num_left, self._has_taken
         digest: list[int] | None
         if self._resumed is not None and self._parts.is_changed and not has_taken:
-            # Until then, the engine only knows its own position, which is ahead of the loop's.
+            # Until then, only the engine's own position is known, which is ahead of the loop's.
             checkpoints, digest = self._resumed.checkpoints, list(CHANGED_MIXTURE_ORDER)
         else:
             checkpoints = self._execution.checkpoint(num_left)

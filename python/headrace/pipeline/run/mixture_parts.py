@@ -108,7 +108,7 @@ class MixtureParts:
         if has_taken:
             checkpoints = self._checkpoints(execution, plan, num_left)
         else:
-            # Until then, the engine only knows its own position, which is ahead of the loop's.
+            # Until then, only the engine's own position is known, which is ahead of the loop's.
             checkpoints = _BEGINNING if self._resumed is None else self._resumed.checkpoints
         return {
             "names": list(self._mix.called),

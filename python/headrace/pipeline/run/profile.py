@@ -60,7 +60,7 @@ class Profile:
 class _Track:
     """The activities of one thread, from samples.
 
-    The begin of an activity is exact, because the engine records it. Its end is the last sample
+    The start of an activity is exact, because the engine records it. Its end is the last sample
     that saw it, so it may be up to one interval too early. Shorter activities may be missed.
     """
 

@@ -33,7 +33,7 @@ class WholeFiles(RecordFiles):
         return False
 
     def file_names(self) -> list[str]:
-        """Returns the files that the user's paths stand for, in order."""
+        """Returns the files that match the user's paths, in order."""
         return list(map(os.fsdecode, find_files_and_members(self.kind, self.paths).paths))
 
     def counts(self) -> Sequence[int]:

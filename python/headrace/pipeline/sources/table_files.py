@@ -42,7 +42,7 @@ class TableFormat:
 
     Attributes:
         name: The source's name in messages.
-        piece: The word for a unit that one thread reads from start to end, such as "row group".
+        piece: The term for a unit that one thread reads from start to end, such as "row group".
         columns: Returns a file's columns with these names, or all columns.
         counts: Returns the number of rows in each file.
         rows: Returns the plan for components, constants and conditions, with the number of pieces.
@@ -91,7 +91,7 @@ class TableFiles(InferredSource, is_base=True):
 
     @property
     def piece(self) -> str:
-        """The word for a unit that one thread reads from start to end."""
+        """The term for a unit that one thread reads from start to end."""
         return self.format.piece
 
     @property

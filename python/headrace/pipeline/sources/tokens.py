@@ -155,7 +155,7 @@ def tokens(
             their type. For other files, it must match the stored type.
         stride: The number of tokens between the starts of two windows. Defaults to `length - 1`, so
             that every token is a target exactly once.
-        documents: What to do at document boundaries. "mask" adds the component `segment_ids`
+        documents: How to handle document boundaries. "mask" adds the component `segment_ids`
             (int32, same shape), which contains the number of the document within the window, from
             1. With "split", windows start at the beginning of each document and never cross its
             end, and documents shorter than a window are skipped. None ignores documents. "mask" and

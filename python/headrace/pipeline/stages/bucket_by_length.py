@@ -140,7 +140,7 @@ class BucketByLengthMethod(Chain):
                 boundary that fits them, instead of to the longest list in the batch. This results
                 in fewer different shapes. Lists beyond the last boundary are padded to the longest
                 one.
-            remainder: What to do with incomplete batches at the end; see `batch`. "pad" requires
+            remainder: How to handle incomplete batches at the end; see `batch`. "pad" requires
                 `size` without `max_elements`.
             values: The padding values; see `padded_batch`.
 

@@ -132,7 +132,7 @@ def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
     effects = [step.effect for step in steps(chain)[: number - 1]]
     if Effect.REORDERS not in effects or Effect.REPEATS in effects:
         return False
-    # A count that is divisible among the ranks is meant to make them equal, so don't warn.
+    # Users drop examples to make their number divisible by the number of ranks, so don't warn.
     divided = next((step for step in steps(chain)[number:] if step.effect in _DIVIDING), None)
     taken = steps(chain)[number - 1].length_after(math.inf)
     if divided is None or taken is None or taken == math.inf:

@@ -142,7 +142,7 @@ class PaddedBatchMethod(Chain):
             multiple_of: Pads the first axis to a multiple of this number (at least 1). In lists of
                 lists, it applies to every axis. Pass a dict to set it by component name. Its values
                 are a number for the first axis, or a list of numbers for the first axes.
-            remainder: What to do with an incomplete last batch; see `batch`.
+            remainder: How to handle an incomplete last batch; see `batch`.
 
         Raises:
             TypeError: If a padding value is neither a number nor a string, or a multiple is not an

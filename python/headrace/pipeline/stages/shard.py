@@ -124,10 +124,10 @@ class ShardMethod(Chain):
                 `torch.distributed.DeviceMesh`, a PyTorch process group, or a pair of a
                 `jax.sharding.Mesh` and an axis name.
             count: The number of ranks.
-            even: What to do at the end of an epoch if fewer examples (or batches, after `batch`)
-                are left than there are ranks. "drop" drops them. "pad" repeats them on the
-                remaining ranks; a later `batch(..., remainder="pad")` sets `mask` to False for
-                these copies. None assigns them to the first ranks.
+            even: How to end an epoch if fewer examples (or batches, after `batch`) are left than
+                there are ranks. "drop" drops them. "pad" repeats them on the remaining ranks; a
+                later `batch(..., remainder="pad")` sets `mask` to False for these copies. None
+                assigns them to the first ranks.
             by: "example" assigns every `count`-th example. "piece" assigns whole files (or blocks,
                 if the shuffle has `block_bytes`) and needs a shuffle with a window before it. Each
                 rank then reads only its own files, which change every epoch, so ranks can have
@@ -281,7 +281,7 @@ def _share_in_words(shard: Shard, chain: Sequence[Stage], index: int) -> str:
 
 
 def _pieces(chain: Sequence[Stage]) -> str:
-    """Returns the word for the file pieces that are divided among ranks."""
+    """Returns the term for the file pieces that are divided among ranks."""
     is_in_blocks = any(getattr(stage, "block_bytes", None) is not None for stage in chain)
     words = {"piece" if is_in_blocks and word == "file" else word for word in _words(chain)}
     return f"{words.pop() if len(words) == 1 else 'piece'}s"

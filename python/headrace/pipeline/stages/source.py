@@ -16,7 +16,7 @@ __all__ = ["Origin", "Source", "SourcePlanning"]
 
 
 class SourcePlanning(Protocol):
-    """A plan under construction, as seen by its source."""
+    """The part of a plan under construction that its source uses."""
 
     @property
     def specs(self) -> Specs:
@@ -98,7 +98,7 @@ class Source(Stage, is_base=True):
             examples cannot be read.
         numbers_lines: Whether records are numbered by line, so the numbers can have gaps.
         classes: The class names, in label order; None if there are none.
-        piece: The word for a unit that one thread reads from start to end, such as "file".
+        piece: The term for a unit that one thread reads from start to end, such as "file".
         may_have_index: Whether index files can store the positions of its records.
     """
 
@@ -166,7 +166,7 @@ class Source(Stage, is_base=True):
 
     @property
     def piece(self) -> str:
-        """The word for a unit that one thread reads from start to end, such as "file"."""
+        """The term for a unit that one thread reads from start to end, such as "file"."""
         return _FILE
 
     @property

@@ -341,7 +341,7 @@ class KeepsComponents(Step, is_base=True):
 
 
 class Planning(Protocol):
-    """A plan under construction, as seen by the step that is being added.
+    """The part of a plan under construction that the current step uses.
 
     Work on single rows is deferred (see `later`). It then runs only for the rows that the next
     steps keep.

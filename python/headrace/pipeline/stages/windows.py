@@ -145,7 +145,7 @@ class Windows(Step):
         return after
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the same names, and those of the components that mark padding."""
+        """Returns the same names, plus the names of the components that mark padding."""
         check_names(self, self._names, names)
         return None if names is None else (*names, *(name for name, _ in self._marks))
 

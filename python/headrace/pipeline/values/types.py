@@ -51,7 +51,7 @@ class Json:
 
 # The element type of a component: a NumPy type for numbers or times, strings, or JSON values.
 ElementType: TypeAlias = "np.dtype[Any] | type[bytes] | type[str] | type[Json]"
-# What users can pass as an element type.
+# Values that users can pass as an element type.
 TypeWord: TypeAlias = "npt.DTypeLike | type[bytes] | type[str]"
 
 _WORDS: Final[dict[object, np.dtype[Any]]] = {

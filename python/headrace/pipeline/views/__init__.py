@@ -1,1 +1,1 @@
-"""Views of a pipeline for people: its examples, its stages, and statistics of its values."""
+"""Views of a pipeline for display: its examples, its stages, and statistics of its values."""

@@ -33,7 +33,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
 
     Args:
         date: The removal date, such as "2020-01-31". None if it is not decided yet.
-        instructions: Tells the user what to do instead.
+        instructions: The advice for the user.
         warn_once: Whether only the first call logs a warning.
 
     Raises:

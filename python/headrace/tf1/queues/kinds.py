@@ -123,7 +123,7 @@ class PriorityQueue(Queue):
 
     The priority is component 0 of every element, a scalar int64. Elements with equal priority come
     out in an unspecified order. A batch is taken as a whole, so `dequeue_many` waits forever if it
-    asks for more elements than the capacity.
+    requests more elements than the capacity.
 
     Args:
         capacity: See `FIFOQueue`.

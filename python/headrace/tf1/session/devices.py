@@ -25,7 +25,7 @@ class DeviceAttributes(NamedTuple):
 
 
 def cpu(number: int) -> DeviceAttributes:
-    """Returns the device with a given number. Every device stands for all CPUs of this machine."""
+    """Returns the device with a given number. Every device represents all CPUs of this machine."""
     return DeviceAttributes(f"/job:localhost/replica:0/task:0/device:CPU:{number}", "CPU", 0, 0)
 
 

@@ -29,7 +29,7 @@ class Pausing:
         self._asked: set[Operation] = set()
 
     def ask(self, ops: Iterable[Operation]) -> None:
-        """Asks the loops of operations to pause, including loops that start later."""
+        """Pauses the loops of operations, including loops that start later."""
         with self.changed:
             self._asked.update(ops)
             for loop in self._loops:

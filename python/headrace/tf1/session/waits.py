@@ -71,13 +71,13 @@ class Watch:
             waits.look(names)
 
     def explain(self, op: str) -> str | None:
-        """Returns what an operation is waiting for if the session still exists."""
+        """Describes the wait of an operation if the session still exists."""
         waits = self.find_waits()
         return None if waits is None else waits.explain(op)
 
 
 class Waits:
-    """Explains what the runs of a session are waiting for, and why nothing may arrive.
+    """Explains the waits of a session's runs, and why they may never end.
 
     Args:
         session: The session, which is not kept alive.
@@ -143,7 +143,7 @@ class Waits:
         engine.raise_op_error(error, self._graph, remark, failure)
 
     def explain_interrupt(self, error: BaseException) -> None:
-        """Adds a note on what a run was waiting for to the exception that interrupted it."""
+        """Adds a note about a run's wait to the exception that interrupted it."""
         name = vars(error).pop("waiting", None)
         wait = self._wait(name)
         if wait is None:
@@ -153,7 +153,7 @@ class Waits:
             error.__cause__ = error.__cause__ or self._failure(wait)
 
     def explain(self, name: str) -> str | None:
-        """Explains what an operation waits for and why it may never arrive. None if unknown."""
+        """Explains the wait of an operation, and why it may never end. None if unknown."""
         wait = self._wait(name)
         return None if wait is None else self._explained(wait)
 
@@ -167,7 +167,7 @@ class Waits:
         return text if failure is None else f"{text}. A queue runner failed: {_summary(failure)}"
 
     def _wait(self, name: str | None) -> _Wait | None:
-        """Returns what the named operation is waiting for, or None if it does not exist."""
+        """Describes the wait of the named operation, or returns None if it does not exist."""
         try:
             op = None if name is None else self._graph.get_operation_by_name(name)
         except (KeyError, ValueError):
@@ -195,7 +195,7 @@ class Waits:
         return next((failure for failure in failures if failure is not None), None)
 
     def _reason(self, wait: _Wait) -> str | None:
-        """Returns why the wait cannot end and what to do about it, or None if it may end."""
+        """Returns the reason why the wait cannot end, with a remedy, or None if it may end."""
         session, producers = self._find_session(), self._producers(wait)
         if session is None or wait.queue is None or wait.is_enqueue:
             return None

@@ -34,7 +34,7 @@ class HookedSession:
     Args:
         session: The session. It is closed together with this object.
         hooks: The hooks that take part in each run.
-        stop_grace_period_secs: The time in seconds that threads get to end.
+        stop_grace_period_secs: The time limit in seconds for threads to end.
     """
 
     def __init__(

@@ -69,7 +69,7 @@ def _decisive(stage: Stage, is_source: bool) -> Iterator[tuple[str, Any]]:
         value = getattr(stage, item.name)
         if item.name in _LEFT_OUT or isinstance(value, _RUNTIME):
             continue
-        # A source may store facts that it has learned from its files.
+        # A source may store information from its files.
         if item.compare or not is_source:
             yield item.name, value
 

@@ -1,19 +1,19 @@
 """`options(node="shared")`: the ranks of one node share one reading engine.
 
-**Who owns the engine.** All ranks of an iteration derive one name from their job, the pipeline, the
-epoch and the number of the iteration (`local_ranks.py`). Each rank tries to bind an abstract Unix
-socket of this name. The kernel lets exactly one of them succeed, and that process becomes the
-owner. All ranks, including the owner, then connect to the name as members. Abstract sockets and
-unnamed memory leave no files behind, even if every process is killed.
+**The election.** All ranks of an iteration derive one name from their job, the pipeline, the epoch
+and the number of the iteration (`local_ranks.py`). Each rank tries to bind an abstract Unix socket
+of this name. The kernel lets exactly one of them succeed, and that process becomes the owner. All
+ranks, including the owner, then connect to the name as members. Abstract sockets and unnamed memory
+leave no files behind, even if every process is killed.
 
-**What the owner does.** Once all ranks have joined, it starts one execution with a lane for each
-data rank (`engine_lanes.py`). The stages before `shard` run once, and their rows go to all lanes.
-Each lane then runs the stages from `shard` on, exactly as the rank alone would, so batches, states
-and errors are the same by construction. Ranks with the same share of the data, as in tensor
-parallelism, get the batches of one lane. Lanes take turns, so none gets far ahead.
+**The owner.** Once all ranks have joined, it starts one execution with a lane for each data rank
+(`engine_lanes.py`). The stages before `shard` run once, and their rows go to all lanes. Each lane
+then runs the stages from `shard` on, exactly as the rank alone would, so batches, states and errors
+are the same by construction. Ranks with the same share of the data, as in tensor parallelism, get
+the batches of one lane. Lanes take turns, so none gets far ahead.
 
-**What a member gets.** The owner copies each batch into a memory segment that belongs to the
-member, and sends a message with its location, its checkpoint and its position in the global order
+**The members.** The owner copies each batch into a memory segment that belongs to the member, and
+sends a message with its location, its checkpoint and its position in the global order
 (`messages.py`). A thread receives the messages (`member.py`), so a rank that waits for another one
 in a collective operation still answers. To the rest of headrace, a member looks like an engine: a
 `Batches` object computes states, digests and reports from it, as usual.

@@ -48,7 +48,7 @@ class SparseTable:
 
         Args:
             sparse: Rows along its first dimension.
-            keep: A bool for each row, which tells whether to keep it. None keeps all rows.
+            keep: A bool for each row: whether to keep it. None keeps all rows.
 
         Returns:
             The handles of the rows that are kept: a vector of int64.

@@ -66,7 +66,7 @@ def unicode_decode(
     Args:
         input: Strings of a known rank.
         input_encoding: The encoding of the strings, such as "UTF-8" or "UTF-16-BE".
-        errors: What to do with invalid bytes: "replace" inserts `replacement_char`, "ignore" omits
+        errors: How to handle invalid bytes: "replace" inserts `replacement_char`, "ignore" omits
             them, and "strict" ends the run with InvalidArgumentError.
         replacement_char: A code point.
         replace_control_characters: Whether to replace characters below U+0020 as well.

@@ -27,7 +27,7 @@ from headrace.tf1.ops.variables.variable import InitialValue, Variable
 
 __all__ = ["AUTO_REUSE", "Initializer", "Regularizer", "Reuse", "VariableStore", "store_of"]
 
-# What `get_variable` accepts as `initializer`: an initial value, or an initializer class.
+# Values that `get_variable` accepts as `initializer`: an initial value, or an initializer class.
 Initializer: TypeAlias = "InitialValue | Callable[..., Callable[..., TensorLike]]"
 
 # A function from a variable to a loss or None.

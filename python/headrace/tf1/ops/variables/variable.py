@@ -65,8 +65,8 @@ _OPERATORS: Final = (
 class Variable:
     """A tensor whose value is kept between the runs of a session.
 
-    It has no value in a session until its initializer has run there. In an expression, it stands
-    for its value.
+    It has no value in a session until its initializer has run there. In an expression, it is used
+    like its value.
 
     Args:
         initial_value: The value that its initializer assigns: anything that can be converted to a

@@ -43,7 +43,7 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """One run of a monitored session, as hooks see it."""
+    """One run of a monitored session, for hooks."""
 
     def __init__(self, original_args: SessionRunArgs, session: Session) -> None:
         self._original_args = original_args
