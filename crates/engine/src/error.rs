@@ -18,7 +18,7 @@ pub enum Code {
     DeadlineExceeded = 4,
     /// A file does not exist.
     NotFound = 5,
-    /// What should be created already exists.
+    /// The file or object to create already exists.
     AlreadyExists = 6,
     /// The system does not permit the operation.
     PermissionDenied = 7,
@@ -141,8 +141,8 @@ impl Error {
         Self::new(Code::DataLoss, message)
     }
 
-    /// Creates an error for a failed file operation, in TensorFlow's words: `PATH; No such file or
-    /// directory`.
+    /// Creates an error for a failed file operation, worded as in TensorFlow: `PATH; No such file
+    /// or directory`.
     pub fn io(path: &str, error: &std::io::Error) -> Self {
         use std::io::ErrorKind as Kind;
         if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {

@@ -3,7 +3,7 @@
 /// How error messages name and count the records of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbering {
-    /// The word for a record.
+    /// The term for a record.
     pub word: &'static str,
     /// The number of the first record.
     pub first: u64,

@@ -45,7 +45,7 @@ pub struct Wait {
     pub thread: u64,
     /// When the wait began.
     pub since: Instant,
-    /// The events, any of which ends the wait.
+    /// The events. Any of them ends the wait.
     pub awaited: Vec<Awaited>,
     /// The observer to call if the wait is long.
     pub watch: Option<Arc<dyn Watch>>,

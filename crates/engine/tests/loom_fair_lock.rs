@@ -49,7 +49,7 @@ fn two_threads_can_acquire_the_lock_repeatedly() {
     });
 }
 
-/// Explores at most three preemptions, or as many as `LOOM_MAX_PREEMPTIONS` says; more take minutes.
+/// Explores at most three preemptions, or the number in `LOOM_MAX_PREEMPTIONS`; more take minutes.
 fn model(work: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));

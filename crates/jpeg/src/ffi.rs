@@ -213,7 +213,7 @@ pub fn encode(pixels: &[u8], width: u32, height: u32, components: usize, options
         num_app1_bytes: options.app1.len() as u32,
     };
     let (mut status, mut output, mut num_output_bytes) = (OK, null(), 0);
-    // SAFETY: all pointers outlive the call, and `pixels` is as large as `encoding` says.
+    // SAFETY: all pointers outlive the call, and `pixels` has the size in `encoding`.
     let raw = unsafe { shim_encode(pixels.as_ptr(), &encoding, &mut status, &mut output, &mut num_output_bytes) };
     let raw = NonNull::new(raw).ok_or_else(|| Error("out of memory".to_owned()))?;
     // SAFETY: the encoder is open until it is closed here; its output and its message are copied

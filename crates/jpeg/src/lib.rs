@@ -15,7 +15,7 @@ pub struct Error(String);
 impl Error {
     /// Returns true if the image is valid but there was not enough memory.
     pub fn is_out_of_memory(&self) -> bool {
-        self.0 == OUT_OF_MEMORY || self.0.starts_with("Insufficient memory") // As libjpeg says it.
+        self.0 == OUT_OF_MEMORY || self.0.starts_with("Insufficient memory") // libjpeg's message.
     }
 }
 

@@ -14,7 +14,7 @@ const MOST: u64 = i64::MAX as u64;
 ///
 /// A checkpoint without a state counts rows from the beginning of the node. So only a node that
 /// returns one row per input row may pass on its input's checkpoints. All other nodes create
-/// checkpoints with a state of their own.
+/// checkpoints with their own state.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
     /// `None` for the beginning.

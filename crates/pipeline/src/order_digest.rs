@@ -19,7 +19,7 @@ const BASE: u64 = 0x0b5a_d4ec_eda1_ce2a;
 const LEAST_RUN: usize = 8;
 /// Memory is freed if it could hold more than this many times the stored identities.
 const SPARE: usize = 8;
-/// Stands for a row of unknown identity in the hash.
+/// Represents a row of unknown identity in the hash.
 const UNKNOWN: u64 = 0x1d8e_4e27_c47d_124f;
 
 /// How many numbers are hashed at a time.
@@ -135,7 +135,7 @@ pub struct Point {
 #[derive(Debug, Default)]
 pub struct OrderDigest {
     log: Mutex<Log>,
-    /// The digests of several lanes. Then this one has no log of its own.
+    /// The digests of several lanes. In that case, this one has no log.
     lanes: Vec<Arc<OrderDigest>>,
     /// True if the lanes have one input, so that all of them see its rows.
     is_shared: bool,
@@ -182,7 +182,7 @@ impl OrderDigest {
     /// Unneeded identities are dropped if there are more than this many.
     const MANY: usize = 4096;
 
-    /// The digests of several lanes, all of which begin at the same point if `is_shared`.
+    /// The digests of several lanes. If `is_shared`, all begin at the same point.
     pub fn of_lanes(lanes: Vec<Arc<Self>>, is_shared: bool) -> Self {
         Self { log: Mutex::default(), lanes, is_shared }
     }
@@ -240,8 +240,8 @@ impl OrderDigest {
         log.num_held > Self::MANY.max(2 * log.num_left)
     }
 
-    /// Returns the point at the consumer's position, or the last known one before it. The flag
-    /// tells whether the point is exactly at that position or at the end of its pass.
+    /// Returns the point at the consumer's position, or the last known one before it. The flag is
+    /// true if the point is exactly at that position, and false if it is at the end of its pass.
     pub fn advance(&self, pass: u64, position: u64) -> (Point, bool) {
         let mut log = self.log.lock();
         log.advance(pass, position);

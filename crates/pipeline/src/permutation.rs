@@ -50,7 +50,7 @@ impl Permutation {
         number
     }
 
-    /// The numbers at these positions, all of which must be less than the length.
+    /// The numbers at these positions. All positions must be less than the length.
     ///
     /// Equivalent to calling [`Permutation::get`] for each of them, but several computations
     /// overlap in the CPU.

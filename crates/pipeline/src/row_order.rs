@@ -55,7 +55,7 @@ impl RowOrder {
         }
     }
 
-    /// The row numbers at these positions, all of which must be less than the length.
+    /// The row numbers at these positions. All positions must be less than the length.
     pub fn get_all(&self, positions: Range<u64>) -> Vec<u64> {
         match self {
             Self::Permuted(permutation) => permutation.get_all(positions),

@@ -128,7 +128,7 @@ fn close<const N: usize>(executor: &Executor, threads: [JoinHandle<()>; N]) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Explores at most three preemptions, or as many as `LOOM_MAX_PREEMPTIONS` says; with four, some of
+/// Explores at most three preemptions, or the number in `LOOM_MAX_PREEMPTIONS`; with four, some of
 /// the models take minutes.
 fn model(work: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();

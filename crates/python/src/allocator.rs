@@ -15,16 +15,15 @@ use tikv_jemalloc_sys::mallctl;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// - `narenas`: All threads share one arena (store of free pages), so that one thread can use what
-///   another has freed, except for workers that can afford an arena of their own
-///   ([`use_own_store`]). By default there are four arenas for each processor, and each keeps its
-///   own pages.
+///   another has freed, except for workers with their own arena ([`use_own_store`]). By default
+///   there are four arenas for each processor, and each keeps its own pages.
 /// - `dirty_decay_ms`: Unused pages go back to the system within a second.
 /// - `tcache_max`: A thread keeps only small freed pieces for itself. Kept pieces of a few pages
 ///   would fragment the free ones and make them useless for large allocations: 8 to 12 % of the
 ///   memory of a pipeline.
-/// - `oversize_threshold`: Only pieces larger than 256 MiB go back at once. By default that is 8
-///   MiB, counted with free neighbours, and the system would have to map and clear the pages of
-///   each batch of some megabytes again.
+/// - `oversize_threshold`: Only pieces larger than 256 MiB are returned immediately. By default
+///   that is 8 MiB, counted with free neighbours, and the system would have to map and clear the
+///   pages of each batch of some megabytes again.
 /// - `thp`: No huge pages, which cost 20 MB and save next to no time.
 ///
 /// The environment variable `_RJEM_MALLOC_CONF` overrides these.
@@ -67,7 +66,7 @@ pub fn use_own_store(number: usize, memory_bytes: usize) {
 pub fn limit_free_pages(most_bytes: usize) {
     // The numbers are updated when the epoch changes.
     let is_known = set::<u64>(c"epoch", 1);
-    // 4096 stands for all arenas.
+    // 4096 means all arenas.
     let (Some(pages), Some(page_bytes)) = (get::<usize>(c"stats.arenas.4096.pdirty"), get(c"arenas.page")) else {
         return;
     };

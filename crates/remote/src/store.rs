@@ -66,11 +66,10 @@ pub fn find_directory(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     Ok((stored(kind, &url, url[..Position::BeforePath].to_owned())?, path_of_key(key)?))
 }
 
-/// Splits a URL into everything up to its host or bucket, and what follows the next slash: the key
-/// of an object.
+/// Splits a URL after its host or bucket. The part after the next slash is the key of an object.
 ///
-/// A key is not percent-encoded and may contain any letters. `?`, `#` and `%20` stand for
-/// themselves, as in the storages' own tools.
+/// A key is not percent-encoded and may contain any letters. `?`, `#` and `%20` have no special
+/// meaning, as in the storages' own tools.
 fn split(text: &str) -> (&str, &str) {
     let host = text.find("://").map_or(0, |position| position + 3);
     let end = text[host..].find('/').map_or(text.len(), |slash| host + slash);

@@ -4,7 +4,7 @@
 //! Complete elements wait in a priority queue, from which takes are served. The lock of a barrier
 //! is held while elements move to that queue, but never while a thread waits for them.
 //!
-//! The rules are those of `tensorflow/core/kernels/barrier_ops.cc` in TensorFlow 1.15, with two
+//! It follows the rules of `tensorflow/core/kernels/barrier_ops.cc` in TensorFlow 1.15, with two
 //! differences. There, a take that is waiting when the barrier is closed may wait forever. Here it
 //! ends like a take after the close, or once no element is incomplete. There, a component with the
 //! wrong shape is rejected when its element is complete, and the element is lost. Here it is

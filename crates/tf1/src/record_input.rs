@@ -1,9 +1,9 @@
 //! Record inputs: endless batches of shuffled records from some files, epoch after epoch.
 //!
-//! A run that requests a batch also reads for it. It reads several files in turn into a buffer,
-//! from which records are drawn at random. A seed makes the order repeatable. The rules are those
-//! of `tensorflow/core/kernels/record_yielder.cc` in TensorFlow 1.15, which reads in its own
-//! threads, so that its order differs each time.
+//! A run that requests a batch also reads for it. It takes turns reading several files into a
+//! buffer, and draws records from it at random. A seed makes the order repeatable. It follows the
+//! rules of `tensorflow/core/kernels/record_yielder.cc` in TensorFlow 1.15. That class reads in its
+//! own threads, so its order differs each time.
 
 use crate::reader::{OpenFile, Position, TfRecordFormat};
 use bytes::Bytes;
@@ -35,7 +35,7 @@ pub struct RecordInputSpec {
     pub batch_size: usize,
     /// The number of records from which one is drawn, except for the last ones of an epoch.
     pub buffer_size: usize,
-    /// The number of files to read in turn.
+    /// The number of files to read at the same time.
     pub parallelism: usize,
     /// The fraction of the files by which the order of each epoch is rotated, from 0 to 1.
     pub shift_ratio: f64,
@@ -299,7 +299,7 @@ impl Call {
         run.while_current(|| self.input.read(&mut state)).map(Some)
     }
 
-    /// Describes what the call is waiting for.
+    /// Describes the call's wait.
     pub fn description(&self) -> Description {
         let input = Arc::clone(&self.input);
         Arc::new(move || format!("RecordInput '{}', which another call reads from", input.spec.name))

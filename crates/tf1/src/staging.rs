@@ -5,7 +5,7 @@
 //! available. As in a queue, the thread that changes the area serves the waiting calls. The lock is
 //! never held while a thread sleeps.
 //!
-//! The rules are those of `tensorflow/core/kernels/stage_op.cc` in TensorFlow 1.15, where a wait
+//! It follows the rules of `tensorflow/core/kernels/stage_op.cc` in TensorFlow 1.15, where a wait
 //! cannot be ended.
 
 use headrace_engine::error::{Code, Error, Result};
@@ -243,7 +243,7 @@ impl Waiting {
         outcome
     }
 
-    /// Describes what the call is waiting for.
+    /// Describes the call's wait.
     pub fn description(&self) -> Description {
         let (area, take) = (Arc::clone(&self.area), self.take);
         Arc::new(move || area.describe_wait(take))

@@ -1,4 +1,4 @@
-//! Boxes, of which MP4 and QuickTime files consist.
+//! Boxes, the building blocks of MP4 and QuickTime files.
 //!
 //! Source: ISO/IEC 14496-12, section 4.2; QuickTime File Format Specification.
 

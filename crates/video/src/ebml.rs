@@ -1,4 +1,4 @@
-//! Elements, of which Matroska and WebM files consist.
+//! Elements, the building blocks of Matroska and WebM files.
 //!
 //! Source: RFC 8794 (EBML).
 

@@ -12,7 +12,7 @@ use headrace_engine::tensor::allocate;
 /// A flag of samples that are not keyframes.
 const NOT_SYNC: u32 = 1 << 16;
 
-/// What samples have unless a fragment says otherwise.
+/// The values of samples, unless a fragment overrides them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Defaults {
     /// The number of the track.

@@ -22,7 +22,7 @@ use std::ops::Range;
 
 /// The first bytes of Matroska and WebM files.
 const MATROSKA: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];
-/// Samples that are at most this far apart are read at once.
+/// Samples that are at most this far apart are read together.
 const GAP_BYTES: u64 = 64 << 10;
 
 /// The video track of a file.
@@ -94,7 +94,7 @@ impl Video {
     }
 }
 
-/// How many of the first ranges to read at once, and where they end.
+/// How many of the first ranges to read together, and where they end.
 fn together(ranges: &[Range<u64>]) -> (usize, u64) {
     let mut end = ranges[0].end;
     for (count, range) in ranges.iter().enumerate() {

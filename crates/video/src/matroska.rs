@@ -149,7 +149,7 @@ fn video_track(reader: &mut Reader<'_>, tracks: &Element) -> Result<Option<Track
 
 fn has_roll(reader: &mut Reader<'_>, projection: &Element) -> Result<bool> {
     for field in reader.children(projection)? {
-        // The number is a float. Only those of 0 (and -0) have no other bits.
+        // The number is a float. Only 0 and -0 have no other bits.
         if field.id == POSE_ROLL && reader.unsigned(&field)? << 1 != 0 {
             return Ok(true);
         }
@@ -241,7 +241,7 @@ fn finished(track: Track, Pictures { mut samples, is_shown }: Pictures) -> Resul
     };
     let last_sample = &mut samples[last.sample as usize];
     if last_sample.duration == 0 {
-        // As long as the frame before it.
+        // It has the duration of the previous frame.
         let before = frames.len().checked_sub(2).map_or(0, |index| frames[index].time);
         last_sample.duration = u32::try_from(last.time - before).unwrap_or(0);
     }

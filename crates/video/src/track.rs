@@ -10,7 +10,7 @@ use crate::samples::Sample;
 use crate::unsupported;
 use headrace_engine::error::Result;
 
-/// A number of a matrix that stands for 1.
+/// The number that represents 1 in a matrix.
 const ONE: i32 = 1 << 16;
 
 /// A video track.

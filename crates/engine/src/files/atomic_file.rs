@@ -193,11 +193,11 @@ fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
 fn temporary_name(name: &OsStr, number: u64) -> OsString {
     let start = match name.len() {
         ..=MOST_NAME_BYTES => name.to_owned(),
-        // The name may be cut anywhere. It only helps people who find the file after a crash.
+        // The name may be cut anywhere. It only helps users who find the file after a crash.
         _ => name.to_string_lossy().chars().take(MOST_NAME_BYTES / 4).collect::<String>().into(),
     };
-    // Hidden, so that a file left by a killed process shows up neither in directory listings nor in
-    // patterns such as `train-*`.
+    // Hidden, so that directory listings and patterns such as `train-*` don't include a file that a
+    // killed process left.
     let mut temporary = OsString::from(".");
     temporary.push(start);
     temporary.push(format!(".tmp{number:016x}"));

@@ -62,8 +62,8 @@ impl Compression {
 /// Inflates a compressed input.
 ///
 /// All members of a gzip file are read. A zlib stream ends at its own end, whatever follows. A
-/// truncated input ends where it was cut. Damage is an error of kind `InvalidData`, in TensorFlow's
-/// words.
+/// truncated input ends where it was cut. Damage is an error of kind `InvalidData`, worded as in
+/// TensorFlow.
 ///
 /// [`Inflate::whole`] is stricter: it reads to the end of the input.
 pub struct Inflate<R> {
@@ -434,7 +434,7 @@ mod tests {
                 bytes.len()
             };
             let strategy = |number| size(DeflateOptions { strategy: Some(number), ..DeflateOptions::default() });
-            // Without matches, each byte needs a code of its own.
+            // Without matches, each byte needs its own code.
             assert_eq!(strategy(0), size(DeflateOptions::default()));
             assert!(strategy(2) > text.len() / 2 && strategy(3) > text.len() / 2);
             assert!(strategy(1) < text.len() / 10 && strategy(4) < text.len() / 10);

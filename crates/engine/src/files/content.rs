@@ -148,7 +148,7 @@ impl Content {
         if self.kind == Kind::Compressed { "Decompress it first." } else { self.remedy() }
     }
 
-    /// What the user can do about it.
+    /// The remedy for the user.
     pub fn remedy(self) -> &'static str {
         match self.kind {
             Kind::Unread => {

@@ -16,7 +16,7 @@ const METHOD: i64 = 8;
 /// zlib adds this to the window bits for a gzip file.
 const GZIP_BITS: i64 = 16;
 
-/// How to deflate: the arguments of zlib's `deflateInit2`, and when to flush. `None` stands for the
+/// How to deflate: the arguments of zlib's `deflateInit2`, and when to flush. `None` means the
 /// default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeflateOptions {

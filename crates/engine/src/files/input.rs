@@ -127,7 +127,7 @@ impl LocalFile {
         Ok(())
     }
 
-    /// Reads what is available, or waits until something is.
+    /// Reads the available bytes, or waits until there are some.
     fn read_waiting(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut registered = None;
         loop {

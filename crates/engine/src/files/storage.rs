@@ -105,7 +105,7 @@ pub type OpeningStream = Box<dyn Opening<Box<dyn Stream>>>;
 /// An open file that is read from start to end. Seeking discards the bytes read ahead.
 pub trait Stream: Read + Seek + Send {}
 
-/// An open file of which any number of threads read parts.
+/// An open file. Any number of threads can read parts of it.
 pub trait Parts: fmt::Debug + Send + Sync {
     /// Starts reading some ranges, without waiting.
     fn begin(&self, ranges: Vec<Range<u64>>) -> Box<dyn Coming>;

@@ -103,7 +103,7 @@ pub trait Pending: Send {
         Err(Error::internal("an operation received the result of a host function that it did not call"))
     }
 
-    /// Describes what the operation is waiting for.
+    /// Describes the operation's wait.
     fn description(&self) -> Option<Description>;
 
     /// Stops waiting because the run was cancelled or failed elsewhere. Returns the operation's own

@@ -17,7 +17,7 @@ pub trait Rewritable: Send + Sync {
         false
     }
 
-    /// Returns a faster kernel for fixed values of some inputs, which are those that are not
+    /// Returns a faster kernel for fixed values of some inputs. Inputs without a fixed value are
     /// `None`. The new kernel only gets the other inputs.
     fn with_constants(&self, _inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         None

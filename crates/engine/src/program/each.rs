@@ -42,7 +42,7 @@ impl Kernel for Each {
         let count = num_elements(lists)?;
         let new_results = || allocate::room(count).map_err(|refusal| refusal.at("each"));
         let mut results = self.results.iter().map(|_| new_results()).collect::<Result<Vec<Vec<Tensor>>>>()?;
-        // Its nodes are those of the other program.
+        // Its nodes belong to the other program.
         let run_of_element = run.beside()();
         let row_key = run.row_key().ok();
         let mut repeated = self.body.repeated();

@@ -39,7 +39,7 @@ impl Progress {
         Some(call)
     }
 
-    /// Describes what the first waiting node is waiting for.
+    /// Describes the wait of the first waiting node.
     pub(super) fn description(&self) -> Option<Description> {
         self.waiting.iter().find_map(|waiting| waiting.pending.description())
     }

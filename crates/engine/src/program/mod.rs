@@ -107,7 +107,7 @@ pub struct Program {
     /// Outputs that no node moves out of their slots. They have to be cleared after a run.
     kept: Vec<Slot>,
     is_unoptimised: bool,
-    /// The values before a run, which are those of the constants.
+    /// The values before a run: the constants.
     initial: Vec<Option<Tensor>>,
     feeds: Vec<Slot>,
     fetches: Vec<Slot>,

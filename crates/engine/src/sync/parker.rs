@@ -46,7 +46,7 @@ impl Parker {
         result
     }
 
-    /// Calls `work`, which may wait, with a parker of its own while this thread is already waiting.
+    /// Calls `work`, which may wait, with a separate parker while this thread is already waiting.
     /// If it used the same parker, `work` would consume the token of the outer wait, which would
     /// then sleep forever.
     pub fn nested<T>(work: impl FnOnce() -> T) -> T {

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 pub struct MemoryLimit {
     /// The limit in bytes, or `u64::MAX` if it is unknown.
     pub num_bytes: u64,
-    /// What the limit belongs to, for messages.
+    /// The origin of the limit, for messages.
     pub owner: &'static str,
 }
 

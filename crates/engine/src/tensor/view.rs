@@ -154,8 +154,7 @@ fn extend_numbers<T: Pod>(out: &mut Vec<T>, elements: &[T], start: isize, rows: 
     }
 }
 
-/// Interleaves planes, appending one element of each plane in turn, with the widest vectors that
-/// the machine has.
+/// Interleaves the elements of planes, with the widest vectors that the machine has.
 struct Interleaving<'a, T> {
     planes: [&'a [T]; 3],
     out: &'a mut Vec<T>,

@@ -5,7 +5,7 @@ use super::number::FromText;
 /// How a number is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As an integer.
+    /// Written as an integer.
     Int,
     /// With a decimal point or an exponent.
     Decimal,
@@ -78,7 +78,7 @@ pub fn fits_f32(text: &[u8]) -> bool {
     }
 }
 
-/// Returns true if the nearest float32 preserves a number, which the text gives as `wide`.
+/// Returns true if the nearest float32 preserves a number. `wide` is the number in the text.
 pub fn is_given_back(narrow: f32, wide: f64) -> bool {
     if f64::from(narrow) == wide || wide.is_nan() {
         return true;
@@ -123,7 +123,7 @@ pub fn is_rounded(text: &[u8], value: f64, step: f64) -> bool {
         return false;
     }
     if !wide.is_finite() {
-        // Either the text says infinity, or the number is too large.
+        // The text is an infinity, or the number is too large.
         return !matches!(form(text), Some(Form::Int | Form::Decimal));
     }
     if wide == 0.0 {

@@ -17,7 +17,7 @@ pub struct Block {
     /// True if several columns are stored together, row by row.
     is_packed: bool,
     provenance: Provenance,
-    /// The memory charge of the block itself. Its buffers have charges of their own.
+    /// The memory charge of the block itself. Its buffers are charged separately.
     _charge: Option<Charge>,
 }
 

@@ -30,7 +30,7 @@ pub struct FileProvenance {
     pub part: usize,
     /// The pass that reads it.
     pub pass: Pass,
-    /// True if the rows repeat those of another rank to give all ranks the same number of rows.
+    /// True if the rows repeat another rank's rows to give all ranks the same number.
     pub is_repeated: bool,
     /// For tables: the columns of each record. The task that opens the file sets it.
     pub layout: OnceLock<Arc<Layout>>,
@@ -98,7 +98,7 @@ pub trait Locate: fmt::Debug + Send + Sync {
     fn known_offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset>;
 }
 
-/// What is known about the offset of a record without reading the file.
+/// The offset of a record, as far as it is known without reading the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownOffset {
     /// The offset of the record itself.

@@ -28,7 +28,7 @@ pub fn add_origins(block: &Block, row: usize, origins: &mut Vec<Origin>) {
     }
 }
 
-/// Which facts to record about the rows that another row is built from.
+/// The information to record about the rows that another row is built from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowAnnotations {
     /// The number of mixture parts to count rows for.

@@ -109,8 +109,9 @@ impl WindowShape {
         self.end_of_starts(num_rows).saturating_sub(self.first_start()).div_ceil(self.stride)
     }
 
-    /// Calls `add` for the rows of a window, in order: rows of an episode, or a row of it that
-    /// stands for a number of positions beyond its end. Returns the positions within the episode.
+    /// Calls `add` for the rows of a window, in order: rows of an episode, or one of its rows with
+    /// the number of positions beyond the end that repeat it. Returns the positions within the
+    /// episode.
     pub fn for_each_run(
         &self,
         start: u64,

@@ -44,7 +44,7 @@ struct State {
     /// True if polling the nodes may yield something new.
     is_changed: bool,
     tasks: Tasks,
-    /// What each worker is doing.
+    /// The current activity of each worker.
     workers: Vec<Worker>,
     /// For each Python worker, the number of tasks that its threads have taken.
     num_taken: Vec<u64>,
@@ -316,7 +316,7 @@ impl Executor {
         self.next_of_lane(timeout).map(|(_, output)| output)
     }
 
-    /// As [`Executor::next`], with the lane of the rows.
+    /// Like [`Executor::next`], with the lane of the rows.
     pub fn next_of_lane(&self, timeout: Duration) -> Result<(usize, Output)> {
         let mut state = self.state.lock();
         if state.outputs.is_empty() && !state.is_over() {

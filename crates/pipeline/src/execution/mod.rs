@@ -1,4 +1,4 @@
-//! Polls the nodes, and reports what a running pipeline is doing.
+//! Polls the nodes, and reports the activity of a running pipeline.
 
 pub mod executor;
 pub mod snapshot;

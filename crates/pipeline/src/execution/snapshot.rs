@@ -9,7 +9,7 @@ use std::time::Instant;
 /// The state of an executor.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// What each worker is doing.
+    /// The current activity of each worker.
     pub workers: Vec<Worker>,
     /// The number of tasks that no worker has begun.
     pub num_tasks: usize,
@@ -31,7 +31,7 @@ pub struct Snapshot {
     pub is_closed: bool,
 }
 
-/// What a worker is doing.
+/// The current activity of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Waiting to be called.
@@ -63,7 +63,7 @@ impl Worker {
         Self { thread: this_thread(), activity: Activity::Nothing, since: Instant::now(), stage }
     }
 
-    /// Sets what the worker is doing.
+    /// Sets the worker's current activity.
     pub fn begin(&mut self, activity: Activity) {
         (self.activity, self.since) = (activity, Instant::now());
         self.stage.store(NO_STAGE, Ordering::Relaxed);

@@ -41,13 +41,13 @@ pub struct ChunkRecords {
     pub spans: Vec<Span>,
     /// The number of bytes that the records take up.
     pub used: usize,
-    /// What is wrong with the next record, if it is invalid.
+    /// The reason why the next record is invalid, if it is.
     pub fault: Option<Fault>,
     /// The numbers of the records, or `None` if they are consecutive.
     pub numbers: Option<Numbers>,
 }
 
-/// What is wrong with a record.
+/// The reason why a record is invalid.
 pub struct Fault {
     pub error: Error,
     /// The distance to the next record, if that can be located.
@@ -212,7 +212,7 @@ impl<S: Split> Chunks<S> {
         };
         self.at.record = numbers.next;
         match &numbers.of_records[..] {
-            // The numbers are ascending, so none is skipped.
+            // The numbers are ascending, so no record is skipped.
             [first, .., last] if last - first + 1 == num_rows as u64 => Provenance::Run(file, *first),
             each => Provenance::records(&file, each.iter().copied()),
         }
@@ -224,7 +224,7 @@ impl<S: Split> Chunks<S> {
         self.source.error(&self.file, error, &position)
     }
 
-    /// Returns the next chunk and the records in it, of which there is at least one.
+    /// Returns the next chunk and its records. There is at least one.
     fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, ChunkRecords)>> {
         let mut num_bytes = self.chunk_bytes();
         loop {

@@ -2,7 +2,7 @@
 //!
 //! This module only locates the elements, by their brackets and strings.
 //! [`JsonFields`](crate::stages::json::JsonFields) parses them in parallel. So a file is never in
-//! memory as a whole. Every position except the beginning is that of an element or of the closing
+//! memory as a whole. Every position except the beginning points to an element or to the closing
 //! bracket.
 //!
 //! Source: RFC 8259. White space and a byte order mark may precede the array.
@@ -115,7 +115,7 @@ impl Splitter {
     }
 }
 
-/// What is wrong with an array.
+/// The reason why an array is invalid.
 #[derive(Debug)]
 struct Wrong {
     /// Its position in the chunk.

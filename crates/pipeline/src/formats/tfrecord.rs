@@ -236,7 +236,7 @@ fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
     Ok(Some(length))
 }
 
-/// If a file that begins with these bytes is not a TFRecord file, returns what it is. Compressed
+/// If a file that begins with these bytes is not a TFRecord file, returns its kind. Compressed
 /// files are detected elsewhere.
 fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
     let detected = content(rest).filter(|detected| position.offset_bytes == 0 && *detected != RECORDS)?;

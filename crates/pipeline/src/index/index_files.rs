@@ -158,9 +158,9 @@ impl IndexFiles {
         Sidecar::open(&start.into()).ok().map(|sidecar| FoundIndex { path: beside.into(), sidecar })
     }
 
-    /// Waits until any change of the file would change its modification time, so that what is read
-    /// later is the content at that time. Returns `None` if that is impossible for a file with this
-    /// status.
+    /// Waits until any further change of the file would change its modification time, so that later
+    /// reads return the content at that time. Returns `None` if that is impossible for a file with
+    /// this status.
     pub fn begin(&self, status: &Status) -> Option<Identity> {
         let identity = Identity::of(status).filter(|_| self.mode == Mode::Auto)?;
         let rest = rest_of_tick(&identity);

@@ -69,7 +69,7 @@ impl Stamp {
     fn modified(at: SystemTime) -> Self {
         let (seconds, nanos) = match at.duration_since(UNIX_EPOCH) {
             Ok(since) => (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos()),
-            // The nanoseconds always count forwards.
+            // The nanoseconds are counted forwards, even before 1970.
             Err(before) => {
                 let before = before.duration();
                 let seconds = i64::try_from(before.as_secs()).unwrap_or(i64::MAX);
@@ -83,7 +83,7 @@ impl Stamp {
     }
 }
 
-/// What an index states about its file, besides the positions.
+/// An index's information about its file, apart from the positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The format of the records, and everything else that affects their positions.
@@ -186,14 +186,14 @@ impl Begin {
     }
 }
 
-/// Parses the header of an index that begins with these bytes. Fails with a description of what is
-/// wrong.
+/// Parses the header of an index that begins with these bytes. Fails with a description of the
+/// defect.
 pub fn header_of(start: &[u8]) -> Result<Header, &'static str> {
     Begin::of(start).map(|begin| begin.header)
 }
 
 impl Sidecar {
-    /// Opens the index in these bytes. Fails with a description of what is wrong.
+    /// Opens the index in these bytes. Fails with a description of the defect.
     pub fn open(bytes: &Bytes) -> Result<Self, &'static str> {
         let Begin { header, bytes: header_bytes, widths, first_number } = Begin::of(bytes)?;
         let count = header.count;
@@ -220,7 +220,7 @@ impl Sidecar {
         }
     }
 
-    /// What the index states about its file.
+    /// The index's information about its file.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -29,7 +29,7 @@ struct StoredPasses {
 }
 
 impl Store {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: true,
         is_row_wise: false,

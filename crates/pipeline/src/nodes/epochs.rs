@@ -176,7 +176,7 @@ impl KeptStates {
 }
 
 impl Passes {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: false,
         is_row_wise: false,

@@ -37,7 +37,7 @@ pub trait Choose: Send {
         false
     }
 
-    /// Additional state besides the numbers of the inputs.
+    /// State in addition to the numbers of the inputs.
     fn shares(&self) -> Option<Shares> {
         None
     }
@@ -166,13 +166,13 @@ pub struct Interleave {
 }
 
 impl Interleave {
-    /// Interleaves the rows of `inputs` as `choose` decides.
+    /// Interleaves the rows of `inputs` in the order that `choose` determines.
     pub fn new(inputs: Vec<Box<dyn Node>>, choose: Box<dyn Choose>) -> Self {
         let inputs = inputs.into_iter().map(|node| Input::new(node, Checkpoint::default())).collect();
         Self { inputs, choose, chosen: None, is_over: false, error: None, synchronous: false, last: None }
     }
 
-    /// If `are_exact`, the checkpoints of inputs point directly behind the consumed rows.
+    /// If `are_exact`, the checkpoints of inputs point directly after the consumed rows.
     pub fn behind_last(mut self, are_exact: bool) -> Self {
         self.inputs.iter_mut().for_each(|input| input.is_behind_last = are_exact);
         self

@@ -19,7 +19,7 @@ pub struct Lanes {
     /// The inputs that some lanes have not reached yet, with their passes. Written by lanes that
     /// begin a pass or end.
     inputs: Mutex<Vec<PassInput>>,
-    /// True for each lane that nobody needs any more. Written by the consumer.
+    /// True for each lane that is no longer needed. Written by the consumer.
     closed: Vec<AtomicBool>,
     /// The number of times that shared inputs have returned something. Written by the lane that
     /// polls one.

@@ -26,7 +26,7 @@ use std::time::Instant;
 pub enum Worker {
     /// In the native thread pool: runs these stages in order, then gathers the rows into one block.
     Pool(Arc<[Arc<dyn Stage>]>),
-    /// In Python threads, each with its own task.
+    /// Calls run in Python threads, each with its own task.
     Python {
         /// The number of the Python worker.
         python_worker: usize,
@@ -86,7 +86,7 @@ enum Input {
 }
 
 impl Map {
-    /// The facts about a step with this worker.
+    /// The properties of a step with this worker.
     pub const fn facts(is_one_to_one: bool, python_worker: Option<usize>) -> StepFacts {
         StepFacts {
             is_one_to_one,

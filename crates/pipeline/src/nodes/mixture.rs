@@ -21,7 +21,7 @@ pub struct Weights {
 /// When a mixture ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopWhen {
-    /// As soon as one input has ended.
+    /// Ends as soon as one input has ended.
     First,
     /// Once all inputs have ended.
     All,

@@ -1,4 +1,4 @@
-//! Reads the pieces of a source in shuffled order, taking one row from each open piece in turn.
+//! Reads the pieces of a source in shuffled order, taking turns with one row from each open piece.
 
 use crate::blocks::rows::Rows;
 use crate::budget::Charge;

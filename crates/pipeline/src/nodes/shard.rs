@@ -66,7 +66,7 @@ struct Reshard {
 }
 
 impl Shard {
-    /// The facts about the step for `count` shards.
+    /// The properties of the step for `count` shards.
     pub const fn facts(count: u64) -> StepFacts {
         StepFacts {
             is_one_to_one: false,

@@ -17,7 +17,7 @@ pub struct SkipErrors {
 }
 
 impl SkipErrors {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: true,
         is_row_wise: false,

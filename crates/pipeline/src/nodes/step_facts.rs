@@ -29,7 +29,7 @@ pub struct StepFacts {
 pub enum RowShards {
     /// None.
     None,
-    /// The same as those of the input.
+    /// The same as for the input.
     OfInput,
     /// The step selects one of this many shards.
     Selects(u64),
@@ -49,7 +49,7 @@ pub enum BatchesOfInput {
 }
 
 impl RowShards {
-    /// Returns the number of shards, calling `of_input` if they are those of the input.
+    /// Returns the number of shards. Calls `of_input` if it is the same as for the input.
     pub fn count(self, of_input: impl FnOnce() -> Option<u64>) -> Option<u64> {
         match self {
             Self::None => None,

@@ -16,7 +16,7 @@ pub struct Take {
 }
 
 impl Take {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: false,
         is_row_wise: false,
@@ -28,7 +28,7 @@ impl Take {
         batches: BatchesOfInput::None,
     };
 
-    /// Returns the first `count` rows, of which `num_returned` came before those of `input`.
+    /// Returns the first `count` rows, including `num_returned` rows before the rows of `input`.
     pub fn new(input: Box<dyn Node>, count: u64, num_returned: u64) -> Self {
         Self { input, num_returned, rest: count.saturating_sub(num_returned) }
     }
@@ -63,7 +63,7 @@ pub struct Skip {
 }
 
 impl Skip {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: false,
         is_row_wise: false,
@@ -201,7 +201,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: false,
         is_row_wise: false,

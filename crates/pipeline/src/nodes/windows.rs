@@ -48,7 +48,7 @@ impl Piece {
 }
 
 impl Windows {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: false,
         is_row_wise: false,
@@ -153,7 +153,7 @@ impl Windows {
         self.pieces.partition_point(|piece| piece.end() <= row)
     }
 
-    /// The next window. Block number `i` is that of piece number `i`.
+    /// The next window. Block number `i` belongs to piece number `i`.
     fn window(&self, blocks: &Arc<[Arc<Block>]>) -> Window {
         let mut window = Window::new(blocks);
         let inside = self.shape().for_each_run(self.next, &(0..self.num_rows), |rows, count| {

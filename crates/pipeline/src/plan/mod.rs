@@ -211,7 +211,7 @@ pub enum Step {
     Epochs(Option<u64>),
     /// Adds the rows of the global order to a digest.
     Digest(Arc<OrderDigest>),
-    /// Skips rows for which an earlier stage failed. The number is that of the `skip_errors` stage.
+    /// Skips rows for which an earlier stage failed. The number identifies the `skip_errors` stage.
     SkipErrors(usize),
 }
 

@@ -150,7 +150,7 @@ impl Settings {
         Self { old_shards, ..self }
     }
 
-    /// Settings for single files, `num_files` of which are open at the same time.
+    /// Settings for single files, if `num_files` of them are open at the same time.
     pub(super) fn among_files(self, num_files: usize) -> Self {
         Self { num_files, ..self }
     }

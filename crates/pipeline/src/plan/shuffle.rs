@@ -321,8 +321,8 @@ impl Leaf {
         from: &Checkpoint,
     ) -> Result<Box<dyn Node>> {
         let (settings, num_later) = (self.settings, self.later.len());
-        // The checkpoint of each step's output, starting with the last step, and finally that of
-        // the source.
+        // The checkpoint of each step's output, starting with the last step and ending with the
+        // source.
         let mut checkpoints = vec![from.clone()];
         for later in self.later.iter().rev() {
             let checkpoint = &checkpoints[checkpoints.len() - 1];

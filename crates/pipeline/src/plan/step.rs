@@ -1,4 +1,4 @@
-//! Creates the nodes of a step after those of its input.
+//! Creates the nodes of a step after the nodes of its input.
 
 use crate::blocks::part_counts::RowAnnotations;
 use crate::blocks::row_id::Path;
@@ -32,7 +32,7 @@ use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
 impl Step {
-    /// Creates the nodes after those of `input`, starting at a checkpoint.
+    /// Creates the nodes after the nodes of `input`, starting at a checkpoint.
     pub(super) fn start(
         &self,
         input: &Arc<Plan>,
@@ -175,7 +175,7 @@ impl Step {
         })
     }
 
-    /// The step facts of the step's node.
+    /// The properties of the step's node.
     pub(super) fn facts(&self) -> StepFacts {
         match self {
             Self::Map(stages, _) => Map::facts(stages.iter().all(|stage| stage.is_one_to_one()), None),
@@ -217,7 +217,7 @@ impl Step {
         Ok(input)
     }
 
-    /// Returns true if its checkpoints are those of its input.
+    /// Returns true if its checkpoints are the checkpoints of its input.
     fn shares_checkpoints(&self, settings: Settings) -> bool {
         let facts = self.facts();
         facts.is_row_wise && facts.is_one_to_one && settings.skipper.is_none()

@@ -38,7 +38,7 @@ pub struct Lz4<R> {
     frame: Option<Frame>,
     has_begun: bool,
     compressed: Vec<u8>,
-    /// The bytes of the current block, of which `num_read` have been returned.
+    /// The bytes of the current block. `num_read` of them have been returned.
     block: Vec<u8>,
     num_read: usize,
     /// The last bytes of previous blocks, if blocks may refer to them.

@@ -38,8 +38,8 @@ pub enum Layout {
     Stacked,
     /// In one tensor, end to end. A column with the offset of each row follows.
     Joined,
-    /// As separate tensors of any shape. If rows are added to fill a batch, they are empty if
-    /// `adds_empty` is set, and otherwise zeros in the shape of the first row.
+    /// Stored as separate tensors of any shape. If rows are added to fill a batch, they are empty
+    /// if `adds_empty` is set, and otherwise zeros in the shape of the first row.
     Apart {
         /// True if the first dimension of added rows is 0.
         adds_empty: bool,
@@ -357,7 +357,7 @@ impl Stage for Unbatch {
     }
 }
 
-/// Treats row `row` of a column as a column of its own.
+/// Treats row `row` of a column as a separate column.
 pub(super) fn unstacked(column: &Column, row: usize) -> Result<Column> {
     if let Column::Lists(lists) = column {
         return gather(&[lists.inner()], lists.range(row).map(|list| (0, list)));

@@ -96,7 +96,7 @@ impl Stage for Fetch {
             let (pass, is_repeated) = run[0];
             let mut provenance = block.provenance().in_pass(pass);
             if subs_here.iter().any(|sub| *sub != 0) {
-                // Each draw of a row has an identity of its own.
+                // Each draw of a row has its own identity.
                 provenance = provenance.with_subs(subs_here);
             }
             if is_repeated {

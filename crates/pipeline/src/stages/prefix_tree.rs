@@ -126,8 +126,8 @@ impl PrefixTree {
         self.values.bytes.capacity() + self.nodes.capacity() * size_of::<Node>()
     }
 
-    /// Adds a list. `source` is its first position among those of all lists end to end. Returns how
-    /// many positions it shares.
+    /// Adds a list. `source` is its first position in all lists end to end. Returns how many
+    /// positions it shares.
     pub fn add(&mut self, key: &Key, source: usize) -> usize {
         if self.leaves.is_empty() {
             self.values.widths.clone_from(&key.widths);
@@ -215,7 +215,8 @@ mod tests {
 
     type Nodes = Vec<(Option<usize>, Range<usize>, usize)>;
 
-    /// Adds lists, and returns what each shares, the parents, and the last node of each list.
+    /// Adds lists, and returns the shared part of each, the parents, and the last node of each
+    /// list.
     fn tree(lists: &[&[u8]]) -> (Vec<usize>, Nodes, Vec<usize>) {
         let mut tree = PrefixTree::default();
         let mut source = 0;

@@ -46,8 +46,8 @@ impl SeenComponents {
         self.is_done.load(Ordering::Relaxed)
     }
 
-    /// Adds some records. `seen` tells for each component whether it occurred in them. `there`
-    /// returns the names in one of the records.
+    /// Adds some records. `seen` is true for each component that occurred in them. `there` returns
+    /// the names in one of the records.
     pub fn add<'a>(
         &self,
         num_records: usize,

@@ -112,7 +112,7 @@ fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>
     (rows, error)
 }
 
-/// As [`run`], for pipelines whose rows do not depend on how they are run.
+/// Like [`run`], for pipelines whose rows do not depend on how they are run.
 fn result(plan: &Arc<Plan>, pass: u64) -> Vec<String> {
     let (rows, error) = run(plan, pass, 1, usize::MAX);
     assert!(error.is_none(), "{error:?}");

@@ -9,7 +9,7 @@ use crate::nodes::mixture::StopWhen;
 use crate::nodes::shard::Even;
 use crate::plan::{Blocks, Mix, PieceOptions, Shuffle};
 
-/// The rows from a checkpoint on, each with its own checkpoint.
+/// The rows after a checkpoint, each with its own checkpoint.
 fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Checkpoint) -> Vec<(String, Checkpoint)> {
     let executor = Executor::new(plan.start(0, settings, 0, from).unwrap(), 0, Budget::new(limit_bytes), 3);
     let mut numbered = Vec::new();
@@ -132,7 +132,7 @@ fn pieces_resume() {
         let files = || one.lines(&[400, 37, 0, 900, 1]);
         check(&|| batches(files().in_pieces(options), 10));
         for block_bytes in [30, 1000] {
-            // Each plan writes the files anew, so their borders are new ones too.
+            // Each plan writes the files again, so their borders are new too.
             let blocks = || Some(Arc::new(Blocks::new(block_bytes, Arc::default(), Arc::new(IndexFiles::none()))));
             let pieces = || filtered(files()).in_pieces(&PieceOptions { blocks: blocks(), ..options.clone() });
             check(&|| batches(then(pieces(), Step::Window { size: 100, seed: 3 }), 10));

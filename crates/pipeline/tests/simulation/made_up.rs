@@ -69,7 +69,7 @@ pub struct MadeUp {
     /// True if a part of it stays in memory.
     pub is_kept: bool,
     directory: PathBuf,
-    /// The steps, in words.
+    /// A description of the steps.
     pub words: String,
 }
 
@@ -202,7 +202,7 @@ impl MadeUp {
     }
 }
 
-/// An order of pieces, and its words.
+/// An order of pieces, and its description.
 fn pieces(draws: &mut Draws) -> (String, PieceOptions) {
     let (seed, num_open) = (draws.one_of(&[None, Some(5), Some(6)]), 1 + draws.below(4));
     let block_bytes = draws.one_of(&[None, Some(9_u64), Some(25)]);

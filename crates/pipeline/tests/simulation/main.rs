@@ -66,8 +66,7 @@ struct RunResult {
     skip_events: Vec<(usize, String)>,
 }
 
-/// Runs one pass from a checkpoint on, with its own threads. Also returns the checkpoint of each
-/// row.
+/// Runs one pass from a checkpoint, with its own threads. Also returns the checkpoint of each row.
 fn run(made_up: &MadeUp, way: Way, from: &Checkpoint) -> (RunResult, Vec<Checkpoint>) {
     let budget = Budget::new(way.limit_bytes);
     let root = made_up.plan.start(0, Settings::new(way.num_workers), 0, from).unwrap();
@@ -134,7 +133,7 @@ fn under(scheduler: impl Scheduler + 'static, work: impl Fn() + Send + Sync + 's
     Runner::new(scheduler, config).run(work);
 }
 
-/// The rows of a pipeline with one consumer and one worker in turn; and its steps, in words.
+/// The rows of a pipeline with one consumer and one worker in turn, and a description of its steps.
 fn reference(seed: u64, directory: &Arc<Directory>) -> (RunResult, String) {
     let result = Arc::new(Mutex::new(None));
     let (directory, kept) = (Arc::clone(directory), Arc::clone(&result));

@@ -1,4 +1,4 @@
-//! Converts tensors to NumPy arrays, and maps files as bytes. Besides the allocator, this is the
+//! Converts tensors to NumPy arrays, and maps files as bytes. Apart from the allocator, this is the
 //! only file in the crate with unsafe code: arrays view the engine's memory without a copy, and
 //! files are memory-mapped.
 #![allow(unsafe_code)]
@@ -101,8 +101,8 @@ pub fn lent_span(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Byt
     }
     // SAFETY: the array is alive, so its fields may be read.
     let begin = unsafe { (*array.as_array_ptr()).fields.data } as usize;
-    // A view lies within one allocation, from its lowest element to its highest, which is what
-    // `Lent` needs. The bytes in between belong to other elements of that allocation.
+    // A view lies within one allocation, from its lowest element to its highest, as `Lent`
+    // requires. The bytes in between belong to other elements of that allocation.
     let lent = Lent {
         address: begin.checked_add_signed(ends.0)?,
         length: usize::try_from(ends.1.checked_sub(ends.0)?).ok()?,

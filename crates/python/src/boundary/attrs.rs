@@ -13,7 +13,7 @@ pub fn dtype(py: Python<'_>, code: u8) -> PyResult<DType> {
     DType::from_code(code).into_python(py)
 }
 
-/// Creates a shape from its dimensions. `None` stands for an unknown rank or dimension.
+/// Creates a shape from its dimensions. `None` means an unknown rank or dimension.
 pub fn shape(dims: Option<Vec<Option<usize>>>) -> Option<PartialShape> {
     dims.map(PartialShape::new)
 }

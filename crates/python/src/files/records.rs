@@ -25,7 +25,7 @@ pub fn crc32c(data: &[u8]) -> u32 {
 }
 
 /// Writes a TFRecord file. The bool is true if writes may have to wait for a reader. The number is
-/// that of the process.
+/// the process ID.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct RecordWriter(Mutex<Option<TfRecordWriter>>, bool, u32);
 

@@ -1,4 +1,4 @@
-//! What Python asks about chat templates before a pipeline starts.
+//! Information about chat templates that Python needs before a pipeline starts.
 
 use crate::waiting::detach::waiting;
 use headrace_engine::kernels::strings::chat::Chat;

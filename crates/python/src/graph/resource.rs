@@ -44,7 +44,7 @@ impl Variable {
     }
 }
 
-/// The maximum number of bytes of memory that this process can have, and what the limit belongs to.
+/// The maximum number of bytes of memory that this process can have, and the origin of the limit.
 #[pyfunction]
 pub fn memory_limit() -> (u64, &'static str) {
     let limit = limit_of_process();

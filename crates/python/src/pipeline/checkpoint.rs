@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 4_000;
 /// numbers, number of inputs, text]` without trailing zeros and missing values. The beginning is
 /// `[skip]`.
 pub fn to_python<'py>(py: Python<'py>, checkpoint: &Checkpoint) -> PyResult<Bound<'py, PyList>> {
-    // From last to first: each one before its inputs, the last of which comes first.
+    // From last to first: each one comes before its inputs, and these are in reverse order.
     let mut checkpoints = Vec::new();
     let mut waiting = vec![checkpoint];
     while let Some(checkpoint) = waiting.pop() {

@@ -109,9 +109,9 @@ struct Last {
 impl Execution {
     /// Starts an iteration. It continues at `checkpoint` within the epoch, unless that is its first
     /// row. `function_states` has the initial state of each Python worker's function. `num_threads`
-    /// is the number of the engine's own threads, and `num_callers` that of the threads that call
-    /// Python functions. At most `max_outputs` finished blocks wait. If `is_batched`, each row is a
-    /// batch. If `is_synchronous`, nothing is computed before its result is requested. `name`
+    /// is the number of the engine's own threads, and `num_callers` is the number of threads that
+    /// call Python functions. At most `max_outputs` finished blocks wait. If `is_batched`, each row
+    /// is a batch. If `is_synchronous`, nothing is computed before its result is requested. `name`
     /// describes the pipeline. If `keeps_origins`, rows record which records they are built from.
     /// With `lanes`, which the plan also has, `checkpoint` is a list with one for each lane.
     #[new]
@@ -233,7 +233,7 @@ impl Execution {
         Ok(self.next_of_lane(py, strings_as_arrow)?.map(|(_, result)| result))
     }
 
-    /// As `next`, with the number of the lane. The end of a lane is None, or the exception with
+    /// Like `next`, with the number of the lane. The end of a lane is None, or the exception with
     /// which it has failed.
     fn next_of_lane<'py>(
         &self,
@@ -328,7 +328,7 @@ impl Execution {
 
     /// Returns the point of a digest after the returned rows, leaving out the last `num_left` of
     /// them, and whether it is known. If it isn't, returns the last known point before it. `plan`
-    /// must be that of this iteration, which began with pass number `pass`.
+    /// must be the plan of this iteration, which began with pass number `pass`.
     #[pyo3(signature = (digest, plan, pass_number, num_left, lane=0))]
     fn order(
         &self,
@@ -346,7 +346,7 @@ impl Execution {
         Ok((point.into(), is_known))
     }
 
-    /// Ends a lane, whose rows nobody needs any more.
+    /// Ends a lane whose rows are no longer needed.
     fn close_lane(&self, lane: usize) {
         if let Some(lanes) = &self.lanes {
             lanes.close(lane);

@@ -93,7 +93,7 @@ pub fn make_index(py: Python<'_>, source: &Plan, number: usize, directory: Optio
     Ok(IndexFile { path: path.bytes().to_vec(), num_records, is_new })
 }
 
-/// Reads a local index file. If it is invalid, returns what is wrong.
+/// Reads a local index file. If it is invalid, returns the reason.
 #[pyfunction]
 pub fn read_index(py: Python<'_>, path: PathBuf) -> (Option<IndexContent>, Option<String>) {
     let read = || {

@@ -75,7 +75,7 @@ type Typed<'py> = (Bound<'py, PyAny>, u8);
 pub struct PaddingArgument {
     /// For each column, a scalar and the number of its dtype.
     values: Vec<(Py<PyAny>, u8)>,
-    /// For each padded column, the multiples to which its dimensions are padded. 0 stands for a
+    /// For each padded column, the multiples to which its dimensions are padded. 0 means a
     /// dimension of fixed size.
     multiples: Vec<Option<Vec<usize>>>,
     /// If not empty, lengths are padded to one of these.
@@ -468,7 +468,7 @@ pub struct Sampling(plan::Sampling);
 #[pymethods]
 impl Sampling {
     /// `ends` has the cumulative sums of the weights, as float64. It must not change afterwards.
-    /// The rows with weights are those of a shard; see `Plan.shard`. `num_draws` is the number of
+    /// The rows with weights belong to a shard; see `Plan.shard`. `num_draws` is the number of
     /// draws in a pass, or None for the number of weights.
     #[new]
     fn new(
@@ -691,7 +691,7 @@ impl Plan {
     /// second. At most `limits.0` groups are open, and they are ordered so that `limits.1` ranks
     /// get groups of equal cost. `costs` has columns and the cost of an element, or None for
     /// squared lengths. If `trees` is set, groups have the same value in column `trees.0`, and the
-    /// length is that of their prefix tree. Column `trees.1` marks the last row of a group.
+    /// length is the length of their prefix tree. Column `trees.1` marks the last row of a group.
     #[pyo3(signature = (lists, lengths, turn, limits, costs, trees = None))]
     fn pack(
         &self,
@@ -813,7 +813,7 @@ impl Plan {
         self.batched(Sizes::constant(size), drops_remainder, share)
     }
 
-    /// As `batch`; `sizes` has the positions from which sizes apply, from 0, in the order of
+    /// Like `batch`; `sizes` has the positions from which sizes apply, from 0, in the order of
     /// `num_ranks` ranks.
     fn batch_by_position(
         &self,

@@ -1,4 +1,4 @@
-//! What an execution reports: its measurements, and its state at one moment.
+//! Reports of an execution: its measurements, and its state at one moment.
 
 use headrace_pipeline::blocks::block::RowProvenance;
 use headrace_pipeline::execution::snapshot::{Activity, Snapshot, Worker};
@@ -75,7 +75,7 @@ pub struct ReadInProgress {
     number: u64,
     /// The number of its stage.
     stage: usize,
-    /// A description of what is being read.
+    /// A description of the current read.
     text: String,
     /// The system's number of its thread.
     thread: u64,
@@ -94,7 +94,7 @@ impl From<Read> for ReadInProgress {
     }
 }
 
-/// What a worker is doing.
+/// The current activity of a worker.
 #[pyclass(frozen, get_all, module = "headrace._native")]
 #[derive(Clone)]
 pub struct WorkerState {

@@ -12,7 +12,7 @@ pub struct EngineWait {
     thread: u64,
     /// How long it has lasted so far.
     seconds: f64,
-    /// The events, any of which ends the wait.
+    /// The events. Any of them ends the wait.
     awaited: Vec<AwaitedEvent>,
     /// The function to call if the wait is long.
     watch: Option<Py<PyAny>>,

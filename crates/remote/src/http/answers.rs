@@ -28,7 +28,7 @@ const ANSWER_BYTES: u64 = 64 << 20;
 #[derive(Clone, Copy, Debug)]
 pub struct WholeFile;
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The status of a file.
@@ -42,7 +42,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Determines what a request is for.
+    /// Determines the purpose of a request.
     pub fn by(request: &HttpRequest) -> Self {
         if request.method() == Method::HEAD {
             return Self::Status;

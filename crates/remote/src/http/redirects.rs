@@ -57,7 +57,7 @@ pub async fn follow(client: &Client, request: HttpRequest, mut linked: Option<Li
     Err(Fault(format!("the server redirected the request more than {MOST_REDIRECTS} times")).into())
 }
 
-/// What a server reports about a file on another host: its size and its ETag.
+/// A server's information about a file on another host: its size and its ETag.
 #[derive(Default)]
 pub struct Linked {
     size: Option<HeaderValue>,

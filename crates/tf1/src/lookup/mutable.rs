@@ -86,8 +86,8 @@ impl MutableTable {
         Ok(())
     }
 
-    /// Looks up each key; missing keys get `default`. The shape of the result is that of the keys
-    /// followed by that of a value.
+    /// Looks up each key; missing keys get `default`. The shape of the result is the shape of the
+    /// keys, followed by the shape of a value.
     pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         if default.dtype() != self.value || *default.shape() != self.row {
             return Err(Error::invalid_argument(format!(

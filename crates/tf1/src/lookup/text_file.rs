@@ -22,8 +22,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Converts a program's number: -2 stands for the line, -1 for its number, and others for a
-    /// column.
+    /// Converts a program's number: -2 is the line, -1 its number, and other numbers are columns.
     pub fn from_index(index: i64) -> Result<Self> {
         match index {
             -2 => Ok(Self::WholeLine),

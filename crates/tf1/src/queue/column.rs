@@ -14,7 +14,7 @@ pub(super) enum Column {
     Strings(Strings),
 }
 
-/// Strings, some of which share a buffer.
+/// Strings. Some of them share a buffer.
 pub(super) struct Strings {
     /// The strings. Strings in the buffer are represented by an empty one.
     values: Vec<Bytes>,

@@ -281,8 +281,8 @@ impl Core {
     }
 
     /// Ends the waiting dequeues that need more elements than are available, even with `num_more`
-    /// additional ones. From now on, dequeues of up to this many elements return what is available,
-    /// or fail.
+    /// additional ones. From now on, dequeues of up to this many elements return the available
+    /// elements, or fail.
     pub(super) fn drain(&mut self, num_more: usize) {
         self.is_draining = true;
         let most = self.store.len().saturating_add(num_more);

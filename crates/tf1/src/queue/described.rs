@@ -1,4 +1,4 @@
-//! Describes in words why a call on a queue is waiting.
+//! Describes why a call on a queue is waiting.
 
 use super::core::Core;
 use super::request::Request;

@@ -1,12 +1,12 @@
 //! Queues: bounded buffers of elements between threads, with TensorFlow 1's rules.
 //!
 //! One type implements all orders. A call that cannot be served immediately joins the wait queue of
-//! enqueues (which also has closes) or that of dequeues. Each is served strictly in order of
-//! arrival, by the thread that changes the queue. The lock is held while elements are moved (a row
-//! may have to be cut out of a large batch), but not while their bytes are copied into a batch, and
-//! never while a thread sleeps.
+//! enqueues (which also has closes) or of dequeues. Each is served strictly in order of arrival, by
+//! the thread that changes the queue. The lock is held while elements are moved (a row may have to
+//! be cut out of a large batch), but not while their bytes are copied into a batch, and never while
+//! a thread sleeps.
 //!
-//! The rules are those of `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and
+//! Queues follow the rules of `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and
 //! `random_shuffle_queue_op.cc` in TensorFlow 1.15, as documented for `tf.QueueBase`.
 
 mod accepted;

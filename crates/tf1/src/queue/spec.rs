@@ -9,7 +9,7 @@ use headrace_engine::tensor::shape::{PartialShape, Shape};
 /// The order in which elements are dequeued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they came in.
+    /// In order of arrival.
     Fifo,
     /// In order of arrival. Batches are padded to their largest element.
     Padding,

@@ -75,7 +75,7 @@ impl Waiting {
         }
     }
 
-    /// Describes what the call is waiting for.
+    /// Describes the call's wait.
     pub fn description(&self) -> Description {
         let (queue, waiter) = (Arc::clone(&self.queue), Arc::clone(&self.waiter));
         let (wait_queue, count) = (self.wait_queue, self.count);

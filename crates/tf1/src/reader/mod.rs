@@ -1,6 +1,6 @@
 //! Readers: from a queue of file names to records, one file at a time.
 //!
-//! The rules are those of `tensorflow/core/framework/reader_base.cc` in TensorFlow 1.15, as
+//! Readers follow the rules of `tensorflow/core/framework/reader_base.cc` in TensorFlow 1.15, as
 //! documented for `tf.ReaderBase`.
 
 mod block;
@@ -232,7 +232,7 @@ impl Call {
         }))
     }
 
-    /// Describes what the call is waiting for: a file name, or other calls of the reader.
+    /// Describes the call's wait for a file name, or for other calls of the reader.
     pub fn description(&self) -> Description {
         match &self.waiting {
             Some(waiting) => {

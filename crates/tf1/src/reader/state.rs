@@ -1,8 +1,8 @@
 //! The saved state of a reader: TensorFlow's message, plus the reader's position in its file.
 //!
-//! Fields 1 to 4 are those of `ReaderBaseState` in TensorFlow 1.15. While a file is being read,
-//! there are two more, which TensorFlow ignores: the number of the next record (100) and its offset
-//! (101).
+//! Fields 1 to 4 are the same as in `ReaderBaseState` of TensorFlow 1.15. While a file is being
+//! read, there are two more, which TensorFlow ignores: the number of the next record (100) and its
+//! offset (101).
 
 use super::format::Position;
 use bytes::Bytes;
@@ -61,7 +61,7 @@ impl SavedState {
         Some(state)
     }
 
-    /// Describes the contradiction in the state, if there is one, in TensorFlow's words.
+    /// Describes the contradiction in the state, if there is one, worded as in TensorFlow.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         if self.num_started.min(self.num_finished).min(self.num_records) < 0 {
             return Some("Unexpected negative value when restoring in");

@@ -27,11 +27,11 @@ const DEFLATED: u16 = 8;
 const UNIX: u8 = 3;
 /// The flag of names in UTF-8.
 const UTF8: u16 = 1 << 11;
-/// The type of a file in a Unix mode, and that of a symbolic link.
+/// The bits of a Unix mode with the file type, and their value for a symbolic link.
 const FILE_TYPE: u32 = 0o170_000;
 const LINK: u32 = 0o120_000;
 
-/// What is wrong with an archive, and how to fix it.
+/// The reason why an archive is invalid, and a remedy.
 #[derive(Debug)]
 pub(super) enum Damage {
     /// The end of the archive is missing.
@@ -399,7 +399,7 @@ pub(super) fn data_start(frame: &[u8], entry: &Entry) -> std::result::Result<usi
     }
 }
 
-/// Converts what is wrong with an archive to an error.
+/// Converts the reason to an error.
 pub(super) fn checked<T>(archive: &str, parsed: Parsed<T>) -> Result<T> {
     parsed.map_err(|damage| match damage {
         Damage::NoEnd => Error::data_loss(format!(

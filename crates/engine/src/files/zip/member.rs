@@ -142,7 +142,7 @@ impl Opening<Box<dyn Stream>> for Request {
 
 impl Stream for Cursor<Bytes> {}
 
-/// A member of which parts are read. Its contents are read as a whole each time.
+/// A member that is read in parts. Its contents are read as a whole each time.
 #[derive(Debug)]
 struct MemberParts {
     member: Member,

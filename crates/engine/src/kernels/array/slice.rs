@@ -9,7 +9,7 @@ use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
-/// Maps `(tensor, begin, end, strides)` to what Python writes as `tensor[begin:end:strides, ...]`.
+/// Maps `(tensor, begin, end, strides)` to `tensor[begin:end:strides, ...]` in Python's syntax.
 ///
 /// Source: `tf.strided_slice` of TensorFlow 1.15.
 pub struct StridedSlice {

@@ -30,7 +30,7 @@ impl Kernel for Tile {
     }
 }
 
-/// Returns the multiples. Fails unless there is one per axis and none is negative.
+/// Returns the multiples. Fails unless there is one per axis and all are at least 0.
 fn checked(multiples: &Tensor, rank: usize) -> Result<SmallVec<[usize; 4]>> {
     if multiples.num_elements() != rank {
         return Err(Error::invalid_argument(format!(

@@ -34,7 +34,7 @@ pub struct LogMelSpectrogram {
 enum Log {
     Natural,
     Ten,
-    /// Decibels: ten times the logarithm of a power, or 20 times that of an amplitude.
+    /// Decibels: ten times the logarithm of a power, or 20 times the logarithm of an amplitude.
     Decibels,
 }
 

@@ -74,7 +74,7 @@ fn has_centre(part: &[f64; 4], [left, top, right, bottom]: &[f64; 4]) -> bool {
     part[0] < x && x < part[2] && part[1] < y && y < part[3]
 }
 
-/// Returns the area in both rectangles, as a fraction of the area in at least one of them.
+/// Returns the intersection of two rectangles, as a fraction of their union.
 fn shared(a: &[f64; 4], b: &[f64; 4]) -> f64 {
     let area = |edges: &[f64; 4]| (edges[2] - edges[0]) * (edges[3] - edges[1]);
     let width = (a[2].min(b[2]) - a[0].max(b[0])).max(0.0);

@@ -28,8 +28,8 @@ impl Buckets {
         Ok(Self(sizes("heights")?.into_iter().zip(sizes("widths")?).map(|(height, width)| [height, width]).collect()))
     }
 
-    /// The bucket whose aspect ratio is nearest to that of an image: the first one with the smallest
-    /// quotient of the two.
+    /// The bucket whose aspect ratio is nearest to the image's: the first one with the smallest
+    /// quotient of the two ratios.
     fn nearest(&self, [height, width]: [usize; 2]) -> Option<usize> {
         let quotient = |[other_height, other_width]: [usize; 2]| {
             let (one, other) = (height as u128 * other_width as u128, width as u128 * other_height as u128);

@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// The number of random numbers reserved for each attempt. Most attempts need three.
 const NUMBERS_PER_ATTEMPT: usize = 4;
 
-/// Maps `(image_size, boxes, min_object_covered)` to the start of a window, its size (of which the
-/// last is -1), and the window as a box.
+/// Maps `(image_size, boxes, min_object_covered)` to the start of a window, its size (the last
+/// number is -1), and the window as a box.
 pub struct SampleDistortedBoundingBox {
     generator: Arc<RandomGenerator>,
     aspect_ratios: [f32; 2],
@@ -103,7 +103,7 @@ impl SampleDistortedBoundingBox {
         let width_of = |height: i32| nearest(height as f32 * ratio);
         let mut tallest = nearest((most / ratio).sqrt());
         if width_of(tallest) > width {
-            // The largest height whose rounded width is not greater than that of the image.
+            // The largest height whose rounded width is at most the image's width.
             tallest = ((f64::from(width) + 0.5 - f64::from(1e-7_f32)) / f64::from(ratio)) as i32;
             tallest -= i32::from(width_of(tallest) > width);
         }

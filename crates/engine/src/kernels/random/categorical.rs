@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 /// Maps `(logits, num_samples)` to class numbers, which are drawn for each row of logits.
 ///
-/// The results are the same as those of `tensorflow/core/kernels/multinomial_op.cc` in TensorFlow
-/// 1.15 with one thread.
+/// The results are the same as in `tensorflow/core/kernels/multinomial_op.cc` of TensorFlow 1.15
+/// with one thread.
 pub struct Multinomial {
     generator: Arc<RandomGenerator>,
     dtype: DType,

@@ -10,9 +10,9 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// Merges sparse tensors. The inputs are `(indices, values)` of the tensor with the values, then
-/// those of one tensor of indices per new dimension. Returns the indices and values of the result,
-/// in which the new dimensions replace the last dimension of the first tensor.
+/// Merges sparse tensors. The inputs are `(indices, values)` of the tensor with the values,
+/// followed by the same for one tensor of indices per new dimension. Returns the indices and values
+/// of the result, in which the new dimensions replace the last dimension of the first tensor.
 ///
 /// Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
 pub struct SparseMerge {

@@ -1,8 +1,7 @@
 //! `EncodeBase64` and `DecodeBase64`: encode bytes as letters that are safe in URLs and file
 //! names, and decode them.
 //!
-//! Source: RFC 4648, section 5. The accepted texts are those of `tf.decode_base64` in TensorFlow
-//! 1.15.
+//! Source: RFC 4648, section 5. Accepts the same texts as `tf.decode_base64` in TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -92,7 +91,7 @@ fn decode(letters: &[u8]) -> Result<Vec<u8>> {
     Ok(value)
 }
 
-/// The number that a letter stands for.
+/// The number that a letter represents.
 fn number_of(letter: u8) -> Option<u32> {
     let number = match letter {
         b'A'..=b'Z' => letter - b'A',

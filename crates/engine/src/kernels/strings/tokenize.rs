@@ -49,8 +49,8 @@ pub struct TokenizerFile<'a> {
 type KeyedTokenizer = (Key, Arc<Tokenizer>);
 
 impl Tokenize {
-    /// Creates the kernel. Fails if the content is not that of a `tokenizer.json`, or if its tokens
-    /// are chosen at random.
+    /// Creates the kernel. Fails if the content is not a `tokenizer.json`, or if the tokenizer
+    /// chooses tokens at random.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let path = String::from_utf8_lossy(attrs.bytes("path")?).into_owned();
         let options = (attrs.bool("truncation")?, attrs.bool("padding")?);

@@ -29,7 +29,7 @@ const SLICE: Duration = Duration::from_millis(10);
 
 /// How many times a body runs.
 pub enum Rounds {
-    /// As long as this program returns true. It is fed the same values as the body.
+    /// Repeats while this program returns true. It is fed the same values as the body.
     While(Arc<Program>),
     /// Once for each row of the sequences.
     Rows {
@@ -52,7 +52,7 @@ pub struct Loop {
     pub body: Arc<Program>,
     /// The number of values that each iteration passes to the next one.
     pub num_carried: usize,
-    /// The number of tensors of which each iteration gets a row.
+    /// The number of tensors that pass one row to each iteration.
     pub num_sequences: usize,
     /// The dtypes of the collected values, and the shape of a row as far as it is known. They are
     /// needed if there are no iterations.

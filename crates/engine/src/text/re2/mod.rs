@@ -37,7 +37,7 @@ const TOO_LARGE: &str = "pattern too large - compile failed";
 
 /// An error in a pattern.
 struct Misfit {
-    /// In RE2's words.
+    /// The message is worded as in RE2.
     text: String,
     remedy: &'static str,
 }

@@ -1,4 +1,4 @@
-//! Translates RE2's syntax to that of `regex`.
+//! Translates RE2's syntax to the syntax of `regex`.
 //!
 //! The result is explicit: it needs no flags and gives each character as a number, so differences
 //! between the two syntaxes don't matter.

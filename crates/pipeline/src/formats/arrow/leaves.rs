@@ -30,7 +30,7 @@ use std::fmt::Display;
 
 /// Why an array could not be converted to a column.
 pub enum Fault {
-    /// A value that the component cannot represent: its number, and what is wrong with it.
+    /// A value that the component cannot represent: its number, and the reason.
     Value(usize, String),
     /// Another error.
     Other(Error),
@@ -50,7 +50,7 @@ pub fn unexpected(kind: &DataType) -> Fault {
     Fault::Other(Error::internal(format!("a column was read as {kind}")))
 }
 
-/// Converts values, none of which may be null, to a tensor of this shape.
+/// Converts values to a tensor of this shape. None of them may be null.
 pub fn tensor(component: &Component, shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     if array.is_empty() {
         // The array may be of type null.

@@ -1,4 +1,4 @@
-//! Converts Arrow types and arrays to those of the engine.
+//! Converts Arrow types and arrays to the engine's types and tensors.
 
 pub mod columns;
 pub mod fields;

@@ -29,7 +29,7 @@ pub struct Reader {
     constant: Option<Column>,
 }
 
-/// What to read from the files: components, conditions and constants.
+/// The components, conditions and constants to read from the files.
 pub struct TableQuery {
     /// The components of rows.
     pub components: Vec<Component>,
@@ -50,7 +50,7 @@ pub struct Constant {
 
 /// A column of a file, which may or may not be usable as a component.
 pub struct ColumnKind {
-    /// The type of the column, in words.
+    /// A description of the column's type.
     pub words: String,
     /// The component, or else how to make the column usable.
     pub component: std::result::Result<Component, String>,
@@ -190,7 +190,7 @@ pub struct Cut {
     pub num_read: usize,
     /// The positions of the kept rows among them, or `None` if all are kept.
     kept: Option<Vec<usize>>,
-    /// What is wrong with the next row. The text begins with the name of the column.
+    /// The reason why the next row is invalid. The text begins with the name of the column.
     pub fault: Option<String>,
 }
 

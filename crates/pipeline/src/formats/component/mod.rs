@@ -22,7 +22,7 @@ pub struct Component {
     pub name: String,
     /// The type of its values.
     pub dtype: DType,
-    /// What the values mean.
+    /// The meaning of the values.
     pub form: Form,
     /// The number of axes of variable length: 1 for a list, 2 for a list of lists.
     pub num_lists: usize,
@@ -38,7 +38,7 @@ pub struct Component {
     pub has_mask: bool,
 }
 
-/// What the values of a dtype mean.
+/// The meaning of the values of a dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Numbers, booleans, or strings of any bytes.

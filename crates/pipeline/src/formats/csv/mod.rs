@@ -55,7 +55,7 @@ impl Format for Csv {
             Chunks::open(&file, self.codec, splitter, at)
         };
         if at.offset_bytes > 0 {
-            // The header applies to the records after it, the first of which may be invalid.
+            // The header applies to the records after it. The first of them may be invalid.
             let first = open(RecordPosition::default())?.next(Budget::new(usize::MAX).charge(0));
             if file.layout.get().is_none() {
                 first?;

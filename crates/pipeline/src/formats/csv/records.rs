@@ -62,7 +62,7 @@ pub struct Misfit {
     why: Why,
 }
 
-/// What is wrong with a record. Lines are counted from its first one.
+/// The reason why a record is invalid. Lines are counted from its first one.
 #[derive(Debug)]
 enum Why {
     /// A quote in this line opens a field that is never closed.

@@ -31,8 +31,8 @@ const MARKS: [&[u8; 4]; 2] = [b"PAR1", b"PARE"];
 const LEAST_BYTES: u64 = 12;
 /// The size of the end of a file, after the footer: its length and a marker.
 const END_BYTES: u64 = 8;
-/// The header of an empty list without an element type in Thrift's compact protocol, and that of an
-/// empty list of structs.
+/// The header of an empty list in Thrift's compact protocol: without an element type, and for
+/// structs.
 const EMPTY_LIST: u8 = 0x00;
 const EMPTY_LIST_OF_STRUCTS: u8 = 0x0c;
 /// The number of bytes to read at once at the end of a remote file.
@@ -46,7 +46,7 @@ pub type Parsed<T> = std::result::Result<T, ParquetError>;
 pub struct OpenFile {
     file: Arc<Positioned>,
     status: Status,
-    /// The end of a remote file, which was read at once, and its offset.
+    /// The end of a remote file, which was read in one request, and its offset.
     end: Option<(u64, Bytes)>,
 }
 

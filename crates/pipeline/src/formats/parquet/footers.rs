@@ -296,7 +296,7 @@ fn leaves(schema: &SchemaDescriptor, readers: &Readers) -> ProjectionMask {
         let parts = column.path().parts();
         readers.iter().any(|reader: &Reader| {
             let mut rest = parts.iter().skip(1);
-            // A path also has the names of lists, between those of fields.
+            // A path also contains the names of lists, between the names of fields.
             reader.root() == Some(schema.get_column_root_idx(leaf))
                 && reader.path().iter().all(|name| rest.any(|part| part == name))
         })

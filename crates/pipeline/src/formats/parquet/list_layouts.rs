@@ -1,4 +1,4 @@
-//! Converts schemas with older layouts. Lists get three levels, which is what programs write now,
+//! Converts schemas with older layouts. Lists get three levels, as in files of current programs,
 //! and 96-bit timestamps become bytes.
 //!
 //! In a list with two levels, the repeated field is the element. With a third level and a required

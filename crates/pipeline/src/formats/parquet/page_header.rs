@@ -30,7 +30,7 @@ pub enum PageKind {
     Two,
 }
 
-/// What a page header claims.
+/// The claims of a page header.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Claims {
     pub kind: PageKind,
@@ -100,7 +100,7 @@ impl Claims {
     }
 }
 
-/// What a footer claims about a column, for checking its pages.
+/// The claims of a footer about a column, for checking its pages.
 #[derive(Debug)]
 pub struct Expected {
     pub num_bytes: u64,

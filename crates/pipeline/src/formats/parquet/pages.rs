@@ -32,7 +32,7 @@ const SMALL_BYTES: u64 = 16 << 20;
 pub struct Pages {
     file: Arc<FileProvenance>,
     open: OpenFile,
-    /// The position of each column, and what the footer claims about its pages.
+    /// The position of each column, and the footer's claims about its pages.
     chunks: Arc<[Chunk]>,
     /// The most recently read parts of a remote file, at most two per column.
     parts: Arc<Mutex<VecDeque<Part>>>,
@@ -51,7 +51,7 @@ struct Part {
 struct Chunk {
     range: Range<u64>,
     expected: Expected,
-    /// The size of its dictionary, and that of the largest other page read so far.
+    /// The sizes of its dictionary and of the largest other page read so far.
     held_bytes: [AtomicU64; 2],
 }
 

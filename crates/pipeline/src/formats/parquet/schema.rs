@@ -42,7 +42,7 @@ pub fn check_schema(file: &FileProvenance, footer: &[u8], schema: &SchemaDescrip
         .or_else(|| group_of_two_kinds(schema.root_schema()))
         .map(|(name, text)| format!("the column '{name}': {text}"));
     if fault.is_none() {
-        // If the `parquet` crate can read what this parser cannot, leave it to the crate.
+        // If this parser fails but the `parquet` crate may succeed, leave the schema to the crate.
         let _ = chunks(footer, |leaf, chunk| {
             let column = schema.columns().get(leaf)?;
             let text = chunk.difference(column);

@@ -20,7 +20,7 @@ pub(super) struct Member {
     pub key: Vec<u8>,
     pub extension: String,
     pub num_bytes: u64,
-    /// If the entry has no contents of its own: a description of it.
+    /// If the entry has no contents: a description of it.
     pub stranger: Option<String>,
 }
 
@@ -51,7 +51,7 @@ fn until_zero(mut name: Vec<u8>) -> Vec<u8> {
     name
 }
 
-/// Describes an entry without contents of its own.
+/// Describes an entry without contents.
 fn stranger(kind: tar::EntryType, link: Vec<u8>) -> Option<String> {
     let link = || format!("to '{}'", excerpt(&link));
     match kind.as_byte() {
@@ -165,7 +165,7 @@ impl<I: Input> Archive<I> {
         Ok(())
     }
 
-    /// Reads what comes after the last whole block, so that the checksum of compressed data is
+    /// Reads the bytes after the last whole block, so that the checksum of compressed data is
     /// verified. Fails if the archive has no end.
     fn finish(&mut self) -> Result<()> {
         let position = format!("byte {} of the archive", self.offset_bytes);

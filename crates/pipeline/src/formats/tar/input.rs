@@ -57,7 +57,7 @@ impl Input for &[u8] {
     }
 }
 
-/// An archive of which most bytes are skipped.
+/// An archive whose bytes are mostly skipped.
 pub(super) struct HeaderScanInput<'a> {
     header_scan: &'a mut HeaderScan,
     at: u64,

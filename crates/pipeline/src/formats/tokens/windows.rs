@@ -103,8 +103,8 @@ struct Runs {
 }
 
 impl Windows {
-    /// The windows of a file with `num_tokens` tokens of `token_bytes` each, the first of which
-    /// begins at byte `first_byte`.
+    /// The windows of a file with `num_tokens` tokens of `token_bytes` each. The first one begins
+    /// at byte `first_byte`.
     pub fn new(
         size: WindowSize,
         (first_byte, token_bytes): (u64, u64),

@@ -31,7 +31,7 @@ pub struct PendingRows {
     free: Vec<u32>,
     /// The most recently used blocks. More of their rows may arrive.
     open: Vec<u32>,
-    /// The maximum number of open blocks besides the most recent one.
+    /// The maximum number of open blocks, not counting the most recent one.
     more_open: usize,
     /// The number of runs of rows added so far.
     num_runs: u64,
@@ -44,7 +44,7 @@ pub struct PendingRows {
     is_tight: bool,
     /// Blocks that may have few rows left. Only used while rows are being moved out.
     few: Vec<u32>,
-    /// The memory charge for the tables besides the blocks.
+    /// The memory charge for the tables, without the blocks.
     charge: Option<Charge>,
 }
 
@@ -191,7 +191,7 @@ impl PendingBlock {
         self.block.as_ref().map_or(0, bytes)
     }
 
-    /// Returns the memory of the tables besides the block.
+    /// Returns the memory of the tables, without the block.
     fn table_bytes(&self) -> usize {
         let ranks = self.kept.as_ref().map_or(0, |kept| 12 * kept.before.len());
         8 * self.waits.0.len() + ranks
@@ -215,13 +215,13 @@ impl PendingBlock {
 }
 
 impl PendingRows {
-    /// Sets how many blocks may have rows arriving in turn, at least 1.
+    /// Sets how many blocks may be open for arriving rows, at least 1.
     pub fn keep_open(&mut self, num_open: usize) {
         self.more_open = num_open.saturating_sub(1);
     }
 
     /// Adds pending rows of a block and returns the block's number. A block's rows must be added
-    /// one after the other, or in turn with rows of other open blocks.
+    /// one after the other, or interleaved with rows of other open blocks.
     pub fn add(&mut self, block: &Arc<Block>, rows: Range<usize>, budget: &Arc<Budget>) -> Result<u32> {
         let address = Arc::as_ptr(block);
         let mut open = self.open.iter().copied();

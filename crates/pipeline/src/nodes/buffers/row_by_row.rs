@@ -15,10 +15,10 @@ pub struct Input {
     rows: Cursor,
     /// The checkpoint of the first row.
     pub first: Checkpoint,
-    /// True if functions keep state. The checkpoint then points directly behind the last consumed
+    /// True if functions keep state. The checkpoint then points directly after the last consumed
     /// row, because a filter may drop rows before the next one.
     pub is_behind_last: bool,
-    /// The checkpoint behind the last row, until the next row is consumed.
+    /// The checkpoint after the last row, until the next row is consumed.
     behind_last: Option<Checkpoint>,
     has_come: bool,
     /// True if no more rows are consumed from this input.

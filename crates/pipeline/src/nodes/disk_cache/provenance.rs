@@ -14,7 +14,7 @@ use headrace_engine::numbering::Numbering;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// The words that messages use for records.
+/// The terms for records in messages.
 const WORDS: [&str; 10] =
     ["record", "line", "row", "sample", "window", "index", "example", "batch", "group", "packed row"];
 /// The encoded size of a row: its file, its record and its number within the record.

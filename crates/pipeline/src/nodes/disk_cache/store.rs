@@ -61,7 +61,7 @@ pub struct Use {
 }
 
 impl DiskStore {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: true,
         is_row_wise: false,
@@ -214,7 +214,7 @@ impl DiskStore {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
             if [SUFFIX, NOTE].iter().any(|suffix| name.contains(&format!("{suffix}{PART}"))) {
-                // It was left behind by a killed process, unless it is locked.
+                // Unless it is locked, it was left by a killed process.
                 if locked(&entry.path())?.is_some() {
                     fs::remove_file(entry.path()).unwrap_or_default();
                 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Batch {
     input: Box<dyn Node>,
     sizes: Sizes,
-    /// The position at which the next batch begins, and that of the first batch of this node.
+    /// The positions at which the next batch and this node's first batch begin.
     position: u64,
     first: u64,
     drops_remainder: bool,
@@ -28,7 +28,7 @@ pub struct Batch {
     share: ShareIndex,
     /// The batches that are skipped, and the number of rows of the input's checkpoint before them.
     skipped: (Start, u64),
-    /// The facts that a batch keeps about its rows.
+    /// The information that a batch keeps about its rows.
     annotations: RowAnnotations,
 }
 
@@ -82,7 +82,7 @@ impl ShareIndex {
 }
 
 impl Batch {
-    /// The facts about the step for batches of these sizes.
+    /// The properties of the step for batches of these sizes.
     pub fn facts(sizes: &Sizes) -> StepFacts {
         let batches = if sizes.is_constant() { BatchesOfInput::Makes(sizes.at(0)) } else { BatchesOfInput::None };
         StepFacts {

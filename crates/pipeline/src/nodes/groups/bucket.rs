@@ -61,14 +61,14 @@ struct Filling {
     axes: Axes,
 }
 
-/// Groups rows of similar lengths. The length of a group is that of its longest row.
+/// Groups rows of similar lengths. The length of a group is the length of its longest row.
 pub struct Bucketing {
     buckets: Buckets,
     filling: Vec<Filling>,
 }
 
 impl Bucketing {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: false,
         is_row_wise: false,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// The rule by which rows are grouped.
 pub trait Grouping: Send {
-    /// The word for groups in messages.
+    /// The term for groups in messages.
     const WORD: &'static str;
 
     /// The size of a row, which determines its group.
@@ -45,7 +45,7 @@ pub trait Grouping: Send {
     /// The number of rows, or of elements, that a group has room for.
     fn size_of(&self, group: &Group) -> usize;
 
-    /// The memory that it uses besides the rows.
+    /// The memory that it uses, without the rows.
     fn held_bytes(&self) -> usize {
         0
     }
@@ -103,7 +103,7 @@ pub struct GroupBy<G> {
     checkpoints: BatchCheckpoints,
     /// The number of groups to skip.
     skip: u64,
-    /// Which facts a group records about its rows.
+    /// The information that a group records about its rows.
     annotations: RowAnnotations,
     /// The tags of the rows that were buffered at the checkpoint, in the order in which they arrive
     /// again.
@@ -146,7 +146,7 @@ impl<G: Grouping> GroupBy<G> {
         })
     }
 
-    /// Sets which facts a group records about its rows.
+    /// Sets the information that a group records about its rows.
     pub fn with_annotations(self, annotations: RowAnnotations) -> Self {
         Self { annotations, ..self }
     }

@@ -62,7 +62,7 @@ pub struct FirstFit {
 }
 
 impl FirstFit {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: false,
         is_row_wise: false,

@@ -29,7 +29,7 @@ pub struct Collecting {
 }
 
 impl Collecting {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: false,
         is_row_wise: false,
@@ -97,7 +97,7 @@ impl Grouping for Collecting {
         let groups = self.filling.iter_mut().enumerate();
         let mut waiting: Vec<_> =
             groups.flat_map(|(key, group)| std::mem::take(group).rows.into_iter().map(move |row| (row, key))).collect();
-        // As if they arrived again, in order.
+        // Adds them as if they arrived again, in order.
         waiting.sort_unstable_by_key(|((number, _), _)| *number);
         waiting.into_iter().try_for_each(|(row, key)| self.add(row, key, None, whole))
     }

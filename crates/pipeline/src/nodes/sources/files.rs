@@ -97,7 +97,7 @@ struct Part {
     /// The position of its first record.
     at_record: RecordPosition,
     output: Option<StreamOutput>,
-    /// The memory charge of the open file besides its blocks. `None` if the file isn't open.
+    /// The memory charge of the open file, without its blocks. `None` if the file isn't open.
     open_charge: Option<Charge>,
     /// If the file was closed because it used too much memory: the position of the next record, and
     /// the memory it used.
@@ -143,9 +143,9 @@ struct Stream {
     ready: VecDeque<(RecordPosition, StreamOutput)>,
     /// Records the positions of blocks, if damaged parts may be skipped.
     locator: Option<Arc<RecordLocator>>,
-    /// The memory charge of the open file besides its blocks. `None` if the file isn't open.
+    /// The memory charge of the open file, without its blocks. `None` if the file isn't open.
     open_charge: Option<Charge>,
-    /// The memory that the open file uses besides its blocks, if it has been opened before.
+    /// The memory that the open file uses, without its blocks, if it has been opened before.
     held_bytes: Option<usize>,
     /// The target size of blocks, if it differs from the format's default.
     target_bytes: Option<usize>,

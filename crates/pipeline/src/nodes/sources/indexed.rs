@@ -82,7 +82,7 @@ struct Requested {
 }
 
 impl Requested {
-    /// Reads some of the rows. Each draw of a row has an identity of its own, and therefore its own
+    /// Reads some of the rows. Each draw of a row has its own identity, and therefore its own
     /// random numbers.
     fn read(&self, rows: &dyn Indexed, range: Range<usize>) -> Result<Block> {
         let block = rows.read(&self.numbers[range.clone()])?;
@@ -105,7 +105,7 @@ pub struct Batches {
 /// The approximate size of a block.
 const BLOCK_BYTES: usize = 256 * 1024;
 const MAX_BLOCK_ROWS: usize = 4096;
-/// A batch of at least this size gets a block of its own.
+/// A batch of at least this size gets its own block.
 const MIN_BATCH_BYTES: usize = 64 * 1024;
 /// A larger batch is split into several blocks, so that several workers can read it.
 const MAX_BATCH_BYTES: usize = 1024 * 1024;
@@ -158,8 +158,8 @@ impl IndexedRows {
         }
     }
 
-    /// Aligns blocks with the batches that are built from this pass's rows. A large batch is a
-    /// block of its own and need not be copied again; several small ones share a block.
+    /// Aligns blocks with the batches that are built from this pass's rows. A large batch has its
+    /// own block and need not be copied again; several small ones share a block.
     pub fn in_batches(mut self, batches: Option<Batches>, pass: u64) -> Self {
         let Some(Batches { size, are_across_passes }) = batches else { return self };
         if size == 0 || size > rows_within(MAX_BATCH_BYTES, self.row_bytes) || matches!(self.order, Order::Part(..)) {

@@ -76,8 +76,8 @@ impl Selection {
     }
 }
 
-/// Rows with random access: those of one source, or of several pipelines side by side, each of
-/// which may consist of several sources.
+/// Rows with random access, from one source or from several pipelines side by side. Each pipeline
+/// may have several sources.
 pub enum Reached {
     /// The rows of one source.
     Rows(Arc<dyn Indexed>),

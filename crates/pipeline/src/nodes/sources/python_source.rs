@@ -18,7 +18,7 @@ const AHEAD: usize = 4;
 pub struct PythonSource {
     python_worker: usize,
     stage: usize,
-    /// A unique number per node, which tells the Python worker that another pass has begun.
+    /// A unique number per node, by which the Python worker detects that another pass has begun.
     start: u64,
     file_provenance: Arc<FileProvenance>,
     /// The number of rows to skip at the beginning of the pass.

@@ -91,7 +91,7 @@ impl WindowRows {
         self.stages.iter().try_fold(rows, |rows, stage| stage.apply(rows))?.gather()
     }
 
-    /// Fails if the first and the last row of a window are not in the same episode any more.
+    /// Fails if the first and the last row of a window are no longer in the same episode.
     fn check(&self, block: &Block, window: &Window) -> Result<()> {
         let inside = window.positions_inside();
         let mut rows = window.rows().skip(inside.start).take(inside.len()).map(|(_, row)| row);

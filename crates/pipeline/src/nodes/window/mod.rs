@@ -61,7 +61,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The facts about the step.
+    /// The properties of the step.
     pub const FACTS: StepFacts = StepFacts {
         is_one_to_one: false,
         is_row_wise: false,
@@ -111,7 +111,7 @@ impl Window {
         self
     }
 
-    /// Sets how many input blocks return rows in turn.
+    /// Sets how many input blocks take turns in returning rows.
     pub fn over(mut self, num_open: usize) -> Self {
         self.pending.keep_open(num_open);
         self

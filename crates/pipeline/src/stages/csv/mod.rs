@@ -51,7 +51,7 @@ impl CsvFields {
         rest.all(|is_there| is_there) && fields.is_over()
     }
 
-    /// Describes what is wrong with a record.
+    /// Describes why a record is invalid.
     #[cold]
     fn misfit(&self, record: &[u8], layout: &Layout) -> String {
         let fields: std::result::Result<Vec<_>, _> = self.dialect.split(record).collect();
@@ -153,8 +153,7 @@ mod tests {
         Component { default, ..Component::of(name, dtype, Form::Plain) }
     }
 
-    /// Creates rows from records of a file with four fields, of which the last and the third are
-    /// selected.
+    /// Creates rows from records of a file with four fields. The last and the third are selected.
     fn rows(records: &[&str]) -> Rows {
         let file = FileProvenance::new(FileName::new("f"), Numbering { word: "line", first: 1 }, 0);
         file.layout.set(Arc::new(Layout { names: Arc::new([]), fields: vec![(1, 1), (3, 0)], num_fields: 4 })).unwrap();

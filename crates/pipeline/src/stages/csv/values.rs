@@ -25,7 +25,7 @@ pub trait Values {
 
 /// The fields of a column that have no value.
 struct Gaps {
-    /// Words that count as missing.
+    /// Texts that count as a missing value.
     missing: Words,
     /// For each field, whether it has a value, if the component has a mask.
     mask: Option<Vec<bool>>,

@@ -1,8 +1,8 @@
-//! Words that stand for a missing value.
+//! Texts that count as a missing value.
 
 use std::sync::Arc;
 
-/// Words that stand for a missing value, like an empty field does.
+/// Texts that count as a missing value, like an empty field.
 #[derive(Clone, Debug, Default)]
 pub struct Words(Arc<[Vec<u8>]>);
 
@@ -18,7 +18,7 @@ impl Words {
         self.0.is_empty()
     }
 
-    /// Returns true if a field is one of the words.
+    /// Returns true if a field is one of these texts.
     #[inline]
     pub fn has(&self, field: &[u8]) -> bool {
         self.0.iter().any(|word| word == field)

@@ -96,7 +96,7 @@ pub fn restored(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// The number that a marked string stands for, and its word.
+/// The number that a marked string represents, and its word.
 pub fn constant(text: &str) -> Option<(&str, f64)> {
     let word = text.strip_prefix(MARK)?;
     WORDS.iter().find(|(other, _)| *other == word.as_bytes()).map(|(_, number)| (word, *number))

@@ -48,7 +48,7 @@ pub struct State<'a> {
     pub text: &'a [u8],
     /// True if some strings are marked constants; see [`constant`].
     pub has_constants: bool,
-    /// What is wrong with a value, in headrace's words.
+    /// The reason why a value is invalid, as in headrace's messages.
     pub misfit: Option<String>,
 }
 

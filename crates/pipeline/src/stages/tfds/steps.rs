@@ -76,7 +76,7 @@ impl Episodes {
         Block::new(columns, steps.len(), provenance).map(Rows::all)
     }
 
-    /// The number of an episode among those of all files.
+    /// The number of an episode, counted over all files.
     fn number(&self, rows: &Rows, row: usize) -> Result<i64> {
         let unknown = || Error::internal("the record of an episode is unknown");
         let row_id = rows.row_provenance(row).ok_or_else(unknown)?.row_id()?;

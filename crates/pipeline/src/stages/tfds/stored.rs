@@ -17,11 +17,11 @@ use std::borrow::Cow;
 /// How the values of a feature are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// As a list of values.
+    /// Stored as a list of values.
     Values,
-    /// As the bytes of an array.
+    /// Stored as the bytes of an array.
     Bytes,
-    /// As the bytes of an array, compressed with zlib.
+    /// Stored as the bytes of an array, compressed with zlib.
     Zlib,
 }
 

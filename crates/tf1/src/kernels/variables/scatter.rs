@@ -1,7 +1,7 @@
 //! `ScatterUpdate`, `ScatterAdd`, `ScatterNdUpdate` and similar operations: change rows of a
 //! variable.
 //!
-//! The rules are those of `tf.scatter_update` and `tf.scatter_nd_update` in TensorFlow 1.15, with
+//! They follow the rules of `tf.scatter_update` and `tf.scatter_nd_update` in TensorFlow 1.15, with
 //! one difference. If an index is out of range, TensorFlow has already changed the rows before it
 //! when the run fails. Here, nothing changes.
 

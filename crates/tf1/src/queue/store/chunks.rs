@@ -13,7 +13,8 @@ const CHUNK: usize = 512;
 /// A list from which elements can be removed at both ends and anywhere in between.
 #[derive(Default)]
 pub(in crate::queue) struct Chunks {
-    /// All chunks except the first and the last are full. None is empty, unless it is the only one.
+    /// All chunks except the first and the last are full. No chunk is empty, unless it is the only
+    /// one.
     chunks: VecDeque<VecDeque<Element>>,
     len: usize,
 }

@@ -29,7 +29,7 @@ pub trait Sound {
     /// The number of samples per channel.
     fn num_samples(&self) -> Result<u64>;
 
-    /// How many values memory may be allocated for at once, given that the file has enough bytes.
+    /// The number of values to allocate memory for in one step, if the file has enough bytes.
     fn values_at_once(&self) -> usize;
 
     /// Decodes part of the file into `samples`. Fails if the file is damaged there or is too short.

@@ -55,7 +55,7 @@ pub struct Samples {
 
 impl Samples {
     /// Creates a collector for `num_missing` samples per channel, which are averaged over the
-    /// channels if `is_mono`. `at_once` is the number of values to allocate memory for at once.
+    /// channels if `is_mono`. `at_once` is the number of values to allocate memory for in one step.
     pub fn new(channels: usize, is_mono: bool, num_missing: u64, at_once: usize) -> Result<Self> {
         let of_sample = if is_mono { 1 } else { channels } as u64;
         let num_values = num_missing.saturating_mul(of_sample);

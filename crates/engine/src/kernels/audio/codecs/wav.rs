@@ -201,8 +201,8 @@ impl Format {
     }
 }
 
-/// Checks what follows the samples. If it does not consist of chunks, the stated size of the data
-/// is wrong.
+/// Checks the chunks after the samples. If it does not consist of chunks, the stated size of the
+/// data is wrong.
 fn check_rest(contents: &[u8], end: usize, size: usize) -> Result<()> {
     let mut offset = end;
     // Some programs don't pad odd sizes.

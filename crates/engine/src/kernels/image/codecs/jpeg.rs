@@ -71,7 +71,7 @@ impl Options {
 }
 
 /// Adds columns on both sides of a window, and returns the column at which the window begins.
-/// Without them, chroma at the sides would differ from that of the whole image.
+/// Without them, chroma at the sides would differ from the whole image.
 pub fn widened(window: Window, width: usize) -> (Window, usize) {
     let x = window.x.saturating_sub(MARGIN);
     let end = window.x.saturating_add(window.width).saturating_add(MARGIN).min(width).max(x);
@@ -151,9 +151,8 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     Ok(Pixels { height, width, channels, samples: Samples::Eight(pixels) })
 }
 
-/// Decodes a strip or tile of a TIFF, which is at most as large as `size` (width, height). The
-/// file's `tables` come before it. YCbCr components (`has_luma`) are converted to RGB; others stay
-/// unchanged.
+/// Decodes a strip or tile of a TIFF, of at most `size` (width, height). The file's `tables` come
+/// before it. YCbCr components (`has_luma`) are converted to RGB; others stay unchanged.
 pub fn decode_part(
     tables: &[u8],
     packed: &[u8],

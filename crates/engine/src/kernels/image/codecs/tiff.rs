@@ -31,7 +31,7 @@ const HORIZONTAL: u32 = 2;
 /// The old-style JPEG compression of TIFF 6.0, which programs interpret in different ways.
 const JPEG: u32 = 7;
 
-/// What the samples mean, apart from extra samples.
+/// The meaning of the samples, apart from extra samples.
 #[derive(Clone, Copy, PartialEq)]
 enum Colours {
     /// Grey. If it is inverted, 0 is white.
@@ -246,7 +246,7 @@ enum Alpha {
 fn alpha(colours: Colours, samples: usize, extra: &[u32]) -> Result<Option<Alpha>> {
     match (samples.checked_sub(colours.num_samples()), extra) {
         (Some(0), []) => Ok(None),
-        // As in Pillow.
+        // This is the same as in Pillow.
         (Some(1), []) if colours == Colours::Rgb => Ok(Some(Alpha::Unassociated)),
         (Some(1), [ASSOCIATED_ALPHA]) if matches!(colours, Colours::Grey { .. } | Colours::Rgb) => {
             Ok(Some(Alpha::Associated))

@@ -83,7 +83,7 @@ impl Stored for u16 {
 }
 
 impl Chunks<'_> {
-    /// Reads the samples of all pixels. Those of a pixel are next to each other.
+    /// Reads the samples of all pixels. The samples of a pixel are next to each other.
     pub fn read<T: Stored>(&self) -> Result<Vec<T>, Fault> {
         let [chunk_width, chunk_height] = self.size;
         let in_chunk = if self.is_planar { 1 } else { self.samples };

@@ -47,7 +47,8 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
         false => 1,
     };
     check_size(&what(), height, width, num_frames.max(1))?;
-    // The decoder allocates memory for what such an image claims before it checks the claims.
+    // The decoder allocates memory for the size that such an image claims, before it checks the
+    // claim.
     if let Some([width, height]) = larger_image(contents.get(RIFF_BYTES..).unwrap_or_default(), [width, height]) {
         let claim = format_args!("its image has {height} rows and {width} columns, more than its header claims");
         return Err(invalid(&claim));

@@ -17,7 +17,7 @@ const IS_NOT_BLENDED: u8 = 2;
 /// The alpha flag in the header of an extended file.
 const HAS_ALPHA: u8 = 0x10;
 
-/// A frame: its position, and an image file of its own.
+/// A frame: its position, and its image file.
 pub struct Frame {
     area: Area,
     is_disposed: bool,

@@ -1,5 +1,5 @@
 //! Resizes 8-bit images in fixed point, first along the columns and then along the rows, and rounds
-//! to 8 bits each time. The result is exactly that of PyTorch and torchvision.
+//! to 8 bits each time. The result is exactly the same as in PyTorch and torchvision.
 //!
 //! Source: `interpolate(mode="bicubic", antialias=True)` of PyTorch for uint8.
 

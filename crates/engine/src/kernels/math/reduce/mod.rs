@@ -114,8 +114,8 @@ impl<A: Copy, F: Fn(A, A) -> A + Copy> Folding<A, F, F> {
 }
 
 impl<A: Copy, F, C: Fn(A, A) -> A> Folding<A, F, C> {
-    /// Combines consecutive elements. They are distributed to eight partial results in turn, so
-    /// that no step has to wait for the previous one.
+    /// Combines consecutive elements. They are distributed over eight partial results, so that no
+    /// step has to wait for the previous one.
     fn run<T: Copy>(&self, values: &[T]) -> A
     where
         F: Fn(A, T) -> A,

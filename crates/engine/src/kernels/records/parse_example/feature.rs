@@ -61,8 +61,7 @@ pub fn check_type(expected: DType, actual: DType) -> std::result::Result<(), Mis
 }
 
 impl DenseFeature {
-    /// Creates a feature with the requested shape, of which only the first dimension may be
-    /// unknown.
+    /// Creates a feature with the requested shape. Only its first dimension may be unknown.
     pub fn new(key: String, dtype: DType, shape: PartialShape) -> Result<Self> {
         let extent = match (shape.to_shape(), shape.dims()) {
             (Some(shape), _) => Some(Extent::Fixed(shape)),

@@ -112,7 +112,7 @@ impl Features {
         self.table.iter().find(|(other, _)| is_like(other) && other == key).map(|(_, slot)| *slot)
     }
 
-    /// Checks the default tensors, of which there is one per dense feature.
+    /// Checks the default tensors, one per dense feature.
     pub fn check_defaults(&self, defaults: &[Tensor]) -> Result<()> {
         let (got, expected) = (defaults.len(), self.dense.len());
         if got != expected {

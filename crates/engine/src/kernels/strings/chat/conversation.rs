@@ -56,8 +56,8 @@ pub fn last_answer(messages: &[Value]) -> Option<usize> {
     messages.iter().rposition(|message| role(message) == "assistant")
 }
 
-/// Removes the last turn: the last message of the user and what follows. Returns false if nothing
-/// would be left but the messages before a first turn.
+/// Removes the last turn: the user's last message and all messages after it. Returns false if
+/// nothing would be left but the messages before a first turn.
 pub fn without_last_turn(messages: &mut Vec<Value>) -> bool {
     let is_start = |message: &Value| role(message) == "user";
     let Some(last) = messages.iter().rposition(is_start) else { return false };

@@ -1,5 +1,5 @@
 //! Rewrites the tags `{% generation %}` and `{% endgeneration %}`, which the crate `minijinja` does
-//! not have, as a call block. That is also what transformers compiles them to.
+//! not have, as a call block. transformers compiles them in the same way.
 
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
@@ -38,7 +38,8 @@ pub fn rewritten(source: &str) -> Rewritten {
                 has_blocks = true;
                 is_captured |= num_captures > 0;
                 num_captures += 1;
-                // What is set in the block is local to it. Its last tag decides about the spaces after it.
+                // Variables that the block sets are local to it. Its last tag decides about the
+                // spaces after it.
                 format!("{{%{before} with %}}{{{{ {CALLED}(true) }}}}{{% if false %}}{{% endif {after}%}}")
             }
             "endgeneration" if code.as_str().trim().is_empty() => {

@@ -1,4 +1,4 @@
-//! The filter `tojson`, as `json.dumps` of Python writes values.
+//! The filter `tojson`, which writes values like Python's `json.dumps`.
 //!
 //! Source: the filter of this name in transformers, and the module `json` of Python.
 

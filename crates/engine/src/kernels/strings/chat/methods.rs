@@ -74,7 +74,7 @@ fn stripped<'a>(text: &'a str, letters: Option<&str>, at_start: bool, at_end: bo
     if at_end { text.trim_end_matches(is_stripped) } else { text }
 }
 
-/// The parts between separators, of which at most `most` are used, from the start or the end.
+/// The parts between at most `most` separators, counted from the start or the end.
 fn parts(text: &str, separator: &str, most: Option<usize>, from_end: bool) -> Value {
     let limit = most.map_or(usize::MAX, |most| most.saturating_add(1));
     if !from_end {

@@ -1,6 +1,6 @@
 //! `Chat`: the tokens of a conversation, rendered by a chat template, and which of them are trained.
 //!
-//! The template is rendered by the crate `minijinja`. The tokens and the mask are those of
+//! The template is rendered by the crate `minijinja`. The tokens and the mask are the same as from
 //! `apply_chat_template(return_assistant_tokens_mask=True)` of transformers.
 
 mod conversation;
@@ -34,8 +34,7 @@ use values::from_json;
 const BYTES_FOR_BYTE: usize = 250;
 
 /// `(messages, tools, completion)`, scalar strings of JSON, to the int32 tokens of the conversation
-/// and a float32 weight of the loss for each. An empty string stands for an argument that is not
-/// given.
+/// and a float32 weight of the loss for each. An empty string means a missing argument.
 pub struct Chat {
     path: String,
     template_name: String,
@@ -53,9 +52,9 @@ enum Loss {
     Assistant,
     /// All.
     All,
-    /// Those of the last message of the assistant.
+    /// The tokens of the last message of the assistant.
     Last,
-    /// Those of the completion.
+    /// The tokens of the completion.
     Completion,
 }
 
@@ -277,7 +276,7 @@ impl Kernel for Chat {
     }
 }
 
-/// The attribute `content`: what the results depend on, apart from the inputs.
+/// The attribute `content`: everything that the results depend on, apart from the inputs.
 #[derive(serde::Deserialize)]
 struct Content<'a> {
     #[serde(borrow)]

@@ -1,4 +1,4 @@
-//! JSON values as the values of a template, which behave and print as those of Python.
+//! JSON values as the values of a template. They behave and print like Python's values.
 
 use indexmap::IndexMap;
 use minijinja::value::{Enumerator, Object, ObjectExt, ObjectRepr, Value, ValueKind};
@@ -170,7 +170,7 @@ pub fn float_repr(value: f64) -> String {
     format!("{digits}e{sign}{size:0>2}")
 }
 
-/// A value as `str` of Python writes it.
+/// A value in the form of Python's `str`.
 pub struct AsText<'a>(pub &'a Value);
 
 impl fmt::Display for AsText<'_> {
