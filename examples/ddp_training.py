@@ -1,7 +1,7 @@
-"""Data-parallel training: `torchrun --nproc-per-node 2 ddp_training.py`.
+"""Trains a model with data parallelism: `torchrun --nproc-per-node 2 ddp_training.py`.
 
-`shard()` knows the rank and the number of ranks; each reads its part of one global order, and all
-get equally many batches. Without torchrun it is a training with one rank. Needs PyTorch.
+`shard()` finds out the rank and the number of ranks. All ranks read their parts of the same order,
+and get the same number of batches. Without torchrun, this trains on a single rank. Needs PyTorch.
 """
 
 import os
@@ -15,7 +15,7 @@ import headrace as hr
 
 
 def numbers() -> hr.Pipeline:
-    """Returns x and y = 3 x: float32, (1,)."""
+    """Returns an example with x and y = 3 x: float32, (1,)."""
     x = np.random.default_rng(1).uniform(-1, 1, (1_003, 1)).astype(np.float32)
     return hr.arrays({"x": x, "y": 3 * x})
 
@@ -41,6 +41,6 @@ if __name__ == "__main__":
     for name, value in (("RANK", 0), ("WORLD_SIZE", 1), ("MASTER_PORT", 29_500)):
         os.environ.setdefault(name, str(value))
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
-    distributed.init_process_group("gloo")  # "nccl" on GPUs
+    distributed.init_process_group("gloo")  # Use "nccl" on GPUs.
     main(num_epochs=10)
     distributed.destroy_process_group()

@@ -1,4 +1,4 @@
-"""A toy GRPO loop on the CPU: one process generates answers while another trains on them.
+"""Runs a toy GRPO loop on the CPU: one process generates answers while another one trains on them.
 
 The policy is a table of logits: one row for each prompt, one column for each answer. The reward is
 1 for the right answer. The generator samples a group of answers for each prompt and appends them to

@@ -1,4 +1,4 @@
-"""A JAX training loop: two batches are on their way to the device while it computes. Needs JAX."""
+"""Trains with JAX. While the device computes, the next two batches are copied to it. Needs JAX."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ import headrace as hr
 
 
 def circles(count: int) -> hr.Pipeline:
-    """Returns points, float32, (2,), and whether they are within a circle, int64."""
+    """Returns a point, float32, (2,), and whether it is inside a circle, int64."""
     points = np.random.default_rng(1).uniform(-1, 1, (count, 2)).astype(np.float32)
     return hr.arrays({"point": points, "inside": (points**2).sum(axis=1) < 0.5})
 
 
 def scores(parameters: dict[str, Any], points: Any) -> Any:
-    """Returns the log odds that points are within: float32, (batch,)."""
+    """Returns the log odds that points are inside the circle: float32, (batch,)."""
     hidden = jnp.tanh(points @ parameters["hidden"] + parameters["bias"])
     return hidden @ parameters["output"]
 

@@ -1,6 +1,6 @@
-"""`model.fit` of Keras trains on a pipeline. Needs Keras 3 with JAX or PyTorch.
+"""Trains a Keras model on a pipeline with `model.fit`. Needs Keras 3 with JAX or PyTorch.
 
-Choose the one that computes with `KERAS_BACKEND=jax` or `KERAS_BACKEND=torch`.
+Choose the backend with `KERAS_BACKEND=jax` or `KERAS_BACKEND=torch`.
 """
 
 import keras
@@ -10,7 +10,7 @@ import headrace as hr
 
 
 def circles(count: int, seed: int) -> hr.Pipeline:
-    """Returns points, float32, (2,), and whether they are within a circle, float32, (1,)."""
+    """Returns a point, float32, (2,), and whether it is inside a circle, float32, (1,)."""
     points = np.random.default_rng(seed).uniform(-1, 1, (count, 2)).astype(np.float32)
     return hr.arrays(
         {"x": points, "y": ((points**2).sum(axis=1) < 0.5).astype(np.float32)[:, None]}

@@ -1,7 +1,8 @@
-"""A small PyTorch language model learns from JSON lines; documents are packed into full rows.
+"""Trains a small PyTorch language model on JSON lines, packed into full rows.
 
-The model predicts the next byte. `segment_ids` says which document of a row a byte is of, so that
-attention stays within a document and no byte predicts the first of another. Needs PyTorch.
+The model predicts the next byte. `segment_ids` contains the number of each byte's document, so that
+attention stays within a document, and no byte predicts the first byte of the next document. Needs
+PyTorch.
 """
 
 import json
@@ -18,7 +19,7 @@ LENGTH = 128
 
 
 def write(path: Path, num_documents: int) -> None:
-    """Writes documents of random words, one JSON object a line."""
+    """Writes documents of random words, one JSON object per line."""
     rng = np.random.default_rng(1)
     with path.open("w") as file:
         for _ in range(num_documents):
@@ -33,7 +34,7 @@ def tokenized(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
 
 
 class Model(torch.nn.Module):
-    """One layer of attention over the bytes before, within a document."""
+    """A layer of causal attention within each document."""
 
     def __init__(self, width: int = 32) -> None:
         super().__init__()
@@ -43,7 +44,7 @@ class Model(torch.nn.Module):
         self.scores = torch.nn.Linear(width, 256)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Returns a score for each next byte: float32, (batch, length, 256)."""
+        """Returns the scores of each next byte: float32, (batch, length, 256)."""
         segments = batch["segment_ids"]
         is_hidden = (segments[:, :, None] != segments[:, None, :]) | torch.ones(
             LENGTH, LENGTH, dtype=torch.bool
@@ -53,7 +54,7 @@ class Model(torch.nn.Module):
 
 
 def main(path: Path, num_epochs: int) -> None:
-    """Trains on the documents of a file."""
+    """Trains on the documents in a file."""
     documents = hr.json_lines(path, {"text": str}).shuffle(seed=1).map(tokenized)
     train = documents.pack(LENGTH, "tokens").batch(16).to_torch()
     torch.manual_seed(1)

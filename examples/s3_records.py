@@ -1,8 +1,7 @@
-"""Records in object storage: `python s3_records.py s3://bucket/folder` writes some and reads them.
+"""Writes records to object storage, and reads them: `python s3_records.py s3://bucket/folder`.
 
-Credentials are looked for where the tools of the storage look for them: AWS_ACCESS_KEY_ID,
-AWS_PROFILE, AWS_ENDPOINT_URL for MinIO, and so on. `gs://`, `az://` and a local folder work
-as well.
+Set the credentials as for the storage's own tools, for example with AWS_ACCESS_KEY_ID or
+AWS_PROFILE, and AWS_ENDPOINT_URL for MinIO. You can also use `gs://`, `az://` or a local folder.
 """
 
 import sys

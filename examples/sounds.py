@@ -1,7 +1,7 @@
-"""Sounds of different lengths become padded batches, by a function in Python over WAV files.
+"""Reads WAV files with a Python function, and pads sounds of different lengths to batches.
 
-Any format that a Python library reads works like this: `hr.files` gives the bytes of each file, a
-function makes arrays of them, and `bucket_by_length` keeps padding short.
+You can use any format that a Python library reads in this way. `hr.files` reads the bytes of each
+file, a function converts them to arrays, and `bucket_by_length` reduces padding.
 """
 
 import io
@@ -29,7 +29,7 @@ def write(folder: Path, count: int) -> None:
 
 
 def decoded(example: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """Returns a sound with noise of its own, float32, (samples,), and its length."""
+    """Returns a sound with added noise, float32, (samples,), and its length."""
     with wave.open(io.BytesIO(example["data"])) as file:
         samples = np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(np.float32)
     noise = rng.normal(0, 0.01, len(samples)).astype(np.float32)

@@ -1,7 +1,7 @@
-"""A linear model learns from a table, once as CSV and once as Parquet, and is validated.
+"""Trains and validates a linear model on a table, once from CSV and once from Parquet.
 
-`split` keeps the same rows for validation in every epoch. Columns are converted and joined once a
-batch, by NumPy. Writing Parquet needs pyarrow; reading needs nothing.
+`split` keeps the same rows for validation in every epoch. NumPy converts and joins the columns of
+whole batches. You need pyarrow to write Parquet, but not to read it.
 """
 
 import csv
@@ -20,7 +20,7 @@ COLUMNS = {"rooms": int, "area": float, "age": float, "price": float}
 
 
 def write(folder: Path, num_rows: int) -> None:
-    """Writes flats and their prices, `flats.csv` and `flats.parquet`."""
+    """Writes `flats.csv` and `flats.parquet` with flats and their prices."""
     rng = np.random.default_rng(1)
     rooms = rng.integers(1, 6, num_rows)
     area = (20 * rooms + rng.uniform(0, 20, num_rows)).astype(np.float32)
@@ -36,14 +36,14 @@ def write(folder: Path, num_rows: int) -> None:
 
 
 def joined(batch: dict[str, Any]) -> dict[str, Any]:
-    """Returns inputs around 0 and prices: float32, (batch, 4) and (batch,)."""
+    """Returns normalized inputs and prices: float32, (batch, 4) and (batch,)."""
     rooms, area, age = (batch[name].astype(np.float32) for name in FEATURES)
     inputs = [rooms / 3 - 1, area / 70 - 1, age / 50 - 1, np.ones_like(age)]
     return {"x": np.stack(inputs, axis=1), "y": batch["price"]}
 
 
 def main(flats: hr.Pipeline, num_epochs: int) -> float:
-    """Trains on nine tenths of a table; returns the mean squared error on the others."""
+    """Trains on nine tenths of a table, and returns the mean squared error on the rest."""
     train, validation = flats.split(0.9, 0.1, seed=1)
     weights = np.zeros(4, np.float32)
     for batch in train.shuffle(seed=2).epochs(num_epochs).batch(64).map(joined):

@@ -1,7 +1,7 @@
-"""A PyTorch model learns from a folder of JPEG files, a directory for each class.
+"""Trains a PyTorch model on a folder of JPEG files, with one directory per class.
 
-The engine decodes, crops and mirrors on all cores, without worker processes and without Python.
-Needs PyTorch.
+The engine decodes, crops and flips the images on all cores, without worker processes and without
+Python. Needs PyTorch.
 """
 
 import tempfile
@@ -15,12 +15,12 @@ import headrace as hr
 
 @hr.native
 def encoded(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
-    """Returns a picture as JPEG."""
+    """Returns an image as a JPEG file."""
     return {"data": hr.ops.encode_jpeg(example["image"])}
 
 
 def write(root: Path, num_pictures: int) -> None:
-    """Writes pictures that are mainly red, green or blue, by turns."""
+    """Writes images that are mainly red, green or blue."""
     rng = np.random.default_rng(1)
     for number in range(num_pictures):
         name = ("red", "green", "blue")[number % 3]
@@ -33,7 +33,7 @@ def write(root: Path, num_pictures: int) -> None:
 
 @hr.native
 def augmented(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
-    """Decodes, crops and mirrors a picture: float32, (3, 32, 32), 0 to 1."""
+    """Decodes, crops and flips an image: float32, (3, 32, 32), 0 to 1."""
     image = hr.ops.decode_jpeg(example["data"], channels=3)
     image = hr.ops.random_flip_left_right(hr.ops.random_crop(image, [32, 32, 3]))
     scaled = hr.ops.cast(hr.ops.transpose(image, [2, 0, 1]), "float32") / 255
@@ -41,7 +41,7 @@ def augmented(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
 
 
 def main(root: Path, num_epochs: int) -> None:
-    """Trains on the pictures of a folder."""
+    """Trains on the images in a folder."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     pictures = hr.image_folder(root).shuffle(seed=1).map(augmented, seed=2)
     train = pictures.batch(32, "drop").to_torch(device)
@@ -52,7 +52,7 @@ def main(root: Path, num_epochs: int) -> None:
     ).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for epoch in range(num_epochs):
-        for batch in train:  # another order and other crops in each epoch
+        for batch in train:  # Each epoch has a different order and different crops.
             scores = model(batch["image"])
             loss = torch.nn.functional.cross_entropy(scores, batch["label"])
             optimizer.zero_grad()

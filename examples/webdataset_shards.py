@@ -1,7 +1,8 @@
-"""A data set of tar archives (WebDataset): pictures and their labels, read through a window.
+"""Reads images and labels from tar archives (WebDataset), shuffled with a window.
 
-A window reads several shards at once and in another order in each epoch, so storage sees long
-reads. `skip_errors` lets damaged samples pass, up to a budget, and says which they were.
+A window reads several shards at the same time, in a different order in each epoch. Each shard is
+read sequentially, which suits storage. `skip_errors` skips damaged samples up to a limit, and lists
+them.
 """
 
 import io
@@ -16,12 +17,12 @@ import headrace as hr
 
 @hr.native
 def encoded(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
-    """Returns a picture as JPEG."""
+    """Returns an image as a JPEG file."""
     return {"data": hr.ops.encode_jpeg(example["image"])}
 
 
 def write(folder: Path, num_shards: int, num_samples: int) -> None:
-    """Writes shards of samples `NAME.jpg` and `NAME.cls`; one of the pictures is damaged."""
+    """Writes shards of samples `NAME.jpg` and `NAME.cls`. One of the images is damaged."""
     rng = np.random.default_rng(1)
     for shard in range(num_shards):
         with tarfile.open(folder / f"train-{shard:03}.tar", "w") as archive:
@@ -39,7 +40,7 @@ def write(folder: Path, num_shards: int, num_samples: int) -> None:
 
 @hr.native
 def decoded(sample: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
-    """Returns a picture, uint8, (32, 32, 3), and its label, int64."""
+    """Returns an image, uint8, (32, 32, 3), and its label, int64."""
     image = hr.ops.decode_jpeg(sample["jpg"], channels=3)
     image = hr.ops.cast(hr.ops.resize(image, [32, 32]), "uint8")
     return {"image": image, "label": hr.ops.string_to_number(sample["cls"], "int64")}

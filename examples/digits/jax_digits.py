@@ -1,7 +1,7 @@
-"""A JAX training loop fed from a pipeline.
+"""Trains a network with JAX on batches of a pipeline.
 
-Two batches are on their way to the device while it computes. Needs JAX; `digits.py`
-writes the files.
+While the device computes, the next two batches are copied to it. Needs JAX, and the files that
+`digits.py` writes.
 """
 
 import argparse
@@ -16,7 +16,7 @@ LEARNING_RATE = 0.2
 
 
 def initial_parameters(key: Any) -> list[tuple[Any, Any]]:
-    """Returns weights and biases of two layers."""
+    """Returns the weights and biases of two layers."""
     sizes = [784, 128, 10]
     keys = jax.random.split(key, len(sizes) - 1)
     return [
@@ -26,7 +26,7 @@ def initial_parameters(key: Any) -> list[tuple[Any, Any]]:
 
 
 def logits(parameters: list[tuple[Any, Any]], images: Any) -> Any:
-    """Returns one score for each digit, float32, (batch, 10)."""
+    """Returns a score for each digit, float32, (batch, 10)."""
     (weights, biases), (output_weights, output_biases) = parameters
     return jax.nn.relu(images @ weights + biases) @ output_weights + output_biases
 

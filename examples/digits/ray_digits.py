@@ -1,7 +1,7 @@
-"""Two trainers and two readers on Ray: the trainers learn from the readers' batches.
+"""Trains on Ray, with two readers that prepare batches for two trainers.
 
-Each trainer takes every other batch, and both step with the mean of their gradients, as data-
-parallel training does. Needs Ray; `digits.py` writes the files.
+Each trainer gets every other batch, and both apply the mean of their gradients, as in data-parallel
+training. Needs Ray, and the files that `digits.py` writes.
 """
 
 import argparse
@@ -21,7 +21,7 @@ NUM_READERS = 2
 
 @ray.remote(num_cpus=1)
 class Trainer:
-    """Takes its batches, and learns from its own and the other's."""
+    """Trains on its own batches, with the mean of both trainers' gradients."""
 
     def __init__(self, feed: hray.Feed, rank: int) -> None:
         self._batches = feed.batches(rank, NUM_TRAINERS)
@@ -35,18 +35,18 @@ class Trainer:
         return loss_and_gradients(self._parameters, batch["image"], batch["label"])[1]
 
     def step(self, *gradients: Parameters) -> None:
-        """Steps with the mean of all gradients."""
+        """Updates the parameters with the mean of all gradients."""
         mean = {name: np.mean([one[name] for one in gradients], axis=0) for name in gradients[0]}
         self._optimizer.step(mean)
 
     def accuracy(self) -> float:
-        """Returns the share of digits for tests that are recognised, 0 to 1."""
+        """Returns the accuracy on the test digits, from 0 to 1."""
         _, (images, labels) = load(0)
         return float((logits(self._parameters, images).argmax(axis=1) == labels).mean())
 
 
 def main(directory: Path, num_epochs: int, batch_size: int) -> None:
-    """Trains on the digits in a directory, which all nodes have to see."""
+    """Trains on the digits in a directory that all nodes can read."""
     train = records(directory).shuffle(seed=1).epochs(num_epochs).batch(batch_size, "drop")
     num_steps = 0
     with hray.serve(train, num_readers=NUM_READERS) as feed:
@@ -70,10 +70,10 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     here = str(Path(__file__).parent)
     ray.init(
-        num_cpus=NUM_TRAINERS + NUM_READERS,  # Here, on one machine, as if it had them.
+        num_cpus=NUM_TRAINERS + NUM_READERS,  # This lets one machine pretend to have these CPUs.
         include_dashboard=False,
         object_store_memory=arguments.store_bytes,
-        # Readers and trainers import what this program imports.
+        # Readers and trainers import the same modules as this program.
         runtime_env={"env_vars": {"PYTHONPATH": f"{here}:{os.environ.get('PYTHONPATH', '')}"}},
     )
     main(arguments.directory, arguments.epochs, arguments.batch_size)

@@ -1,7 +1,7 @@
-"""A PyTorch training loop fed from a pipeline.
+"""Trains a network with PyTorch on batches of a pipeline.
 
-No worker processes: the threads read, parse and shuffle in this process, and a batch becomes
-tensors without a copy. Needs PyTorch; `digits.py` writes the files.
+There are no worker processes: threads of this process read, parse and shuffle, and batches become
+tensors without a copy. Needs PyTorch, and the files that `digits.py` writes.
 """
 
 import argparse

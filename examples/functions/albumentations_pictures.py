@@ -1,7 +1,8 @@
-"""Random changes by albumentations.
+"""Augments images with albumentations.
 
-A transform has generators of its own, which are seeded for each example. Threads may not share it:
-one would seed what another draws from. So each thread has its own. Needs albumentations.
+A transform has its own random generators, which are seeded for each example. If threads shared a
+transform, one thread could reseed it while another one uses it. So each thread has its own
+transform. Needs albumentations.
 """
 
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any
 
-os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # Otherwise it looks for a newer version.
+os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # Don't look for updates.
 
 import albumentations
 import cv2
@@ -21,11 +22,11 @@ from pictures import write
 
 import headrace as hr
 
-cv2.setNumThreads(1)  # The threads that call the transform take the cores.
+cv2.setNumThreads(1)  # The threads that call the transform already use the cores.
 
 
 def transform() -> albumentations.Compose:
-    """Makes the transform of a thread."""
+    """Creates the transform of a thread."""
     return albumentations.Compose(
         [
             albumentations.RandomResizedCrop((224, 224)),
@@ -41,7 +42,7 @@ transforms: dict[int, albumentations.Compose] = defaultdict(transform)
 
 
 def changed(example: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """Decodes a picture and changes it: float32, (224, 224, 3)."""
+    """Decodes and augments an image: float32, (224, 224, 3)."""
     image = cv2.imdecode(np.frombuffer(example["data"], np.uint8), cv2.IMREAD_COLOR_RGB)
     own = transforms[get_ident()]
     own.set_random_seed(int(rng.integers(2**32)))

@@ -1,4 +1,4 @@
-"""Runs one pipeline in three ways, whose batches are the same: a thread, threads, processes."""
+"""Runs a pipeline with one thread, several threads, and processes. All yield the same batches."""
 
 import argparse
 import zlib
@@ -11,18 +11,18 @@ import headrace as hr
 
 
 class Callers(TypedDict, total=False):
-    """Arguments of `map` that say who calls a function."""
+    """Arguments of `map` that select threads or processes for a function."""
 
     num_threads: int
     num_processes: int
 
 
 def compare(pipeline: Callable[[Callers], hr.Pipeline], description: str | None) -> None:
-    """Prints the number of batches, their checksum and the bottleneck of each way.
+    """Prints the number of batches, their checksum and the bottleneck for each choice.
 
     Args:
-        pipeline: Makes the pipeline, given who is to call its function.
-        description: What the program says of itself.
+        pipeline: Creates the pipeline, given these arguments of `map`.
+        description: The description in the program's help.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--callers", type=int, default=2, help="threads, and processes")

@@ -1,4 +1,4 @@
-"""Log-mel spectrograms of sounds, by NumPy alone, with noise that is drawn again in each epoch."""
+"""Computes log-mel spectrograms of sounds with NumPy, with new random noise in each epoch."""
 
 import os
 import tempfile
@@ -6,7 +6,7 @@ import wave
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # The callers take the cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # The calling threads already use the cores.
 
 import numpy as np
 from callers import compare
@@ -18,7 +18,7 @@ RATE, WINDOW, STEP, BANDS = 16_000, 400, 160, 64
 
 
 def write(folder: Path, count: int) -> None:
-    """Writes sounds of a second: a tone that rises. WAV, 16 bits."""
+    """Writes sounds of one second, with a rising tone: WAV, 16 bits."""
     seconds = np.arange(RATE) / RATE
     for number in range(count):
         tone = np.sin(2 * np.pi * (200 + 20 * number + 300 * seconds) * seconds)
@@ -28,7 +28,7 @@ def write(folder: Path, count: int) -> None:
 
 
 def mel_bands() -> NDArray[np.float32]:
-    """Returns the weight of each frequency in each band: float32, (frequencies, bands)."""
+    """Returns the weights of the frequencies in each band: float32, (frequencies, bands)."""
     highest = 2595 * np.log10(1 + RATE / 2 / 700)
     edges = 700 * (10 ** (np.linspace(0, highest, BANDS + 2) / 2595) - 1)
     frequencies = np.linspace(0, RATE / 2, WINDOW // 2 + 1)[:, None]
@@ -43,7 +43,7 @@ HANN = np.hanning(WINDOW).astype(np.float32)
 
 
 def log_mel(example: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """Returns the energies of a sound with some noise: float32, (frames, bands)."""
+    """Returns the energies of a sound after adding noise: float32, (frames, bands)."""
     samples = np.frombuffer(example["data"], "<i2", offset=44).astype(np.float32) / 32768
     samples += rng.normal(0, 0.01, len(samples)).astype(np.float32)
     frames = np.lib.stride_tricks.sliding_window_view(samples, WINDOW)[::STEP]

@@ -1,7 +1,8 @@
-"""Random changes by OpenCV, which releases Python's lock: threads help.
+"""Augments images with OpenCV, which releases the GIL, so threads help.
 
-OpenCV has threads of its own, for each core. With several callers that is too many, hence
-`cv2.setNumThreads(1)`; in worker processes it has one anyhow. Needs opencv-python-headless.
+By default, OpenCV starts one thread per core. With several calling threads, that is too many, so
+this program calls `cv2.setNumThreads(1)`. In worker processes, OpenCV uses one thread anyway. Needs
+opencv-python-headless.
 """
 
 import tempfile
@@ -19,7 +20,7 @@ cv2.setNumThreads(1)
 
 
 def changed(example: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """Decodes a picture, turns it a little, blurs it and cuts a part out: uint8, (224, 224, 3)."""
+    """Decodes, rotates, blurs and crops an image: uint8, (224, 224, 3)."""
     image = cv2.imdecode(np.frombuffer(example["data"], np.uint8), cv2.IMREAD_COLOR_RGB)
     height, width = image.shape[:2]
     turn = cv2.getRotationMatrix2D((width / 2, height / 2), rng.uniform(-15, 15), 1.1)

@@ -1,4 +1,4 @@
-"""Pictures for the examples on images: JPEG files, in a folder for each class."""
+"""Writes JPEG files for the other examples in this folder, with one folder per class."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ CLASSES = ("horizontal", "vertical")
 
 @hr.native
 def encoded(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
-    """Returns a picture as JPEG."""
+    """Returns an image as a JPEG file."""
     return {"data": hr.ops.encode_jpeg(example["image"])}
 
 
 def picture(number: int, height: int = 240, width: int = 320) -> NDArray[np.uint8]:
-    """Returns waves of some colour; even numbers are horizontal. uint8, (height, width, 3), RGB."""
+    """Returns coloured waves, horizontal for even numbers: uint8, (height, width, 3), RGB."""
     rng = np.random.default_rng(number)
     ramps = np.linspace(0, 1, height)[:, None], np.linspace(0, 1, width)[None, :]
     along, across = ramps if number % 2 == 0 else ramps[::-1]
@@ -27,7 +27,7 @@ def picture(number: int, height: int = 240, width: int = 320) -> NDArray[np.uint
 
 
 def write(folder: Path, count: int) -> None:
-    """Writes pictures, if they are not there."""
+    """Writes images, unless they exist."""
     for number in range(count):
         path = folder / CLASSES[number % 2] / f"{number:04}.jpg"
         if not path.exists():

@@ -1,4 +1,4 @@
-"""Random changes by Pillow, which releases Python's lock where it decodes and resizes."""
+"""Augments images with Pillow, which releases the GIL while it decodes and resizes."""
 
 import io
 import tempfile
@@ -14,7 +14,7 @@ import headrace as hr
 
 
 def changed(example: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """Decodes a picture, cuts a part out and changes its colours: uint8, (224, 224, 3)."""
+    """Decodes and crops an image, and changes its colours: uint8, (224, 224, 3)."""
     with Image.open(io.BytesIO(example["data"])) as file:
         image = file.convert("RGB")
     side = int(rng.integers(120, min(image.size) + 1))

@@ -1,7 +1,8 @@
-"""Lines become tokens by a tokenizer of Hugging Face's `tokenizers`, in batches of similar lengths.
+"""Tokenizes lines with Hugging Face's `tokenizers`, and batches them by length.
 
-The tokenizer is learned from the lines themselves; `Tokenizer.from_file("tokenizer.json")` loads
-one. It keeps Python's lock for a line of this length, so processes help. Needs tokenizers.
+The program trains a tokenizer on the same lines. To load one, use
+`Tokenizer.from_file("tokenizer.json")`. For such short lines, the tokenizer holds the GIL, so
+processes help. Needs tokenizers.
 """
 
 import tempfile
@@ -24,18 +25,18 @@ def lines(count: int) -> list[str]:
 
 
 class Tokenize:
-    """Turns a line into tokens. It can be sent to a worker process, as the tokenizer can."""
+    """Converts a line to tokens. It can be pickled, so worker processes can use it."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
 
     def __call__(self, example: dict[str, Any]) -> dict[str, Any]:
-        """Returns the numbers of the tokens: int32, (tokens,)."""
+        """Returns the token ids: int32, (tokens,)."""
         return {"tokens": np.array(self.tokenizer.encode(example["text"].decode()).ids, np.int32)}
 
 
 def learned(texts: list[str]) -> Tokenizer:
-    """Returns a tokenizer for texts."""
+    """Returns a tokenizer that was trained on these texts."""
     tokenizer = Tokenizer(models.BPE(unk_token="[?]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     trainer = trainers.BpeTrainer(vocab_size=60, special_tokens=["[?]"], show_progress=False)

@@ -1,7 +1,7 @@
-"""Random changes by torchvision's transforms (`v2`), on the CPU.
+"""Augments images with torchvision's `v2` transforms on the CPU.
 
-They draw from PyTorch's one generator, which the training loop uses too. `hr.torch_generator` lets
-them draw from that of the example instead. Needs PyTorch and torchvision.
+The transforms use PyTorch's global generator, which the training loop uses too. With
+`hr.torch_generator`, they use the example's generator instead. Needs PyTorch and torchvision.
 """
 
 import tempfile
@@ -16,7 +16,7 @@ from torchvision.transforms import v2
 
 import headrace as hr
 
-torch.set_num_threads(1)  # The threads that call the transform take the cores.
+torch.set_num_threads(1)  # The threads that call the transform already use the cores.
 transform = v2.Compose(
     [
         v2.RandomResizedCrop(224, antialias=True),
@@ -30,12 +30,12 @@ transform = v2.Compose(
 
 @hr.native
 def decoded(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
-    """Decodes a picture, without Python: uint8, (height, width, 3)."""
+    """Decodes an image without Python: uint8, (height, width, 3)."""
     return {"image": hr.ops.decode_jpeg(example["data"], channels=3), "label": example["label"]}
 
 
 def changed(example: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """Changes a picture: float32, (3, 224, 224)."""
+    """Augments an image: float32, (3, 224, 224)."""
     image = torch.tensor(example["image"]).permute(2, 0, 1)
     with hr.torch_generator(rng):
         image = transform(image)

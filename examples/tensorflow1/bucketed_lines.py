@@ -1,8 +1,8 @@
-"""Text lines of like length in one batch: a queue for each range of lengths, padded batches.
+"""Batches text lines of similar lengths, with a queue for each range of lengths.
 
-Padding a batch to its longest line wastes little if the others are nearly as long. A line goes into
-the queue of its bucket, which is chosen when it is read; batches of all buckets meet in one queue.
-The text is the Python source of the standard library.
+Padding a batch to its longest line wastes little if the other lines are nearly as long. Each line
+goes into the queue of its bucket, and the batches of all buckets go into one queue. The text is the
+source code of Python's standard library.
 """
 
 import argparse
@@ -23,11 +23,11 @@ def characters_of(line: tf.Tensor) -> tf.Tensor:
 
 
 def bucketed_batches(characters: tf.Tensor, batch_size: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns batches of lines from one bucket each.
+    """Returns batches of lines. All lines of a batch are from the same bucket.
 
     Args:
         characters: One line, uint8, (length,).
-        batch_size: Lines in a batch; less when the input ends.
+        batch_size: The number of lines in a batch. The last batches may be smaller.
 
     Returns:
         Lines, uint8, (batch, longest), padded with 0; their lengths, int32, (batch,).
@@ -58,7 +58,7 @@ def bucketed_batches(characters: tf.Tensor, batch_size: int) -> tuple[tf.Tensor,
 
 
 def main(num_files: int, batch_size: int) -> None:
-    """Batches the lines of some files and says how much of the batches is padding."""
+    """Batches the lines of some files, and prints the share of padding."""
     library = Path(sysconfig.get_paths()["stdlib"])
     paths = sorted(str(path) for path in library.glob("*.py"))[:num_files]
     names = tf.train.string_input_producer(paths, num_epochs=1)
@@ -78,7 +78,7 @@ def main(num_files: int, batch_size: int) -> None:
                 num_characters += int(lengths.sum())
                 num_cells += lines.size
         except tf.errors.OutOfRangeError:
-            pass  # The files are read.
+            pass  # All files have been read.
         finally:
             coord.request_stop()
         coord.join(threads)

@@ -1,7 +1,7 @@
-"""Filtering, and several examples out of one record: `enqueue_many` with none, one or many rows.
+"""Turns each record into any number of examples, by calling `enqueue_many` with 0 or more rows.
 
-The records are log lines, "STATION,VALUE VALUE VALUE ...": lines of stations that are switched off
-are dropped, and each of the others gives as many examples as it has values.
+The records are log lines, "STATION,VALUE VALUE VALUE ...". Lines of stations that are switched off
+are dropped. Each of the other lines becomes one example per value.
 """
 
 import argparse
@@ -16,7 +16,7 @@ SWITCHED_OFF = 3
 
 
 def write_log(path: Path, num_lines: int) -> dict[int, float]:
-    """Writes a log; returns the sum of the values that each station reports."""
+    """Writes a log, and returns the sum of each station's values."""
     generator = np.random.default_rng(1)
     sums = dict.fromkeys(range(NUM_STATIONS), 0.0)
     with path.open("w") as file:
@@ -29,7 +29,7 @@ def write_log(path: Path, num_lines: int) -> dict[int, float]:
 
 
 def examples_of(line: tf.Tensor) -> list[tf.Tensor]:
-    """Adds the operations that turn a line into examples: none, one or several rows.
+    """Adds the operations that convert a line to examples: zero, one or several rows.
 
     Returns:
         Stations, int32, (rows,); values, float32, (rows,).
@@ -42,7 +42,7 @@ def examples_of(line: tf.Tensor) -> list[tf.Tensor]:
 
 
 def main(directory: Path, num_lines: int) -> None:
-    """Sums up what the stations of a log report, in batches."""
+    """Sums the values of each station in a log, in batches."""
     directory.mkdir(parents=True, exist_ok=True)
     expected = write_log(directory / "log.csv", num_lines)
 
@@ -61,7 +61,7 @@ def main(directory: Path, num_lines: int) -> None:
                 stations, values = session.run(batch)
                 np.add.at(sums, stations, values)
         except tf.errors.OutOfRangeError:
-            pass  # The log is read.
+            pass  # The log has been read.
         finally:
             coord.request_stop()
         coord.join(threads)

@@ -1,7 +1,8 @@
-"""Pictures with masks, changed alike, in names from before TensorFlow 1.0.
+"""Augments images and masks in the same way, with names from before TensorFlow 1.0.
 
-As segmentation networks were fed in 2016: a list of pairs, `tf.pack`, `tf.mul`, `tf.concat` with
-the axis first, `tf.reverse` with a bool for each axis. `install(before_1_0=True)` has those names.
+This is an input pipeline of a segmentation network from 2016: a list of pairs, `tf.pack`, `tf.mul`,
+`tf.concat` with the axis first, and `tf.reverse` with a bool for each axis.
+`install(before_1_0=True)` provides these names.
 """
 
 import argparse
@@ -19,7 +20,7 @@ MEAN = np.array((104.0, 116.7, 122.7), dtype=np.float32)
 
 
 def write_pairs(directory, count):
-    """Writes pictures, masks, and a list of them."""
+    """Writes images, masks, and a list of them."""
     data = tf.placeholder(tf.uint8, [None, None, None])
     as_jpeg, as_png = tf.image.encode_jpeg(data, quality=100), tf.image.encode_png(data)
     lines = []
@@ -48,14 +49,14 @@ def scaled(image, mask):
 
 
 def mirrored(image, mask):
-    """Mirrors both, or none."""
+    """Flips both, or neither."""
     number = tf.random_uniform([1], 0, 1.0, dtype=tf.float32)[0]
     axes = tf.less(tf.pack([1.0, number, 1.0]), 0.5)
     return tf.reverse(image, axes), tf.reverse(mask, axes)
 
 
 def cropped(image, mask, height, width):
-    """Cuts the same window out of both; what lies outside is to be ignored."""
+    """Crops both to the same window. Pixels outside the images are marked to be ignored."""
     mask = tf.cast(mask, dtype=tf.float32) - IGNORED  # The padding adds zeros.
     both = tf.concat(2, [image, mask])
     shape = tf.shape(image)
@@ -70,7 +71,7 @@ def cropped(image, mask, height, width):
 
 
 class PairReader:
-    """Reads pairs of a list in random order."""
+    """Reads the pairs of a list in random order."""
 
     def __init__(self, directory, size, num_epochs):
         lines = (directory / "list.txt").read_text().splitlines()
@@ -84,12 +85,12 @@ class PairReader:
         self._pair = cropped(*mirrored(*scaled(image, mask)), *size)
 
     def dequeue(self, number):
-        """Returns a batch of pictures and one of masks."""
+        """Returns a batch of images and a batch of masks."""
         return tf.train.batch(list(self._pair), number)
 
 
 def main():
-    """Writes pairs, reads them, and checks that mask and picture still agree."""
+    """Writes pairs, reads them, and checks that masks and images still match."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--pairs", type=int, default=12)

@@ -1,7 +1,7 @@
-"""Photographs in sharded records, as the large image classifiers of TensorFlow 1 are fed.
+"""Reads photographs from sharded records, like the large image classifiers of TensorFlow 1.
 
-A conversion with threads, each of which writes a shard; readers into a queue of records; threads
-that decode and distort; batches. Only the import differs from a program for TensorFlow 1.
+Threads convert the photographs, and each one writes a shard. Readers fill a queue of records, and
+other threads decode, distort and batch them. Only the import differs from a TensorFlow 1 program.
 """
 
 import argparse
@@ -18,7 +18,7 @@ SIZE = 24
 
 
 class PictureCoder:
-    """Encodes and decodes pictures with one session, for several threads."""
+    """Encodes and decodes images in one session, for several threads."""
 
     def __init__(self) -> None:
         self._session = tf.Session()
@@ -28,7 +28,7 @@ class PictureCoder:
         self._decoded = tf.image.decode_jpeg(self._data, channels=3)
 
     def encode(self, pixels):
-        """Returns a picture as JPEG."""
+        """Returns an image as a JPEG file."""
         return self._session.run(self._jpeg, feed_dict={self._pixels: pixels})
 
     def size(self, data):
@@ -37,7 +37,7 @@ class PictureCoder:
 
 
 def example_of(coder, number, generator):
-    """Returns a message with a picture, mostly of one colour."""
+    """Returns a message with an image that has mostly one colour."""
     label = number % len(CLASSES)
     height, width = generator.integers(SIZE, 2 * SIZE, size=2)
     pixels = generator.integers(0, 120, size=(height, width, 3)).astype(np.uint8)
@@ -62,7 +62,7 @@ def example_of(coder, number, generator):
 
 
 def convert(directory, num_pictures, num_shards):
-    """Writes the shards, one thread for each."""
+    """Writes the shards, with one thread per shard."""
     coder, coord = PictureCoder(), tf.train.Coordinator()
 
     def write(shard):
@@ -95,10 +95,10 @@ def parsed(record):
 
 
 def distorted(data, thread):
-    """Returns a picture, changed at random; each thread resizes in its own way."""
+    """Returns a randomly distorted image. Each thread uses a different resize method."""
     with tf.name_scope(values=[data], name=None, default_name="distort"):
         image = tf.image.convert_image_dtype(tf.image.decode_jpeg(data, channels=3), tf.float32)
-        # A box that holds half of the picture at least: its brightest colour stays what it is.
+        # The box covers at least half of the image, so the brightest colour stays the same.
         begin, size, _ = tf.image.sample_distorted_bounding_box(
             tf.shape(image),
             bounding_boxes=tf.constant([[[0.0, 0.0, 1.0, 1.0]]]),
@@ -118,7 +118,7 @@ def distorted(data, thread):
 
 
 def batches(directory, batch_size, num_epochs, num_readers=2, num_threads=4):
-    """Returns images, labels and names of a batch."""
+    """Returns the images, labels and names of a batch."""
     with tf.name_scope("batch_processing"), tf.device("/cpu:0"):
         files = tf.gfile.Glob(str(directory / "train-*"))
         names = tf.train.string_input_producer(
@@ -145,7 +145,7 @@ def batches(directory, batch_size, num_epochs, num_readers=2, num_threads=4):
 
 
 def main():
-    """Writes pictures, reads them, and counts what came."""
+    """Writes images, reads them, and counts them."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--pictures", type=int, default=240)

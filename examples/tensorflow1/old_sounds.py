@@ -1,7 +1,7 @@
-"""Sounds of all lengths, cut up by a thread that feeds a padding queue, as WaveNets are fed.
+"""Cuts sounds into pieces in a thread that feeds a padding queue, as WaveNet programs do.
 
-A program that keeps its imports of TensorFlow: `install` puts headrace under that name. It must not
-run where TensorFlow is loaded.
+The program still imports TensorFlow: `install` makes headrace available under that name. Don't run
+it in a process that has loaded TensorFlow.
 """
 
 import argparse
@@ -19,7 +19,7 @@ RATE = 8_000
 
 
 def sounds(num_sounds, generator):
-    """Yields waves of all lengths, (samples, 1), with their pitch and a silent beginning."""
+    """Yields waves of different lengths, (samples, 1), with a silent beginning, and their pitch."""
     for number in range(num_sounds):
         pitch = 200 + 40 * (number % 5)
         length = int(generator.integers(600, 2_000))
@@ -28,7 +28,7 @@ def sounds(num_sounds, generator):
 
 
 class SoundReader:
-    """Reads sounds in a thread of its own, and gives pieces of them through queues."""
+    """Reads sounds in a thread, and puts pieces of them into queues."""
 
     def __init__(self, coord, num_sounds, piece, overlap, queue_size=16):
         self._coord = coord
@@ -44,7 +44,7 @@ class SoundReader:
         self._close = [queue.close() for queue in (self._queue, self._pitches)]
 
     def dequeue(self, number):
-        """Returns up to so many pieces, padded to the longest, and their pitches."""
+        """Returns at most this many pieces, padded to the longest, and their pitches."""
         return self._queue.dequeue_up_to(number), self._pitches.dequeue_up_to(number)
 
     def start(self, session):
@@ -69,7 +69,7 @@ class SoundReader:
 
 
 def main():
-    """Feeds sounds and measures the pieces that come."""
+    """Feeds sounds, and measures the resulting pieces."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--sounds", type=int, default=40)
     args = parser.parse_args()

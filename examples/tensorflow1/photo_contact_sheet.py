@@ -1,7 +1,7 @@
-"""A folder of photographs, decoded, resized and batched by threads, and shown as one picture.
+"""Makes a contact sheet: threads decode, resize and batch the photographs in a folder.
 
-Nothing but the batch that is shown is in memory, however many photographs there are. Without a
-folder, the photographs that come with scikit-image are taken.
+Only one batch is in memory at a time, no matter how many photographs there are. Without a folder,
+it uses the photographs in scikit-image.
 """
 
 import argparse
@@ -16,7 +16,7 @@ SUFFIXES = {".jpg", ".jpeg", ".png"}
 
 
 def photographs(folder: Path | None) -> list[str]:
-    """Returns the names of the photographs in a folder and below it."""
+    """Returns the paths of the photographs in a folder and its subfolders."""
     if folder is None:
         spec = find_spec("skimage")
         if spec is None or spec.origin is None:
@@ -29,10 +29,10 @@ def photographs(folder: Path | None) -> list[str]:
 
 
 def thumbnails(names: list[str], side: int, batch_size: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns batches of photographs, in the order of their names, and the names.
+    """Returns batches of photographs in the order of their names, with the names.
 
     Returns:
-        Pictures, uint8, (batch, side, side, 3), RGB, 0 to 255; names, bytes, (batch,).
+        Images, uint8, (batch, side, side, 3), RGB, 0 to 255, and names, bytes, (batch,).
     """
     queue = tf.train.string_input_producer(names, num_epochs=1, shuffle=False)
     name, content = tf.WholeFileReader().read(queue)
@@ -61,7 +61,7 @@ def main(folder: Path | None, output: Path, side: int, columns: int) -> None:
             while not coord.should_stop():
                 pictures.append(session.run(batch)[0])
         except tf.errors.OutOfRangeError:
-            pass  # All photographs are read.
+            pass  # All photographs have been read.
         finally:
             coord.request_stop()
         coord.join(threads)

@@ -1,7 +1,7 @@
-"""CIFAR-10's classic evaluation program: each new checkpoint of `cifar_train.py` over the test set.
+"""Evaluates each new checkpoint of `cifar_train.py`, like CIFAR-10's classic evaluation program.
 
-A process of its own, with its own input pipeline. It ends when it has evaluated a checkpoint of the
-last step.
+It runs in a separate process with its own input pipeline, and ends after the checkpoint of the last
+step.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def evaluate(directory: Path, checkpoint: str) -> tuple[int, float]:
                     num_right += num_correct(parameters, pictures, labels)
                     num_seen += len(labels)
             except tf.errors.OutOfRangeError:
-                pass  # The test set is over.
+                pass  # The end of the test set.
             finally:
                 coord.request_stop()
             coord.join(threads)
@@ -41,7 +41,7 @@ def evaluate(directory: Path, checkpoint: str) -> tuple[int, float]:
 
 
 def main(directory: Path, until_step: int, interval_secs: float) -> None:
-    """Evaluates checkpoints as they come."""
+    """Evaluates checkpoints as they are written."""
     done = None
     step = 0
     while step < until_step:

@@ -1,7 +1,7 @@
-"""The binary format of CIFAR-10, and the input pipelines of its classic example.
+"""Writes and reads the binary format of CIFAR-10, with the input pipelines of its classic example.
 
-A record is a label, one byte, and a picture: 32 x 32 bytes of red, then of green, then of blue. The
-pictures here are digits in random colours, written in that format by `write_files`.
+A record consists of a label (one byte) and an image: 32 x 32 bytes of red, then of green, then of
+blue. The images here are digits in random colours. `write_files` writes them in this format.
 """
 
 from pathlib import Path
@@ -18,17 +18,17 @@ NUM_TRAINING_FILES = 5
 
 
 def training_files(directory: Path) -> list[str]:
-    """Returns the names of the files to train on."""
+    """Returns the names of the training files."""
     return [str(directory / f"data_batch_{n}.bin") for n in range(1, NUM_TRAINING_FILES + 1)]
 
 
 def test_files(directory: Path) -> list[str]:
-    """Returns the names of the files to evaluate on."""
+    """Returns the names of the evaluation files."""
     return [str(directory / "test_batch.bin")]
 
 
 def write_files(directory: Path, num_train: int) -> None:
-    """Writes digits as coloured pictures into files of CIFAR-10's format."""
+    """Writes digits as coloured images to files in CIFAR-10's format."""
     directory.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng(1)
     (images, labels), (test_images, test_labels) = load(num_train)
@@ -56,7 +56,7 @@ def read_picture(names: tf.QueueBase) -> tuple[tf.Tensor, tf.Tensor]:
     """Adds the operations that read one record.
 
     Returns:
-        The picture, float32, (32, 32, 3), 0 to 255; the label, int32, a scalar, 0 to 9.
+        The image, float32, (32, 32, 3), 0 to 255, and the label, int32, a scalar, 0 to 9.
     """
     label_bytes = 1
     reader = tf.FixedLengthRecordReader(record_bytes=label_bytes + 3 * HEIGHT * WIDTH)
@@ -73,10 +73,11 @@ def read_picture(names: tf.QueueBase) -> tuple[tf.Tensor, tf.Tensor]:
 def distorted_batches(
     directory: Path, batch_size: int, min_after_dequeue: int
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns shuffled batches to train on, without end: each picture another one each time.
+    """Returns endless shuffled batches for training, with new distortions every time.
 
     Returns:
-        Pictures, float32, (batch, 24, 24, 3), of mean 0 and variance 1; labels, int32, (batch,).
+        Images, float32, (batch, 24, 24, 3), with mean 0 and variance 1, and labels, int32,
+        (batch,).
     """
     picture, label = read_picture(tf.train.string_input_producer(training_files(directory)))
     distorted = tf.random_crop(picture, [CROP, CROP, 3])
@@ -93,7 +94,7 @@ def distorted_batches(
 
 
 def evaluation_batches(directory: Path, batch_size: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the test pictures once, cut at their centre; as `distorted_batches` otherwise."""
+    """Returns the test images once, cropped in the centre; see `distorted_batches`."""
     names = tf.train.string_input_producer(test_files(directory), num_epochs=1, shuffle=False)
     picture, label = read_picture(names)
     cut = tf.image.resize_image_with_crop_or_pad(picture, CROP, CROP)

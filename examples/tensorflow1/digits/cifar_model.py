@@ -1,4 +1,4 @@
-"""The network that the CIFAR-10 examples train: one hidden layer over all pixels, in NumPy."""
+"""The network of the CIFAR-10 examples, in NumPy: one hidden layer over all pixels."""
 
 import numpy as np
 from cifar_input import CROP, NUM_CLASSES
@@ -28,6 +28,6 @@ def make_variables() -> dict[str, tf.Variable]:
 
 
 def num_correct(parameters: Parameters, pictures: np.ndarray, labels: np.ndarray) -> int:
-    """Returns how many pictures of a batch are recognised."""
+    """Returns how many images of a batch are classified correctly."""
     guesses = logits(parameters, pictures.reshape(len(pictures), -1)).argmax(axis=1)
     return int((guesses == labels).sum())

@@ -1,6 +1,6 @@
-"""CIFAR-10's classic training program: distorted pictures, a checkpoint now and then.
+"""Trains on distorted images and saves checkpoints, like CIFAR-10's classic training program.
 
-`cifar_eval.py` runs beside it, in a process of its own, and evaluates each new checkpoint.
+`cifar_eval.py` runs in another process and evaluates each new checkpoint.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from headrace.demo.model import Adam, loss_and_gradients
 
 
 def main(directory: Path, num_steps: int, checkpoint_every: int, num_examples: int) -> None:
-    """Trains, and writes checkpoints into the directory of the data."""
+    """Trains, and writes checkpoints to the directory of the data."""
     write_files(directory, num_examples)
     batch = distorted_batches(directory, batch_size=100, min_after_dequeue=num_examples // 4)
     variables = make_variables()

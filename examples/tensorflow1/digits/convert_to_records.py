@@ -1,6 +1,6 @@
-"""Converting a data set to TFRecords: one `Example` a digit, several files, once and for all.
+"""Converts a data set to several TFRecord files, with one `Example` per digit.
 
-`records_digits.py` reads what this writes. A file appears under its name only when it is whole.
+`records_digits.py` reads these files. A file gets its name only once it is complete.
 """
 
 import argparse
@@ -13,17 +13,17 @@ import headrace.tf1 as tf
 
 
 def int64_feature(value: int) -> tf.train.Feature:
-    """A feature of one integer."""
+    """Returns a feature with one integer."""
     return tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
 
 
 def bytes_feature(value: bytes) -> tf.train.Feature:
-    """A feature of one string of bytes."""
+    """Returns a feature with one string of bytes."""
     return tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
 
 
 def convert(images: np.ndarray, labels: np.ndarray, paths: list[Path]) -> None:
-    """Writes digits to files, in turn.
+    """Distributes digits over files.
 
     Args:
         images: uint8, (digits, 784), 0 to 255.
@@ -44,7 +44,7 @@ def convert(images: np.ndarray, labels: np.ndarray, paths: list[Path]) -> None:
 
 
 def main(directory: Path, num_examples: int) -> None:
-    """Writes the digits to train and to test on into a directory."""
+    """Writes the digits for training and testing to a directory."""
     directory.mkdir(parents=True, exist_ok=True)
     for part, (images, labels) in zip(("train", "test"), load(num_examples), strict=True):
         pixels = ((images + 0.13) * 255).round().astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Helpers of the examples on digits: real MNIST digits and a network that learns them."""
+"""Helpers for the examples on digits: real MNIST digits, and a network."""
 
 from typing import Any
 
@@ -10,13 +10,14 @@ from headrace.demo.model import Adam, initial_parameters, logits, loss_and_gradi
 
 
 def load(num_train: int) -> tuple[Any, Any]:
-    """Returns (images, labels) to train on and to test on.
+    """Returns (images, labels) for training, and the same for testing.
 
     Args:
-        num_train: How many to train on, at most 4,000.
+        num_train: The number of digits for training, at most 4,000.
 
     Returns:
-        Images, float32, (digits, 784), around 0 with a range of 1; labels, int64, (digits,).
+        Images, float32, (digits, 784), with a mean of about 0 and a range of 1. Labels, int64,
+        (digits,).
     """
     images, labels = load_digits(digits_path())
     train, test = split(labels, seed=1)
@@ -25,7 +26,7 @@ def load(num_train: int) -> tuple[Any, Any]:
 
 
 class Learner:
-    """A network with one hidden layer; takes one step a batch."""
+    """A network with one hidden layer. It takes one step per batch."""
 
     def __init__(self) -> None:
         self._parameters = initial_parameters(seed=1)
@@ -33,12 +34,12 @@ class Learner:
         self.num_steps = 0
 
     def step(self, images: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
-        """Learns from a batch; returns its mean cross-entropy."""
+        """Trains on a batch, and returns its mean cross-entropy."""
         loss, gradients = loss_and_gradients(self._parameters, images, labels)
         self._optimizer.step(gradients)
         self.num_steps += 1
         return loss
 
     def accuracy(self, images: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
-        """Returns the share of digits that are recognised, 0 to 1."""
+        """Returns the accuracy on these digits, from 0 to 1."""
         return float((logits(self._parameters, images).argmax(axis=1) == labels).mean())

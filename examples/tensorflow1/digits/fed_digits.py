@@ -1,7 +1,7 @@
-"""Feeding: the program makes each batch itself and hands it to `Session.run` with `feed_dict`.
+"""Feeds batches: the program creates each batch and passes it to `Session.run` in `feed_dict`.
 
-The simplest way to get data in: nothing runs beside the loop. The graph normalises the images, to
-show that what is fed goes through the same operations as what is read.
+This is the simplest kind of input: nothing runs in the background. The graph normalizes the images,
+to show that fed values pass through the same operations as values that are read.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import headrace.tf1 as tf
 
 
 def main(num_examples: int, num_epochs: int, batch_size: int) -> None:
-    """Trains on digits that are fed."""
+    """Trains on fed digits."""
     (images, labels), test = load(num_examples)
     fed_images = tf.placeholder(tf.float32, [None, 784], name="images")
     fed_labels = tf.placeholder(tf.int64, [None], name="labels")

@@ -1,14 +1,14 @@
-"""A TensorFlow 1 trainer whose model moved to another library, and whose input did not change.
+"""Trains like a TensorFlow 1 program whose model moved to another library, with the same input.
 
-`inputs` is the program's own function, as it ran under TensorFlow: file names in a queue, readers,
-a parser, and a queue that shuffles. The model, its loss and its optimizer were
+`inputs` is the program's own function, unchanged since it ran under TensorFlow: a queue of file
+names, readers, a parser, and a queue that shuffles. The model, its loss and its optimizer were
 
     logits = tf.layers.dense(images, 10)
     loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
     train_op = tf.train.GradientDescentOptimizer(0.2).minimize(loss)
 
-They are a class below, once in PyTorch, once in JAX and once in NumPy, and `sess.run(train_op)`
-became a fetch of the batch and a step. `convert_to_records.py` writes the files.
+Below, they are a class in PyTorch, in JAX and in NumPy. `sess.run(train_op)` became a fetch of the
+batch and a training step. `convert_to_records.py` writes the files.
 """
 
 import argparse
@@ -19,13 +19,13 @@ from typing import Any, Final
 import numpy as np
 from digits import load
 
-import headrace.tf1 as tf  # was: import tensorflow as tf
+import headrace.tf1 as tf  # Before: import tensorflow as tf
 
 LEARNING_RATE: Final = 0.2
 
 
 def inputs(directory: str, num_epochs: int, batch_size: int) -> Any:
-    """Adds the operations that read batches of images and labels. Nothing is changed here."""
+    """Adds the operations that read batches of images and labels. This function is unchanged."""
     pattern = directory + "/train-*.tfrecords"
     names = tf.train.string_input_producer(tf.gfile.Glob(pattern), num_epochs=num_epochs)
     _, record = tf.TFRecordReader().read(names)
@@ -60,7 +60,7 @@ class TorchModel:
         self._optimizer = torch.optim.SGD(self._model.parameters(), lr=LEARNING_RATE)
 
     def step(self, images: Any, labels: Any) -> Any:
-        """Learns from a batch; returns the loss before it."""
+        """Trains on a batch, and returns the loss before the step."""
         scores = self._model(self._torch.from_numpy(images))
         expected = self._torch.from_numpy(labels).long()
         loss = self._torch.nn.functional.cross_entropy(scores, expected)
@@ -70,7 +70,7 @@ class TorchModel:
         return loss.item()
 
     def guess(self, images: Any) -> Any:
-        """Returns the digit that each image shows."""
+        """Returns the predicted digit of each image."""
         with self._torch.no_grad():
             return self._model(self._torch.from_numpy(images)).argmax(1).numpy()
 
@@ -89,25 +89,25 @@ class JaxModel:
         self._parameters = [jax.numpy.zeros((784, 10)), jax.numpy.zeros(10)]
 
     def step(self, images: Any, labels: Any) -> float:
-        """Learns from a batch; returns the loss before it."""
+        """Trains on a batch, and returns the loss before the step."""
         loss, gradients = self._loss(self._parameters, images, labels)
         pairs = zip(self._parameters, gradients, strict=True)
         self._parameters = [value - LEARNING_RATE * gradient for value, gradient in pairs]
         return float(loss)
 
     def guess(self, images: Any) -> Any:
-        """Returns the digit that each image shows."""
+        """Returns the predicted digit of each image."""
         return np.asarray(images @ self._parameters[0] + self._parameters[1]).argmax(1)
 
 
 class NumpyModel:
-    """The model in NumPy, with its gradient by hand."""
+    """The model in NumPy, with a hand-written gradient."""
 
     def __init__(self) -> None:
         self._weights, self._biases = np.zeros([784, 10]), np.zeros(10)
 
     def step(self, images: Any, labels: Any) -> float:
-        """Learns from a batch; returns the loss before it."""
+        """Trains on a batch, and returns the loss before the step."""
         scores = images @ self._weights + self._biases
         shares = np.exp(scores - scores.max(1, keepdims=True))
         shares /= shares.sum(1, keepdims=True)
@@ -119,7 +119,7 @@ class NumpyModel:
         return float(loss)
 
     def guess(self, images: Any) -> Any:
-        """Returns the digit that each image shows."""
+        """Returns the predicted digit of each image."""
         return (images @ self._weights + self._biases).argmax(1)
 
 
@@ -137,7 +137,7 @@ def main(directory: str, num_epochs: int, batch_size: int, library: str) -> None
         threads = tf.train.start_queue_runners(sess=sess, coord=coord)
         try:
             while not coord.should_stop():
-                images, labels = sess.run(batch)  # was: _, loss = sess.run([train_op, loss])
+                images, labels = sess.run(batch)  # Before: _, loss = sess.run([train_op, loss])
                 loss = model.step(images, labels)
                 num_steps += 1
                 if num_steps % 20 == 0:

@@ -1,7 +1,8 @@
-"""Preloaded data in constants: the whole data set is part of the graph.
+"""Trains on data in constants: the whole data set is part of the graph.
 
-`slice_input_producer` picks examples in a new order each epoch, and two threads batch them. For
-data that fits into memory many times over: a constant is held by the graph and by the session.
+`slice_input_producer` yields examples in a new order in each epoch, and two threads batch them. Use
+this only for data that fits into memory several times, because both the graph and the session hold
+a copy.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import headrace.tf1 as tf
 
 
 def main(num_examples: int, num_epochs: int, batch_size: int) -> None:
-    """Trains on digits that are constants of the graph."""
+    """Trains on digits in constants of the graph."""
     (images, labels), test = load(num_examples)
     with tf.name_scope("input"):
         pair = tf.train.slice_input_producer(

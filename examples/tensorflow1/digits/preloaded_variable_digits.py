@@ -1,7 +1,7 @@
-"""Preloaded data in variables: the data set is fed once, through the variables' initializers.
+"""Trains on data in variables: the data set is fed once, through the variables' initializers.
 
-The graph stays small, since it holds placeholders instead of the data. The variables are not
-trainable, so that no optimizer changes them, and in no collection, so that no saver writes them and
+The graph stays small, because it contains placeholders instead of the data. The variables are not
+trainable, so no optimizer changes them. They are in no collection, so no saver writes them, and
 `global_variables_initializer` does not set them.
 """
 
@@ -13,7 +13,7 @@ import headrace.tf1 as tf
 
 
 def main(num_examples: int, num_epochs: int, batch_size: int) -> None:
-    """Trains on digits that are variables of the graph."""
+    """Trains on digits in variables of the graph."""
     (images, labels), test = load(num_examples)
     with tf.name_scope("input"):
         image_values = tf.placeholder(tf.float32, images.shape)

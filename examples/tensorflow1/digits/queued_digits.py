@@ -1,8 +1,8 @@
-"""The main job of `headrace demo` as a TensorFlow 1 program: train, save, restore, evaluate.
+"""Trains, saves, restores and evaluates, like `headrace demo`, but as a TensorFlow 1 program.
 
-Queues of file names and of examples, queue runners, a coordinator and a saver, from end to end. It
-counts the ids of the examples: each comes exactly once in each epoch. `docs/start/demo.md`
-describes the data and the same job as a pipeline.
+It uses queues of file names and of examples, queue runners, a coordinator and a saver. It also
+counts the ids of the examples, to check that each one appears exactly once per epoch.
+`docs/start/demo.md` describes the data, and the same job as a pipeline.
 """
 
 import argparse
@@ -18,11 +18,11 @@ MIN_AFTER_DEQUEUE = 1_000
 
 
 def read_digit(names: tf.QueueBase) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Adds the operations that read, parse and scale one digit of the files in a queue.
+    """Adds the operations that read, parse and scale one digit from the files in a queue.
 
     Returns:
-        The image, float32, (784,), around 0 with a range of 1; the label, int64, a scalar; the id,
-        int64, a scalar.
+        The image, float32, (784,), with a mean of about 0 and a range of 1, the label, int64, a
+        scalar, and the id, int64, a scalar.
     """
     _, record = tf.TFRecordReader().read(names)
     digit = tf.parse_single_example(
@@ -38,7 +38,7 @@ def read_digit(names: tf.QueueBase) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
 
 
 def training_batch(directory: Path, num_epochs: int, batch_size: int) -> list[tf.Tensor]:
-    """Adds the input pipeline: file names, two reader threads, an example queue that shuffles."""
+    """Adds the input pipeline: file names, two reader threads, and a shuffling queue."""
     names = tf.train.string_input_producer(shard_paths(directory, "train"), num_epochs=num_epochs)
     batch: list[tf.Tensor] = tf.train.shuffle_batch(
         read_digit(names),
@@ -63,12 +63,12 @@ def test_batch(directory: Path, batch_size: int) -> list[tf.Tensor]:
 
 
 def make_variables(parameters: Parameters) -> dict[str, tf.Variable]:
-    """Adds variables for the parameters of the network, which a saver saves and restores."""
+    """Adds variables for the network's parameters, so that a saver can save and restore them."""
     return {name: tf.Variable(value, name=name) for name, value in parameters.items()}
 
 
 def train(directory: Path, num_epochs: int, batch_size: int) -> int:
-    """Trains and saves a checkpoint; returns how many steps it took."""
+    """Trains, saves a checkpoint, and returns the number of steps."""
     parameters = initial_parameters(seed=1)
     optimizer = Adam(parameters)
     seen = SeenExamples("train")
@@ -101,7 +101,7 @@ def train(directory: Path, num_epochs: int, batch_size: int) -> int:
 
 
 def evaluate(directory: Path, batch_size: int) -> float:
-    """Restores the newest checkpoint and returns its accuracy on the test records, 0 to 1."""
+    """Restores the newest checkpoint, and returns its accuracy on the test records, from 0 to 1."""
     num_correct = 0
     batch = test_batch(directory, batch_size)
     variables = make_variables(initial_parameters(seed=1))
@@ -117,7 +117,7 @@ def evaluate(directory: Path, batch_size: int) -> float:
                 images, labels, _ = session.run(batch)
                 num_correct += int((logits(parameters, images).argmax(axis=1) == labels).sum())
         except tf.errors.OutOfRangeError:
-            pass  # The files are read.
+            pass  # All files have been read.
         finally:
             coord.request_stop()
         coord.join(threads)
@@ -125,7 +125,7 @@ def evaluate(directory: Path, batch_size: int) -> float:
 
 
 def main(directory: Path, num_epochs: int, batch_size: int) -> None:
-    """Writes the digits into a directory, trains on them and evaluates what was learned."""
+    """Writes the digits to a directory, trains on them, and evaluates the network."""
     write_digits(directory)
     with tf.Graph().as_default():
         num_steps = train(directory, num_epochs, batch_size)

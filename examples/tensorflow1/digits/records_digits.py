@@ -1,7 +1,7 @@
-"""Reading TFRecords: the whole line from file names to shuffled batches.
+"""Reads TFRecords: all steps from file names to shuffled batches.
 
-`convert_to_records.py` writes the files. Two threads read, parse and decode while the loop trains;
-the queue of `shuffle_batch` holds enough digits to mix them well.
+`convert_to_records.py` writes the files. Two threads read, parse and decode while the loop trains.
+The queue of `shuffle_batch` holds enough digits to mix them well.
 """
 
 import argparse
@@ -16,7 +16,8 @@ def read_and_decode(names: tf.QueueBase) -> tuple[tf.Tensor, tf.Tensor]:
     """Adds the operations that read one digit.
 
     Returns:
-        The image, float32, (784,), around 0 with a range of 1; the label, int32, a scalar.
+        The image, float32, (784,), with a mean of about 0 and a range of 1, and the label, int32, a
+        scalar.
     """
     _, serialized = tf.TFRecordReader().read(names)
     features = tf.parse_single_example(
