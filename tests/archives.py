@@ -1,4 +1,4 @@
-"""Writing tar archives."""
+"""Writes tar archives."""
 
 import io
 import tarfile
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def add_members(archive: tarfile.TarFile, members: Iterable[tuple[str, bytes | None]]) -> None:
-    """Adds files of the given names and contents in order; directories have no contents."""
+    """Adds files with these names and contents, in order. Directories have no contents."""
     for name, data in members:
         member = tarfile.TarInfo(name)
         if data is None:

@@ -1,4 +1,4 @@
-"""Helpers of tests of blocking calls: calls in their own threads, and waits with a time limit."""
+"""Helpers for tests of blocking calls: calls in their own threads, and waits with a time limit."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ class Call:
         self._thread.start()
 
     def result(self) -> Any:
-        """Waits for the end; returns the function's result, or raises its error."""
+        """Waits for the end, and returns the function's result or raises its error."""
         self._thread.join(TIMEOUT)
         assert not self._thread.is_alive(), "the call is still blocked"
         if self._error is not None:
@@ -41,7 +41,7 @@ class Call:
 
 
 def waiting_call(function: Callable[[], Any], awaited: str) -> Call:
-    """Starts a call; returns it once a call of the engine waits for something of this name."""
+    """Starts a call, and returns it once an engine call waits for something with this name."""
     call = Call(function)
     while not any(
         awaited in f"{event.op} {event.text}" for wait in engine.waits() for event in wait.awaited
@@ -51,7 +51,7 @@ def waiting_call(function: Callable[[], Any], awaited: str) -> Call:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Returns as soon as a condition holds; fails if it does not within `TIMEOUT`."""
+    """Returns as soon as a condition is true, and fails after `TIMEOUT`."""
     deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline, "the condition does not come true"

@@ -13,9 +13,9 @@ GRACE_SECONDS = 2.0
 """The longest time in which a stopped thread must end after its test."""
 
 
-# The one place that sets how many examples hypothesis draws. They have no time limit, since
-# machines may be busy. Tests draw the same few examples each time; `--hypothesis-profile=anew`
-# draws more and different ones, as `python -m stress drawn` does.
+# Only this file sets the number of examples that Hypothesis draws. There is no time limit, because
+# machines may be busy. Tests draw the same few examples each time. `--hypothesis-profile=anew`
+# draws more and different examples, like `python -m stress drawn`.
 settings.register_profile(
     "anew",
     deadline=None,
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure() -> None:
-    """Lets tests and the programs that they start be interrupted, and report hangs.
+    """Makes tests and the programs that they start interruptible, and reports hangs.
 
     A shell without job control makes background processes ignore Ctrl-C.
     """
@@ -59,7 +59,7 @@ def is_nightly(pytestconfig: pytest.Config) -> bool:
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keeps caches of tests, such as indexes of remote files, out of the user's directory."""
+    """Keeps the tests' caches, such as indexes of remote files, out of the user's directory."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -67,12 +67,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_thread_left() -> Iterator[None]:
-    """Fails a test that leaves a thread behind, daemon or not."""
+    """Fails a test that leaves a thread running, even a daemon thread."""
     before = set(threading.enumerate())
     yield
     deadline = time.monotonic() + GRACE_SECONDS
     # A thread of another library, such as DuckDB's, may read a pipeline. It cannot be joined, and
-    # Python lists it for ever.
+    # Python lists it forever.
     new = [
         thread
         for thread in threading.enumerate()

@@ -1,4 +1,4 @@
-"""Helpers of tests of HTML: hostile texts, and the elements of a page."""
+"""Helpers for tests of HTML: hostile texts, and the elements of a page."""
 
 from html.parser import HTMLParser
 

@@ -1,4 +1,4 @@
-"""Programs of pages: each block of Python runs by itself, and prints something."""
+"""The programs on pages: each Python block runs on its own and prints something."""
 
 import re
 import subprocess

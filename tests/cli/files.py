@@ -1,4 +1,4 @@
-"""Helpers of tests of commands: files to read, and functions that call commands."""
+"""Helpers for tests of commands: files to read, and functions that call commands."""
 
 import io
 import os
@@ -56,7 +56,7 @@ def write_records(path, records, compression="") -> Path:
 
 
 def write_numbers(path, count, **more) -> Path:
-    """`Example`s with the feature `n`, from 0 up."""
+    """`Example`s whose feature `n` counts from 0."""
     return write_records(path, [example(n=n, **more) for n in range(count)])
 
 

@@ -1,4 +1,4 @@
-"""Killed or interrupted conversions: nothing half-written has a name, and they continue."""
+"""Killed or interrupted conversions leave no partial files, and can continue."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""`headrace demo` from outside: its output, the files it leaves, its interruption."""
+"""`headrace demo` as a command: its output, the files it writes, and interrupts."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-# Output of the demo, each awaited before the interrupt.
+# The demo's output to wait for before the interrupt.
 MOMENTS = (
     "Writing digits",
     "4,000 digits",
@@ -22,7 +22,7 @@ MOMENTS = (
 
 @pytest.fixture
 def temporary(tmp_path):
-    """The directory in which the demo may make its own, empty again at the end."""
+    """The directory for the demo's temporary directories. It is empty again at the end."""
     directory = tmp_path / "temporary"
     directory.mkdir()
     yield directory

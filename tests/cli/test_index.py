@@ -21,7 +21,7 @@ def here(tmp_path, monkeypatch):
 
 
 def places(data: bytes) -> list[str]:
-    """Returns the text that the script `tfrecord2idx` of NVIDIA DALI writes for a file."""
+    """Returns the text that NVIDIA DALI's script `tfrecord2idx` writes for a file."""
     results, offset = [], 0
     while offset < len(data):
         (length,) = struct.unpack_from("<Q", data, offset)
@@ -117,7 +117,7 @@ def test_indexes_in_the_index_directory_are_used():
     assert not Path("a.hrindex").exists()
     pipe = hr.tfrecords(["a", "b"]).options(index_directory="out")
     assert len(pipe) == 3
-    assert statistics(pipe)[1].scanned == 1  # The empty one.
+    assert statistics(pipe)[1].scanned == 1  # The empty file.
     with pytest.raises(TypeError, match="len: "):
         len(hr.tfrecords(["a", "b"]))
 

@@ -141,7 +141,7 @@ def test_positions_of_open_files_follow_their_window():
     assert window == (
         "shuffle: It has drawn 8 examples. Its window is refilled from the position below."
     )
-    # The position in each file when the window began varies from run to run.
+    # When the window began, the position in each file varied from run to run.
     assert begun.startswith("tfrecords: It had started 2 files, and has yielded")
     assert len(open_files) == 2
     for line in open_files:
@@ -244,7 +244,7 @@ def test_every_stage_has_a_position_text():
         "origin_files",
         "learn",
         "many_clips",
-    }  # No user's state has them.
+    }  # States of users don't contain these.
     with_names_of_stages = {"pack_tree", "shape_bucket", "crop_to_bucket", "in_buckets"}
     names = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", step.__name__).lower() for step in steps}
     named = {name for name, _ in position._SAYINGS}

@@ -1,4 +1,4 @@
-"""`headrace top`: running pipelines of other processes."""
+"""`headrace top` with running pipelines in other processes."""
 
 import json
 import os

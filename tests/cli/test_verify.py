@@ -1,4 +1,4 @@
-"""`headrace verify`: its findings and its exit status."""
+"""`headrace verify`: its results and its exit status."""
 
 import gzip
 import json

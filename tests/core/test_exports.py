@@ -1,4 +1,4 @@
-"""The names that modules re-export and load on first use."""
+"""Names that modules re-export and load on first use."""
 
 import subprocess
 import sys

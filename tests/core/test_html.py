@@ -1,4 +1,4 @@
-"""HTML: data stays text, and pages load nothing."""
+"""In HTML, data is escaped, and pages load nothing."""
 
 import re
 

@@ -1,8 +1,8 @@
-"""The library runs without its extras; errors of functions that require one name the package."""
+"""The library runs without its extras, and functions that need an extra name the package."""
 
 from tests.core.hidden_packages import run, run_without_protobuf
 
-# Reads records of `Example` messages, whose bytes a program without protobuf cannot make.
+# Reads records with `Example` messages, which a program without protobuf cannot create.
 PIPELINE = """
 import pathlib, sys, tempfile
 import headrace as hr

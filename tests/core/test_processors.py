@@ -1,4 +1,4 @@
-"""The number of processors, with the limits of containers."""
+"""The number of processors, including the limits of containers."""
 
 import os
 
@@ -9,7 +9,7 @@ from headrace.core import processors
 
 @pytest.fixture
 def cores_of(tmp_path, monkeypatch):
-    """Returns how many processors a process in control groups has, of 64."""
+    """Returns how many of 64 processors a process in control groups may use."""
 
     def cores(groups, files):
         (tmp_path / "groups").write_text(groups)

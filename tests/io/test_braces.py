@@ -1,4 +1,4 @@
-"""Braces in paths, as users of WebDataset and of shells write them."""
+"""Braces in paths, as in WebDataset and in shells."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_more_than_a_million_paths_are_rejected(path):
 
 @pytest.fixture
 def shards(tmp_path, monkeypatch):
-    """Three files of a line each."""
+    """Three files with one line each."""
     for number in range(3):
         (tmp_path / f"s-{number:03}.txt").write_text(f"{number}\n")
     monkeypatch.chdir(tmp_path)

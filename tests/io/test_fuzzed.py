@@ -1,4 +1,4 @@
-"""Each parser in Python gets the inputs that fuzzers found worth keeping.
+"""Runs each Python parser on the inputs that the fuzzers kept.
 
 `cargo test` does the same for the parsers of the engine. See fuzz/README.md.
 """

@@ -83,12 +83,12 @@ class TestWriter:
         records = [random.Random(n % 7).randbytes(100) for n in range(700)]
         write(tmp_path / "a", records, TFRecordOptions(compression, window_bits=number))
         data = (tmp_path / "a").read_bytes()
-        # zlib rejects data that require a larger window.
+        # zlib rejects data that requires a larger window.
         plain = zlib.decompress(data, number)
         write(tmp_path / "plain", records)
         assert plain == (tmp_path / "plain").read_bytes()
         assert read(tmp_path / "a", compression) == records
-        # Each record comes again after 812 bytes, and zlib looks back 262 bytes less than a window.
+        # Each record is repeated after 812 bytes, and zlib looks back 262 bytes less than a window.
         assert (len(data) < len(plain) / 4) == (bits >= 11)
 
     @pytest.mark.parametrize("compression", [GZIP, ZLIB])

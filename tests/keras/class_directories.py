@@ -1,4 +1,4 @@
-"""Directories of files, as Keras' functions read them."""
+"""Creates directories of files for Keras's functions."""
 
 import wave
 
@@ -33,7 +33,7 @@ def write_image(path, image):
 
 
 def write_bmp(path, image):
-    """Writes a BMP with 24 bits per pixel; the width is divisible by 4."""
+    """Writes a BMP with 24 bits per pixel. The width must be divisible by 4."""
     height, width, _ = image.shape
     header = np.array([40, width, height, 1 | 24 << 16, 0, 0, 0, 0, 0, 0], "<u4").tobytes()
     pixels = image[::-1, :, ::-1].tobytes()
@@ -42,7 +42,7 @@ def write_bmp(path, image):
 
 
 def write_gif(path, rows):
-    """Writes a GIF of black and white pixels, in the codes of LZW that never grow."""
+    """Writes a GIF of black and white pixels, with LZW codes that never grow."""
     height, width = len(rows), len(rows[0])
     size = np.array([width, height], "<u2").tobytes()
     # Each code has three bits, the first one in the lowest place; 4 clears the table, 5 ends.

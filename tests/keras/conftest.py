@@ -4,7 +4,7 @@ import os
 from importlib.util import find_spec
 
 if find_spec("keras"):
-    # This process compares values only, and Keras needs some backend.
+    # This process only compares values, but Keras needs a backend.
     backend = next(filter(find_spec, ("jax", "torch", "tensorflow")))
     os.environ.setdefault("KERAS_BACKEND", backend)
 else:

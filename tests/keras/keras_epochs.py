@@ -1,7 +1,7 @@
-"""The batches that a Keras model trains on; a program of test_adapter.py.
+"""Prints the batches that a Keras model trains on, for test_adapter.py.
 
-Prints, as JSON, for each kind of pipeline the examples of each training step and of each step of
-the validations, and the numbers of the first epochs afterwards.
+For each kind of pipeline, the JSON output has the examples of each training step and each
+validation step, and then the numbers of the first epochs.
 """
 
 import json

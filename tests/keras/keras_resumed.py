@@ -1,4 +1,4 @@
-"""Kills a Keras training again and again, and resumes it; a program of test_backup_and_restore.py.
+"""Repeatedly kills and resumes a Keras training, for test_backup_and_restore.py.
 
 Arguments: the number of epochs, the number of batches between two backups, whether the pipeline
 knows its length, and after how many batches each process is killed.

@@ -54,7 +54,7 @@ def test_fit_trains_on_one_epoch_after_the_other(backend, pipes):
         if backend == "jax" and f"distributed {name}" in results:
             assert results[f"distributed {name}"] == [numbers_of(pipes[name], range(3)), 3], name
     known, validation = pipes["known"], pipes["validation"]
-    # Keras ends the second of its epochs early, where the first one of the data ends.
+    # Keras ends its second epoch early, at the end of the data's first epoch.
     assert results["two steps"][0] == numbers_of(known, range(2))[:5]
     # TensorFlow reads the rest of the next epoch ahead.
     assert results["two steps"][1] == (2 if backend == "tensorflow" else 1)

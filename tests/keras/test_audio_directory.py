@@ -1,4 +1,4 @@
-"""Sounds of directories in Keras."""
+"""Sounds from directories, for Keras."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Keras trainings that are killed and resumed."""
+"""Keras training runs that are killed and resumed."""
 
 import json
 import os
@@ -19,7 +19,7 @@ PROGRAM = Path(__file__).with_name("keras_resumed.py")
 RANDOM = random.Random(4)
 
 CASES = [
-    # The number of epochs, the batches between two backups, the length, and the kills.
+    # The number of epochs, the number of batches between two backups, the length, and the kills.
     ("jax", 2, 1, "known", [3, 6]),
     ("jax", 2, 2, "unknown", [5]),
     pytest.param("torch", 3, 2, "known", [3, 9, 5], marks=pytest.mark.nightly),

@@ -1,4 +1,4 @@
-"""Images of directories in Keras."""
+"""Images from directories, for Keras."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Texts of directories in Keras."""
+"""Texts from directories, for Keras."""
 
 import pytest
 from tests.keras.class_directories import write

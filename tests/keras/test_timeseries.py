@@ -1,4 +1,4 @@
-"""Windows of time series in Keras."""
+"""Windows of time series, for Keras."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Helpers of tests of pipelines: small data sets, and running a pipeline in several ways."""
+"""Helpers for tests of pipelines: small data sets, and several ways to run a pipeline."""
 
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
@@ -131,7 +131,7 @@ CACHE_WAYS = (
 
 @pytest.fixture
 def items_of() -> Callable[..., list[dict[str, Any]]]:
-    """Returns the items of a pipeline; checks that no thread count or budget changes them."""
+    """Returns the items of a pipeline. Checks that no thread count or budget changes them."""
 
     def run(pipeline: Pipeline, ways: Sequence[dict[str, int]] = WAYS) -> list[dict[str, Any]]:
         first, *others = (list(pipeline.options(**way)) for way in ways)

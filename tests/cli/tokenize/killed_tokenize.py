@@ -1,7 +1,7 @@
-"""Runs `headrace` with a signal to itself at a moment that the first three arguments say.
+"""Runs `headrace`, and sends itself a signal at a moment chosen by the first three arguments.
 
-A program of its own, since it kills itself: `killed_tokenize.py MOMENT NUMBER SIGNAL arguments...`
-ends when MOMENT has come NUMBER times.
+It is a separate program, because it kills itself: `killed_tokenize.py MOMENT NUMBER SIGNAL
+arguments...` ends when MOMENT has occurred NUMBER times.
 """
 
 import os

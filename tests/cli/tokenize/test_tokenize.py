@@ -1,4 +1,4 @@
-"""`headrace tokenize`: from texts to files of tokens."""
+"""`headrace tokenize` converts texts to token files."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""A thread that takes a batch, from an iteration that another thread closes meanwhile."""
+"""A thread that takes a batch from an iteration while another thread closes it."""
 
 import threading
 from contextlib import suppress

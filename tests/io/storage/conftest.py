@@ -1,4 +1,4 @@
-"""Servers of files, and the environment variables with their addresses."""
+"""File servers, and the environment variables with their addresses."""
 
 import itertools
 import logging
@@ -40,8 +40,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Yields a client of moto's S3, which serves `s3://` and `gs://` URLs.
 
-    Google's XML API, which `gs://` uses, is that of S3 but for the authorization and the names of
-    headers.
+    Google's XML API, which `gs://` uses, is the same as S3's, except for the authorization and the
+    header names.
     """
     boto3 = pytest.importorskip("boto3")
     moto_app = pytest.importorskip("moto.moto_server.werkzeug_app")
@@ -78,9 +78,9 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture(params=["s3", "gs"])
 def bucket(s3: Any, request: pytest.FixtureRequest) -> str:
-    """The URL of an empty bucket of moto's S3, as one of Amazon and as one of Google."""
-    # The data of moto live as long as the process.
-    # moto does not decode the names of buckets, in which object_store encodes a hyphen.
+    """The URL of an empty bucket in moto's S3, as an Amazon URL and as a Google URL."""
+    # moto's data lives as long as the process. object_store encodes hyphens in bucket names, but
+    # moto does not decode them.
     name = f"bucket{next(_NUMBERS)}"
     s3.create_bucket(Bucket=name)
     return f"{request.param}://{name}"

@@ -16,16 +16,16 @@ NEWER = "fedcba9876543210fedcba9876543210fedcba98"
 
 
 class Hub:
-    """The hub, and the host that has its large files.
+    """The hub, and the host of its large files.
 
     Attributes:
         trees: The files of each repository, by `datasets/owner/name@COMMIT` or
             `buckets/owner/name`.
         branches: The commit of each revision, by `datasets/owner/name@revision`.
-        token: The token that requests must have; None for a public hub.
-        large: The paths of files that the other host has.
+        token: The token that requests must contain; None for a public hub.
+        large: The paths of the files on the other host.
         num_busy: How many of the next requests are answered with 429.
-        page: How many entries of a tree come at once.
+        page: The number of entries in a page of a tree.
         requests: Path and headers of each request to the hub.
         data: The host with the data.
     """

@@ -1,5 +1,5 @@
 """A server of files for tests: HTTP, and as much of S3's, Google's and Azure's protocols as reading
-and writing whole files needs. Tests can give it faults.
+and writing whole files needs. Tests can make it fail.
 
 Source of the protocols: "Amazon S3 API Reference", "XML API" of Cloud Storage, "Blob service REST
 API" of Azure Storage; RFC 9110 for ranges and conditions.
@@ -29,24 +29,23 @@ class Server:
 
     Attributes:
         files: The files by their paths, without a slash at the beginning.
-        faults: The faults of the next requests for data, in order; None for a request that is
-            answered correctly.
+        faults: The faults for the next requests for data, in order; None for a correct answer.
         requests: Method, path and range of each request so far.
-        asked: Set by the first request.
-        has_ranges: Whether parts of files are given.
+        asked: An event that the first request sets.
+        has_ranges: Whether range requests are supported.
         has_tags: Whether files have ETags.
-        has_times: Whether it says when they were written.
-        has_lengths: Whether it says how long they are; otherwise they come in chunks.
-        head_status: The answer to HEAD; None for the status of the file.
+        has_times: Whether it reports modification times.
+        has_lengths: Whether it reports lengths; otherwise, files are sent in chunks.
+        head_status: The status of answers to HEAD; None for the status of the file.
         redirects: Other URLs for paths.
-        redirect_bytes: How long the body of such an answer is.
-        passwords: What the header `Authorization` has to be for paths.
-        is_list_endless: Whether listings have no end.
-        has_endless_pages: Whether there is always another page of a listing.
+        redirect_bytes: The length of the body of such an answer.
+        passwords: The required header `Authorization` for some paths.
+        is_list_endless: Whether listings are endless.
+        has_endless_pages: Whether each page of a listing is followed by another one.
         repeats_pages: Whether the token of the next page is always the same.
-        num_pages: How many of those were asked for.
+        num_pages: The number of pages that were requested.
         headers: The headers of each request so far, with its path.
-        max_listed: How many names S3's protocol lists at once.
+        max_listed: The number of names in a page of S3's protocol.
     """
 
     def __init__(self, handler: "type[Handler] | None" = None) -> None:
@@ -120,7 +119,7 @@ class _Http(ThreadingHTTPServer):
         return connection, address
 
     def close_connections(self) -> None:
-        """Ends connections that are kept open, so that their threads end."""
+        """Closes connections that are kept open, so that their threads end."""
         for connection in self._connections:
             try:
                 connection.shutdown(socket.SHUT_RDWR)
@@ -128,7 +127,7 @@ class _Http(ThreadingHTTPServer):
                 pass  # It is already closed.
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Logs nothing: clients leave, and faults break connections."""
+        """Logs nothing, because clients disconnect and faults break connections."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -136,7 +135,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server: _Http
-    # Otherwise the body waits for an acknowledgement of the header.
+    # Otherwise, the body would wait for an acknowledgement of the header.
     wbufsize = -1
 
     @property
@@ -248,7 +247,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _is_refused(self) -> bool:
-        """Answers a request for a file that is elsewhere, or that needs another password."""
+        """Answers a request for a file that is on another host, or needs another password."""
         target = self.owner.redirects.get(self._name())
         password = self.owner.passwords.get(self._name())
         if target is not None:
@@ -285,9 +284,10 @@ class Handler(BaseHTTPRequestHandler):
         """Sends the header of the answer to a request for a file.
 
         Args:
-            extra_bytes: How many bytes more than in its range the body has.
-            is_chunked: Whether the body comes in chunks.
-            has_length: Whether the header says how long the body is, if not in chunks.
+            extra_bytes: The number of bytes in the body beyond the range.
+            is_chunked: Whether the body is sent in chunks.
+            has_length: Whether the header contains the length of the body, if it is not sent in
+                chunks.
         """
         status, length, data, start = self._answer
         self.send_response(status)
@@ -386,7 +386,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def answers(status: HTTPStatus) -> Fault:
-    """The server answers with an error."""
+    """Answers with an error."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.empty(status)
@@ -397,7 +397,7 @@ def answers(status: HTTPStatus) -> Fault:
 def floods(
     status: HTTPStatus, num_bytes: int, is_chunked: bool = False, start: bytes = b""
 ) -> Fault:
-    """The server answers with an error and a long body."""
+    """Answers with an error and a long body."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.send_response(status)
@@ -412,7 +412,7 @@ def floods(
 
 
 def longer(extra_bytes: int, is_chunked: bool = False) -> Fault:
-    """The server sends more bytes than were requested."""
+    """Sends more bytes than were requested."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.begin(extra_bytes, is_chunked)
@@ -422,7 +422,7 @@ def longer(extra_bytes: int, is_chunked: bool = False) -> Fault:
 
 
 def chunked(broken_at: int | None = None) -> Fault:
-    """The body comes in chunks, up to a byte at which the connection breaks."""
+    """Sends the body in chunks, up to a byte at which the connection breaks."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.begin(is_chunked=True)
@@ -439,7 +439,7 @@ def chunked(broken_at: int | None = None) -> Fault:
 
 
 def until_closed(handler: Handler, body: bytes) -> None:
-    """The end of the connection is the end of the body."""
+    """Ends the body by closing the connection."""
     handler.begin(has_length=False)
     handler.wfile.write(body)
     handler.wfile.flush()
@@ -447,12 +447,12 @@ def until_closed(handler: Handler, body: bytes) -> None:
 
 
 def reset(handler: Handler, body: bytes) -> None:
-    """The connection is reset before anything comes."""
+    """Resets the connection before sending anything."""
     _reset(handler)
 
 
 def reset_halfway(handler: Handler, body: bytes) -> None:
-    """The connection is reset in the middle of the body."""
+    """Resets the connection in the middle of the body."""
     handler.begin()
     handler.wfile.write(body[: len(body) // 2])
     handler.wfile.flush()
@@ -460,7 +460,7 @@ def reset_halfway(handler: Handler, body: bytes) -> None:
 
 
 def cut_short(handler: Handler, body: bytes) -> None:
-    """The connection is closed in the middle of the body, as if that were all."""
+    """Closes the connection in the middle of the body, as if it were complete."""
     handler.begin()
     handler.wfile.write(body[: len(body) // 2])
     handler.wfile.flush()
@@ -475,7 +475,7 @@ def _reset(handler: Handler) -> None:
 
 
 def stalls(until: threading.Event) -> Fault:
-    """Half of the body comes, and the rest only when the test says so."""
+    """Sends half of the body, and the rest once the test allows it."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.begin()
@@ -488,7 +488,7 @@ def stalls(until: threading.Event) -> Fault:
 
 
 def drips(handler: Handler, body: bytes) -> None:
-    """The body comes in many small pieces."""
+    """Sends the body in many small pieces."""
     handler.begin()
     for start in range(0, len(body), 1000):
         handler.wfile.write(body[start : start + 1000])
@@ -496,11 +496,11 @@ def drips(handler: Handler, body: bytes) -> None:
 
 
 def changes(name: str, data: bytes) -> Fault:
-    """The file has another content after this answer."""
+    """Changes the file after this answer."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.begin()
-        # Before the client has the answer, and asks for more.
+        # The file must change before the client receives the answer and requests more.
         handler.owner.files[name] = data
         handler.wfile.write(body)
         handler.wfile.flush()

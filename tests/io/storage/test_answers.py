@@ -1,4 +1,4 @@
-"""No answer of a server takes more memory or time than the request allows."""
+"""No server response uses more memory or time than the request allows."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ LINES = [b"%d " % number * 30 for number in range(25_000)]
 DATA = b"\n".join(LINES)
 GIGABYTES = 64 << 30
 
-# Reads a file, and prints the error and how much memory it took.
+# Reads a file, and prints the error and the memory use.
 _READ = """
 import resource, sys
 import headrace as hr
@@ -42,7 +42,7 @@ print(most() - before)
 
 
 def read_elsewhere(url: str) -> tuple[str, int]:
-    """Reads in another process; returns the outcome, and the bytes of memory that it took."""
+    """Reads in another process, and returns the outcome and the memory use in bytes."""
     command = [sys.executable, "-c", _READ, url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     *words, num_bytes = done.stdout.split("\n")[:-1]
@@ -141,7 +141,7 @@ def test_chunked_responses_are_read(server: Server):
 def test_file_of_unknown_length_continues_after_a_broken_connection(server: Server):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = DATA
-    # The first request asks for a part.
+    # The first request is for a part.
     server.faults = [None, chunked(broken_at=len(DATA) // 2), chunked(broken_at=10)]
     assert [example["text"] for example in hr.text_lines(f"{server.url}/a")] == LINES
     assert not server.faults

@@ -1,4 +1,4 @@
-"""Parts of remote files that are kept on this machine."""
+"""The cache for parts of remote files on this machine."""
 
 import random
 import signal
@@ -163,7 +163,7 @@ def test_processes_that_share_a_cache_can_be_killed_at_any_time(
         for process in pair:
             process.stdout.readline()
         for process in pair:
-            time.sleep(draws.random() * 0.05)  # A random moment, not an order.
+            time.sleep(draws.random() * 0.05)  # This only randomizes the moment.
             process.send_signal(signal.SIGKILL)
             process.communicate()
         result = read("s3://bucket/*", tmp_path, 2 * MIB)

@@ -1,4 +1,4 @@
-"""Faults on the way to a server: the read is tried again, or the fault is reported."""
+"""Network faults: the read is retried, or the fault is reported."""
 
 import threading
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""HTTPS: certificates are those that the system trusts."""
+"""HTTPS accepts the certificates that the system trusts."""
 
 import datetime
 import ssl
@@ -12,7 +12,7 @@ x509 = pytest.importorskip("cryptography.x509")
 
 
 def certificate(name, issuer=None):
-    """Returns a key and its certificate: of a server if it has an issuer, else of an authority."""
+    """Returns a key and its certificate, for a server if there is an issuer, or for an authority."""
     from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
 
@@ -59,7 +59,7 @@ def test_https_server_is_read_if_its_certificate_is_trusted(tmp_path, monkeypatc
     server.encrypt(context)
     with server:
         url = f"https://localhost:{server.address.rpartition(':')[2]}/a"
-        # The certificates that are trusted are read once a process.
+        # Trusted certificates are read once per process.
         program = f"import headrace as hr; print(len(list(hr.text_lines({url!r}))))"
         done = subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False

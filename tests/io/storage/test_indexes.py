@@ -1,4 +1,4 @@
-"""Index files of remote files: kept on this machine, or beside the file."""
+"""Index files of remote files, on this machine or next to the file."""
 
 import tarfile
 from pathlib import Path
@@ -21,7 +21,7 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 
 def shuffled(url, **options):
-    """Returns the lines of a shuffle, and how their places were found."""
+    """Returns the lines of a shuffle, and how their positions were found."""
     with iter(hr.text_lines(url).shuffle(seed=1).options(**options).batch(1000)) as batches:
         lines = [line for batch in batches for line in batch["text"]]
         return lines, batches.statistics().index
@@ -39,7 +39,7 @@ def test_index_is_kept_locally_until_the_file_changes(server: Server, cache, tag
     assert results == expected
     assert (used.scanned, used.opened) == (0, 1)
     assert not any(path.endswith(".hrindex") for _, path, _ in server.requests)
-    # Another file of the same length has another tag, and one of another length is another file.
+    # A new file of the same length has a new tag, and a different length means a different file.
     server.files["bucket/a"] = LINES[::-1].strip() + b"\n" if tags else LINES[:-7]
     results, outputs = shuffled(url)
     assert sorted(results) == sorted(server.files["bucket/a"].splitlines())
@@ -114,7 +114,7 @@ def test_index_is_used_even_if_it_cannot_be_saved(server: Server, tmp_path, monk
 
 
 def records_and_index(directory: Path) -> tuple[bytes, bytes]:
-    """The content of a file of records, and that of its index as DALI writes it."""
+    """The contents of a record file and of the index that DALI writes for it."""
     path = directory / "records"
     with TFRecordWriter(path) as writer:
         for number in range(500):
@@ -125,7 +125,7 @@ def records_and_index(directory: Path) -> tuple[bytes, bytes]:
 
 
 def samples_and_index(directory: Path) -> tuple[bytes, bytes]:
-    """The content of an archive of samples, and that of its index as `wds2idx` writes it."""
+    """The contents of an archive of samples and of the index that `wds2idx` writes for it."""
     path = directory / "samples"
     with tarfile.open(path, "w") as archive:
         for number in range(50):
@@ -158,7 +158,7 @@ def test_index_written_by_another_program_beside_a_remote_file_is_used(
         used = batches.statistics().index
     assert (used.opened, used.scanned, used.written) == (1, 0, 0)
     assert not cache.exists()
-    # Offsets that cannot be those of all records are not used.
+    # Offsets are ignored if they cannot belong to all records.
     server.files[f"bucket/a.{ending}"] = b"\n".join(index.splitlines()[:-1])
     with iter(source(url).shuffle(seed=1, **arguments).batch(1)) as batches:
         assert [repr(batch) for batch in batches] == expected

@@ -1,4 +1,4 @@
-"""Keys of any letters, and directories with marker objects, against moto."""
+"""Keys with any characters, and directories with marker objects, tested with moto."""
 
 import random
 
@@ -9,7 +9,7 @@ from headrace.core import errors
 from headrace.io import storage
 
 LETTERS = "aB1 %#?+&=*[]{}'\"<>|\\^~!$(),;:@._-\u00e4\u65e5"
-# Each pair is one object where a key is read as a URL.
+# Each pair would be one object if keys were read as URLs.
 PAIRS = [
     ("n/a b/x.txt", "n/a%20b/x.txt"),
     ("c#/x", "c"),
@@ -21,7 +21,7 @@ PAIRS = [
 
 
 def put(s3, bucket, *keys):
-    """Makes objects whose content is their key."""
+    """Creates objects whose content is their key."""
     for key in keys:
         s3.put_object(Bucket=bucket.split("/")[2], Key=key, Body=key.encode())
 

@@ -1,4 +1,4 @@
-"""Pieces of remote files: windows that permute them read them by ranges."""
+"""Windows over pieces of remote files read them with range requests."""
 
 import gzip
 

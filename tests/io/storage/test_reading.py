@@ -1,4 +1,4 @@
-"""Every reader takes URLs, from each kind of storage."""
+"""Every reader accepts URLs of each kind of storage."""
 
 import gzip
 import io
@@ -23,7 +23,7 @@ ROOTS = ("s3://bucket", "gs://bucket", "az://bucket")
 
 
 def records(tmp_path, count: int, start: int = 0) -> bytes:
-    """Returns a file of records: their numbers, and more bytes."""
+    """Returns a record file with numbers and additional bytes."""
     path = tmp_path / "records"
     with TFRecordWriter(str(path)) as writer:
         for number in range(start, start + count):
@@ -212,7 +212,7 @@ def test_image_folder_is_read(server: Server):
 
 
 def test_many_small_files_are_requested_ahead(server: Server):
-    """The server answers only once several requests are under way."""
+    """The server answers only once several requests are in progress."""
     everyone = threading.Barrier(32, timeout=30)
 
     def together(handler, body):
@@ -407,7 +407,7 @@ def test_files_are_written_to_other_storages(server: Server, root):
     with TFRecordWriter(f"{root}/a") as writer:
         writer.write(b"one")
     assert list(tf_record_iterator(f"{root}/a")) == [b"one"]
-    if root == "gs://bucket":  # The server does not speak Azure's way to remove files.
+    if root == "gs://bucket":  # The server does not implement Azure's removal of files.
         storage.remove(f"{root}/a")
         assert not storage.exists(f"{root}/a")
 

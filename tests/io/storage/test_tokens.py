@@ -1,4 +1,4 @@
-"""Files of tokens at URLs."""
+"""Token files at URLs."""
 
 import numpy as np
 from tests.io.storage.server import Server

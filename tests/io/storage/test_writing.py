@@ -1,4 +1,4 @@
-"""Writers of records and of pipelines at URLs, against moto."""
+"""Writes records and pipelines to URLs, tested with moto."""
 
 import numpy as np
 import pytest

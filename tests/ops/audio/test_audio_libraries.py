@@ -1,4 +1,4 @@
-"""Sound beside soundfile, librosa and torchaudio; `make test-frameworks` installs them."""
+"""Sound compared with soundfile, librosa and torchaudio; `make test-frameworks` installs them."""
 
 import io
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_resampling_matches_torchaudio(orig_freq, new_freq):
 
 
 def assert_close(actual, expected):
-    """Asserts energies in decibels: exact where it is loud, and near far below."""
+    """Compares energies in decibels: exactly if they are loud, and approximately far below."""
     assert actual.shape == expected.shape
     np.testing.assert_allclose(actual, expected, atol=2e-2)
     loud = expected > expected.max() - 40

@@ -1,4 +1,4 @@
-"""Decoding files of sound: WAV against NumPy, the others against the WAV that they were made of.
+"""Decoding of sound files: WAV compared with NumPy, other formats with their WAV source.
 
 The files in `files/` are 0.6 s of tones, 8,000 samples a second, two channels: `tone.wav` by SoX,
 `tone.flac` by flac (blocks of 576 samples), `tone.mp3` by LAME (24 kbit/s), `tone.ogg` by FFmpeg
@@ -150,14 +150,14 @@ def test_ogg_stream_can_start_at_any_position(offset):
 
 
 def at_position(contents: bytes, offset: int) -> bytes:
-    """Returns an Ogg file whose first sample has another position, as if cut out of a stream."""
+    """Returns an Ogg file whose first sample has another position, as if cut from a stream."""
     output = bytearray(contents)
     start, num_pages = 0, 0
     while start < len(output):
         num_segments = output[start + 26]
         end = start + 27 + num_segments + sum(output[start + 27 : start + 27 + num_segments])
         (granule,) = struct.unpack_from("<q", output, start + 6)
-        if num_pages >= 2 and granule != -1:  # The first two pages have the headers.
+        if num_pages >= 2 and granule != -1:  # The first two pages contain the headers.
             struct.pack_into("<q", output, start + 6, granule + offset)
         struct.pack_into("<I", output, start + 22, 0)
         struct.pack_into("<I", output, start + 22, ogg_checksum(output[start:end]))

@@ -1,4 +1,4 @@
-"""Resampling, against the definition of `torchaudio.functional.resample`."""
+"""Resampling compared with the definition of `torchaudio.functional.resample`."""
 
 import math
 
@@ -14,7 +14,7 @@ def resampled(samples: np.ndarray, orig_freq: int, new_freq: int) -> np.ndarray:
 
 
 def model(samples: np.ndarray, orig_freq: int, new_freq: int) -> np.ndarray:
-    """Sums all samples, each by its weight, in float64."""
+    """Returns the weighted sums of all samples, in float64."""
     divisor = math.gcd(orig_freq, new_freq)
     orig, new = orig_freq // divisor, new_freq // divisor
     base = min(orig, new) * 0.99

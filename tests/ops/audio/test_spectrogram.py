@@ -1,4 +1,4 @@
-"""Log-mel spectrograms, against their definition in NumPy."""
+"""Log-mel spectrograms compared with their definition in NumPy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sound files that soundfile writes with random options, and the samples it reads from them."""
+"""Writes sound files with random options, and reads their samples with soundfile."""
 
 import io
 from typing import Any, Final, NamedTuple
@@ -50,7 +50,7 @@ _RATE = hr.native(lambda example: {"y": hr.ops.audio_sample_rate(example["x"])})
 
 
 def failures(format: str, numbers: range) -> list[str]:
-    """Describes files whose samples are not those of soundfile; each number makes another file."""
+    """Describes files whose samples differ from soundfile's. Each number is a different file."""
     results = []
     for number in numbers:
         random = np.random.default_rng([number, list(FORMATS).index(format)])
@@ -79,7 +79,7 @@ def _compare(format: str, subtype: str, random: np.random.Generator) -> None:
 
 
 def _sound(random: np.random.Generator, most_channels: int) -> np.ndarray:
-    """Draws noise; silent channels and stretches are coded in other ways."""
+    """Draws noise, with silent channels and stretches, which are coded differently."""
     channels = int(random.integers(1, most_channels + 1))
     # Blocks of the formats have 576 to 8,192 samples.
     size = int(random.choice([1, 500, 3000, 20_000]) * random.uniform(0.1, 1)) + 1

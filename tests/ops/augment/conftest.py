@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def photo() -> Callable[..., np.ndarray]:
-    """Makes pixels as a camera might: smooth, with an edge and a little noise."""
+    """Returns camera-like pixels: smooth, with an edge and a little noise."""
 
     def make(height: int = 40, width: int = 56, channels: int = 3) -> np.ndarray:
         y, x = np.mgrid[:height, :width]

@@ -1,4 +1,4 @@
-"""Models of changes of pictures in NumPy, written from torchvision's documentation."""
+"""Models of image augmentations in NumPy, written from torchvision's documentation."""
 
 import math
 from typing import Any
@@ -37,7 +37,7 @@ def greys(image: Image) -> Image:
 
 
 def blended(image: Image, other: Image | float, factor: float) -> Image:
-    """Moves pixels away from others by a factor."""
+    """Scales the difference between pixels and other pixels by a factor."""
     mixed = image.astype(np.float64) * factor + np.asarray(other, np.float64) * (1 - factor)
     return np.clip(mixed, 0, 255).astype(np.uint8)
 
@@ -105,7 +105,7 @@ def warped(image: Image, matrix: Any, fill: float = 0) -> tuple[Image, Image]:
 
 
 def resized(image: Image, height: int, width: int) -> Image:
-    """Resizes bilinearly, with antialiasing; not rounded."""
+    """Resizes bilinearly with antialiasing, without rounding."""
     rows, columns = _weights(image.shape[0], height), _weights(image.shape[1], width)
     return np.einsum("ay,yxc,bx->abc", rows, image.astype(np.float64), columns)
 
@@ -124,7 +124,7 @@ def region(
 ) -> tuple[int, int, int, int] | None:
     """Returns row, column, height and width of a part, by 22 random numbers; None if none fits.
 
-    The ratio is that of the width to the height.
+    The ratio is the width divided by the height.
     """
     low, high = math.log(ratio[0]), math.log(ratio[1])
     for share, shape in np.asarray(draws[:20], np.float64).reshape(10, 2):

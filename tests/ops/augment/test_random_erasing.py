@@ -15,7 +15,7 @@ def erased(image, draws, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=(0,), layou
 
 
 def model(image, draws, scale, ratio, value):
-    # The ratio is that of the height to the width.
+    # The ratio is the height divided by the width.
     box = region(*image.shape[1::-1], scale, ratio, [*draws[1:21], draws[22], draws[21]])
     result = image.copy()
     if draws[0] < 0.5 and box is not None:

@@ -15,7 +15,7 @@ KEYPOINTS = np.array([[3, 4], [10, 8], [20, 2], [28, 16]], np.float32)
 
 
 def moved(function: Any, seed: int | None = None, **targets: Any) -> Any:
-    """Runs a function of one picture and its targets, and returns the fields of its result."""
+    """Runs a function on an image and its targets, and returns the fields of its result."""
     if not targets:
         targets = {"boxes": BOXES, "masks": masks(BOXES), "keypoints": KEYPOINTS}
     row = {"image": picture()} | targets

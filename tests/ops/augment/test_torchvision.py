@@ -139,7 +139,7 @@ def _part(height, width, draws, scale, ratio):
 
 
 def test_crop_regions_have_the_same_distribution_as_torchvision():
-    """Sizes and places of parts, against 4,000 of torchvision's."""
+    """Sizes and positions of crops compared with 4,000 crops of torchvision."""
     image = torch.zeros(3, 375, 500, dtype=torch.uint8)
     crop = v2.RandomResizedCrop(224)
     torch.manual_seed(0)

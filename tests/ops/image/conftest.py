@@ -22,7 +22,7 @@ def photo() -> Callable[..., np.ndarray]:
 
 @pytest.fixture(scope="session")
 def saved() -> Callable[..., bytes]:
-    """Makes a file of pixels with Pillow."""
+    """Writes pixels to an image file with Pillow."""
 
     def save(pixels: Any, format: str, mode: str | None = None, **options: Any) -> bytes:
         image = pixels
@@ -37,7 +37,7 @@ def saved() -> Callable[..., bytes]:
 
 @pytest.fixture(scope="session")
 def pillow() -> Callable[..., np.ndarray]:
-    """Reads a file with Pillow, in a mode or as it is stored."""
+    """Reads an image file with Pillow, in a mode or as stored."""
 
     def read(file: bytes, mode: str | None = None) -> np.ndarray:
         image = Image.open(io.BytesIO(file))

@@ -31,7 +31,8 @@ def test_images_are_turned_upright(photo, format, number):
     stored = decoded(file)
     assert stored.shape == (12, 17, 3)
     upright = decoded(file, orientation=True)
-    # Pillow rotates the pixels decoded here, since its JPEG decoder has slightly different ones.
+    # Pillow rotates the pixels that headrace decoded, because Pillow's JPEG decoder differs
+    # slightly.
     full = Image.fromarray(stored)
     full.getexif()[ORIENTATION] = number
     assert np.array_equal(upright, np.asarray(ImageOps.exif_transpose(full)))

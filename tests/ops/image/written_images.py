@@ -1,4 +1,4 @@
-"""Image files that are written with random options, and the pixels that Pillow reads from them."""
+"""Writes image files with random options, and reads their pixels with Pillow."""
 
 import io
 import itertools
@@ -24,7 +24,7 @@ class Written(NamedTuple):
 
 
 def failures(format: str, numbers: range) -> list[str]:
-    """Describes files whose pixels are not those of Pillow; each number makes another file."""
+    """Describes files whose pixels differ from Pillow's. Each number is a different file."""
     results = []
     for number in numbers:
         file = written(format, number)
@@ -158,7 +158,7 @@ def _jpeg(random: np.random.Generator) -> Written:
 
 
 def _frames(random: np.random.Generator, mode: str) -> list[Image.Image]:
-    """Draws frames that change in a part each, as those of an animation."""
+    """Draws frames that each change a part, like the frames of an animation."""
     size = _size(random)
     frames = [_pixels(random, size, len(mode))]
     for _ in range(random.integers(0, 5)):
@@ -210,7 +210,7 @@ def _webp(random: np.random.Generator) -> Written:
     )
     animation = {"save_all": True, "append_images": others} if others else {}
     data = _saved(first, "WEBP", {**animation, **options})
-    # Lossy colours are rounded in another place than in libwebp.
+    # Lossy colours are rounded at another step than in libwebp.
     return Written(data, {"mode": mode, "frames": 1 + len(others), **options}, 1)
 
 

@@ -1,4 +1,4 @@
-"""Maps of characters as SentencePiece compiles them: a trie (Darts) and the texts it points to."""
+"""Character maps as compiled by SentencePiece: a trie (Darts) and the texts that it points to."""
 
 import struct
 import unicodedata

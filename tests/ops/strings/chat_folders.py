@@ -1,4 +1,4 @@
-"""Folders of tokenizers with a chat template, as `save_pretrained` writes them."""
+"""Tokenizer folders with a chat template, as written by `save_pretrained`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 __all__ = ["SPECIAL", "as_text", "saved_folder", "trained_text"]
 
 SPECIAL: Final = ["<|im_start|>", "<|im_end|>", "<s>", "</s>"]
-# A template that trains what it calls the answer, with the token that ends it.
+# A template that trains the answer and the token that ends it.
 TEMPLATE: Final = """\
 {%- for message in messages %}
     {{- "<|im_start|>" + message.role + "\\n" }}
@@ -76,7 +76,7 @@ def trained_text(result: Any) -> list[str]:
 
 
 def _letters() -> dict[int, str]:
-    """The letter that stands for each byte in byte-level tokenizers."""
+    """The letter that represents each byte in byte-level tokenizers."""
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [byte for byte in range(256) if byte not in shown]
     return {byte: chr(byte) for byte in shown} | {

@@ -20,7 +20,7 @@ _KINDS: Final = ["string", "integer", "number", "boolean", "array", "object", "n
 
 
 def text(random: Random, most: int = 12) -> str:
-    """Returns words, some of which templates give a meaning to."""
+    """Returns words. Some of them have a meaning in templates."""
     words = [random.choice(_WORDS) for _ in range(random.randint(0, most))]
     return random.choice(["", " "]).join(words)
 

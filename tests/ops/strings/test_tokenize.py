@@ -1,4 +1,4 @@
-"""Tokens of texts, compared with the Python package of the crate that makes them."""
+"""Tokens of texts, compared with the Python package of the same crate."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Small tokenizers of each kind, trained by the Python package, and texts with rare cases."""
+"""Small tokenizers of each kind, trained with the Python package, and texts with rare cases."""
 
 # ruff: noqa: RUF001 (the texts have letters that look alike)
 

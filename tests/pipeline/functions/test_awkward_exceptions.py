@@ -1,4 +1,4 @@
-"""Exceptions of users whose classes allow no notes, no attributes, or no text."""
+"""Users' exceptions whose classes allow no notes, no attributes, or no text."""
 
 import dataclasses
 

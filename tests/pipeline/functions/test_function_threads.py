@@ -1,4 +1,4 @@
-"""Python functions that several threads call: `num_threads` of `map`, `filter` and `flat_map`."""
+"""Python functions in several threads: `num_threads` of `map`, `filter` and `flat_map`."""
 
 import json
 import threading
@@ -156,7 +156,7 @@ def test_state_resumes_with_any_number_of_threads():
 
 
 def test_rows_of_one_block_are_divided_among_threads():
-    """Each thread gets some of a few rows, though all of them would be one small task."""
+    """Each thread gets some of a few rows, even though all rows would fit into one small task."""
     threads, is_begun = set(), threading.Event()
     met = threading.Barrier(4)
 
