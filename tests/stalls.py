@@ -8,7 +8,7 @@ from headrace.testing import dump_waits
 
 
 def pytest_configure() -> None:
-    """Replaces the output of pytest-timeout, which has stacks only.
+    """Replaces the output of pytest-timeout, which contains only stacks.
 
     It writes from the signal handler or the thread that ends the test, without a thread of its own,
     which tests would find.

@@ -1,4 +1,4 @@
-"""The pages of the documentation: their links and paths exist, and the site has all of them."""
+"""The documentation's pages: their links and paths exist, and the site contains all pages."""
 
 import re
 import tomllib
@@ -32,7 +32,7 @@ FOLDERS = (
     *("tensorflow_comparison", "fuzz", ".github", ".ci"),
 )
 WRITTEN = ("benchmarks/results", "stress/results")
-# Pages for developers name files by their last parts: `graph/op_def.py`.
+# Pages for developers name files by the last parts of their paths: `graph/op_def.py`.
 OF_CODE = ("DESIGN.md", "CONTRIBUTING.md")
 
 # Programs with the names of TensorFlow 1 take more lines.

@@ -9,7 +9,7 @@ COLUMNS = 100
 
 
 def pages() -> list[Path]:
-    """Returns the pages that people write."""
+    """Returns the pages that are written by hand."""
     folders = (TOP, TOP / "fuzz", TOP / "benchmarks", TOP / "crates")
     results = [path for folder in folders for path in folder.glob("*.md")]
     results += (TOP / "docs").rglob("*.md")
@@ -19,7 +19,7 @@ def pages() -> list[Path]:
 
 
 def prose(page: Path) -> Iterator[tuple[int, str]]:
-    """Yields number and text of lines, without headings, tables, code, quotes and pictures."""
+    """Yields the number and text of lines, except headings, tables, code, quotes and images."""
     is_code = False
     for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
         if re.match(r"\s*(```|~~~)", line):

@@ -1,4 +1,4 @@
-"""Imports are quick, and the first pipeline and the first graph load few modules."""
+"""Imports are fast, and the first pipeline and the first graph load few modules."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ def seconds_of_import(module: str) -> float:
         f"import {module}\n"
         "print(time.process_time() - begin)"
     )
-    # Modules are compiled once, as those of installed packages are, whatever the shell says.
+    # Modules are compiled once, like installed packages, regardless of the shell's settings.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     command = [sys.executable, "-c", program]
     return float(subprocess.check_output(command, text=True, timeout=60, env=environment))

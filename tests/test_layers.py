@@ -1,4 +1,4 @@
-"""Holds the layers of DESIGN.md, which the contracts of import-linter in pyproject.toml list."""
+"""Checks the layers in DESIGN.md. The contracts of import-linter in pyproject.toml list them."""
 
 import ast
 import graphlib
@@ -58,7 +58,7 @@ MAY_IMPORT_LATE = (
 )
 # Besides the front, this alone imports `headrace.tf1`: it reads its files for commands.
 MAY_IMPORT_TF1 = "headrace.cli.inspect.tensorflow1_files"
-# The package cannot be used without it, so nothing is gained by loading it late.
+# Every program needs this, so loading it late gains nothing.
 REQUIRED = "numpy"
 
 

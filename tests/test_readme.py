@@ -1,4 +1,4 @@
-"""The examples of the README and of the pages run unchanged; tests/tf1 has those of docs/tf1."""
+"""The examples in the README and on pages run unchanged; see tests/tf1 for docs/tf1."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ PAGES = [
     *(page for page in sorted((TOP / "docs").rglob("*.md")) if page.parent.name != "tf1"),
 ]
 
-# As after an installation without extras.
+# This is like an installation without extras.
 NUMPY_ALONE = """
 import runpy
 import sys

@@ -1,4 +1,4 @@
-"""Cases that run in the nightly tier only, since the first ones find most faults."""
+"""Marks cases for the nightly tier only, because the first ones find most bugs."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from _pytest.mark import ParameterSet
 
 
 def nightly_after(count: int, cases: Iterable[object]) -> list[ParameterSet]:
-    """Returns the cases of a test, of which all but the first `count` are marked `nightly`.
+    """Returns the cases of a test. All except the first `count` are marked `nightly`.
 
     A case of several arguments is a tuple.
     """

@@ -1,4 +1,4 @@
-"""The programs of the benchmarks run, and check their data. Their figures are not checked."""
+"""Runs the benchmark programs, which check their data. Their results are not checked."""
 
 import json
 import sys
@@ -73,7 +73,7 @@ W5, W14 = text_lines.W5, arrays_in_memory.W14
 
 @pytest.fixture(autouse=True)
 def small_data(tmp_path, monkeypatch):
-    """Leaves photographs and threads out; returns where data are made."""
+    """Leaves out photographs and threads, and returns the directory for the data."""
     pixels = np.random.default_rng(0).integers(0, 256, (150, 200, 3), dtype=np.uint8)
     monkeypatch.setattr(pictures, "photographs", lambda: [Image.fromarray(pixels)])
     monkeypatch.setattr(dataset, "HOME", tmp_path)
@@ -461,7 +461,7 @@ def test_other_queue_programs_run(program):
 
 
 def figures_of_queue(*arguments):
-    """Returns the figures that a program of the queue benchmarks prints."""
+    """Returns the numbers that a queue benchmark prints."""
     program = [sys.executable, "-m", "benchmarks.workloads.queues", *arguments, "--seconds=0.02"]
     run = process.run(program, 50.0)
     assert run.failure == ""

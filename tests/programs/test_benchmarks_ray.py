@@ -1,4 +1,4 @@
-"""The model of `benchmarks/ray`, in cases with a known answer."""
+"""The model in `benchmarks/ray`, in cases with a known result."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The benchmarks of scaling run, and check their data. Their figures are not checked."""
+"""Runs the scaling benchmarks, which check their data. Their results are not checked."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Each program of the pipelines in `examples/` runs and prints the right output."""
+"""Runs the programs with pipelines in `examples/`, and checks their output."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def needs(*names):
 
 
 def start(program, *arguments, **variables):
-    """Runs a program to its end; returns the finished process."""
+    """Runs a program to its end, and returns the finished process."""
     return subprocess.run(
         [sys.executable, "-W", "error", EXAMPLES / program, *map(str, arguments)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Functions of other libraries: each example gives the same batches in threads and processes."""
+"""Functions of other libraries: each example yields the same batches in threads and processes."""
 
 import os
 import re

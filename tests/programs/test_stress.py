@@ -1,6 +1,6 @@
 """A small part of the stress tests, each part in its own process.
 
-`make test-all` runs more of it each night, and `make stress` all of it.
+`make test-all` runs more of them each night, and `make stress` runs all of them.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Clusters of Ray on this machine, for tests that run where Ray is installed."""
+"""Ray clusters on this machine, for tests that run if Ray is installed."""
 
 import os
 import threading
@@ -19,7 +19,7 @@ if not find_spec("ray"):
 
 
 def pytest_collection_modifyitems(items):
-    """Permits warnings of Ray, and more time, since its processes start slowly."""
+    """Allows Ray's warnings, and more time, because its processes start slowly."""
     for item in items:
         if "tests/ray/" in item.path.as_posix():
             item.add_marker(pytest.mark.filterwarnings("ignore"))
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def no_thread_left():
-    """Fails a test that leaves a thread of this package behind. Ray's come and go as it likes."""
+    """Fails a test that leaves a thread of this package running. Ray's own threads are ignored."""
     yield
     left = [thread for thread in threading.enumerate() if thread.name.startswith("headrace")]
     for thread in left:
@@ -39,12 +39,12 @@ def no_thread_left():
 
 @pytest.fixture(scope="module")
 def cluster():
-    """One node with more CPUs than there are: readers of tests do little."""
+    """One node with more CPUs than the machine has, because the tests' readers do little work."""
     import ray  # noqa: PLC0415  (may not be there)
 
     os.environ["PYTHONPATH"] = os.pathsep.join([*os.environ.get("PYTHONPATH", "").split(":"), "."])
     ray.init(
-        # Not one that an earlier run may have left.
+        # Don't connect to a cluster that an earlier run may have left.
         address="local",
         num_cpus=16,
         include_dashboard=False,

@@ -1,4 +1,4 @@
-"""Ray Data, both ways."""
+"""Conversions from and to Ray Data."""
 
 import numpy as np
 import pytest

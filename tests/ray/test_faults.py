@@ -1,4 +1,4 @@
-"""Loss of readers, trainers and nodes: no example is lost or doubled, and the order stays."""
+"""Loss of readers, trainers and nodes loses or repeats no example, and keeps the order."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def pid_of(reader):
 
 
 def kill_process(reader):
-    """Ends the process of an actor as the system does when memory is short."""
+    """Ends the process of an actor, as the system does if memory is short."""
     os.kill(pid_of(reader), signal.SIGKILL)
 
 
@@ -100,7 +100,7 @@ def test_killed_trainers_continue_from_their_states(cluster, tmp_path):
 
 @pytest.fixture
 def nodes():
-    """A cluster of a head without CPUs and three nodes."""
+    """A cluster with a head without CPUs, and three nodes."""
     from ray.cluster_utils import Cluster  # noqa: PLC0415  (starts no cluster that is not wanted)
 
     ray.shutdown()

@@ -1,4 +1,4 @@
-"""The recommended number of readers, in words."""
+"""The recommended number of readers, as text."""
 
 import pytest
 

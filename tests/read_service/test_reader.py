@@ -1,4 +1,4 @@
-"""A reader gives any requested batch, after any other requests."""
+"""A reader returns any requested batch, after any other requests."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The batches under way to a trainer are bounded in bytes, and come in order."""
+"""The batches in transit to a trainer are limited in bytes, and arrive in order."""
 
 from headrace.read_service import Window
 

@@ -1,4 +1,4 @@
-"""Tests of `headrace.torch`, which run where PyTorch is installed."""
+"""Tests of `headrace.torch`, which run if PyTorch is installed."""
 
 from importlib.util import find_spec
 

@@ -23,7 +23,7 @@ class Numbers(Dataset):
 
 
 class Draws(Numbers):
-    """Each index with a draw of every global generator, and the worker that made it."""
+    """Each index, with a draw of every global generator and the worker's ID."""
 
     def __getitem__(self, index):
         info = get_worker_info()
@@ -222,7 +222,7 @@ class FailsAt(Numbers):
 
 
 class EndsAt(Numbers):
-    """Ends its process, or sleeps, at one index."""
+    """Ends its process or sleeps at one index."""
 
     def __init__(self, index, how, length=23):
         super().__init__(length)
@@ -243,7 +243,7 @@ class EndsAt(Numbers):
 
 
 class SlowAt(Numbers):
-    """Takes long for one index."""
+    """Is slow for one index."""
 
     def __init__(self, index, length=23):
         super().__init__(length)

@@ -1,4 +1,4 @@
-"""What the loader adds to PyTorch's: samples in errors, threads, the bottleneck, pinned batches."""
+"""The loader's additions to PyTorch: samples in errors, threads, bottlenecks, pinned batches."""
 
 import copy
 import gc

@@ -1,4 +1,4 @@
-"""The loader beside PyTorch's own: the same program, with one import changed, does the same."""
+"""The loader compared with PyTorch's own: after changing one import, a program behaves the same."""
 
 import gc
 import inspect
@@ -46,7 +46,7 @@ def outcome(program, kind):
 
 
 def check_same(program):
-    """Checks that both loaders do the same; returns what they do."""
+    """Checks that both loaders behave the same, and returns the result."""
     expected = outcome(program, TorchLoader)
     assert outcome(program, DataLoader) == expected
     return expected

@@ -58,7 +58,7 @@ def generators():
 
 
 def resumed_everywhere(make, epochs=2, is_exact_after=True):
-    """Resumes at each batch of an epoch, in a loader made anew; compares the rest of it.
+    """Resumes at each batch of an epoch in a new loader, and compares the remaining batches.
 
     Args:
         make: Makes a loader.
@@ -79,7 +79,7 @@ def resumed_everywhere(make, epochs=2, is_exact_after=True):
     assert num_batches > 1
     for number, state in enumerate(states[: num_batches + 2]):
         if make().num_workers and number not in (0, 1, 2, 5, num_batches, num_batches + 1):
-            continue  # Starting processes takes long.
+            continue  # Starting processes is slow.
         seed(100 + number)
         again = make()
         again.load_state_dict(json.loads(json.dumps(state)))

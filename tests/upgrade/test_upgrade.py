@@ -19,7 +19,7 @@ NAMES = sorted(pipelines(HOME / VERSIONS[0] / "data"))
 
 @pytest.fixture(params=VERSIONS)
 def files(request, tmp_path):
-    """A copy of one version's files, with the times that they had."""
+    """A copy of one version's files, with their original times."""
     directory = tmp_path / "files"
     shutil.copytree(HOME / request.param, directory)
     set_times(directory / "data")

@@ -12,7 +12,7 @@ x509 = pytest.importorskip("cryptography.x509")
 
 
 def certificate(name, issuer=None):
-    """Returns a key and its certificate, for a server if there is an issuer, or for an authority."""
+    """Returns a key and its certificate: for a server if there is an issuer, else an authority."""
     from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Pipelines generated from a number: any legal order of all stages, compared with a model.
+"""Pipelines generated from a number, with stages in any valid order, compared with a model.
 
 `programs.py` draws programs, from the sources and stages in `sources.py`, `steps.py` and
 `combinations.py`. `model.py` implements each stage in simple Python, and `checks.py` compares. A

@@ -1,4 +1,4 @@
-"""Mixtures that change while they are read: no example is lost or comes twice."""
+"""Mixtures that change while they are read: no example is lost or repeated."""
 
 import json
 from collections.abc import Mapping

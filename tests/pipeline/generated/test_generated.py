@@ -1,4 +1,4 @@
-"""Random pipelines give the items of a simple model, with all options.
+"""Random pipelines yield the same items as a simple model, with all options.
 
 Each kind of stage and source is in one of these programs, which are always the same. `python -m
 stress pipelines` draws others by the thousand.

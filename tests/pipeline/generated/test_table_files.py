@@ -1,4 +1,4 @@
-"""Random table files, of many options of their writers, give the values that were written."""
+"""Random table files, written with many options, are read with the right values."""
 
 import pytest
 from tests.pipeline.generated.table_files import WRITERS, check_table_file

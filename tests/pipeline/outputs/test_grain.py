@@ -1,4 +1,4 @@
-"""Pipelines as datasets of Grain, with `to_grain`."""
+"""Pipelines as Grain datasets, with `to_grain`."""
 
 import json
 import os

@@ -20,7 +20,7 @@ PROGRAM = Path(__file__).with_name("attached_trainer.py")
 
 
 def trained(directory, way="plain", checkpoint=None, world=1):
-    """The results of the ranks of a training."""
+    """The results of a training's ranks."""
     directory.mkdir(exist_ok=True)
     start = [sys.executable]
     if world > 1:

@@ -1,4 +1,4 @@
-"""Trainings that are killed at random and resume on other numbers of ranks lose no example."""
+"""Training runs that are killed at random and resume on other numbers of ranks lose no example."""
 
 import os
 import random

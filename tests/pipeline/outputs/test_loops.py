@@ -1,4 +1,4 @@
-"""Training loops of other libraries get each example of each epoch once."""
+"""Training loops of other libraries get each example exactly once per epoch."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Batches as tensors of PyTorch, arrays of JAX and record batches of Arrow."""
+"""Batches as PyTorch tensors, JAX arrays and Arrow record batches."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""A killed replica group of torchft comes back at the position of the others."""
+"""A killed torchft replica group returns at the position of the others."""
 
 import json
 import os

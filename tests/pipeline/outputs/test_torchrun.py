@@ -1,4 +1,4 @@
-"""Ranks that `torchrun` starts: equally many steps, all examples, and other numbers of ranks."""
+"""Ranks started by `torchrun`: equal numbers of steps, all examples, other numbers of ranks."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""One replica group of a training with torchft; a program of test_torchft.py.
+"""One replica group of a training with torchft, for test_torchft.py.
 
     python torchft_replica.py LIGHTHOUSE REPLICA NUM_REPLICAS NUM_STEPS
 

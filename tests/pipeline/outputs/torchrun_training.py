@@ -1,4 +1,4 @@
-"""A training of several ranks that only counts; `test_torchrun.py` starts it with `torchrun`."""
+"""A distributed training that only counts. `test_torchrun.py` starts it with `torchrun`."""
 
 import json
 import sys

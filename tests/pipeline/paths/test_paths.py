@@ -1,4 +1,4 @@
-"""The files that paths mean, equal for all sources."""
+"""The files that match paths, which are the same for all sources."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Lengths: `len` where they are known without reading, `count()` elsewhere; both are right."""
+"""Lengths: `len` if they are known without reading, and `count()` otherwise."""
 
 import copy
 import gzip

@@ -1,4 +1,4 @@
-"""A training loop that is killed repeatedly, and each time continues from its saved state.
+"""A training loop that is killed repeatedly, and continues from its saved state each time.
 
 Run as a program: `killed_training.py RECORDS DIRECTORY NUM_KILLS`. Each process takes batches.
 After each batch it saves the examples seen in the epoch and the state of the pipeline, in a new

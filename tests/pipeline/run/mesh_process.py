@@ -1,4 +1,4 @@
-"""Prints the share of one rank of several processes with PyTorch; a program of test_mesh_ranks.py.
+"""Prints the share of one PyTorch rank, for test_mesh_ranks.py.
 
 python mesh_process.py RANK WORLD STORE
 """

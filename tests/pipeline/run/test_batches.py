@@ -1,4 +1,4 @@
-"""The threads and files of an iteration, however it ends."""
+"""The threads and files of an iteration, for each way to end it."""
 
 import gc
 import os

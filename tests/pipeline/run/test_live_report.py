@@ -1,4 +1,4 @@
-"""An iteration at the end of a notebook's cell, and its report."""
+"""The report of an iteration at the end of a notebook cell."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The memory of a pipeline stays within `memory_bytes`, measured outside of its process.
+"""The memory of a pipeline stays within `memory_bytes`, measured from outside its process.
 
 Each is a process of its own that reads a sparse file of 10 GB. `SLACK_BYTES` allows for
 differences between machines and runs.

@@ -1,4 +1,4 @@
-"""`progress`: the same batches, with a bar that is in the right place."""
+"""`progress`: the same batches, with a bar at the right position."""
 
 import io
 import re

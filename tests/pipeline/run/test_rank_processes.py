@@ -1,4 +1,4 @@
-"""Ranks in their own processes: equally many steps, one order, one digest, the bytes they read."""
+"""Ranks in their own processes: numbers of steps, order, digest, and the bytes they read."""
 
 import json
 import subprocess

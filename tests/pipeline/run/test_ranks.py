@@ -1,4 +1,4 @@
-"""States that another number of ranks can resume, and those that it cannot."""
+"""States that can or cannot be resumed with another number of ranks."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Readers that share the batches of one pipeline give the same batches as one machine."""
+"""Readers that divide the batches of a pipeline yield the same batches as one machine."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The same batches in another process, and the order with `deterministic=False`."""
+"""The same batches in another process, and batches with `deterministic=False`."""
 
 import json
 import subprocess

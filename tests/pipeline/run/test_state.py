@@ -1,4 +1,4 @@
-"""A resumed iteration continues exactly as the first one would have."""
+"""A resumed iteration continues exactly like the first one."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""Strings of batches as Arrow's arrays, where pyarrow is installed."""
+"""Strings in batches as Arrow arrays, if pyarrow is installed."""
 
 import numpy as np
 import pytest

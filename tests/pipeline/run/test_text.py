@@ -1,4 +1,4 @@
-"""Strings that are not UTF-8 where text is expected: an error with file and record, or skipped."""
+"""Strings that should be text but are not UTF-8: an error with file and record, or skipped."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Pipelines put together: mixed, side by side, one after the other."""
+"""Combined pipelines: mixed, side by side, one after the other."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Compressed files: by name and by content, of several parts, cut short."""
+"""Compressed files: detected by name or content, in several parts, or truncated."""
 
 import base64
 import bz2

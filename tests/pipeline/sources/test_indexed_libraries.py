@@ -1,4 +1,4 @@
-"""Rows by number of the libraries that people keep data in."""
+"""Rows by number from data libraries."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Types inferred from the beginning of CSV files and JSON lines: they hold all values."""
+"""Types inferred from the start of CSV files and JSON lines can hold all values."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Sources: the files they read, and the examples they give."""
+"""Sources: the files that they read, and the examples that they yield."""
 
 import gzip
 import zlib

@@ -1,4 +1,4 @@
-"""Arrays whose elements do not follow each other in memory: `arrays` gives the rows NumPy shows."""
+"""Arrays whose elements are not contiguous in memory: `arrays` yields the same rows as NumPy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The tables that `arrays` takes, beside a dict of arrays."""
+"""The tables that `arrays` accepts besides a dict of arrays."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Files of tokens as other programs write them.
+"""Token files of other programs.
 
 `files/megatron_*` were written by `IndexedDatasetBuilder` of megatron-core 0.16.1, with documents
 added whole and in parts, `files/datatrove_*` by `TokenizedFile` of datatrove 0.10.1, and

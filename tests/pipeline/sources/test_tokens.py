@@ -1,4 +1,4 @@
-"""Files of tokens, read as windows."""
+"""Token files, read as windows."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Files given to the wrong source: the error names their format, and no data is read."""
+"""Files passed to the wrong source: the error names their format, and no data is read."""
 
 import numpy as np
 import pytest
@@ -111,7 +111,7 @@ def test_control_characters_in_names_are_escaped(tmp_path, name):
             list(pipeline)
         assert shown in caught.value.message
         assert not set(caught.value.message) & {"\r", "\x1b", "\n", "\u202e"}
-    # Names that are data stay as they are.
+    # Names that are data stay unchanged.
     (row,) = hr.files(tmp_path / name)
     assert row["path"] == str(tmp_path / name)
 

@@ -26,7 +26,7 @@ FILES = {
 
 
 def archive(files, method=DEFLATED, before=b"", comment=b""):
-    """Returns a zip archive with these files, some of them stored."""
+    """Returns a zip archive with these files, some of them uncompressed."""
     buffer = io.BytesIO(before)
     buffer.seek(0, io.SEEK_END)
     with zipfile.ZipFile(buffer, "a" if before else "w", method) as output:

@@ -1,4 +1,4 @@
-"""Invalid arguments and names are rejected at the call."""
+"""Invalid arguments and names are rejected by the call."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def rows():
 
 @pytest.fixture
 def unknown(rows):
-    """Unknown components, made by a Python function."""
+    """Unknown components, from a Python function."""
     return rows.map(lambda e: e)
 
 
@@ -90,7 +90,7 @@ def test_existing_names_are_accepted(unknown):
     chosen = unknown.select("n", "x").rename(x="y").batch(2, remainder="pad").select("y", "mask")
     assert list(chosen.spec) == ["y", "mask"]
     assert len(list(chosen)) == 2
-    # A later function makes other components.
+    # A later function returns other components.
     again = unknown.select("n").map(lambda e: {"z": e["n"]}).select("z")
     assert [int(example["z"]) for example in again] == [0, 1, 2]
 

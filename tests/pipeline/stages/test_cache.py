@@ -1,4 +1,4 @@
-"""Examples that are kept in memory."""
+"""Caches in memory."""
 
 import threading
 
@@ -57,7 +57,7 @@ def test_files_are_not_read_again(tmp_path):
 
 def test_unfinished_pass_keeps_its_examples(cached, calls):
     with iter(cached.batch(10)) as batches:
-        taken = [next(batches)["number"].tolist() for _ in range(100)]  # All, but not their end.
+        taken = [next(batches)["number"].tolist() for _ in range(100)]  # All, but not the end.
     assert taken[-1][-1] == 999
     assert calls.count == 1000
     assert order(cached.epochs(3)) == [*range(1000)] * 3
@@ -70,7 +70,7 @@ def test_resumed_passes_call_functions_less_each_time(cached, calls):
             assert [int(next(examples)["number"]) for _ in range(number)] == list(range(number))
     begun = calls.count
     assert order(cached) == list(range(1000))
-    # 400, and the started part of a block.
+    # 400 examples, and a partial block.
     assert calls.count - begun < 660
     begun = calls.count
     assert order(cached.take(3).epochs(2)) == [0, 1, 2] * 2
@@ -246,7 +246,7 @@ def test_filter_before_an_inferred_function_is_called_once_per_example(logged, i
 
 
 class Numbering:
-    """A function with a state: how many examples it has numbered."""
+    """A function whose state is the number of examples so far."""
 
     def __init__(self):
         self.count, self.calls = 0, []
@@ -386,7 +386,7 @@ def fails_at_thirds(example):
 
 
 class TestSkippedFailures:
-    """A cache in memory belongs to pipelines that skip failures alike."""
+    """A cache in memory belongs to pipelines that skip the same failures."""
 
     @pytest.fixture
     def source(self):

@@ -1,4 +1,4 @@
-"""`clips`: which frames come, their marks, order, states and errors."""
+"""`clips`: the frames, padding marks, order, states and errors."""
 
 import json
 import sys
@@ -158,7 +158,7 @@ def test_clips_do_not_depend_on_threads_or_memory(paths, options):
 class TestErrors:
     @pytest.fixture
     def damaged(self, tmp_path):
-        """Three videos, of which frame 10 of the second is damaged."""
+        """Three videos. Frame 10 of the second one is damaged."""
         files = [write_video(tmp_path / f"{n}.mp4", 20, options={"bf": "0"}) for n in range(3)]
         sample = open_video(files[1]).native.read_samples(10, 11)[0]
         offset = Path(files[1]).read_bytes().index(sample)

@@ -1,4 +1,4 @@
-"""Examples that are kept in files."""
+"""Caches in files."""
 
 import functools
 import logging
@@ -52,7 +52,7 @@ def directory(tmp_path):
 
 
 def kept(directory):
-    """Returns the names of caches in a directory, which need not exist."""
+    """Returns the names of caches in a directory that may not exist."""
     paths = directory.iterdir() if directory.exists() else []
     return sorted(path.name for path in paths if path.suffix != ".hrspecs")
 
@@ -408,7 +408,7 @@ def test_killed_program_leaves_nothing_that_is_read(lines, directory):
     assert int(run("no").stdout) == sum(range(300))
     (name,) = kept(directory)
     inode = (directory / name).stat().st_ino
-    # A program that reads the cache does not come to the line that kills it.
+    # A program that reads the cache doesn't reach the line that kills it.
     assert int(run("yes").stdout) == sum(range(300))
     assert (directory / name).stat().st_ino == inode
 
@@ -652,7 +652,7 @@ def odd_ones(error):
 
 
 def results(pipe):
-    """Returns the numbers of a pipeline and the examples that it has skipped."""
+    """Returns the numbers of a pipeline and the skipped examples."""
     with iter(pipe.batch(64)) as batches:
         actual = [int(n) for batch in batches for n in batch["n"]]
         return actual, list(batches.skipped)

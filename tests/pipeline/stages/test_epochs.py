@@ -1,4 +1,4 @@
-"""`epochs(n)` runs all epochs, whatever each of them yields."""
+"""`epochs(n)` runs all epochs, even if some of them are empty."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Ranks that get equally many batches."""
+"""Ranks that get the same number of batches."""
 
 import json
 from collections import Counter
@@ -46,7 +46,7 @@ def test_last_examples_are_dropped_or_repeated(source, world):
         full = len(order) // world * world
         dropped = ranks_of(pipe, world, "drop")
         assert dropped == [order[:full][rank::world] for rank in range(world)]
-        # Ranks without an example of the last step repeat those of the others, in turn.
+        # Ranks without an example in the last step repeat the examples of other ranks in turn.
         last = order[full:]
         filled = order[:full] + [last[rank % len(last)] for rank in range(world) if last]
         assert ranks_of(pipe, world, "pad") == [filled[rank::world] for rank in range(world)]
@@ -203,7 +203,7 @@ def test_changed_number_of_ranks_stays_even_and_repeats_no_example(
             assert len({len(rank) for rank in rest}) == 1
             together = value + Counter(n for rank in rest for n in rank)
             assert set(together) <= set(order)
-            # An epoch drops or repeats less than one example a rank.
+            # An epoch drops or repeats less than one example per rank.
             most = num_epochs * (max(old, new) - 1)
             if even == "drop":
                 assert max(together.values()) <= num_epochs

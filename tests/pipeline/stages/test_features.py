@@ -117,6 +117,6 @@ def test_list_present_in_some_record_causes_no_warning(records, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(list(records.parse({"list": hr.Ragged(int)}).padded_batch(10))) == 250
-        # Its name is in each record, though the lists are empty.
+        # Its name is in each record, but the lists are empty.
         assert len(list(hr.tfrecords(tmp_path / "b").parse({"list": hr.Ragged(int)}))) == 1500
         assert list(records.take(0).parse({"lsit": hr.Ragged(int)})) == []

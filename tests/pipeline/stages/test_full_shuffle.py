@@ -1,4 +1,4 @@
-"""A shuffle of all examples: through arrays, an index of files, and a cache."""
+"""Full shuffles of arrays, of files with an index, and of a cache."""
 
 import gzip
 import os
@@ -15,7 +15,7 @@ from headrace.io.records import TFRecordWriter
 
 @pytest.fixture
 def lines(tmp_path):
-    """Three text files with the numbers from 0 to 999; one is empty, one has other line ends."""
+    """Three text files with the numbers 0 to 999. One is empty, and one has other line ends."""
     numbers = [b"%d" % number for number in range(1000)]
     (tmp_path / "0.txt").write_bytes(b"\n".join(numbers[:600]) + b"\n")
     (tmp_path / "1.txt").write_bytes(b"")
@@ -237,7 +237,7 @@ def test_changed_file_with_the_same_size_and_time_is_scanned_again(tmp_path, how
     new = tmp_path / "new" if how == "replaced" else path
     new.write_bytes(b"555\n44\n6\n")
     os.utime(new, ns=(before.st_atime_ns, before.st_mtime_ns))
-    # As rsync -t does.
+    # rsync -t does this too.
     new.replace(path)
     after = path.stat()
     assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)

@@ -1,4 +1,4 @@
-"""Groupings with stages before and after them. Batches are items, like examples.
+"""Stages that group examples, with stages before and after them. Batches are items, like examples.
 
 Random pipelines (`tests/pipeline/generated`) compare combinations of them with a model.
 """
@@ -84,7 +84,7 @@ def run(batches):
 
 @pytest.fixture
 def items_of(items_of):
-    """The fixture `items_of` with the memory that windows need."""
+    """The fixture `items_of`, with enough memory for windows."""
     return lambda pipeline: items_of(pipeline, WAYS)
 
 
@@ -125,7 +125,7 @@ def test_batches_of_different_sizes_are_mixed_individually(batches, items_of):
 
 
 def test_function_can_keep_several_batches(batches):
-    """Resumes at each batch, where several come from one block."""
+    """Resumes at each batch, even if several batches come from one block."""
     shuffled = batches.shuffle(window=4, seed=3).map(
         lambda batch: {**batch, "sum": batch["n"].sum()}
     )

@@ -1,4 +1,4 @@
-"""Batches whose lists are joined end to end, with their offsets."""
+"""Batches with lists joined end to end, and their offsets."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The order of a pipeline: a function of its description, its data and its seeds."""
+"""The order of a pipeline depends only on its description, its data and its seeds."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Lists packed into rows of one length."""
+"""Lists packed into rows of equal length."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from headrace.testing import assert_resumes
 
 
 def texts(lengths):
-    """An example for each length. Token `i` of example `n` is 100 n + i, from 1 on."""
+    """One example per length. Token `i` of example `n` is 100 n + i, counted from 1."""
 
     def examples():
         for number, length in enumerate(lengths):

@@ -1,4 +1,4 @@
-"""Padding in every axis whose size may differ."""
+"""Padding along every axis whose size may differ."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def masks(dtype=np.float32):
 
 
 def padded(arrays, fill=0, multiples=()):
-    """The arrays stacked and padded by hand."""
+    """The arrays, stacked and padded by hand."""
     largest = np.max([array.shape for array in arrays], axis=0)
     multiples = [*multiples, *[1] * (len(largest) - len(multiples))]
     pairs = zip(largest, multiples, strict=True)

@@ -73,7 +73,7 @@ def test_ranks_together_yield_each_example_once(chain, world, lines):
     uninterrupted = texts_of(CHAINS[chain](lines, 0, 1))
     assert Counter(text for rank in ranks for text in rank) == Counter(uninterrupted)
     if chain not in ("a concat", "epochs before", "parts of files"):
-        # No file is read by two ranks, and all have some.
+        # No two ranks read the same file, and every rank has some files.
         files = [files_of(rank) for rank in ranks]
         assert sum(map(len, files)) == NUM_FILES
         assert min(map(len, files)) >= NUM_FILES // world

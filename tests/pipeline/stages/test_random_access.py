@@ -1,4 +1,4 @@
-"""A shuffle of all examples of CSV files, JSON lines and archives."""
+"""Full shuffles of CSV files, JSON lines and archives."""
 
 import bz2
 import re
@@ -72,7 +72,7 @@ def test_shuffling_any_csv_text_yields_the_streamed_records_or_error(tmp_path, f
 
 
 def outcome(pipeline):
-    """All examples, sorted; or the error."""
+    """All examples, sorted, or the error."""
     try:
         return sorted(rows(pipeline))
     except errors.OpError as error:
@@ -139,7 +139,7 @@ def test_describe_mentions_the_scan(tmp_path):
 
 
 def archive(path, files, form=tarfile.PAX_FORMAT):
-    """Writes a tar archive of names and contents; returns its end. Directories have no contents."""
+    """Writes a tar archive, and returns its end. Directories have no contents."""
     with tarfile.open(path, "w", format=form) as output:
         add_members(output, files)
         return output.offset

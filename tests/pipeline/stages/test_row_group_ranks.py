@@ -1,4 +1,4 @@
-"""Ranks that read row groups of their own."""
+"""Ranks that read different row groups."""
 
 import json
 from collections import Counter
@@ -52,7 +52,8 @@ def test_ranks_together_yield_each_row_once(world, tables):
         assert again == ranks
         rows = Counter(text for rank in ranks for text in rank)
         assert rows == Counter(texts_of(tables))
-        # No row group is read by two ranks, and all have as many as they can.
+        # No two ranks read the same row group, and the numbers of row groups are as equal as
+        # possible.
         groups = [groups_of(rank) for rank in ranks]
         assert sum(map(len, groups)) == NUM_FILES * NUM_GROUPS
         assert min(map(len, groups)) == NUM_FILES * NUM_GROUPS // world

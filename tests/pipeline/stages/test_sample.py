@@ -1,4 +1,4 @@
-"""Draws with replacement, by weight and evenly over classes."""
+"""Draws with replacement, by weight or evenly over classes."""
 
 import pickle
 import shutil

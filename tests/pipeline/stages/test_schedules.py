@@ -38,7 +38,7 @@ def states_of(pipe):
 
 
 def expected_sizes(count, sizes, num_ranks=1):
-    """The sizes of the batches that one rank makes of `count` examples."""
+    """The sizes of one rank's batches of `count` examples."""
     found, position = [], 0
     while position < count * num_ranks:
         size = sizes[max(first for first in sizes if first <= position)]

@@ -1,4 +1,4 @@
-"""A shuffle of all examples after zip, and after concat of parts of a split."""
+"""Full shuffles after zip, and after concat of the parts of a split."""
 
 import collections
 
@@ -15,7 +15,7 @@ COUNT = 300
 
 @pytest.fixture
 def lines(tmp_path):
-    """Files of lines with the numbers from 0 on."""
+    """Text files with the numbers from 0."""
     paths = [tmp_path / f"{number}.txt" for number in range(3)]
     numbers = iter(range(COUNT))
     for path, count in zip(paths, (170, 1, COUNT - 171), strict=True):
@@ -24,7 +24,7 @@ def lines(tmp_path):
 
 
 def sources(lines):
-    """Sources of the same numbers, each with another way to its records."""
+    """Sources of the same numbers, each with a different kind of access to its records."""
     table = {"n": np.arange(COUNT)}
     return {
         "lines": hr.text_lines(lines).map(lambda e: {"n": np.int64(e["text"])}),
@@ -57,7 +57,7 @@ def test_pairs_stay_together(lines, name, other):
     assert sorted(order) == list(range(COUNT)) != order
     assert order == numbers(hr.arrays({"n": np.arange(COUNT)}).shuffle(seed=3))
     assert pipe.count() == COUNT
-    if other != "cached":  # How many lines a cache keeps is not known before.
+    if other != "cached":  # The number of lines in a cache is unknown in advance.
         assert len(pipe) == COUNT
     other_epoch = numbers(pipe.epoch(1))
     assert sorted(other_epoch) == list(range(COUNT))

@@ -121,7 +121,7 @@ def test_parts_depend_on_the_seed_and_not_on_the_process(sources):
     other, _ = sources["arrays"].split(0.5, 0.5, seed=2)
     assert 200 < len(set(numbers(first)) & set(numbers(other))) < 300
     assert numbers(pickle.loads(pickle.dumps(first))) == numbers(first)
-    # The values of earlier versions.
+    # The results of earlier versions.
     assert numbers(first)[:8] == [0, 1, 4, 5, 7, 9, 11, 12]
 
 
@@ -233,7 +233,7 @@ class TestWarnings:
         pipe.take(900).shuffle(window=9, seed=1).epochs(2)
         pipe.shuffle(seed=1).epochs(2).take(900)
         pipe.shuffle(seed=1).take(900).epochs(1)
-        # Ranks that need equally many examples.
+        # Ranks that need the same number of examples.
         pipe.shuffle(seed=1).take(999).shard(0, 3).epochs(2)
         for part in pipe.split(0.9, 0.1):
             part.shuffle(seed=1).epochs(2)

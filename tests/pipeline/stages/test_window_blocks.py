@@ -1,4 +1,4 @@
-"""Shuffles over a window permute pieces of files: runs of complete records of similar size."""
+"""Windowed shuffles permute blocks of files: runs of complete records of similar size."""
 
 import gzip
 import json
@@ -19,13 +19,13 @@ import headrace as hr
 from headrace.io.records import TFRecordWriter
 from headrace.testing import assert_resumes
 
-# Sizes of blocks below and above those of records, and of files.
+# Block sizes below and above the sizes of records and of files.
 BLOCKS = (1, 37, 200, 10_000)
 _ARCHIVE_BLOCKS = (300, 5000, 1_000_000)
 
 
 def lines_of(count: int, file: int) -> Iterator[str]:
-    """Lines of many lengths; some are empty."""
+    """Lines of many lengths, some of them empty."""
     return (f"{file}-{n} " + "x" * (n * n % 90) if n % 7 else "" for n in range(count))
 
 

@@ -1,4 +1,4 @@
-"""Shuffles over a window read files in another order in each epoch, several of them at once."""
+"""Windowed shuffles read several files at a time, in a different order in each epoch."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tests.pipeline.conftest import LARGE_WAYS, same
 import headrace as hr
 from headrace.testing import assert_resumes
 
-# Examples of a source in files, each with the number of its file and its place in it.
+# Examples of a source with files, each with its file number and its position in the file.
 SIZES = (5, 0, 3, 8, 1, 4)
 
 

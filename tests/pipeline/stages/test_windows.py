@@ -31,7 +31,7 @@ def columns_of(lengths, seed=0):
 
 
 def reference(columns, length, stride=1, within=None, pad=None):
-    """The windows of columns, as users would write them with NumPy."""
+    """The windows of columns, as a user would write them with NumPy."""
     num_rows = len(next(iter(columns.values())))
     is_dict = isinstance(length, Mapping)
     offsets = {

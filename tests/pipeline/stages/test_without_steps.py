@@ -1,4 +1,4 @@
-"""`without_steps`: which batches come, their states, digests and ledgers."""
+"""`without_steps`: the remaining batches, their states, digests and ledgers."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Values of Python and NumPy as components: the same rules for all sources and functions."""
+"""Python and NumPy values as components: the same rules apply to all sources and functions."""
 
 import numpy as np
 import pytest

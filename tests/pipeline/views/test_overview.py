@@ -1,4 +1,4 @@
-"""A pipeline at the end of a notebook's cell: a table of its stages."""
+"""A pipeline at the end of a notebook cell appears as a table of its stages."""
 
 import numpy as np
 import pytest

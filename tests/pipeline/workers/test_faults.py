@@ -1,4 +1,4 @@
-"""Faults around worker processes: little shared memory, other kinds of parents, other systems."""
+"""Worker processes with little shared memory, other kinds of parents, and other systems."""
 
 import gc
 import os

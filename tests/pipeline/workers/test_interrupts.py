@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(TIMEOUT)
 
 
 class InterruptedSocket:
-    """A socket at whose call of a method Ctrl-C comes, before or after its bytes have moved."""
+    """A socket with a method that raises Ctrl-C before or after it transfers bytes."""
 
     def __init__(self, inner, method, is_after):
         self.inner, self.method, self.is_after = inner, method, is_after

@@ -1,4 +1,4 @@
-"""Functions that worker processes call: their arguments, results, order, errors and ends."""
+"""Functions in worker processes: their arguments, results, order, errors and ends."""
 
 import contextlib
 import gc

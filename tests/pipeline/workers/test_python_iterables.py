@@ -1,4 +1,4 @@
-"""`iterable`: each pass is one iterator; no example is lost or held back."""
+"""`iterable`: each pass uses one iterator, and no example is lost or held back."""
 
 import pickle
 import signal
@@ -123,7 +123,7 @@ class TestLearning:
 
 class TestSources:
     class Rows:
-        """Like a data set of PyTorch: a length and items."""
+        """An object with a length and items, like a PyTorch data set."""
 
         def __len__(self):
             return 3

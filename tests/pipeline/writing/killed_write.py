@@ -1,7 +1,7 @@
 """Writes a pipeline, and kills its own process at a chosen moment.
 
-Run as a program: `killed_write.py MOMENT NUMBER PATH`. It ends when MOMENT comes for
-the NUMBERth time.
+Run as a program: `killed_write.py MOMENT NUMBER PATH`. It ends when MOMENT has occurred NUMBER
+times.
 """
 
 import os

@@ -88,7 +88,7 @@ def sum_of(batch: dict[str, Any]) -> str:
 
 
 def steps_of(batches: hr.Batches, has_order: bool) -> Any:
-    """Yields what is to be the same with and without a shared engine, after each step."""
+    """After each step, yields everything that must be the same with and without a shared engine."""
     number = 0
     while True:
         error = None

@@ -1,4 +1,4 @@
-"""Tables that Spark, DuckDB, polars and fastparquet wrote; pyarrow is the oracle.
+"""Tables written by Spark, DuckDB, polars and fastparquet; pyarrow is the oracle.
 
 The scripts that made them lie beside them.
 """

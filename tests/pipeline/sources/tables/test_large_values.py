@@ -1,4 +1,4 @@
-"""Windows over tables whose row groups take more than the memory of the pipeline."""
+"""Windows over tables whose row groups exceed the pipeline's memory."""
 
 import pytest
 

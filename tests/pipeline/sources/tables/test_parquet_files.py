@@ -1,4 +1,4 @@
-"""Parquet files as other programs write them, and damaged ones; pyarrow is the oracle."""
+"""Parquet files of other programs, and damaged ones; pyarrow is the oracle."""
 
 import math
 import random

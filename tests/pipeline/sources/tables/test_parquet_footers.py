@@ -1,4 +1,4 @@
-"""Footers of Parquet with wrong bits: no other data without a word."""
+"""Parquet footers with wrong bits never silently result in other data."""
 
 from random import Random
 
