@@ -1,4 +1,4 @@
-"""A program that ends while its threads work: `python exiting.py` for `tests/tf1/test_exit.py`.
+"""A program that ends while its threads work: `python exiting.py`, for `tests/tf1/test_exit.py`.
 
 `ACTIVITIES` are what the threads of its runners do at the end, and `ENDINGS` the ways in which it
 ends. The program ends once each activity has begun. For each line `ACTIVITY+ACTIVITY ENDING` of

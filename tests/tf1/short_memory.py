@@ -1,4 +1,4 @@
-"""Calls operations that only sessions reach where memory is short.
+"""Calls operations that are only available in sessions, with little memory.
 
 Run as `python -m tests.tf1.short_memory [NAME...]`.
 

@@ -1,4 +1,4 @@
-"""Numbers out of range raise the right class of error for any argument, and never hang.
+"""For any argument, numbers out of range raise the right class of error, and never hang.
 
 That is neither Python's OverflowError nor the engine's error as it comes out of the native module.
 """

@@ -1,4 +1,4 @@
-"""The surroundings of a program: its command line, its messages, its text."""
+"""The environment of a program: its command line, its messages, its text."""
 
 import logging
 import subprocess

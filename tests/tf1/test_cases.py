@@ -1,4 +1,4 @@
-"""The base of tests of graphs: its sessions, its comparisons and their messages."""
+"""The base class of graph tests: its sessions, its comparisons and their messages."""
 
 import os
 import subprocess

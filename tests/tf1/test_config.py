@@ -1,4 +1,4 @@
-"""`tf.config` and `tf.version`: settings and facts of the process."""
+"""`tf.config` and `tf.version`: settings and information about the process."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The memory of queues and long runs is about the size of their data, and does not grow.
+"""The memory use of queues and long runs is about the size of their data, and does not grow.
 
 Each is measured in a process of its own, with an unused heap and an allocator that returns freed
 memory at once.

@@ -1,4 +1,4 @@
-"""The end of the program while threads of runners work: no abort, no hang, and the right status.
+"""Programs that end while runner threads are working: no abort, no hang, and the right status.
 
 Failures there are rare. `HEADRACE_EXITS=200 pytest tests/tf1/test_exit.py` ends each kind of
 program 200 times.

@@ -1,4 +1,4 @@
-"""A pipeline of the core alone: no default graph, no collection, nothing of TensorFlow's names."""
+"""A pipeline without a default graph, without collections, and without TensorFlow's names."""
 
 import pytest
 

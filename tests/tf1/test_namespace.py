@@ -1,4 +1,4 @@
-"""The newer names are the functions of the older ones."""
+"""The newer names are the same functions as the older ones."""
 
 import pkgutil
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Newer names: of files, descriptions of tensors, sizes of shapes, and the package's own."""
+"""Newer names for files, descriptions of tensors, sizes of shapes, and the package's own names."""
 
 import pickle
 

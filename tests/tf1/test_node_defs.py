@@ -1,4 +1,4 @@
-"""The description of an operation, in the form in which programs of TensorFlow read it."""
+"""The description of an operation, in the form that TensorFlow programs read."""
 
 import subprocess
 import sys

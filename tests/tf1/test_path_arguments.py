@@ -1,4 +1,4 @@
-"""Every path argument accepts a `pathlib.Path`, with the meaning of its text."""
+"""Every path argument accepts a `pathlib.Path`, which means the same as its text."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files beside the program."""
+"""Files next to the program."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Operations of sessions where memory is short: an error, and never the end of the process."""
+"""Session operations with too little memory raise an error, and never end the process."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Old names of TensorFlow 1 add the same operations to a graph as the functions they replace."""
+"""Old names of TensorFlow 1 add the same operations to a graph as their replacements."""
 
 import inspect
 

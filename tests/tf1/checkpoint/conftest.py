@@ -1,4 +1,4 @@
-"""Helpers of tests of checkpoints: a small program, and sessions of it."""
+"""Helpers for tests of checkpoints: a small program, and sessions for it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ def open_session() -> Iterator[tf.Session]:
 
 @contextmanager
 def running(session: tf.Session, **arguments: Any) -> Iterator[tf.train.Coordinator]:
-    """Lets the runners of a session run."""
+    """Runs the runners of a session for a while."""
     coord = tf.train.Coordinator()
     tf.train.start_queue_runners(session, coord, **arguments)
     try:
@@ -70,5 +70,5 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def take(session: tf.Session) -> Callable[[Any, int], list[Any]]:
-    """Runs something some times in the session."""
+    """Runs a fetch several times in the session."""
     return lambda fetches, count: [session.run(fetches) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Programs of TensorFlow 1 that are stopped in the middle, in this or in their own process.
+"""TensorFlow 1 programs that are stopped in the middle, in this process or in their own.
 
     python -m tests.tf1.checkpoint.programs PROGRAM DIRECTORY whole
     python -m tests.tf1.checkpoint.programs PROGRAM DIRECTORY save 0 3 7

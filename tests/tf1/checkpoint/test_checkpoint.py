@@ -1,4 +1,4 @@
-"""The contents of a session's checkpoint, and the session that it is restored in."""
+"""The contents of a session's checkpoint, and sessions restored from it."""
 
 import os
 import signal
@@ -148,7 +148,7 @@ def test_runners_continue_after_a_checkpoint(lines, session, path):
         for _ in range(20):
             checkpoint.save(session, path)
         wait_until(lambda: session.queue_statistics(lines.queue).num_waiting_enqueues == 1)
-        # No save lets a runner come further.
+        # Saving does not let a runner continue.
         assert session.run(lines.reader.num_records_produced()) == 4
         assert len(read_to_end(session, lines.line)) == 100
 

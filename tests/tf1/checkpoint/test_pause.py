@@ -1,4 +1,4 @@
-"""Runners that pause between two steps: their behaviour in the pause, and its end."""
+"""Runners that pause between two steps: their behaviour during and after the pause."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""Programs that are saved in the middle continue in a new process exactly where they stood."""
+"""Programs that are saved in the middle continue exactly there in a new process."""
 
 import json
 import subprocess

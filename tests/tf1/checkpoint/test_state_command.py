@@ -1,4 +1,4 @@
-"""`headrace state` of a checkpoint of a session."""
+"""`headrace state` on a session's checkpoint."""
 
 import json
 

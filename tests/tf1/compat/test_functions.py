@@ -1,4 +1,4 @@
-"""Decorators of deprecated functions, and facts about functions."""
+"""Decorators for deprecated functions, and properties of functions."""
 
 import functools
 

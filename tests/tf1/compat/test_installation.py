@@ -1,4 +1,4 @@
-"""Programs that import TensorFlow by its name, unchanged."""
+"""Unchanged programs that import TensorFlow by name."""
 
 import subprocess
 import sys

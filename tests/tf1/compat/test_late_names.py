@@ -1,4 +1,4 @@
-"""Names of 1.13 to 1.15, and sound: behaviour that the comparison with TensorFlow does not show."""
+"""Names of 1.13 to 1.15, and sound: behaviour that is not compared with TensorFlow elsewhere."""
 
 import struct
 import sys

@@ -1,4 +1,4 @@
-"""The import lines of public programs of TensorFlow 1: slim, object detection, tensor2tensor, …"""
+"""The import lines of public TensorFlow 1 programs: slim, object detection, tensor2tensor, …"""
 
 import subprocess
 import sys

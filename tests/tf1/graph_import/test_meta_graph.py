@@ -1,4 +1,4 @@
-"""`tf.train.import_meta_graph`: complete inputs from messages, with their runners and variables."""
+"""`tf.train.import_meta_graph`: input pipelines from messages, with runners and variables."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Batchers: threads put examples into a queue, batches of them come out."""
+"""Batchers: threads put examples into a queue, which returns batches."""
 
 import threading
 import time
@@ -357,7 +357,7 @@ def test_shuffle_of_a_full_queue_is_the_same_in_every_run():
 
 
 def wait_for_size(session, queue, size):
-    """Waits until so many are in a queue, and it is closed if that is all there is."""
+    """Waits until a queue has this many elements, or is closed because there are no more."""
     deadline = time.monotonic() + 10
     while True:
         stats = session.queue_statistics(queue)

@@ -1,4 +1,4 @@
-"""Bad input to the standard pipeline: one clear error out of `coord.join`, and all threads end."""
+"""Bad input to the standard pipeline: `coord.join` raises one clear error, and all threads end."""
 
 import struct
 

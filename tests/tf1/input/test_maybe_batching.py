@@ -1,4 +1,4 @@
-"""Batchers that keep only some of the examples."""
+"""Batchers that keep only some examples."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Producers: queues of names, numbers and slices, filled once an epoch."""
+"""Producers: queues of names, numbers and slices, filled once per epoch."""
 
 import threading
 
@@ -280,7 +280,7 @@ def test_slicing_no_tensors_is_rejected():
         tf.train.slice_input_producer([])
 
 
-# A count of epochs that nobody initialized
+# An uninitialized epoch counter
 
 
 def test_failed_producer_ends_its_consumers_and_join_raises_the_error(pipeline):

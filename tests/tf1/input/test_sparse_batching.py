@@ -1,4 +1,4 @@
-"""Sparse tensors through batchers: a handle travels in the queue, the tensor waits in a table."""
+"""Sparse tensors in batchers: the queue contains a handle, and a table contains the tensor."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The program around a pipeline, as the guide writes it: how it ends, early or not."""
+"""The guide's program around a pipeline, and the ways in which it ends."""
 
 import threading
 

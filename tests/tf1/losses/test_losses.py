@@ -1,4 +1,4 @@
-"""Losses beside NumPy, their weights and their collection."""
+"""Losses compared with NumPy, their weights and their collection."""
 
 import numpy as np
 import pytest

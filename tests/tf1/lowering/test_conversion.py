@@ -164,7 +164,7 @@ def test_converted_number_causes_one_warning_per_placeholder(value, dtype, expec
 
 
 def test_floats_from_a_feeding_thread_do_not_stop_a_program():
-    """A feed of pixels from 0 to 1 for integers: the queue gets the numbers cut off."""
+    """Pixels from 0 to 1 are fed as integers, so the queue gets truncated numbers."""
     x = tf.placeholder(tf.int32, [3], name="x")
     queue = tf.FIFOQueue(10, tf.int32, [3])
     enqueue, dequeue = queue.enqueue(x), queue.dequeue()

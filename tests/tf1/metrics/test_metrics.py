@@ -1,4 +1,4 @@
-"""Metrics over several batches, beside NumPy over all of them at once."""
+"""Metrics over several batches, compared with NumPy over all of them."""
 
 import numpy as np
 import pytest

@@ -15,7 +15,7 @@ def run() -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def hidden() -> Callable[[Any], Any]:
-    """Makes a tensor whose value and shape are unknown to the graph."""
+    """Returns a tensor whose value and shape are unknown in the graph."""
     return lambda value, dtype=None: tf.placeholder_with_default(
         tf.constant(value, dtype=dtype), None
     )

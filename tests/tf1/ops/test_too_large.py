@@ -1,4 +1,4 @@
-"""Tensors that no memory can hold end their run, and not the process.
+"""Tensors that exceed any memory end their run, but not the process.
 
 The sizes are far beyond any machine, so nothing is allocated where the test passes.
 """

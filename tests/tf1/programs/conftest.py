@@ -1,4 +1,4 @@
-"""Programs as TensorFlow 1's guides have them, each with a bound on its time."""
+"""Programs as in TensorFlow 1's guides, each with a time limit."""
 
 from pathlib import Path
 from typing import Any

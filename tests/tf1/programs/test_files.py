@@ -1,4 +1,4 @@
-"""Programs that read files, as users of TensorFlow 1 wrote them: only the import has changed."""
+"""Programs that read files, as TensorFlow 1 users wrote them. Only the import has changed."""
 
 import os
 import threading

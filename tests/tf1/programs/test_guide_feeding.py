@@ -1,4 +1,4 @@
-"""Feeding: the caller gives the data with each run."""
+"""Feeding: the caller passes the data to each run."""
 
 import threading
 
@@ -76,7 +76,7 @@ def test_feeding_thread_fills_a_queue():
 
 
 def test_run_blocks_without_queue_runners(squares):
-    """It neither fails nor returns: nobody fills the queue."""
+    """It neither fails nor returns, because nothing fills the queue."""
     names = tf.train.string_input_producer(squares, num_epochs=1)
     _, record = tf.TFRecordReader().read(names)
     batch = tf.train.batch([record], batch_size=2)

@@ -1,4 +1,4 @@
-"""Threads: a coordinator with plain ones, queue runners, one session used by many."""
+"""Threads with a coordinator, queue runners, and a session that several threads use."""
 
 import threading
 

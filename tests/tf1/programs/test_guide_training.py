@@ -1,4 +1,4 @@
-"""The training template: a pipeline with an end, a loop, a coordinator; and its ways to end."""
+"""The training template: a finite pipeline, a loop, a coordinator, and the ways it can end."""
 
 import numpy as np
 import pytest

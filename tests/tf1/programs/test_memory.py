@@ -1,4 +1,4 @@
-"""Programs whose data is text or in memory, as users of TensorFlow 1 wrote them."""
+"""Programs with text or data in memory, as TensorFlow 1 users wrote them."""
 
 import collections
 import threading

@@ -1,4 +1,4 @@
-"""Programs that read records of bytes, as users of TensorFlow 1 wrote them."""
+"""Programs that read binary records, as TensorFlow 1 users wrote them."""
 
 import os
 import sys

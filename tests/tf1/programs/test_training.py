@@ -1,4 +1,4 @@
-"""The skeletons of two kinds of training programs; a variable that is assigned is the model."""
+"""The skeletons of two kinds of training programs. The model is an assigned variable."""
 
 import time
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Subclasses of `QueueRunner` as programs for TensorFlow 1 write them, with its private names."""
+"""Subclasses of `QueueRunner` as in TensorFlow 1 programs, which use its private names."""
 
 import logging
 import threading

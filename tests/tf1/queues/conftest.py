@@ -1,4 +1,4 @@
-"""Helpers of tests of queues without a graph: the common contract of all kinds.
+"""Helpers for tests of queues without a graph, with the same interface for all kinds.
 
 Calls that block run in threads, and tests continue as soon as the queue says that they wait.
 """

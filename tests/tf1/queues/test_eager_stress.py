@@ -1,4 +1,4 @@
-"""Many threads call a queue at random, and no element is lost or doubled."""
+"""Many threads call a queue at random, and no element is lost or repeated."""
 
 import random
 import re

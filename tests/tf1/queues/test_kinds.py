@@ -1,4 +1,4 @@
-"""The properties of each single kind of queue without a graph, and its construction."""
+"""The properties of each kind of queue without a graph, and its construction."""
 
 import numpy as np
 import pytest

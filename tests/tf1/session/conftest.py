@@ -1,4 +1,4 @@
-"""Helpers of tests of sessions: runs in threads, and waiting until one is blocked."""
+"""Helpers for tests of sessions: runs in threads, and waits until one is blocked."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

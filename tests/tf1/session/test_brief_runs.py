@@ -1,4 +1,4 @@
-"""Runs that only move an element keep the interpreter's lock, except where they wait."""
+"""Runs that only move an element keep the GIL, except while they wait."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""Signal handlers that run while the main thread waits: they may raise, and they may wait."""
+"""Signal handlers that run while the main thread waits may raise errors and may wait."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A run that waits in vain says so, and so does the error that ends a wait."""
+"""A run that waits in vain logs a warning, and the error that ends a wait explains it."""
 
 import logging
 import os

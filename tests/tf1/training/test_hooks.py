@@ -1,4 +1,4 @@
-"""Hooks: their fetches, logs and files, and the step at which they end the training."""
+"""Hooks: their fetches, logs and files, and the step at which they end training."""
 
 import json
 import logging

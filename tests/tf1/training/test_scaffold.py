@@ -1,4 +1,4 @@
-"""Scaffolds: parts that are given, found in collections, or made."""
+"""Scaffolds: parts that are passed, found in collections, or created."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Batches of the values of generators."""
+"""Batches of generators' values."""
 
 import numpy as np
 import pytest

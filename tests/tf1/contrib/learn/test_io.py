@@ -1,4 +1,4 @@
-"""Batches of records, as `contrib.learn` has them."""
+"""Batches of records, as in `contrib.learn`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Handwritten digits from local files, in batches as TensorFlow's tutorials take them."""
+"""Handwritten digits from local files, in batches for TensorFlow's tutorials."""
 
 import gzip
 import struct

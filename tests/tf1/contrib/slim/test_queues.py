@@ -1,4 +1,4 @@
-"""Queue runners for the length of a `with` block, and the base of decoders."""
+"""Queue runners inside a `with` block, and the base class of decoders."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Data sets of slim: records of several files, decoded into items, prefetched in batches."""
+"""slim's data sets: records of several files, decoded to items and prefetched in batches."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Hyperparameters, as `contrib.training.HParams` has them."""
+"""Hyperparameters with `contrib.training.HParams`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Batches of alike lengths, and of other distributions."""
+"""Batches of similar lengths, and with other distributions."""
 
 from collections import Counter
 

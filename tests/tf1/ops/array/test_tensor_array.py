@@ -1,4 +1,4 @@
-"""`tf.TensorArray`: arrays of tensors that one run makes, fills and reads."""
+"""`tf.TensorArray`: arrays of tensors that one run creates, fills and reads."""
 
 import numpy as np
 import pytest

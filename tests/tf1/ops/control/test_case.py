@@ -1,4 +1,4 @@
-"""`tf.case`: the first of several functions whose condition holds."""
+"""`tf.case`: the first function whose condition is true."""
 
 from collections import OrderedDict
 

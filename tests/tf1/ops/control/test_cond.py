@@ -58,7 +58,7 @@ def test_conditions_can_be_nested(outer, inner, expected):
     divided = tf.placeholder(tf.bool, [])
 
     def inside():
-        # Where the outer branch is not taken, nobody divides by 0 for the inner predicate.
+        # If the outer branch is not taken, the inner predicate does not divide by 0.
         fits = tf.equal(tf.floordiv(tf.constant(4), value), 4)
         return tf.cond(fits, lambda: tf.constant(1), lambda: tf.constant(2))
 

@@ -1,4 +1,4 @@
-"""`switch` and `merge`: a value flows one way or the other."""
+"""`switch` and `merge`: a value takes one of two ways."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`tf.while_loop`: a part of the graph is repeated while a condition holds."""
+"""`tf.while_loop`: a part of the graph is repeated while a condition is true."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""Damaged, misnamed and hostile files: each ends in an error that names the fault and a remedy."""
+"""Damaged, misnamed and hostile files raise an error with the defect and a remedy."""
 
 import re
 import struct

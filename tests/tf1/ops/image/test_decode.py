@@ -1,4 +1,4 @@
-"""Pillow has the same JPEG library inside: with the accurate transform its pixels are ours."""
+"""Decoded images. Pillow has the same JPEG library, so the accurate transform's pixels match."""
 
 import io
 import struct

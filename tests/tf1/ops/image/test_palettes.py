@@ -1,4 +1,4 @@
-"""Palettes of BMP files: colours in a pipeline, and numbers as TensorFlow 1 has them."""
+"""Palettes of BMP files: colours in a pipeline, and numbers as in TensorFlow 1."""
 
 import io
 

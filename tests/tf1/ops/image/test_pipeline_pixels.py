@@ -1,4 +1,4 @@
-"""Pipelines have the pixels of Pillow where `headrace.tf1` has those of TensorFlow."""
+"""Pipelines return Pillow's pixels, and `headrace.tf1` returns TensorFlow's."""
 
 import io
 import struct

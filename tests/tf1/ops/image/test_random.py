@@ -1,4 +1,4 @@
-"""The numbers pinned here are TensorFlow's for the same seeds."""
+"""Random image operations. The expected numbers are TensorFlow's for the same seeds."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Pillow resizes floats with the same filters; a loop in double precision does the other ways."""
+"""Resizing compared with Pillow's filters on floats, or with a loop in double precision."""
 
 import re
 

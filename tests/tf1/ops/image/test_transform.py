@@ -1,4 +1,4 @@
-"""Images turned, moved, seen in another perspective."""
+"""Images that are rotated, moved, or seen in another perspective."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Vocabularies: tables made of the lines of files, or of vectors."""
+"""Vocabularies: tables from the lines of files, or from vectors."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Kernels of the engine give the bits that those of NumPy give."""
+"""The engine's kernels return the same bits as NumPy's."""
 
 import numpy as np
 import pytest

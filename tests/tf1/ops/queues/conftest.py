@@ -1,4 +1,4 @@
-"""Helpers of tests of queues: the common contract of all kinds.
+"""Helpers for tests of queues, with the same interface for all kinds.
 
 Tests run operations in threads where those block, and continue as soon as the queue itself says
 that somebody waits.
@@ -106,14 +106,14 @@ class QueueSession:
         return call
 
     def start(self, queue: tf.QueueBase, fetches: Any, timeout: float = TIMEOUT) -> Call:
-        """Starts a run in a thread; returns once it is over or waits for the queue."""
+        """Starts a run in a thread, and returns once it has ended or waits for the queue."""
         before = self.num_waiting(queue)
         call = self.call(lambda: self.run(fetches, timeout=timeout))
         wait_until(lambda: self.num_waiting(queue) > before or not call.is_running)
         return call
 
     def blocked(self, queue: tf.QueueBase, fetches: Any) -> Call:
-        """Starts a run in a thread that has to wait for the queue."""
+        """Starts a run in a thread, and checks that it waits for the queue."""
         call = self.start(queue, fetches)
         assert call.is_running, call.result()
         return call

@@ -1,4 +1,4 @@
-"""Barriers: elements whose components come one by one."""
+"""Barriers: elements whose components arrive one by one."""
 
 from functools import partial
 

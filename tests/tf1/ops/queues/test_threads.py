@@ -1,4 +1,4 @@
-"""Many threads on one queue: every element comes out once and complete."""
+"""Many threads on one queue: every element is returned once and complete."""
 
 import collections
 import itertools

@@ -1,4 +1,4 @@
-"""Calls that wait for room, for elements or for their turn; and the ends of waits."""
+"""Calls that wait for space, for elements or for their turn, and the ends of waits."""
 
 import pytest
 

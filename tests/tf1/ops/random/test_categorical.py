@@ -1,4 +1,4 @@
-"""Classes that are drawn."""
+"""Draws of classes."""
 
 import numpy as np
 import pytest

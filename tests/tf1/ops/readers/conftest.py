@@ -1,4 +1,4 @@
-"""Kinds of readers, readers at work, and files for them."""
+"""Kinds of readers, running readers, and their files."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 @pytest.fixture
 def reading() -> Iterator[Callable[..., Reading]]:
-    """Makes readers at work, whose sessions end with the test."""
+    """Creates running readers whose sessions end with the test."""
     outputs = []
 
     def make(*args: Any, **kwargs: Any) -> Reading:
@@ -29,7 +29,7 @@ def reading() -> Iterator[Callable[..., Reading]]:
 
 @pytest.fixture
 def make_file(tmp_path: Path) -> Callable[[str, bytes], Path]:
-    """Makes a file of the given name and contents."""
+    """Writes a file."""
 
     def make(name: str, contents: bytes) -> Path:
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""Helpers of tests of readers: each kind with its files, and readers in a session."""
+"""Helpers for tests of readers: each kind with its files, and readers in a session."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Files that are cut short while they are read: no half of a line passes for a line."""
+"""Files that are truncated while they are read: half a line never counts as a line."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Signals that arrive while a file is read: no record is lost, doubled or changed."""
+"""Signals that arrive while a file is read: no record is lost, repeated or changed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Readers of pipes: they wait for the writer, and the end of a run ends that wait."""
+"""Readers of pipes wait for the writer until the run ends."""
 
 import os
 import signal

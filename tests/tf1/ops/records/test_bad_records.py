@@ -1,4 +1,4 @@
-"""Errors of bad records: for each decoder, and each way of a record to it.
+"""Errors for bad records, for each decoder and each kind of source.
 
 The tables of the decoders' own tests say what is refused; here, that the message leads to the
 record: by file, number and byte, or by its place in the batch if it went through a queue.

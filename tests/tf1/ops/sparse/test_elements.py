@@ -1,4 +1,4 @@
-"""Choosing the elements of sparse tensors."""
+"""Selections of elements of sparse tensors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Two tensors, of which one or both are sparse, element by element."""
+"""Elementwise operations on two tensors, at least one of them sparse."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sparse tensors of which each row has an element."""
+"""Sparse tensors in which each row has an element."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Ids as places in sparse tensors."""
+"""Ids as positions in sparse tensors."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rows of different lengths, and the dense and sparse tensors made of them."""
+"""Rows of different lengths, and conversions to dense and sparse tensors."""
 
 import numpy as np
 import pytest
