@@ -45,6 +45,7 @@ LABELS = {
     "W14": "arrays",
     "W15": "first batch",
     "W16": "sounds",
+    "W17": "worker processes",
     "W19": "patches",
 }
 """A one- or two-word description of each workload's data."""
