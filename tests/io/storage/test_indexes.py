@@ -46,6 +46,16 @@ def test_index_is_kept_locally_until_the_file_changes(server: Server, cache, tag
     assert outputs.scanned == 1
 
 
+def test_shuffled_lines_near_each_other_are_read_in_one_request(server: Server):
+    lines = [b"%0999d" % number for number in range(10_000)]
+    server.files["bucket/a"] = b"\n".join(lines)
+    shuffled("s3://bucket/a")
+    server.requests.clear()
+    results, _ = shuffled("s3://bucket/a")
+    assert sorted(results) == lines
+    assert len(server.data_requests()) < len(lines) / 50
+
+
 def test_index_is_not_kept_without_an_etag_and_a_time(server: Server, cache):
     server.has_tags = server.has_times = False
     server.files["a"] = LINES
