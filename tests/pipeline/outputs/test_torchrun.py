@@ -38,7 +38,7 @@ def kept_lines():
     return Counter({line: NUM_EPOCHS for line in lines if not line.endswith("3")})
 
 
-def run_ranks(directory, world, results, state=None):
+def run_ranks(directory, world, results, state=None, *options):
     """Runs the program as the given number of ranks; returns the steps and the state of each."""
     results.mkdir()
     state_file = results / "state"
@@ -47,7 +47,7 @@ def run_ranks(directory, world, results, state=None):
     program = Path(__file__).with_name("torchrun_training.py")
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]
     done = subprocess.run(
-        [sys.executable, *torchrun, program, directory, results, state_file],
+        [sys.executable, *torchrun, program, directory, results, state_file, *options],
         capture_output=True,
         text=True,
         timeout=120,
@@ -91,3 +91,10 @@ def test_different_number_of_ranks_resumes_where_two_stopped(
     assert lengths == [lengths[0]] * world
     after = sum((lines_of(rank["steps"]) for rank in rest), Counter())
     check_padding(before + after, kept_lines(), world)
+
+
+def test_ranks_that_share_one_reader_get_the_same_steps(directory, two, tmp_path):
+    shared = run_ranks(directory, 2, tmp_path / "all", None, "shared")
+    assert [rank["steps"] for rank in shared] == [rank["steps"] for rank in two]
+    rest = run_ranks(directory, 2, tmp_path / "rest", shared[0]["state"], "shared")
+    assert [rank["steps"] for rank in rest] == [rank["steps"][SAVED_STEP:] for rank in two]

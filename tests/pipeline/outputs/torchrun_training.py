@@ -24,10 +24,12 @@ def examples(directory: Path) -> hr.Pipeline:
     return lines.shuffle(window=50, seed=1, num_open=2).filter(is_kept)
 
 
-def main(directory: Path, results: Path, state_file: Path) -> None:
+def main(directory: Path, results: Path, state_file: Path, node: str | None = None) -> None:
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     ranks = examples(directory).shard(even="pad").batch(4).epochs(NUM_EPOCHS)
+    if node:
+        ranks = ranks.options(node=node)
     batches = ranks.resume(json.loads(state_file.read_text())) if state_file.exists() else ranks
     steps, state = [], None
     with iter(batches) as batches:
@@ -45,4 +47,4 @@ def main(directory: Path, results: Path, state_file: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(*map(Path, sys.argv[1:4]), *sys.argv[4:])
