@@ -26,7 +26,7 @@ class Journal:
     """Appends rows to a journal, a queue on disk that a pipeline reads with `hr.journal`.
 
     Any number of processes can append at the same time. Each of them opens its own `Journal`, which
-    writes to files of its own. Appended rows survive if a process is killed. After a power failure,
+    writes to its own files. Appended rows survive if a process is killed. After a power failure,
     the rows of the last seconds may be missing, unless you set `sync`.
 
     The pipeline ends when all writers are closed. A process that has ended counts as closed, even
@@ -35,7 +35,7 @@ class Journal:
     Args:
         directory: The directory of the journal. It is created if necessary. It must be on a file
             system with file locks, which all processes share.
-        sync: Whether each `append` waits until its rows would survive a power failure.
+        sync: Whether each `append` waits until its rows are on disk.
 
     Attributes:
         directory: The directory of the journal.

@@ -65,7 +65,7 @@ def parquet(
         where: Conditions such as [("year", ">=", 2020)]. Only rows that meet all of them are read.
             The comparisons are ==, !=, <, <=, >, >=, "in" and "not in". A row group is skipped if
             its statistics show that no row can match. A null meets no condition. Decimals are
-            compared exactly; a float stands for its shortest decimal form.
+            compared exactly; a float counts as its shortest decimal form.
         defaults: Values to use for nulls and for columns that a file doesn't have, by column.
         dtypes: The types of some columns, such as {"price": str}. The others keep their types.
 

@@ -152,7 +152,7 @@ def yolo(
         images: The directory of the images, such as `coco8/images/train`.
         labels: The directory of the text files. By default, the last directory named `images` in
             the path is replaced with `labels`, as in `coco8/labels/train`.
-        classes: The class names, for `Pipeline.classes`. A class outside them is then an error.
+        classes: The class names, for `Pipeline.classes`. Any other class is then an error.
 
     Raises:
         TypeError: If `images` or `labels` is not a path, or a class is not a string.

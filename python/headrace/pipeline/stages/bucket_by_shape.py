@@ -184,17 +184,18 @@ class BucketByShapeMethod(Chain):
         component becomes uint8, (size, height, width, 3), RGB, 0-255. The height and width differ
         between batches. The EXIF orientation is not applied.
 
-        The sides of a bucket are multiples of `multiple`. For each height, the width is the largest
-        multiple with which `height * width` is at most `pixels`, and for each width, the height
-        likewise. Buckets with a side more than 4 times as long as the other are left out.
+        The sides of a bucket are multiples of `multiple`. For each height, there is a bucket with
+        the largest width for which `height * width` is at most `pixels`, and for each width, one
+        with the largest such height. Buckets with one side more than 4 times as long as the other
+        are left out.
 
-        With several ranks, write `shard` directly before this stage. All ranks then get batches
-        from the same bucket at each step, and the same number of batches. The ranks don't
-        communicate: each of them reads all files and finds their buckets, but decodes only its own
-        images. You can resume with a different number of ranks, unless `epochs` follows.
+        With several ranks, call `shard` directly before this stage. All ranks then get batches from
+        the same bucket at each step, and the same number of batches. The ranks don't communicate:
+        each of them reads all files and finds their buckets, but decodes only its own images. You
+        can resume with a different number of ranks, unless `epochs` follows.
 
         At the end of the epoch, images that don't fill a batch on every rank are left out. Their
-        number is `left_out` in `Batches.statistics()`.
+        number is `left_out` of this stage in `Batches.statistics()`.
 
         Args:
             name: The component with the image files, as `bytes`.

@@ -42,8 +42,8 @@ class OptionsMethod(Chain):
         Args:
             num_threads: How many threads the engine uses to read, decode and run native functions.
                 Defaults to the number of cores, or to a container's CPU limit. More threads than
-                cores help only if reads wait for storage. Python functions run in threads of their
-                own, set by `num_threads` of their stage.
+                cores help only if reads wait for storage. Python functions run in their own
+                threads, set by `num_threads` of their stage.
             memory_bytes: The memory limit for data that has been read but not used yet: read-ahead,
                 shuffle windows and finished batches. Defaults to a quarter of the memory of the
                 machine or container, and at least 64 MiB.

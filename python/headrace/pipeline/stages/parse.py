@@ -102,10 +102,10 @@ class ParseMethod(Chain):
 
         Args:
             features: The type of each feature, by name. An `Example` can hold int64, float32 and
-                bytes. A plain type, such as `int`, `float` or `bytes`, stands for a single value.
-                Use `Feature` for an array with a fixed shape, and `Ragged` for a list of any
-                length. TensorFlow 1's `FixedLenFeature` and `VarLenFeature` also work, and so does
-                a `FixedLenSequenceFeature` of scalars, which becomes a list.
+                bytes. A plain type, such as `int`, `float` or `bytes`, means a single value. Use
+                `Feature` for an array with a fixed shape, and `Ragged` for a list of any length.
+                TensorFlow 1's `FixedLenFeature` and `VarLenFeature` also work, and so does a
+                `FixedLenSequenceFeature` of scalars, which becomes a list.
 
         Raises:
             TypeError: If `features` is not a dict of types, or an `Example` cannot hold one of the

@@ -181,11 +181,11 @@ class SampleMethod(Chain):
         Examples are read by number, so `sample` needs random access, like a full shuffle: it can
         follow any source except `iterable`, `mix` and `journal`, as long as the files are not
         compressed. In between, you can use stages that turn each example into one example, `cache`,
-        `split` and `shard`. The examples come in random order, so you need no `shuffle`.
+        `split` and `shard`. The examples are in random order, so you don't need `shuffle`.
 
         If you name a component, its values are read once, before the first batch. For `arrays`,
         `image_folder` and `audio_folder`, this reads no files, and for `parquet` and `arrow`, only
-        that column. Otherwise, all examples are read, so write `sample` before slow functions. The
+        that column. Otherwise, all examples are read, so call `sample` before slow functions. The
         weights take 8 bytes of memory per example. A state contains a digest of them, and `resume`
         raises an error if they have changed.
 

@@ -224,16 +224,16 @@ class WindowsMethod(Chain):
     ) -> Self:
         """Combines consecutive examples, for example of a time series or of a robot's episode.
 
-        Each window is one example. Its components have one more axis, the first, with the values of
-        the window's examples in order. Without `within`, windows run across files.
+        Each window is one example. Its components have a new first axis, with the values of the
+        window's examples in order. Without `within`, windows run across files.
 
-        A full shuffle may follow `windows` if it may follow the stages before it, and if these
-        call no Python function. It reads only the examples that its windows need. With `within`,
-        it first reads this component of all examples to find the episodes. If functions come before
-        `windows`, this calls them for all examples.
+        A full shuffle can follow `windows` if it could follow the stages before it, and if these
+        don't call Python functions. It reads only the examples that its windows need. With
+        `within`, it first reads this component of all examples to find the episodes. If functions
+        come before `windows`, this calls them for all examples.
 
-        Every example is needed for its windows. To skip damaged records, write `skip_errors` before
-        `windows`. After `windows`, it only skips windows for which a later stage fails.
+        A window needs all of its examples, so call `skip_errors` before `windows` to skip damaged
+        records. After `windows`, it only skips windows for which a later stage fails.
 
         Args:
             length: The number of examples in a window, at least 1. To choose the examples of each
