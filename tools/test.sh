@@ -35,7 +35,8 @@ rust_tests() {
 }
 
 pytest_options=(--numprocesses=auto --maxprocesses=4 --dist=worksteal --durations=15)
-! $is_nightly || pytest_options+=(--nightly)
+# The longest nightly tests have an hour.
+! $is_nightly || pytest_options+=(--nightly -o faulthandler_timeout=3660)
 ! is_skipped tf1 || pytest_options+=(--ignore=tests/tf1)
 
 log=$(mktemp)
