@@ -25,6 +25,7 @@ const ZIP64: u16 = 1;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 const UNIX: u8 = 3;
+const NO_END64: &str = "its zip64 end record is missing";
 /// The flag of names in UTF-8.
 const UTF8: u16 = 1 << 11;
 /// The bits of a Unix mode with the file type, and their value for a symbolic link.
@@ -64,6 +65,8 @@ pub(super) struct Directory {
     pub num_entries: u64,
     /// The number of bytes before the archive, for example of a program that unpacks it.
     pub num_bytes_before: u64,
+    /// True if some of these numbers may be in a zip64 end record that is missing.
+    pub may_lack_end64: bool,
 }
 
 /// A member, as the central directory describes it.
@@ -141,10 +144,11 @@ pub(super) fn locate(tail: &[u8], len: u64) -> Parsed<Directory> {
         if disk != 0 || first_disk != 0 || num_here != num_entries {
             return Err(several_disks());
         }
-        if num_entries == u16::MAX || num_bytes == u32::MAX || offset == u32::MAX {
-            return invalid("its zip64 end record is missing");
-        }
-        return directory(end_offset, u64::from(num_entries), u64::from(num_bytes), u64::from(offset));
+        // The largest numbers may be meant, or replace numbers in a lost zip64 end record.
+        let may_be_lost = num_entries == u16::MAX || num_bytes == u32::MAX || offset == u32::MAX;
+        return directory(end_offset, u64::from(num_entries), u64::from(num_bytes), u64::from(offset))
+            .map(|directory| Directory { may_lack_end64: may_be_lost, ..directory })
+            .or_else(|damage| if may_be_lost { invalid(NO_END64) } else { Err(damage) });
     };
     let at = locator.checked_sub(END64_BYTES).filter(|at| tail[*at..].starts_with(&END64));
     let at = at.ok_or_else(|| Damage::Invalid("its zip64 end record is not before the locator".to_owned()))?;
@@ -179,7 +183,7 @@ fn directory(end: u64, num_entries: u64, num_bytes: u64, stated_offset: u64) -> 
     let before = offset.and_then(|offset| Some((offset, offset.checked_sub(stated_offset)?)));
     match before {
         Some((offset, num_bytes_before)) if num_entries <= num_bytes / ENTRY_BYTES as u64 => {
-            Ok(Directory { offset, num_bytes, num_entries, num_bytes_before })
+            Ok(Directory { offset, num_bytes, num_entries, num_bytes_before, may_lack_end64: false })
         }
         _ => invalid(format!("its central directory of {num_entries} members in {num_bytes} bytes does not fit")),
     }
@@ -197,6 +201,9 @@ pub(super) fn entries(mut bytes: &[u8], directory: &Directory) -> Parsed<Vec<Ent
             allocate::grow(&mut entries, 1)?;
             entries.push(entry);
         }
+    }
+    if !bytes.is_empty() && directory.may_lack_end64 {
+        return invalid(NO_END64);
     }
     if !bytes.is_empty() {
         return invalid(format!("its central directory has {} bytes after its last member", bytes.len()));
@@ -331,7 +338,8 @@ fn zip64_sizes(extra: &[u8], small: [u32; 3]) -> Option<[u64; 3]> {
     }
     let mut fields = Fields(extra);
     let mut large = loop {
-        let (kind, length) = (fields.u16()?, fields.u16()?);
+        // Without large sizes, the small ones are meant, even if they are the largest ones.
+        let (Some(kind), Some(length)) = (fields.u16(), fields.u16()) else { return Some(sizes) };
         let content = fields.bytes(usize::from(length))?;
         if kind == ZIP64 {
             break Fields(content);

@@ -3,11 +3,11 @@
 use super::Member;
 use super::directory::data_start;
 use crate::error::{Error, Lost, Result};
+use crate::files::name::FileName;
 use crate::files::storage::{
     self, Ahead, ArchiveMember, Cache, Coming, Opening, OpeningStream, Parts, Status, Stream, as_io,
 };
 use crate::tensor::allocate::{self, Unread};
-use crate::text::excerpt::excerpt;
 use bytes::Bytes;
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// Files that are compressed more than this are read in several steps.
 const USUAL_RATIO: usize = 8;
+/// What needs memory, for messages.
+const CONTENTS: &str = "the contents of the member";
 
 impl ArchiveMember for Member {
     fn path(&self) -> Vec<u8> {
@@ -43,10 +45,11 @@ impl ArchiveMember for Member {
 impl Member {
     /// Reads the contents. Fails if they are damaged.
     pub fn read(&self) -> Result<Bytes> {
-        Request::new(self, None).contents()
+        let name = FileName::of_member(Arc::new(self.clone()));
+        Request::new(self, None).contents().map_err(|error| Error::io(name.text(), &error))
     }
 
-    /// The contents, from the bytes of the frame.
+    /// The contents, from the bytes of the frame. Whoever reads the file adds its name to errors.
     fn contents(&self, frame: &[u8]) -> Result<Bytes> {
         let entry = self.entry();
         let start = data_start(frame, entry).map_err(|text| self.damaged(text))?;
@@ -54,7 +57,7 @@ impl Member {
         let packed = packed.ok_or_else(|| self.damaged("its data are cut short"))?;
         let contents = match entry.is_deflated() {
             true => self.inflated(packed)?,
-            false => allocate::copied(packed).map_err(|refusal| refusal.at(self.text()))?,
+            false => allocate::copied(packed).map_err(|refusal| refusal.at(CONTENTS))?,
         };
         let mut crc = Crc::new();
         crc.update(&contents);
@@ -66,7 +69,7 @@ impl Member {
 
     fn inflated(&self, packed: &[u8]) -> Result<Bytes> {
         let num_bytes = self.entry().num_bytes;
-        let refused = |refusal: allocate::Refusal| refusal.at(self.text());
+        let refused = |refusal: allocate::Refusal| refusal.at(CONTENTS);
         // Never trust a size that an archive claims.
         let expected = usize::try_from(num_bytes).unwrap_or(usize::MAX).min(packed.len().saturating_mul(USUAL_RATIO));
         let mut contents = allocate::room(expected).map_err(refused)?;
@@ -81,17 +84,13 @@ impl Member {
         }
     }
 
-    /// The archive's name and its own, for messages.
-    fn text(&self) -> String {
-        format!("{}: member '{}'", self.archive().name().text(), excerpt(&self.entry().name))
-    }
-
     #[cold]
     fn damaged(&self, text: &str) -> Error {
         match self.is_unchanged() {
-            true => Error::data_loss(format!("{}: {text}. The archive is damaged; copy it again.", self.text()))
-                .with_lost(Lost::Records(1)),
-            false => storage::changed(self.text()),
+            true => {
+                Error::data_loss(format!("{text}. The archive is damaged; copy it again.")).with_lost(Lost::Records(1))
+            }
+            false => storage::changed("its archive was modified"),
         }
     }
 }
@@ -111,20 +110,20 @@ impl Request {
         Self { member: member.clone(), cache: cache.cloned(), coming }
     }
 
-    fn contents(self) -> Result<Bytes> {
+    fn contents(self) -> io::Result<Bytes> {
         let Self { member, cache, coming } = self;
         let range = member.frame();
         let count = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        let mut frame = allocate::zeros(count).map_err(|refusal| refusal.at(member.text()))?;
+        let mut frame = allocate::zeros(count).map_err(|refusal| as_io(refusal.at(CONTENTS)))?;
         let read = match coming {
             Some(coming) => coming.wait(&mut [&mut frame[..]]),
-            None => member.file(cache.as_ref())?.read(&mut frame, range.start),
+            None => member.file(cache.as_ref()).map_err(as_io)?.read(&mut frame, range.start),
         };
         read.map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => member.damaged("the archive ends before it"),
-            _ => Error::io(&member.text(), &error),
+            ErrorKind::UnexpectedEof => as_io(member.damaged("the archive ends before it")),
+            _ => error,
         })?;
-        member.contents(&frame)
+        member.contents(&frame).map_err(as_io)
     }
 }
 
@@ -135,7 +134,7 @@ impl Opening<Box<dyn Stream>> for Request {
 
     fn wait(self: Box<Self>) -> io::Result<(Box<dyn Stream>, Status)> {
         let status = self.member.status();
-        let contents = self.contents().map_err(as_io)?;
+        let contents = self.contents()?;
         Ok((Box::new(Cursor::new(contents)), status))
     }
 }
@@ -166,7 +165,7 @@ impl Coming for ComingParts {
     }
 
     fn wait(self: Box<Self>, buffers: &mut [&mut [u8]]) -> io::Result<()> {
-        let contents = self.request.contents().map_err(as_io)?;
+        let contents = self.request.contents()?;
         for (range, buffer) in self.ranges.iter().zip(buffers) {
             let start = usize::try_from(range.start).unwrap_or(usize::MAX);
             let part = contents.get(start..).and_then(|rest| rest.get(..buffer.len()));
