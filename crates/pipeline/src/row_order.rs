@@ -7,6 +7,39 @@ use headrace_engine::tensor::Tensor;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The stage that reads all rows in such an order, for messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OrderStage {
+    /// A full shuffle.
+    #[default]
+    Shuffle,
+    /// `sample`.
+    Sample,
+}
+
+impl OrderStage {
+    /// The stage with this name, if any.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Shuffle, Self::Sample].into_iter().find(|stage| stage.name() == name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shuffle => "shuffle",
+            Self::Sample => "sample",
+        }
+    }
+
+    /// A remedy without random access that follows others; empty if there is none.
+    pub fn or_window(self) -> &'static str {
+        match self {
+            Self::Shuffle => ", or use a window, such as shuffle(window=10_000)",
+            Self::Sample => "",
+        }
+    }
+}
+
 /// An order of row numbers with random access: the number at a position is computed from the
 /// position alone.
 #[derive(Debug)]

@@ -495,7 +495,7 @@ class TestBudgets:
         both = hr.concat([pipeline, pipeline])
         with pytest.raises(ValueError, match="skip_errors: cannot come after a full shuffle of"):
             both.shuffle(seed=3).skip_errors(9)
-        with pytest.raises(ValueError, match="skip_errors skips examples, so shuffle before it"):
+        with pytest.raises(ValueError, match="skip_errors skips examples, so call it later"):
             pipeline.skip_errors(9).shuffle(seed=3)
         with pytest.raises(TypeError, match="len: the number of examples after skip_errors"):
             len(pipeline.skip_errors(9))

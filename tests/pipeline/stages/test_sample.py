@@ -1,5 +1,6 @@
 """Draws with replacement, by weight or evenly over classes."""
 
+import gzip
 import pickle
 import shutil
 from collections import Counter
@@ -351,6 +352,46 @@ def test_invalid_weight_is_an_error_that_names_its_record(tmp_path, weight):
     pipeline = hp.tfrecords(tmp_path / "a.tfrecord").parse({"w": float}).sample("w")
     with pytest.raises(ValueError, match=rf"a\.tfrecord: record 2 has {weight} in 'w'"):
         next(iter(pipeline))
+
+
+def test_errors_without_random_access_name_sample(tmp_path):
+    (tmp_path / "a.txt").write_text("1\n2\n")
+    (tmp_path / "b").write_bytes(gzip.compress(b"1\n2\n"))
+    lines = hp.text_lines(tmp_path / "a.txt")
+    for pipeline, message in [
+        (
+            lines.options(index="off"),
+            r'a\.txt: finding its records needs an index, .* options\(index="off"\)\. '
+            r"Remove that option",
+        ),
+        (
+            hp.text_lines(tmp_path / "b"),
+            r"b: the file is compressed, .* accessed at random\. Decompress the files",
+        ),
+        (
+            lines.cache(tmp_path / "cache", bytes=1),
+            r"it needs all examples of cache\(directory=\.\.\.\), but they are not stored\. .* "
+            r"Write sample\(\.\.\.\) before cache\(\.\.\.\)\.",
+        ),
+    ]:
+        with pytest.raises(errors.OpError, match=f"^sample: .*{message}$"):
+            list(pipeline.sample([1.0, 2.0], seed=7))
+
+
+@pytest.mark.skipif(pq is None, reason="needs pyarrow")
+@pytest.mark.parametrize("is_part", [False, True])
+def test_table_that_does_not_fit_in_memory_is_an_error_of_sample(tmp_path, is_part):
+    pq.write_table(pa.table({"text": ["a" * 1000] * 2000}), tmp_path / "a.parquet")
+    pipeline = hp.parquet(tmp_path / "a.parquet")
+    pipeline = hp.concat([pipeline, pipeline]) if is_part else pipeline
+    sampled = pipeline.sample(np.ones(4000 if is_part else 2000), seed=7)
+    message = (
+        r"^sample: keeping all rows of the files in memory needs more than .* bytes, expected at "
+        r"most the 100000 of memory_bytes\. Read fewer columns, or raise "
+        r"options\(memory_bytes=\.\.\.\)$"
+    )
+    with pytest.raises(errors.ResourceExhaustedError, match=message):
+        next(iter(sampled.options(memory_bytes=100_000)))
 
 
 def test_weights_that_are_all_zero_or_of_another_number_are_rejected():

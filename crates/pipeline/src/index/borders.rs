@@ -12,6 +12,7 @@ use crate::index::index_files::Mode;
 use crate::index::shared_handle::SharedHandle;
 use crate::index::{FileIndex, IndexFiles};
 use crate::records::{Codec, FilePart, Format, MARK_BYTES, RecordPosition, Scan, Source};
+use crate::row_order::OrderStage;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::positioned::Positioned;
@@ -222,7 +223,7 @@ impl Borders {
             return Err(refused(&self.file));
         }
         let begun = self.file.begin_parts(Some(&self.status))?;
-        let index = FileIndex::of(&*access, &self.file, begun, None, files)?;
+        let index = FileIndex::of(&*access, &self.file, begun, None, files, OrderStage::Shuffle)?;
         let position = |record| index.position(&*access, record);
         let faults = index.faults();
         let mut marks =

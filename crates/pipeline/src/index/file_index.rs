@@ -5,6 +5,7 @@ use super::sidecar::{Identity, RecordSpan};
 use crate::blocks::block::FileProvenance;
 use crate::blocks::file_provenance::{KnownOffset, Layout, Locate};
 use crate::records::{Codec, HeaderScan, MARK_BYTES, RandomAccess, RecordPosition, ScanFault, ScanResult};
+use crate::row_order::OrderStage;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
@@ -47,14 +48,16 @@ struct Indexed {
 impl FileIndex {
     /// Returns `known` if it matches the file's current content. Otherwise reads the positions from
     /// an index file or scans the file and writes an index file. Records after damage are left out.
+    /// `stage` needs the positions.
     pub fn of(
         access: &dyn RandomAccess,
         file: &Arc<FileProvenance>,
         begun: OpeningFile,
         kept: Option<Arc<Self>>,
         files: &Arc<IndexFiles>,
+        stage: OrderStage,
     ) -> Result<Arc<Self>> {
-        let index = Self::obtain(access, file, begun, kept, files)?;
+        let index = Self::obtain(access, file, begun, kept, files, stage)?;
         if index.faults().is_empty() {
             access.check_len(file, index.len())?;
         }
@@ -67,10 +70,11 @@ impl FileIndex {
         begun: OpeningFile,
         kept: Option<Arc<Self>>,
         files: &Arc<IndexFiles>,
+        stage: OrderStage,
     ) -> Result<Arc<Self>> {
         let kind = access.kind();
         if kind.is_some() && files.mode() == Mode::Off {
-            return Err(refused(file));
+            return Err(refused(file, stage));
         }
         let (input, status) = begun.wait()?;
         if let Some(kept) = kept.as_ref().filter(|kept| kept.is_of(&status) && kept.fits(access)) {
@@ -86,9 +90,11 @@ impl FileIndex {
             return Ok(Arc::new(index));
         }
         let mut header_scan = HeaderScan::new(input, file, status.len)?;
-        check_uncompressed(access.codec(), file, &mut header_scan)?;
+        if !is_uncompressed(access.codec(), file, &mut header_scan)? {
+            return Err(compressed(file, stage));
+        }
         // Another pipeline may detect the compression from the content.
-        let kind = kind.filter(|_| check_uncompressed(Codec::ByContent, file, &mut header_scan).is_ok());
+        let kind = kind.filter(|_| matches!(is_uncompressed(Codec::ByContent, file, &mut header_scan), Ok(true)));
         let identity = kind.as_ref().and_then(|_| files.begin(&status));
         let scan = access.scan(file, &mut header_scan)?;
         if let Some(kind) = kind {
@@ -340,16 +346,27 @@ impl Locate for FileIndex {
 }
 
 #[cold]
-fn refused(file: &FileProvenance) -> Error {
+fn refused(file: &FileProvenance, stage: OrderStage) -> Error {
     Error::invalid_argument(format!(
-        "shuffle: {}: finding its records needs an index, but the pipeline has options(index=\"off\"). Remove that \
-         option, or use a window, such as shuffle(window=10_000)",
-        file.name.text()
+        "{}: {}: finding its records needs an index, but the pipeline has options(index=\"off\"). Remove that option{}",
+        stage.name(),
+        file.name.text(),
+        stage.or_window()
     ))
 }
 
-/// Fails if a file is compressed, because its records cannot be accessed individually.
-pub(super) fn check_uncompressed(codec: Codec, file: &FileProvenance, header_scan: &mut HeaderScan) -> Result<()> {
+#[cold]
+fn compressed(file: &FileProvenance, stage: OrderStage) -> Error {
+    Error::invalid_argument(format!(
+        "{}: {}: the file is compressed, so its records cannot be accessed at random. Decompress the files{}",
+        stage.name(),
+        file.name.text(),
+        stage.or_window()
+    ))
+}
+
+/// Returns false if a file is compressed, because its records cannot be accessed individually.
+pub(super) fn is_uncompressed(codec: Codec, file: &FileProvenance, header_scan: &mut HeaderScan) -> Result<bool> {
     let codec = match codec {
         Codec::ByContent => {
             let start = header_scan.at(0, MARK_BYTES)?;
@@ -357,12 +374,5 @@ pub(super) fn check_uncompressed(codec: Codec, file: &FileProvenance, header_sca
         }
         codec => codec,
     };
-    match codec {
-        Codec::Known(Compression::None) => Ok(()),
-        _ => Err(Error::invalid_argument(format!(
-            "shuffle: {}: the file is compressed, so its records cannot be accessed at random. Use a window, such as \
-             shuffle(window=10_000), or decompress the files",
-            file.name.text()
-        ))),
-    }
+    Ok(codec == Codec::Known(Compression::None))
 }

@@ -3,7 +3,7 @@
 use super::index_files::{is_unchanged, open, rest_of_tick, write_named};
 use super::sidecar::{Identity, header_of};
 use crate::blocks::block::FileProvenance;
-use crate::index::file_index::check_uncompressed;
+use crate::index::file_index::is_uncompressed;
 use crate::records::{HeaderScan, RandomAccess};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::name::FileName;
@@ -35,7 +35,11 @@ pub fn make_index(access: &dyn RandomAccess, file: &Arc<FileProvenance>, target:
     // Data that is read from now on is the content at that modification time.
     std::thread::sleep(rest_of_tick(&identity));
     let mut input = HeaderScan::new(input, file, status.len)?;
-    check_uncompressed(access.codec(), file, &mut input)?;
+    if !is_uncompressed(access.codec(), file, &mut input)? {
+        return Err(Error::invalid_argument(format!(
+            "{name}: the file is compressed, so its records cannot be accessed at random. Decompress the file"
+        )));
+    }
     let scan = access.scan(file, &mut input)?;
     if let Some(fault) = scan.faults.first() {
         return Err(fault.error.clone());

@@ -7,6 +7,7 @@ use crate::budget::{Budget, Charge};
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll};
 use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
+use crate::row_order::OrderStage;
 use crate::skip_event::SkipEvent;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::sync::Mutex;
@@ -16,8 +17,8 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Store {
     passes: Mutex<StoredPasses>,
-    /// True if the rows are kept for a full shuffle rather than for a `cache()` stage.
-    is_of_shuffle: bool,
+    /// Set if the rows are kept for this stage rather than for a `cache()` stage.
+    kept_for: Option<OrderStage>,
 }
 
 /// The rows that earlier passes left in a store.
@@ -41,9 +42,9 @@ impl Store {
         batches: BatchesOfInput::None,
     };
 
-    /// Creates a store for a full shuffle of a source without random access.
-    pub fn of_shuffle() -> Self {
-        Self { is_of_shuffle: true, ..Self::default() }
+    /// Creates a store for a stage that orders the rows of a source without random access.
+    pub fn kept_for(stage: OrderStage) -> Self {
+        Self { kept_for: Some(stage), ..Self::default() }
     }
 
     /// The rows of a complete pass, if there has been one.
@@ -89,7 +90,7 @@ struct StoredBlocks {
     /// The skip events, each with the number of blocks before it.
     skip_events: Vec<(usize, SkipEvent)>,
     num_bytes: usize,
-    is_of_shuffle: bool,
+    kept_for: Option<OrderStage>,
 }
 
 impl StoredBlocks {
@@ -104,13 +105,14 @@ impl StoredBlocks {
 
     fn too_large(&self, needed: &str, budget: &Budget) -> Error {
         let limit = budget.limit_bytes();
-        let text = match self.is_of_shuffle {
-            true => format!(
-                "shuffle: keeping all rows of the Parquet files in memory needs {needed}, expected at most the \
-                 {limit} of memory_bytes. Read fewer columns, raise options(memory_bytes=...), or use a window, such \
-                 as shuffle(window=10_000)"
+        let text = match self.kept_for {
+            Some(stage) => format!(
+                "{}: keeping all rows of the files in memory needs {needed}, expected at most the {limit} of \
+                 memory_bytes. Read fewer columns, or raise options(memory_bytes=...){}",
+                stage.name(),
+                stage.or_window()
             ),
-            false => format!(
+            None => format!(
                 "cache needs {needed}, expected at most the {limit} of memory_bytes. Raise options(memory_bytes=...), \
                  cache less (select components, or cache before decoding), or remove cache"
             ),
@@ -166,7 +168,7 @@ impl CacheWriter {
     ) -> Result<Self> {
         let begun = if in_any_order { None } else { store.begun() };
         let kept = begun.as_ref().map(|begun| begun.kept.clone()).unwrap_or_default();
-        let kept = StoredBlocks { is_of_shuffle: store.is_of_shuffle, ..kept };
+        let kept = StoredBlocks { kept_for: store.kept_for, ..kept };
         let input = start(&kept.rest)?;
         let is_ordered = !in_any_order;
         Ok(Self { input, store, pass, kept, next: (0, 0), budget: None, begun, _charge: None, is_ordered })

@@ -21,7 +21,7 @@ use crate::permutation::Permutation;
 use crate::plan::settings::Settings;
 use crate::plan::step::{cached_on_disk, formats_of};
 use crate::plan::{Plan, Sampling, Shuffle, Step};
-use crate::row_order::{Draws, RowOrder, WeightedRows};
+use crate::row_order::{Draws, OrderStage, RowOrder, WeightedRows};
 use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
@@ -91,7 +91,8 @@ pub(super) fn shuffled(
         };
         begin(&leaves, &reached, &Numbers { order: Arc::new(order), first: 0 }, pass, distance, &from)
     };
-    Box::new(Shuffled::new(access, Box::new(begin)))
+    let stage = if shuffle.sampling.is_some() { OrderStage::Sample } else { OrderStage::Shuffle };
+    Box::new(Shuffled::new(access, Box::new(begin), stage))
 }
 
 impl Sampling {

@@ -40,7 +40,7 @@ use headrace_pipeline::nodes::mixture::{StopWhen, Weights};
 use headrace_pipeline::nodes::shard::Even;
 use headrace_pipeline::plan::{self, Blocks, Mix, PieceOptions, Shuffle, Step};
 use headrace_pipeline::records::{Codec, Format};
-use headrace_pipeline::row_order::Weights as RowWeights;
+use headrace_pipeline::row_order::{OrderStage, Weights as RowWeights};
 use headrace_pipeline::stages;
 use headrace_pipeline::stages::carried::Along;
 use headrace_pipeline::stages::collate::{Collate, Layout, Padding, Unbatch};
@@ -657,9 +657,11 @@ impl Plan {
         (self.shuffled(index, index_files, seed, sampling, Some(lookup)), fetch)
     }
 
-    /// Stores the rows of a source without random access for a full shuffle.
-    fn kept_for_shuffle(&self) -> Self {
-        self.then(Step::Cache(Arc::new(Store::of_shuffle())))
+    /// Stores the rows of a source without random access for a stage that orders them: "shuffle" or
+    /// "sample".
+    fn kept_for(&self, stage: &str) -> PyResult<Self> {
+        let stage = OrderStage::from_name(stage).ok_or_else(|| PyValueError::new_err("expected shuffle or sample"))?;
+        Ok(self.then(Step::Cache(Arc::new(Store::kept_for(stage)))))
     }
 
     fn cache(&self, cache: &Cache) -> Self {

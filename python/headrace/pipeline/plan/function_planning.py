@@ -14,7 +14,7 @@ from headrace.pipeline.plan.pipeline_plan import MeteredStage, SharedState
 from headrace.pipeline.stages.components import ChainSpecs, batch_depth
 from headrace.pipeline.stages.function_step import Caller, FunctionStep, caller_of
 from headrace.pipeline.stages.learn import Learn
-from headrace.pipeline.stages.stage import Effect, Stage
+from headrace.pipeline.stages.stage import Effect, OrderStage, Stage
 from headrace.pipeline.values.types import Specs
 
 __all__ = ["FunctionPlanning", "first_called_with"]
@@ -30,7 +30,7 @@ class FunctionPlanning:
         number: The number under which its work is measured.
         turn: The index of this share and the number of shares. Their batches alternate.
         num_ready: The maximum number of results that wait for the consumer.
-        is_shuffled: Whether a full shuffle needs random access to the source.
+        ordered_by: The stage that needs random access to the source, if any.
     """
 
     chain: Sequence[Stage]
@@ -39,7 +39,7 @@ class FunctionPlanning:
     plan: engine.Plan
     turn: tuple[int, int]
     num_ready: int
-    is_shuffled: bool
+    ordered_by: OrderStage | None
     _chain_specs: ChainSpecs
     _specs: Sequence[Specs]
     _shared: SharedState

@@ -20,9 +20,9 @@ from headrace.pipeline.stages.components import (
     source_of,
     steps,
 )
-from headrace.pipeline.stages.random_access import is_shuffled_whole
+from headrace.pipeline.stages.random_access import order_stage
 from headrace.pipeline.stages.split import shuffled_before
-from headrace.pipeline.stages.stage import Effect, Stage, Step
+from headrace.pipeline.stages.stage import Effect, OrderStage, Stage, Step
 
 __all__ = ["PipelinePlan", "plan"]
 
@@ -87,7 +87,7 @@ class _Planning(Requests):
         has_error_skipper: bool = False,
         is_cached: bool = False,
         depth: int = 0,
-        is_shuffled: bool = False,
+        ordered_by: OrderStage | None = None,
         digest: engine.OrderDigest | None = None,
         is_whole: bool = False,
         lanes: engine.Lanes | None = None,
@@ -101,7 +101,7 @@ class _Planning(Requests):
             has_error_skipper: Whether a stage after all of these skips failing examples.
             is_cached: Whether a stage after all of these keeps the results.
             depth: How many levels of combined pipelines enclose these stages, up to the next cache.
-            is_shuffled: Whether a full shuffle follows these stages.
+            ordered_by: The stage after these that needs random access to their examples, if any.
             digest: The digest of the global order, if these stages determine it.
             is_whole: Whether they are a whole pipeline, not a part of a combined pipeline.
             lanes: The lanes of the execution, if there are several.
@@ -132,7 +132,7 @@ class _Planning(Requests):
         self._skipper_index = len(chain) if has_error_skipper else max(skippers, default=0)
         self._num_cached = len(chain) if is_cached else num_cached(chain)
         self._depth = depth
-        self.is_shuffled = is_shuffled_whole(chain, is_shuffled)
+        self.ordered_by = order_stage(chain, ordered_by)
         self._digest = digest
         self._is_whole = is_whole
         ordered = ordered_stages(chain)
@@ -169,7 +169,7 @@ class _Planning(Requests):
 
     def part_plans(self) -> list[engine.Plan]:
         """Returns the plans of the parts that the source combines."""
-        behind = self._skipper_index > 0, self._num_cached > 0, self.depth() + 1, self.is_shuffled
+        behind = self._skipper_index > 0, self._num_cached > 0, self.depth() + 1, self.ordered_by
         return [
             _Planning(part, chain_specs, self._shared, *behind).finished_plan()
             for part, chain_specs in zip(self.chain[0].parts, self._chain_specs.parts, strict=True)

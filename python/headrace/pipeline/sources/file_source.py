@@ -112,8 +112,8 @@ class FileSource(Source, is_base=True):
         for stage in planned.stages:
             planning.later(stage, planned.part)
         plan = planning.with_cache(planned.plan)
-        is_kept = planning.is_shuffled and self.is_kept_for_shuffle
-        return plan.kept_for_shuffle() if is_kept else plan
+        kept_for = planning.ordered_by if self.is_kept_for_shuffle else None
+        return plan if kept_for is None else plan.kept_for(kept_for)
 
     @property
     def _compression(self) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, cast
 
 from headrace.pipeline.stages.components import batch_depth, num_cached, source_of, steps
-from headrace.pipeline.stages.stage import Effect, Stage, Step
+from headrace.pipeline.stages.stage import Effect, OrderStage, Stage, Step
 
 __all__ = [
     "check_reachable",
@@ -13,10 +13,10 @@ __all__ = [
     "has_deferred_reads",
     "is_reordered",
     "is_sampled",
-    "is_shuffled_whole",
     "keeps_all",
     "needs_scan",
     "obstacle",
+    "order_stage",
     "pieces_before",
     "reads_files",
     "shard_of_pieces",
@@ -112,7 +112,7 @@ def obstacle(
         if step.effect in _OF_RECORDS:
             continue
         if step.judges_errors:
-            return f"{step.name} skips examples, so shuffle before it"
+            return f"{step.name} skips examples, so call it later"
         if step.effect is not Effect.SPLITS:
             return f"{step.name} does not turn each example into exactly one"
         # The keys of a split are known before its examples are read.
@@ -163,19 +163,21 @@ def _waits(step: Step) -> bool:
     return step.effect is Effect.EACH and not step.runs_python
 
 
-def is_shuffled_whole(chain: Sequence[Stage], is_shuffled_after: bool) -> bool:
-    """Returns whether a full shuffle needs random access to the source itself, not to a cache.
+def order_stage(chain: Sequence[Stage], after: OrderStage | None) -> OrderStage | None:
+    """Returns the stage that needs random access to the source itself, not to a cache, if any.
 
     Args:
         chain: All stages.
-        is_shuffled_after: Whether a full shuffle follows these stages.
+        after: The stage after these that needs random access to their examples, if any.
     """
     for step in steps(chain):
         if step.effect is Effect.KEEPS:
-            return False
-        if step.effect in (Effect.REORDERS, Effect.SAMPLES):
-            return step.full_shuffle
-    return is_shuffled_after
+            return None
+        if step.effect is Effect.SAMPLES:
+            return "sample"
+        if step.effect is Effect.REORDERS:
+            return "shuffle" if step.full_shuffle else None
+    return after
 
 
 def is_sampled(chain: Sequence[Stage], shard: int) -> bool:

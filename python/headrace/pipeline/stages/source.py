@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
-from headrace.pipeline.stages.stage import Stage, Stages
+from headrace.pipeline.stages.stage import OrderStage, Stage, Stages
 from headrace.pipeline.values.types import Specs
 
 __all__ = ["Origin", "Source", "SourcePlanning"]
@@ -27,8 +27,8 @@ class SourcePlanning(Protocol):
         """Whether this plan only learns components. Nothing is then written."""
 
     @property
-    def is_shuffled(self) -> bool:
-        """Whether a full shuffle needs random access to the source."""
+    def ordered_by(self) -> OrderStage | None:
+        """The stage that needs random access to the source, if any."""
 
     @property
     def resumed_mixture(self) -> list[Any] | None:

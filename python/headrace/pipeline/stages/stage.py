@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from enum import Enum, auto
 from inspect import get_annotations
-from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias, cast, get_origin
+from typing import Any, ClassVar, Final, Literal, NoReturn, Protocol, TypeAlias, cast, get_origin
 
 from headrace.core import engine
 from headrace.core.repr_prefix import without_passwords
@@ -16,6 +16,7 @@ from headrace.pipeline.values.types import Feature, Specs
 __all__ = [
     "Effect",
     "KeepsComponents",
+    "OrderStage",
     "Planning",
     "Stage",
     "Stages",
@@ -64,6 +65,9 @@ class Effect(Enum):
     # Stores the examples of the first pass for later passes.
     KEEPS = auto()
 
+
+# The stages that need random access to all examples.
+OrderStage: TypeAlias = Literal["shuffle", "sample"]
 
 # The attributes that a step with a given effect must define. Other steps don't have them.
 _FACTS_OF: Final[Mapping[Effect, tuple[str, ...]]] = {

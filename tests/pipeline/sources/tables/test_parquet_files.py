@@ -446,7 +446,7 @@ def test_shuffle_of_more_rows_than_fit_in_memory_is_rejected(tmp_path):
     pq.write_table(pa.table({"s": strings}), tmp_path / "a.parquet", row_group_size=1000)
     pipe = hr.parquet(tmp_path).shuffle(seed=7).options(memory_bytes=16 << 20)
     message = (
-        "shuffle: keeping all rows of the Parquet files in memory needs more than .* bytes, "
+        "shuffle: keeping all rows of the files in memory needs more than .* bytes, "
         "expected at most the 16777216 of memory_bytes. Read fewer columns"
     )
     with pytest.raises(errors.ResourceExhaustedError, match=message):

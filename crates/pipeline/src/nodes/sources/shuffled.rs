@@ -12,6 +12,7 @@ use crate::nodes::disk_cache::StoredRows;
 use crate::nodes::disk_cache::formats::Formats;
 use crate::nodes::disk_cache::store::{DiskStore, Use};
 use crate::records::{RandomAccess, ScanFault};
+use crate::row_order::OrderStage;
 use crate::skip_event::{SkipEvent, Skipped, is_damage};
 use crate::tasks::meters::{Stopwatch, enter_stage};
 use crate::tasks::task::Ring;
@@ -37,11 +38,16 @@ pub enum RowAccess {
 
 impl RowAccess {
     /// Returns the rows, or `None` until a task finishes. Appends reports of skipped rows.
-    fn poll(&mut self, context: &mut Context, skip_events: &mut Vec<SkipEvent>) -> Result<Option<Arc<dyn Indexed>>> {
+    fn poll(
+        &mut self,
+        context: &mut Context,
+        skip_events: &mut Vec<SkipEvent>,
+        stage: OrderStage,
+    ) -> Result<Option<Arc<dyn Indexed>>> {
         match self {
             Self::Known(_) => {}
             Self::Refused(error) => return Err(error.clone()),
-            Self::Files(scans) => match scans.poll(context, skip_events)? {
+            Self::Files(scans) => match scans.poll(context, skip_events, stage)? {
                 Some(rows) => *self = Self::Known(Arc::new(rows)),
                 None => return Ok(None),
             },
@@ -64,10 +70,11 @@ impl RowAccess {
                     }
                 }
                 let entry = store.open(*used, formats).ok_or_else(|| {
-                    let reasons = store.take_messages().join(" ");
+                    let (reasons, name) = (store.take_messages().join(" "), stage.name());
+                    let or_window = stage.or_window();
                     Error::failed_precondition(format!(
-                        "shuffle: a full shuffle needs all examples of cache(directory=...), but they are not stored. \
-                         {reasons} Use a window, such as shuffle(window=10_000), or shuffle before the cache."
+                        "{name}: it needs all examples of cache(directory=...), but they are not stored. {reasons} \
+                         Write {name}(...) before cache(...){or_window}."
                     ))
                 })?;
                 skip_events.extend(entry.skip_events().iter().map(|(_, event)| event.clone()));
@@ -114,7 +121,7 @@ impl Scans {
         Self { access, files, kept, index_files, part, next: 0, ring, indexes, charges, ahead, position }
     }
 
-    fn start_tasks(&mut self, context: &mut Context) {
+    fn start_tasks(&mut self, context: &mut Context, stage: OrderStage) {
         while self.next < self.files.len() && self.ring.len() < self.ahead {
             let end = self.files.len().min(self.next + FILES_OF_A_TASK);
             let files = self.files[self.next..end].to_vec();
@@ -124,7 +131,7 @@ impl Scans {
             let slot = self.ring.start(Checkpoint::default());
             let position = self.position;
             let scan = move |file: &Arc<FileProvenance>, begun: OpeningFile<'_>| {
-                let index = FileIndex::of(&*access, file, begun, kept.get(part, file), &index_files)?;
+                let index = FileIndex::of(&*access, file, begun, kept.get(part, file), &index_files, stage)?;
                 kept.put(part, &index);
                 let must_end = |fault: &&ScanFault| position.skipper.is_none() || !is_damage(&fault.error);
                 match index.faults().iter().find(must_end) {
@@ -132,10 +139,10 @@ impl Scans {
                     None => Ok(index),
                 }
             };
-            let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
+            let (meters, number) = (Arc::clone(context.meters), self.position.stage);
             let work = move || {
-                let watch = Stopwatch::start_with_processor(meters.stage(stage));
-                enter_stage(stage);
+                let watch = Stopwatch::start_with_processor(meters.stage(number));
+                enter_stage(number);
                 let indexes = catch_panic(|| {
                     let begun = files.iter().map(|file| file.begin_parts(None)).collect::<Result<Vec<_>>>()?;
                     files.iter().zip(begun).map(|(file, begun)| scan(file, begun)).collect()
@@ -149,9 +156,14 @@ impl Scans {
 
     /// Returns the records, or `None` until all files have been scanned. Appends reports of
     /// unreadable parts.
-    fn poll(&mut self, context: &mut Context, skip_events: &mut Vec<SkipEvent>) -> Result<Option<Indexes>> {
+    fn poll(
+        &mut self,
+        context: &mut Context,
+        skip_events: &mut Vec<SkipEvent>,
+        stage: OrderStage,
+    ) -> Result<Option<Indexes>> {
         loop {
-            self.start_tasks(context);
+            self.start_tasks(context, stage);
             let Some((_, indexes)) = self.ring.pop() else { break };
             for index in indexes? {
                 self.charges.push(context.budget.charge(index.memory_bytes()));
@@ -207,6 +219,8 @@ pub type Begin = Box<dyn FnOnce(Vec<Arc<dyn Indexed>>) -> Result<Box<dyn Node>> 
 /// A node for a full shuffle.
 pub struct Shuffled {
     parts: Vec<RowAccess>,
+    /// The stage that orders the rows.
+    stage: OrderStage,
     begin: Option<Begin>,
     node: Option<Box<dyn Node>>,
     /// Reports of rows skipped before the first row, for each part.
@@ -217,9 +231,9 @@ pub struct Shuffled {
 
 impl Shuffled {
     /// Returns the rows of all parts, in the order of the node that `begin` creates.
-    pub fn new(parts: Vec<RowAccess>, begin: Begin) -> Self {
+    pub fn new(parts: Vec<RowAccess>, begin: Begin, stage: OrderStage) -> Self {
         let skip_events = parts.iter().map(|_| Vec::new()).collect();
-        Self { parts, begin: Some(begin), node: None, skip_events, left_out: VecDeque::new() }
+        Self { parts, stage, begin: Some(begin), node: None, skip_events, left_out: VecDeque::new() }
     }
 }
 
@@ -228,7 +242,7 @@ impl Node for Shuffled {
         if let Some(begin) = self.begin.take() {
             let parts = self.parts.iter_mut().zip(&mut self.skip_events);
             let lookup: Vec<_> =
-                parts.map(|(part, skip_events)| part.poll(context, skip_events)).collect::<Result<_>>()?;
+                parts.map(|(part, skip_events)| part.poll(context, skip_events, self.stage)).collect::<Result<_>>()?;
             match lookup.into_iter().collect() {
                 Some(lookup) => {
                     self.node = Some(begin(lookup)?);
