@@ -1,6 +1,7 @@
 """`bucket_by_shape`: batches of images with similar aspect ratios, cropped to one shape."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,8 +26,8 @@ _MOST_BUCKETS: Final = 10_000
 
 
 @dataclass(frozen=True)
-class ShapeBucket(Step):
-    """Adds the number of each image's bucket, determined from the header of its file.
+class ImageStep(Step, is_base=True):
+    """Calls a native function for each image.
 
     Attributes:
         component: The component with the files.
@@ -47,6 +48,34 @@ class ShapeBucket(Step):
         """The stage's name in messages."""
         return "bucket_by_shape"
 
+    @property
+    @abstractmethod
+    def function(self) -> NativeFunction:
+        """The function."""
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the components that the function returns."""
+        return dict(self.function.traced("map", specs, None).specs)
+
+    def length_after(self, length: float) -> float:
+        """Returns the number of output examples."""
+        return length
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds this step to a plan."""
+        traced = self.function.traced("map", planning.before, None)
+        planning.later(traced.stage(False))
+
+
+@dataclass(frozen=True)
+class ShapeBucket(ImageStep):
+    """Adds the number of each image's bucket, determined from the header of its file."""
+
+    @property
+    def function(self) -> NativeFunction:
+        """The function that finds the bucket."""
+        return _finder(self.component, self.shapes)
+
     def specs_after(self, specs: Specs) -> Specs:
         """Returns the components, with the number of the bucket."""
         check_names(self, [self.component], specs)
@@ -62,21 +91,16 @@ class ShapeBucket(Step):
                 f"bucket_by_shape: there is already a component {added!r}. Rename it, or drop it "
                 "with select."
             )
-        return dict(_finder(self.component, self.shapes).traced("map", specs, None).specs)
+        return super().specs_after(specs)
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Returns the names, plus the bucket's name."""
         check_names(self, [self.component], names)
         return None if names is None else (*names, _bucket_name(self.component))
 
-    def length_after(self, length: float) -> float:
-        """Returns the number of output examples."""
-        return length
-
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
-        traced = _finder(self.component, self.shapes).traced("map", planning.before, None)
-        planning.later(traced.stage(False))
+        super().plan_into(planning)
         planning.finish_rows()
 
 
@@ -121,45 +145,18 @@ class InBuckets(KeepsComponents):
 
 
 @dataclass(frozen=True)
-class CropToBucket(Step):
-    """Replaces an image file with pixels of its bucket's shape, and removes the bucket's number.
-
-    Attributes:
-        component: The component with the files.
-        shapes: The height and width of each bucket.
-    """
-
-    component: str
-    shapes: Shapes
-
-    effect: ClassVar = Effect.EACH
-    needs_values: ClassVar = True
-    added_axes: ClassVar = 0
-    # States describe the buckets with the stage that forms batches.
-    described_by: ClassVar = None
+class CropToBucket(ImageStep):
+    """Replaces an image file with pixels of its bucket's shape, and removes the bucket's number."""
 
     @property
-    def name(self) -> str:
-        """The stage's name in messages."""
-        return "bucket_by_shape"
-
-    def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components, with pixels instead of files."""
-        return dict(_cropper(self.component, self.shapes).traced("map", specs, None).specs)
+    def function(self) -> NativeFunction:
+        """The function that crops the image."""
+        return _cropper(self.component, self.shapes)
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Returns the names without the bucket's name."""
         removed = _bucket_name(self.component)
         return None if names is None else tuple(name for name in names if name != removed)
-
-    def length_after(self, length: float) -> float:
-        """Returns the number of output examples."""
-        return length
-
-    def plan_into(self, planning: Planning) -> None:
-        """Adds this step to a plan."""
-        traced = _cropper(self.component, self.shapes).traced("map", planning.before, None)
-        planning.later(traced.stage(False))
 
 
 class BucketByShapeMethod(Chain):
