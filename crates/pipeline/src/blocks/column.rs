@@ -252,6 +252,23 @@ impl Ragged {
     pub fn values(&self) -> &Tensor {
         &self.values
     }
+
+    /// Stacks lists of one length.
+    fn to_tensor(&self) -> Result<Tensor> {
+        let Some(length) = even_length((0..self.len()).map(|row| self.row_length(row))) else {
+            return Err(Error::invalid_argument(
+                "its lists differ in length, expected rows of one shape. Use padded_batch, bucket_by_length or pack \
+                 instead of batch",
+            ));
+        };
+        self.values.part(0..self.len() * length, Shape::new(&[self.len(), length]))
+    }
+}
+
+/// The length that all lists have; `None` if they differ, and 0 if there are none.
+fn even_length(mut lengths: impl Iterator<Item = usize>) -> Option<usize> {
+    let first = lengths.next().unwrap_or(0);
+    lengths.all(|length| length == first).then_some(first)
 }
 
 impl Column {
@@ -395,11 +412,8 @@ impl Column {
                 let strings = strings.collect((0..text.len()).map(|row| text.shared_row(row)))?;
                 Tensor::strings(shape, strings)
             }
-            Self::Ragged(_) => Err(Error::invalid_argument(
-                "its lists differ in length, expected rows of one shape. Use padded_batch, bucket_by_length or pack \
-                 instead of batch",
-            )),
-            Self::Lists(_) => Err(not_one_tensor()),
+            Self::Ragged(ragged) => ragged.to_tensor(),
+            Self::Lists(lists) => lists.to_tensor(),
             Self::Each(tensors) => stack(tensors),
             Self::Batches(batches) => {
                 let tensors = batches.iter().map(Self::to_tensor).collect::<Result<Vec<_>>>()?;
@@ -449,6 +463,16 @@ impl Lists {
     pub fn held_bytes(&self) -> usize {
         size_of_val(&*self.ends) + self.inner.held_bytes()
     }
+
+    /// Stacks nested lists that have one length at each depth.
+    fn to_tensor(&self) -> Result<Tensor> {
+        let lengths = (0..self.len()).map(|row| self.range(row).len());
+        let (Some(length), Ok(inner)) = (even_length(lengths), self.inner.to_tensor()) else {
+            return Err(not_one_tensor());
+        };
+        let shape: Shape = [self.len(), length].into_iter().chain(inner.shape().iter().skip(1).copied()).collect();
+        inner.part(0..shape.num_elements(), shape)
+    }
 }
 
 /// The error if a later stage was to turn the values into columns first.
@@ -492,4 +516,41 @@ fn held_by(tensor: &Tensor) -> usize {
     const COUNT_BYTES: usize = 64;
     let strings = if tensor.dtype() == DType::String { tensor.num_elements() * size_of::<Bytes>() } else { 0 };
     tensor.num_bytes() + strings + COUNT_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ragged(num_values: i64, ends: &[usize]) -> Column {
+        let shape = Shape::new(&[num_values as usize]);
+        Column::Ragged(Ragged::new(Tensor::from_values(shape, (0..num_values).collect()).unwrap(), ends.to_vec()))
+    }
+
+    #[test]
+    fn lists_of_one_length_are_stacked() {
+        for (column, shape) in [
+            (ragged(4, &[2, 4]), &[2, 2][..]),
+            (ragged(0, &[0, 0, 0]), &[3, 0]),
+            (Column::Lists(Lists::new(ragged(6, &[3, 6]), vec![1, 2])), &[2, 1, 3]),
+            (Column::Lists(Lists::new(ragged(0, &[0, 0, 0, 0]), vec![2, 4])), &[2, 2, 0]),
+            (Column::Lists(Lists::new(ragged(0, &[]), vec![0, 0])), &[2, 0, 0]),
+        ] {
+            let tensor = column.to_tensor().unwrap();
+            assert_eq!((&tensor.shape()[..], tensor.dtype()), (shape, DType::Int64));
+            assert!(tensor.values::<i64>().unwrap().iter().copied().eq(0..tensor.num_elements() as i64));
+        }
+    }
+
+    #[test]
+    fn lists_of_several_lengths_cannot_be_stacked() {
+        for column in [
+            ragged(3, &[1, 3]),
+            Column::Lists(Lists::new(ragged(3, &[1, 3]), vec![1, 2])),
+            Column::Lists(Lists::new(ragged(3, &[1, 2, 3]), vec![1, 3])),
+        ] {
+            let error = column.to_tensor().unwrap_err();
+            assert!(error.message().contains("lists differ in length"), "{error}");
+        }
+    }
 }

@@ -116,11 +116,10 @@ impl StackWindows {
         let columns: Vec<_> = windows.blocks.iter().map(|block| &block.columns[number]).collect();
         let tensor = match gather(&columns, windows.at(positions)?.into_iter())? {
             stacked @ (Column::Dense(_) | Column::Text(_)) => stacked.to_tensor()?,
-            Column::Each(tensors) => {
-                let unequal = || misfit(no_fixed_shape(&column.name), rows.row_provenance(0));
-                Column::Each(tensors).to_tensor().map_err(|_| unequal())?
+            unstacked => {
+                let unequal = |_| misfit(no_fixed_shape(&column.name), rows.row_provenance(0));
+                unstacked.to_tensor().map_err(unequal)?
             }
-            _ => return Err(misfit(no_fixed_shape(&column.name), rows.row_provenance(0))),
         };
         let tensor = match self.fills_zeros {
             true => zeroed(tensor, windows.are_outside(positions))?,
