@@ -63,6 +63,7 @@ impl Node for Waves {
                             skipper: None,
                             stage: 0,
                             charge,
+                            scratch_bytes: 0,
                             target_bytes,
                             size_estimate,
                             slot,

@@ -38,6 +38,8 @@ pub enum Worker {
         num_functions: usize,
         /// True if the functions run in worker processes.
         in_processes: bool,
+        /// True if the function works faster on many rows at once.
+        in_groups: bool,
     },
 }
 
@@ -153,12 +155,13 @@ impl Map {
     fn start_tasks(&mut self, context: &mut Context) -> Result<()> {
         while self.ring.len() < self.ahead && self.fill(context) {
             let (num_rows, num_bytes) = self.next_part(context.budget.room_bytes());
+            let scratch_bytes = self.size_estimate.scratch_bytes();
             // The estimate may exceed the limit. The task then runs alone.
-            let num_bytes = num_bytes.min(context.budget.room_bytes());
+            let num_bytes = num_bytes.saturating_add(scratch_bytes).min(context.budget.room_bytes());
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { return Ok(()) };
             self.note_start(context.meters);
             let rows = self.waiting.take_front(num_rows);
-            self.start(rows, charge, context)?;
+            self.start(rows, charge, scratch_bytes, context)?;
         }
         Ok(())
     }
@@ -206,6 +209,9 @@ impl Map {
             Worker::Python { in_processes: true, .. } if !self.position.synchronous => {
                 self.size_estimate.rows_of_message(&self.waiting, SizeEstimate::target_bytes_of_call(limit_bytes))
             }
+            Worker::Python { in_groups: true, num_callers, .. } if !self.position.synchronous => {
+                self.size_estimate.rows_of_group(SizeEstimate::target_bytes_of_group(limit_bytes, num_callers))
+            }
             _ => 1,
         }
     }
@@ -243,6 +249,11 @@ impl Map {
             (true, _) => {
                 let num_rows = match self.worker {
                     Worker::Python { in_processes: true, .. } => self.enough_rows(limit_bytes).min(self.waiting.len()),
+                    Worker::Python { in_groups: true, num_callers, .. } => {
+                        let (num_rows, num_waiting) = (self.enough_rows(limit_bytes), self.waiting.len());
+                        // The last rows are divided between the threads.
+                        if num_rows <= num_waiting { num_rows } else { num_waiting.div_ceil(num_callers.max(1)) }
+                    }
                     Worker::Python { num_callers, .. } => {
                         let target_bytes = SizeEstimate::target_bytes_of_call(limit_bytes);
                         self.size_estimate.part_for(num_callers, &self.waiting, target_bytes)
@@ -258,7 +269,7 @@ impl Map {
         }
     }
 
-    fn start(&mut self, rows: Rows, mut charge: Charge, context: &mut Context) -> Result<()> {
+    fn start(&mut self, rows: Rows, mut charge: Charge, scratch_bytes: usize, context: &mut Context) -> Result<()> {
         let (slot, size_estimate) = (self.ring.start(self.checkpoint(rows.checkpoint(0))), self.size_estimate.clone());
         // Work that isn't row-wise combines them into one row.
         self.places.add(if self.is_row_wise() { rows.len() } else { 1 });
@@ -268,6 +279,7 @@ impl Map {
                 let target_bytes = SizeEstimate::target_bytes(context.budget.room_bytes());
                 let Position { stage, skipper, .. } = self.position;
                 let state = self.state.clone();
+                let scratch_bytes = scratch_bytes.min(charge.num_bytes());
                 let task = PythonTask {
                     rows,
                     pass: 0,
@@ -275,6 +287,7 @@ impl Map {
                     state,
                     stage,
                     charge,
+                    scratch_bytes,
                     target_bytes,
                     size_estimate,
                     skipper,

@@ -149,6 +149,8 @@ pub enum Step {
         num_functions: usize,
         /// True if the functions run in worker processes.
         in_processes: bool,
+        /// True if the function works faster on many rows at once.
+        in_groups: bool,
         /// The estimated size of its results.
         size_estimate: SizeEstimate,
     },

@@ -273,11 +273,20 @@ impl Step {
                 num_callers,
                 num_functions,
                 in_processes,
+                in_groups,
                 size_estimate,
             } => {
                 let (python_worker, is_one_to_one) = (*python_worker, *is_one_to_one);
-                let (num_callers, num_functions, in_processes) = (*num_callers, *num_functions, *in_processes);
-                let worker = Worker::Python { python_worker, is_one_to_one, num_callers, num_functions, in_processes };
+                let (num_callers, num_functions) = (*num_callers, *num_functions);
+                let (in_processes, in_groups) = (*in_processes, *in_groups);
+                let worker = Worker::Python {
+                    python_worker,
+                    is_one_to_one,
+                    num_callers,
+                    num_functions,
+                    in_processes,
+                    in_groups,
+                };
                 (worker, size_estimate)
             }
             // The other steps leave rows unchanged.

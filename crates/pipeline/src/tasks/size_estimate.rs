@@ -26,8 +26,14 @@ const LEAST_TASK_TIME: Duration = Duration::from_micros(500);
 /// The time of a worker process's task. A message has to wake the process, and its answer has to
 /// wake a thread.
 const MESSAGE_TIME: Duration = Duration::from_millis(20);
+/// The longest time of a task of a function that works faster on many rows at once.
+const GROUP_TIME: Duration = Duration::from_millis(500);
 /// The maximum target size, as a fraction of the budget.
 const PART_OF_BUDGET: usize = 64;
+/// Like [`PART_OF_BUDGET`], for all threads of a function that works faster on many rows at once.
+const PART_OF_BUDGET_FOR_GROUPS: usize = 16;
+/// The largest target size for such a function.
+const GROUP_BYTES: usize = 32 << 20;
 
 /// The result sizes of one step over all passes. Clones share it. Batches do not depend on it. It
 /// only determines how many rows go into a task and whether the task has to wait.
@@ -46,6 +52,8 @@ struct Sizes {
     most_rows: AtomicUsize,
     /// The time that one row takes, in nanoseconds.
     row_ns: AtomicUsize,
+    /// The memory that a task needs only while it runs.
+    scratch_bytes: AtomicUsize,
 }
 
 impl SizeEstimate {
@@ -59,11 +67,27 @@ impl SizeEstimate {
         (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, CALL_BYTES)
     }
 
+    /// The target size of the results of a task of a function that works faster on many rows at
+    /// once, in one of `num_threads` threads.
+    pub fn target_bytes_of_group(limit_bytes: usize, num_threads: usize) -> usize {
+        (limit_bytes / PART_OF_BUDGET_FOR_GROUPS / num_threads.max(1)).clamp(LEAST_TASK_BYTES, GROUP_BYTES)
+    }
+
     /// Records a task in which `num_rows` rows produced a result of `num_bytes`.
     pub fn add(&self, num_rows: usize, num_bytes: usize) {
         raise(&self.0.task_bytes, num_bytes);
         raise(&self.0.row_bytes, num_bytes.div_ceil(num_rows.max(1)));
         self.0.most_rows.fetch_max(num_rows, Ordering::Relaxed);
+    }
+
+    /// Records how much memory a task needs only while it runs.
+    pub fn add_scratch(&self, num_bytes: usize) {
+        raise(&self.0.scratch_bytes, num_bytes);
+    }
+
+    /// The memory that a task needs only while it runs; 0 if this isn't known.
+    pub fn scratch_bytes(&self) -> usize {
+        self.0.scratch_bytes.load(Ordering::Relaxed)
     }
 
     /// Records how long `num_rows` rows took. Recent times count most, because the first call may
@@ -92,6 +116,12 @@ impl SizeEstimate {
     pub fn rows_of_message(&self, rows: &Rows, target_bytes: usize) -> usize {
         let row_bytes = rows.num_bytes() / rows.len().max(1);
         self.most_rows(target_bytes, row_bytes).min(self.rows_within(MESSAGE_TIME)).max(1)
+    }
+
+    /// Returns the number of rows for a task of a function that works faster on many rows at once.
+    /// The returned number may be larger than the number of rows.
+    pub fn rows_of_group(&self, target_bytes: usize) -> usize {
+        self.most_rows(target_bytes, 0).min(self.rows_within(GROUP_TIME)).max(1)
     }
 
     /// The number of rows for a task that takes at most this time.
@@ -203,6 +233,29 @@ mod tests {
         assert_eq!(estimate.rows_of_message(&rows(1000), 1 << 20), 1);
         (0..12).for_each(|_| estimate.add_time(100, Duration::from_millis(5)));
         assert_eq!(estimate.rows_of_message(&rows(1000), 1 << 20), 116);
+    }
+
+    #[test]
+    fn groups_are_limited_by_their_size_their_time_and_earlier_tasks() {
+        let estimate = SizeEstimate::default();
+        assert_eq!(estimate.rows_of_group(1 << 20), 1);
+        estimate.add(1, 1000);
+        estimate.add_time(1, Duration::from_millis(20));
+        assert_eq!(estimate.rows_of_group(1 << 20), 8);
+        estimate.add(8, 8000);
+        assert_eq!((estimate.rows_of_group(1 << 20), estimate.rows_of_group(5000)), (25, 5));
+        let targets = [(0, 1), (64 << 20, 2), (usize::MAX, 2)];
+        let targets = targets.map(|(limit, threads)| SizeEstimate::target_bytes_of_group(limit, threads));
+        assert_eq!(targets, [64 << 10, 2 << 20, 32 << 20]);
+    }
+
+    #[test]
+    fn scratch_memory_is_that_of_the_largest_recent_task() {
+        let estimate = SizeEstimate::default();
+        assert_eq!(estimate.scratch_bytes(), 0);
+        estimate.add_scratch(800);
+        estimate.add_scratch(80);
+        assert_eq!(estimate.scratch_bytes(), 700);
     }
 
     #[test]

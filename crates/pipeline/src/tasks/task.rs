@@ -26,8 +26,10 @@ pub struct PythonTask {
     pub state: FunctionState,
     /// The number of the stage that the task belongs to.
     pub stage: usize,
-    /// The estimated size of the result.
+    /// The estimated size of the result, plus `scratch_bytes`.
     pub charge: Charge,
+    /// The memory that the function needs only while it runs, besides its rows and results.
+    pub scratch_bytes: usize,
     /// For sources: the target size of the result in bytes.
     pub target_bytes: usize,
     /// Records the actual size of the result.

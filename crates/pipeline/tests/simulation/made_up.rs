@@ -138,6 +138,7 @@ impl MadeUp {
                     num_callers: 1,
                     num_functions: 1,
                     in_processes: draws.below(2) == 0,
+                    in_groups: draws.below(2) == 0,
                     size_estimate: SizeEstimate::default(),
                 };
                 ("function".to_owned(), self.then(step))

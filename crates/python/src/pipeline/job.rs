@@ -109,6 +109,24 @@ impl Job {
         self.target_bytes
     }
 
+    /// The memory limit of the pipeline, in bytes.
+    #[getter]
+    fn limit_bytes(&self) -> usize {
+        self.executor.budget().limit_bytes()
+    }
+
+    /// Counts memory that the function needs until the result is set, besides its rows and results.
+    /// Only the largest of several numbers counts. Later tasks wait until there is room for it.
+    fn needs(&self, num_bytes: usize) {
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(PythonTask { charge, scratch_bytes, size_estimate, .. }) = &mut *task else { return };
+        size_estimate.add_scratch(num_bytes);
+        if let Some(more) = num_bytes.checked_sub(*scratch_bytes) {
+            charge.correct(charge.num_bytes().saturating_add(more));
+            *scratch_bytes = num_bytes;
+        }
+    }
+
     fn column(&self, index: usize) -> PyResult<Column> {
         let missing = || PyValueError::new_err(format!("there is no column {index}"));
         self.block.columns.get(index).cloned().map(Column).ok_or_else(missing)
@@ -227,8 +245,9 @@ impl Job {
         match gathered(&task) {
             Ok(block) => {
                 // While the function runs, its results are in memory twice.
-                let (charge, target_bytes) = (2 * task.charge.num_bytes(), task.target_bytes);
-                task.charge.correct(charge);
+                let result_bytes = task.charge.num_bytes().saturating_sub(task.scratch_bytes);
+                task.charge.correct(result_bytes.saturating_add(task.charge.num_bytes()));
+                let target_bytes = task.target_bytes;
                 let (pass, first, stage, begin) = (task.pass, task.first, task.stage, Instant::now());
                 let skipper = task.skipper;
                 let (states, task) = (task.state.clone(), Mutex::new(Some(task)));

@@ -721,7 +721,7 @@ impl Plan {
     }
 
     /// Adds work for the `num_callers` threads of a Python worker, which calls `num_functions`
-    /// functions for each row.
+    /// functions for each row. Set `in_groups` if it works faster on many rows at once.
     fn map_python(
         &self,
         python_worker: usize,
@@ -729,6 +729,7 @@ impl Plan {
         num_callers: usize,
         num_functions: usize,
         in_processes: bool,
+        in_groups: bool,
     ) -> Self {
         let size_estimate = SizeEstimate::default();
         self.then(Step::MapPython {
@@ -737,6 +738,7 @@ impl Plan {
             num_callers,
             num_functions,
             in_processes,
+            in_groups,
             size_estimate,
         })
     }

@@ -71,6 +71,7 @@ class FunctionPlanning:
             worker = self._process_functions(is_batched)
         else:
             worker = step.worker(self._first(of, index), before, after, is_batched)
+            step.prepare(worker, self._shared.indexes)
         self.finish_waiting()
         called = [cast("Caller", self.chain[n]) for n, _ in self._in_process] or [step]
         num_functions = len(called)
@@ -85,6 +86,7 @@ class FunctionPlanning:
             worker.num_callers,
             num_functions,
             of.num_processes > 0,
+            step.works_in_groups,
         )
 
     def _goes_on(self, index: int) -> bool:

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
+from headrace.core import engine
 from headrace.pipeline.functions.native_function import NativeFunction, TracedFunction
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.functions.spec_probe import ProbeCalls
@@ -22,6 +23,8 @@ class Caller(Step, is_base=True):
 
     needs_values: ClassVar = True
     added_axes: ClassVar = 0
+    # Whether the function works faster on many examples at once.
+    works_in_groups: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -39,6 +42,14 @@ class Caller(Step, is_base=True):
             before: The components before this step.
             after: The components after this step.
             is_batched: Whether the function receives batches.
+        """
+
+    def prepare(self, worker: PythonWorker, indexes: engine.IndexFiles) -> None:
+        """Prepares a worker of an iteration. Does nothing unless a subclass overrides it.
+
+        Args:
+            worker: The worker that `worker` returned.
+            indexes: The index files that the iteration reads and writes.
         """
 
     def plan_into(self, planning: Planning) -> None:

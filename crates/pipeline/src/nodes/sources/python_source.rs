@@ -85,8 +85,19 @@ impl Node for PythonSource {
             let (pass, first, stage) = (self.start, self.first, self.stage);
             let (rows, state) = (Rows::new(), FunctionState::new(self.state.take(), None));
             let skipper = None;
-            let task =
-                PythonTask { rows, pass, first, state, stage, charge, target_bytes, size_estimate, skipper, slot };
+            let task = PythonTask {
+                rows,
+                pass,
+                first,
+                state,
+                stage,
+                charge,
+                scratch_bytes: 0,
+                target_bytes,
+                size_estimate,
+                skipper,
+                slot,
+            };
             context.start_python(self.python_worker, task)?;
         }
         while self.error.is_none()
