@@ -2,12 +2,17 @@
 
 use crate::damaged;
 use bytes::Bytes;
+use crc32c::{crc32c, crc32c_append};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::positioned::{OpeningFile, Positioned};
+use headrace_engine::files::storage::Status;
 use headrace_engine::tensor::allocate;
 use std::io::ErrorKind;
 use std::ops::Range;
+
+/// How many of the first and of the last bytes of a file are in its fingerprint.
+const FINGERPRINT_BYTES: u64 = 1 << 10;
 
 /// The bytes of a video file. Several threads can read them at the same time.
 #[derive(Debug)]
@@ -19,9 +24,10 @@ pub enum VideoData {
 }
 
 impl VideoData {
-    /// Opens a file.
-    pub fn open(name: &FileName) -> Result<Self> {
-        OpeningFile::new(name, None, None)?.wait().map(|(file, status)| Self::File(file, status.len))
+    /// Opens a file. Returns it with its status.
+    pub fn open(name: &FileName) -> Result<(Self, Status)> {
+        let (file, status) = OpeningFile::new(name, None, None)?.wait()?;
+        Ok((Self::File(file, status.len), status))
     }
 
     /// The length in bytes.
@@ -30,6 +36,14 @@ impl VideoData {
             Self::File(_, num_bytes) => *num_bytes,
             Self::Memory(bytes) => bytes.len() as u64,
         }
+    }
+
+    /// A checksum of the first and the last bytes, which differs between most files.
+    pub fn fingerprint(&self) -> Result<u32> {
+        let num_bytes = self.num_bytes();
+        let start = self.read(0..num_bytes.min(FINGERPRINT_BYTES))?;
+        let end = self.read(num_bytes.saturating_sub(FINGERPRINT_BYTES)..num_bytes)?;
+        Ok(crc32c_append(crc32c(&start), &end))
     }
 
     /// Reads a range, which must not end after the file. Errors don't name the file.

@@ -11,22 +11,26 @@ mod movie;
 mod sample_entry;
 mod sample_table;
 mod samples;
+mod stored;
 mod track;
 
 pub use data::VideoData;
 pub use samples::{Frame, Sample};
+pub use stored::KIND;
 
 use headrace_engine::error::{Error, Result};
 use std::fmt::Display;
 use std::ops::Range;
 
+/// FFmpeg's names of the codecs. Index files store a codec's position in this list.
+const CODECS: [&str; 10] = ["h264", "hevc", "av1", "vp9", "vp8", "mpeg4", "mpeg2video", "mpeg1video", "mjpeg", "png"];
 /// The first bytes of Matroska and WebM files.
 const MATROSKA: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];
 /// Samples that are at most this far apart are read together.
 const GAP_BYTES: u64 = 64 << 10;
 
 /// The video track of a file.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Video {
     /// The name of the codec in FFmpeg.
     pub codec: &'static str,

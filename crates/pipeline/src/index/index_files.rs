@@ -3,6 +3,7 @@
 use super::idx_files;
 use super::sidecar::{self, Header, Identity, SUFFIX, Sidecar, Stamp};
 use crate::records::ScanResult;
+use bytes::Bytes;
 use headrace_engine::error::Result;
 use headrace_engine::files::atomic_file::AtomicFile;
 use headrace_engine::files::mapping;
@@ -158,6 +159,18 @@ impl IndexFiles {
         Sidecar::open(&start.into()).ok().map(|sidecar| FoundIndex { path: beside.into(), sidecar })
     }
 
+    /// Finds undamaged tables of this kind for a file with this status. Those of remote files are
+    /// only on this machine.
+    pub fn find_tables(&self, name: &FileName, status: &Status, kind: &str) -> Option<Bytes> {
+        let identity = Identity::of(status).filter(|_| self.mode == Mode::Auto)?;
+        let (path, tables) = self.paths(name, kind).into_iter().find_map(|path| {
+            let (header, tables) = open_tables(&path).ok()?;
+            (header.kind == kind && header.identity == identity).then_some((path, tables))
+        })?;
+        self.add_directory(&path);
+        Some(tables)
+    }
+
     /// Waits until any further change of the file would change its modification time, so that later
     /// reads return the content at that time. Returns `None` if that is impossible for a file with
     /// this status.
@@ -172,12 +185,34 @@ impl IndexFiles {
     /// After a scan without errors, writes the index of a file to the first possible place. A
     /// failure is recorded in the report.
     pub fn write(&self, name: &FileName, kind: &str, identity: &Identity, scan: &ScanResult) -> Option<PathBuf> {
+        self.write_with(name, kind, identity, |output| sidecar::write(output, kind, identity, scan))
+    }
+
+    /// Writes the tables of a file, as [`IndexFiles::write`] does. `count` is for display.
+    pub fn write_tables(
+        &self,
+        name: &FileName,
+        kind: &str,
+        identity: &Identity,
+        count: u64,
+        tables: &[u8],
+    ) -> Option<PathBuf> {
+        self.write_with(name, kind, identity, |output| sidecar::write_tables(output, kind, identity, count, tables))
+    }
+
+    fn write_with(
+        &self,
+        name: &FileName,
+        kind: &str,
+        identity: &Identity,
+        content: impl Fn(&mut IndexOutput) -> io::Result<()>,
+    ) -> Option<PathBuf> {
         let mut failure = None;
         for path in self.paths(name, kind) {
             if is_of_another_kind(&path, kind, identity) {
                 continue;
             }
-            match write(&path, kind, identity, scan) {
+            match replacement(&path).and_then(|(file, output)| finish(file, output, &content)) {
                 Ok(()) => {
                     self.add_directory(&path);
                     self.update(|report| report.num_written += 1);
@@ -201,14 +236,22 @@ impl FoundIndex {
     }
 }
 
-/// Opens an index.
+/// Opens an index of records.
 pub fn open(path: &Path) -> io::Result<Sidecar> {
+    Sidecar::open(&mapped(path)?).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
+}
+
+/// Opens an index that holds other tables than the positions of records.
+pub fn open_tables(path: &Path) -> io::Result<(Header, Bytes)> {
+    sidecar::open_tables(&mapped(path)?).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
+}
+
+fn mapped(path: &Path) -> io::Result<Bytes> {
     let file = File::open(path)?;
-    let bytes = match file.metadata()? {
-        metadata if metadata.is_file() && metadata.len() > 0 => mapping::map(&file)?,
-        _ => return Err(io::ErrorKind::InvalidData.into()),
-    };
-    Sidecar::open(&bytes).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
+    match file.metadata()? {
+        metadata if metadata.is_file() && metadata.len() > 0 => mapping::map(&file),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
 }
 
 /// The time until a change of the file would change its modification time.
@@ -226,7 +269,7 @@ pub fn rest_of_tick(identity: &Identity) -> Duration {
 /// one. It need not reach the disk at once, because checksums detect damage after a crash.
 pub fn write(path: &Path, kind: &str, identity: &Identity, scan: &ScanResult) -> io::Result<()> {
     let (file, output) = replacement(path)?;
-    finish(file, output, kind, identity, scan)
+    finish(file, output, |output| sidecar::write(output, kind, identity, scan))
 }
 
 /// Like [`write`], for a name that may be a URL.
@@ -235,10 +278,14 @@ pub fn write_named(name: &FileName, kind: &str, identity: &Identity, scan: &Scan
         return write(&name.path(), kind, identity, scan);
     }
     let (file, output) = AtomicFile::create(name)?;
-    finish(file, BufWriter::with_capacity(BUFFER_BYTES, output), kind, identity, scan)
+    let output = BufWriter::with_capacity(BUFFER_BYTES, output);
+    finish(file, output, |output| sidecar::write(output, kind, identity, scan))
 }
 
-fn replacement(path: &Path) -> io::Result<(AtomicFile, BufWriter<Output<WrittenFile>>)> {
+/// Where an index is written.
+type IndexOutput = BufWriter<Output<WrittenFile>>;
+
+fn replacement(path: &Path) -> io::Result<(AtomicFile, IndexOutput)> {
     let directory = path.parent().ok_or(io::ErrorKind::NotFound)?;
     if !directory.as_os_str().is_empty() {
         fs::create_dir_all(directory)?;
@@ -249,12 +296,10 @@ fn replacement(path: &Path) -> io::Result<(AtomicFile, BufWriter<Output<WrittenF
 
 fn finish(
     mut file: AtomicFile,
-    mut output: BufWriter<Output<WrittenFile>>,
-    kind: &str,
-    identity: &Identity,
-    scan: &ScanResult,
+    mut output: IndexOutput,
+    content: impl Fn(&mut IndexOutput) -> io::Result<()>,
 ) -> io::Result<()> {
-    sidecar::write(&mut output, kind, identity, scan)?;
+    content(&mut output)?;
     output.flush()?;
     file.publish()
 }
@@ -285,7 +330,9 @@ pub fn beside(path: &Path) -> PathBuf {
 
 /// Returns true if the file has an index for records of another kind, which may be in use.
 fn is_of_another_kind(path: &Path, kind: &str, identity: &Identity) -> bool {
-    open(path).is_ok_and(|sidecar| sidecar.header().kind != kind && sidecar.header().identity == *identity)
+    let header = open(path).map(|sidecar| sidecar.header().clone());
+    let header = header.or_else(|_| open_tables(path).map(|(header, _)| header));
+    header.is_ok_and(|header| header.kind != kind && header.identity == *identity)
 }
 
 /// The name of an index in a directory shared by many files. It is unique for each file.

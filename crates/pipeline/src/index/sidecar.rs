@@ -4,6 +4,9 @@
 //! numbers if some are skipped, and a checksum for each 4 KiB of these tables. All numbers are
 //! little-endian. The header has the kind of the records and the identity of the file. It is
 //! checked when the index is opened; each part of the tables is checked when it is first used.
+//!
+//! The index of a file without records, such as a video, has the same header. It is followed by
+//! tables of another module and their checksum, which is checked when the index is opened.
 
 use crate::records::{Numbers, ScanResult};
 use bytes::Bytes;
@@ -29,6 +32,8 @@ const SUM: Range<usize> = 16..20;
 const MOST_HEADER_BYTES: usize = 64 << 10;
 /// The number of bytes of the tables per checksum.
 const RUN_BYTES: usize = 4096;
+/// The widths in the header of an index that holds other tables than the positions of records.
+const NO_POSITIONS: (usize, usize) = (0, 0);
 
 /// The identity of a file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +169,7 @@ impl Begin {
             return Err("its header is damaged");
         }
         let widths = (usize::from(header[20]), usize::from(header[21]));
-        if !matches!(widths, (4 | 8, 0 | 4 | 8)) {
+        if !matches!(widths, (4 | 8, 0 | 4 | 8) | NO_POSITIONS) {
             return Err("its header is damaged");
         }
         let text = |start: usize, len: usize| -> Option<&str> {
@@ -192,10 +197,36 @@ pub fn header_of(start: &[u8]) -> Result<Header, &'static str> {
     Begin::of(start).map(|begin| begin.header)
 }
 
+/// Opens an index that holds other tables than the positions of records. Returns its header and the
+/// tables, or a description of what is wrong.
+pub fn open_tables(bytes: &Bytes) -> Result<(Header, Bytes), &'static str> {
+    let Begin { header, bytes: header_bytes, widths, .. } = Begin::of(bytes)?;
+    if widths != NO_POSITIONS {
+        return Err("it holds the positions of records");
+    }
+    let sum_at = bytes.len().checked_sub(4).filter(|at| *at >= header_bytes).ok_or("it is cut short")?;
+    let tables = bytes.slice(header_bytes..sum_at);
+    match crc32c(&tables) == word(bytes, sum_at) {
+        true => Ok((header, tables)),
+        false => Err("its tables are damaged"),
+    }
+}
+
+/// Writes an index that holds the tables of another module. `count` is for display.
+pub fn write_tables(to: &mut impl Write, kind: &str, identity: &Identity, count: u64, tables: &[u8]) -> io::Result<()> {
+    let header = header(kind, identity, count, NO_POSITIONS, 0, 0);
+    to.write_all(&header.ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?)?;
+    to.write_all(tables)?;
+    to.write_all(&crc32c(tables).to_le_bytes())
+}
+
 impl Sidecar {
     /// Opens the index in these bytes. Fails with a description of the defect.
     pub fn open(bytes: &Bytes) -> Result<Self, &'static str> {
         let Begin { header, bytes: header_bytes, widths, first_number } = Begin::of(bytes)?;
+        if widths == NO_POSITIONS {
+            return Err("it does not hold the positions of records");
+        }
         let count = header.count;
         let sizes = Sizes::of(count, widths).ok_or("its record count is invalid")?;
         let rest = bytes.slice(header_bytes..);
@@ -460,6 +491,24 @@ mod tests {
             }
         }
         cases
+    }
+
+    #[test]
+    fn other_tables_round_trip_and_are_checked() {
+        let mut bytes = Vec::new();
+        write_tables(&mut bytes, "video", &identity(9), 3, b"tables").unwrap();
+        let (header, tables) = open_tables(&bytes.clone().into()).unwrap();
+        let expected = Header { kind: "video".to_owned(), identity: identity(9), count: 3, num_fields: 0 };
+        assert_eq!((header, &tables[..]), (expected, &b"tables"[..]));
+        assert_eq!(Sidecar::open(&bytes.clone().into()).unwrap_err(), "it does not hold the positions of records");
+        for length in 0..bytes.len() {
+            assert!(open_tables(&bytes[..length].to_vec().into()).is_err());
+            let mut damaged = bytes.clone();
+            damaged[length] ^= 1;
+            assert!(open_tables(&damaged.into()).is_err(), "byte {length}");
+        }
+        let positions = written(&[0, 9], &[0], &identity(9));
+        assert_eq!(open_tables(&positions.into()).unwrap_err(), "it holds the positions of records");
     }
 
     #[test]

@@ -2,14 +2,18 @@
 
 use crate::boundary::bytes::python_bytes;
 use crate::error::IntoPython;
+use crate::pipeline;
 use crate::waiting::detach::waiting;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::name::FileName;
 use headrace_engine::tensor::allocate;
-use headrace_video::VideoData;
+use headrace_pipeline::index::IndexFiles;
+use headrace_pipeline::index::index_files::is_unchanged;
+use headrace_video::{KIND, VideoData};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
+use std::sync::Arc;
 
 /// The video track of a file. Nothing changes after it is opened.
 #[pyclass(frozen, module = "headrace._native")]
@@ -24,6 +28,28 @@ impl Video {
     fn read(name: String, data: VideoData) -> Result<Self> {
         let video = headrace_video::Video::read(&data).map_err(|error| in_file(&name, &error))?;
         Ok(Self { video, data, name })
+    }
+
+    /// Opens a file. Its tables come from an index file if possible; otherwise, one is written.
+    fn open(file: &FileName, indexes: &IndexFiles) -> Result<Self> {
+        let (data, status) = VideoData::open(file)?;
+        let name = file.text().to_string();
+        if let Some(tables) = indexes.find_tables(file, &status, KIND)
+            && let Some(video) = headrace_video::Video::of_tables(&tables, data.fingerprint()?)?
+        {
+            indexes.update(|report| report.num_opened += 1);
+            return Ok(Self { video, data, name });
+        }
+        let identity = indexes.begin(&status);
+        let this = Self::read(name, data)?;
+        indexes.update(|report| report.num_scanned += 1);
+        if let Some(identity) = identity
+            && let Some(tables) = this.video.to_tables(this.data.fingerprint()?)?
+            && is_unchanged(file, &status)?
+        {
+            indexes.write_tables(file, KIND, &identity, this.video.frames.len() as u64, &tables);
+        }
+        Ok(this)
     }
 }
 
@@ -47,11 +73,13 @@ fn array<T: numpy::Element>(
 
 #[pymethods]
 impl Video {
-    /// Opens a file and reads its sample tables.
+    /// Opens a file and reads its sample tables, from an index file if there is one.
     #[new]
-    fn new(py: Python<'_>, path: &[u8]) -> PyResult<Self> {
+    #[pyo3(signature = (path, indexes=None))]
+    fn new(py: Python<'_>, path: &[u8], indexes: Option<&pipeline::kept::IndexFiles>) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
-        waiting(py, || Self::read(name.text().to_string(), VideoData::open(&name)?))
+        let indexes = indexes.map_or_else(|| Arc::new(IndexFiles::none()), |indexes| Arc::clone(&indexes.0));
+        waiting(py, || Self::open(&name, &indexes))
     }
 
     /// Reads the sample tables of a file in memory. `name` is for messages.

@@ -97,19 +97,22 @@ pub fn make_index(py: Python<'_>, source: &Plan, number: usize, directory: Optio
 #[pyfunction]
 pub fn read_index(py: Python<'_>, path: PathBuf) -> (Option<IndexContent>, Option<String>) {
     let read = || {
-        let sidecar = index_files::open(&path)?;
-        let header = sidecar.header();
+        let (header, is_whole) = match index_files::open(&path) {
+            Ok(sidecar) => (sidecar.header().clone(), sidecar.is_whole()),
+            // The checksum of other tables was checked when they were opened.
+            Err(error) => (index_files::open_tables(&path).map_err(|_| error)?.0, true),
+        };
         let (modified, tag) = match &header.identity.stamp {
             Stamp::Modified { seconds, nanos } => (Some((*seconds, *nanos)), None),
             Stamp::Tag(tag) => (None, Some(tag.to_string())),
         };
         std::io::Result::Ok(IndexContent {
-            kind: header.kind.clone(),
+            kind: header.kind,
             file_bytes: header.identity.len,
             modified,
             tag,
             num_records: header.count,
-            is_whole: sidecar.is_whole(),
+            is_whole,
         })
     };
     match py.detach(read) {

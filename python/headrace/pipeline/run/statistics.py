@@ -44,12 +44,12 @@ class StageStatistics:
 
 @dataclass(frozen=True)
 class IndexStatistics:
-    """The statistics of the index files that a full shuffle uses.
+    """The statistics of the index files that a full shuffle or `clips` uses.
 
     Attributes:
         opened: The number of files with an existing index. They were not scanned.
-        scanned: The number of files that were scanned.
-        scanned_bytes: The total size of the scanned files.
+        scanned: The number of files that were scanned. For videos, only their tables are read.
+        scanned_bytes: The total size of the scanned files, without videos.
         written: The number of indexes written after a scan.
         kept: The number of files whose positions were known from an earlier iteration.
         directories: The directories of the indexes that were opened or written.
@@ -87,7 +87,7 @@ class Statistics:
         seconds: The time since the iteration started, or its duration if it has ended.
         stages: The statistics of each stage, in order. A source that parses fields, such as `csv`,
             has two entries: one for reading and one for parsing.
-        index: The statistics of the index files that a full shuffle uses.
+        index: The statistics of the index files that a full shuffle or `clips` uses.
     """
 
     seconds: float

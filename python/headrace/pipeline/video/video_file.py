@@ -35,12 +35,14 @@ class VideoFile:
         native: The file's sample tables.
         times: When each frame is shown, in time units. int64, (frames,), ascending.
         samples: The encoded picture that each frame shows. int64, (frames,).
+        source: The path of the file, or its contents.
     """
 
     name: str
     native: engine.Video
     times: npt.NDArray[np.int64]
     samples: npt.NDArray[np.int64]
+    source: str | bytes
 
     def __len__(self) -> int:
         """Returns the number of frames."""
@@ -60,6 +62,12 @@ class VideoFile:
     def end(self) -> int:
         """The end of the last frame, in time units."""
         return int(self.times[-1] + self.native.sample_durations()[self.samples[-1]])
+
+    @property
+    def frame_size(self) -> tuple[int, int]:
+        """The height and width of a frame in pixels, after its rotation."""
+        width, height = self.native.size
+        return (width, height) if self.native.rotation % 180 else (height, width)
 
     def seconds(self, number: int) -> float:
         """Returns when a frame is shown, in seconds."""
@@ -154,7 +162,7 @@ class _OpenVideos:
         self._lock = threading.Lock()
         self._videos: OrderedDict[Hashable, VideoFile] = OrderedDict()
 
-    def get(self, path: str) -> VideoFile:
+    def get(self, path: str, indexes: engine.IndexFiles | None) -> VideoFile:
         key = _identity(path)
         with self._lock:
             video = self._videos.get(key)
@@ -163,7 +171,7 @@ class _OpenVideos:
                 return video
         # Two threads may open the same file. Waiting here would hold up other files.
         with engine.op_errors():
-            video = _video(path, engine.Video(os.fsencode(path)))
+            video = _video(path, engine.Video(os.fsencode(path), indexes), path)
         with self._lock:
             self._videos[key] = video
             self._drop_oldest()
@@ -188,24 +196,27 @@ def _identity(path: str) -> Hashable:
     return path, status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _video(name: str, native: engine.Video) -> VideoFile:
-    return VideoFile(name, native, native.frame_times(), native.frame_samples())
+def _video(name: str, native: engine.Video, source: str | bytes) -> VideoFile:
+    return VideoFile(name, native, native.frame_times(), native.frame_samples(), source)
 
 
 _OPEN: Final = _OpenVideos()
 
 
-def open_video(video: str | bytes, name: str = "the video") -> VideoFile:
+def open_video(
+    video: str | bytes, name: str = "the video", indexes: engine.IndexFiles | None = None
+) -> VideoFile:
     """Opens a video, or returns it if it is already open.
 
     Args:
         video: The path of a file, or the contents of one.
         name: The name of `contents` in messages.
+        indexes: The index files to read and write. None to read a file's tables from the file.
 
     Raises:
         OpError: If the file cannot be read, is damaged, or has an unsupported format.
     """
     if isinstance(video, str):
-        return _OPEN.get(video)
+        return _OPEN.get(video, indexes)
     with engine.op_errors():
-        return _video(name, engine.Video.of_contents(video, name))
+        return _video(name, engine.Video.of_contents(video, name), video)
