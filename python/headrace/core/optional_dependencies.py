@@ -17,6 +17,7 @@ __all__ = [
     "missing_protobuf",
     "missing_ray",
     "missing_torch",
+    "missing_torchcodec",
     "missing_torchtitan",
     "missing_transformers",
     "missing_video",
@@ -96,6 +97,11 @@ def missing_video() -> str | None:
     """Returns how to install packages that decode videos; None if none is missing."""
     missing = _missing(("av",), "to decode videos")
     return missing and f"{missing}, or pip install 'headrace[video]'"
+
+
+def missing_torchcodec() -> str | None:
+    """Returns how to install the packages to decode with torchcodec; None if none is missing."""
+    return _missing(("torch", "torchcodec"), "to decode videos with torchcodec")
 
 
 def missing_torch() -> str | None:

@@ -179,17 +179,25 @@ def sound(random: Random, shape: Shape) -> Step | None:
 
 
 @cache
-def _video() -> bytes:
+def _video_directory() -> TemporaryDirectory[str]:
+    return TemporaryDirectory()
+
+
+@cache
+def _video_path() -> str:
     """A video of 12 pictures, which show their numbers."""
     from tests.pipeline.video.written_videos import write_video  # noqa: PLC0415 (needs PyAV)
 
     options = {"bf": "2", "g": "5", "x264-params": "open-gop=1:scenecut=0"}
-    with TemporaryDirectory() as directory:
-        return Path(write_video(f"{directory}/a.mp4", 12, options=options)).read_bytes()
+    return write_video(f"{_video_directory().name}/a.mp4", 12, options=options)
 
 
 def with_video(example: Example) -> Example:
-    return {**example, "video": _video()}
+    return {**example, "video": Path(_video_path()).read_bytes()}
+
+
+def with_video_path(example: Example) -> Example:
+    return {**example, "video": _video_path()}
 
 
 def with_frames_added(example: Example) -> Example:
@@ -205,12 +213,25 @@ def clips(random: Random, shape: Shape) -> Step | None:
     if shape.depth or not find_spec("av"):
         return None
     count = random.choice([1, 2])
-    at = "uniform" if count == 2 else random.choice(["uniform", 0.2])
-    sums = [6, 27] if count == 2 else [6 if at == "uniform" else 24]
+    # The clips of neighbouring examples are decoded together if they have the path of a file.
+    add = random.choice([with_video, with_video_path])
+    frames, every, at, seed = 3, 2, random.choice(["uniform", "random", 0.2]), None
+    if at == 0.2 and count == 2:
+        at = "uniform"
+    if at == "random":
+        # Clips of the whole video, which have only one start.
+        frames, every, seed = 12, 1, random.randrange(2**20)
+        sums = [66] * count
+    else:
+        sums = [6, 27] if count == 2 else [6 if at == "uniform" else 24]
+    size = random.choice([None, (24, 32)])
+    arguments = f"'video', {frames}, {every}, {count}, {at!r}, {size}, {seed}"
     return Step(
         "clips",
-        f"map(with_video).clips('video', 3, 2, {count}, {at!r}).map(with_frames_added)",
-        lambda p, _: p.map(with_video).clips("video", 3, 2, count, at).map(with_frames_added),
+        f"map({add.__name__}).clips({arguments}).map(with_frames_added)",
+        lambda p, _: (
+            p.map(add).clips("video", frames, every, count, at, size, seed).map(with_frames_added)
+        ),
         items_of(lambda i, _: ({**e, "n": e["n"] + more} for e in i for more in sums)),
         order="any",
     )

@@ -1,15 +1,20 @@
 """`clips`: the frames, padding marks, order, states and errors."""
 
 import json
+import os
+import re
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.pipeline.video.written_videos import change, numbers_of, write_video
+from tests.pipeline.video.written_videos import change, find_box, numbers_of, write_video
 
 import headrace as hr
-from headrace.core import errors
+from headrace.core import engine, errors
+from headrace.pipeline.video import video_file
+from headrace.pipeline.video.decoder import decoder_bytes
 from headrace.pipeline.video.frames import read_into
 from headrace.pipeline.video.video_file import open_video
 
@@ -148,7 +153,9 @@ def test_ranks_divide_the_clips_and_resume_with_another_number(paths, kind):
     assert mixed == whole
 
 
-@pytest.mark.parametrize("options", [{"num_threads": 1}, {"num_threads": 4, "memory_bytes": 1}])
+@pytest.mark.parametrize(
+    "options", [{"num_threads": 1}, {"num_threads": 4, "memory_bytes": 50_000}]
+)
 def test_clips_do_not_depend_on_threads_or_memory(paths, options):
     pipe = PIPES["several"](paths).batch(3)
     for batch, other in zip(pipe, pipe.options(**options), strict=True):
@@ -206,6 +213,7 @@ class TestErrors:
             ({"at": "uniform", "seed": 1}, ValueError, "draws nothing"),
             ({"seed": -1}, ValueError, "seed is -1"),
             ({"size": 224}, TypeError, "size is 224"),
+            ({"decoder": "decord"}, ValueError, "decoder is 'decord', expected 'pyav'"),
             ({"size": (0, 1)}, ValueError, "size is 0"),
         ],
     )
@@ -226,6 +234,213 @@ class TestErrors:
             pipe.batch(2).clips("video")
         with pytest.raises(ValueError, match="there is already a component 'is_pad'"):
             pipe.rename(path="is_pad").clips("video")
+
+
+class TestBlocks:
+    """Examples with the same video."""
+
+    @pytest.fixture
+    def repeated(self, paths):
+        """Rows of a few videos, in an order that changes often."""
+        chosen = np.random.default_rng(1).choice([0, 2, 3, 5], 120)
+        return [paths[index] for index in chosen]
+
+    @pytest.fixture
+    def calls(self, monkeypatch):
+        """The video and the number of clips of each call that decodes."""
+        calls = []
+
+        def read(video, groups, size):
+            calls.append((Path(video.name).stem, len(groups)))
+            return read_into(video, groups, size)
+
+        monkeypatch.setattr("headrace.pipeline.stages.clips.read_into", read)
+        return calls
+
+    @staticmethod
+    def rows(paths):
+        return hr.arrays({"video": paths, "path": paths})
+
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_clips_of_one_video_are_decoded_together(self, repeated, calls, count):
+        pipe = self.rows(repeated).clips("video", 3, 2, count=count, seed=SEED)
+        examples = shown(pipe)
+        assert sum(num_clips for _, num_clips in calls) == 120 * count
+        # Only a few blocks at the start are small.
+        assert len(calls) < 60
+        alone = [
+            example
+            for row, path in enumerate(repeated)
+            for example in shown(
+                self.rows(repeated).skip(row).take(1).clips("video", 3, 2, count=count, seed=SEED)
+            )
+        ]
+        assert examples == alone
+        assert [name for name, _, _ in examples[::count]] == [Path(path).stem for path in repeated]
+
+    def test_equal_clips_of_one_video_are_equal(self, paths):
+        pipe = self.rows([paths[0]] * 40).clips("video", 3, 2, at="uniform")
+        assert shown(pipe) == [("0", [0, 2, 4], [False] * 3)] * 40
+
+    def test_blocks_continue_after_any_batch(self, repeated):
+        pipe = self.rows(repeated[:30]).shuffle(seed=1).clips("video", 2, 3, seed=SEED).batch(4)
+        with iter(pipe) as batches:
+            states = [batches.state()]
+            expected = []
+            for batch in batches:
+                expected.append(batch["video"])
+                states.append(batches.state())
+        for step, state in enumerate(states):
+            with pipe.resume(state) as rest:
+                for batch, frames in zip(rest, expected[step:], strict=True):
+                    np.testing.assert_array_equal(batch["video"], frames)
+
+    def test_failing_clips_of_a_block_fail_alone(self, tmp_path, paths):
+        damaged = write_video(tmp_path / "damaged.mp4", 20, options={"bf": "0"})
+        sample = open_video(damaged).native.read_samples(10, 11)[0]
+        offset = Path(damaged).read_bytes().index(sample)
+        change(damaged, offset + 4, bytes(len(sample) - 4))
+        missing = str(tmp_path / "missing.mp4")
+        files = [paths[0], damaged, missing, damaged, missing, paths[0], damaged] * 8
+        pipe = self.rows(files).clips("video", 4, 1, seed=SEED).skip_errors(60)
+        batches = iter(pipe)
+        examples = shown(batches)
+        assert [name for name, _, _ in examples if name == "0"] == ["0"] * 16
+        # Clips that end before the damage are read.
+        good = [numbers for name, numbers, _ in examples if name == "damaged"]
+        assert all(numbers[-1] < 10 for numbers in good)
+        assert len(good) + len(batches.skipped) == 40
+        text = r"damaged\.mp4: frame 1\d .* cannot be decoded|missing\.mp4"
+        assert all(re.search(text, skipped.reason) for skipped in batches.skipped)
+
+
+class TestMemory:
+    def test_decoder_counts_towards_memory_bytes(self, tmp_path, monkeypatch):
+        path = write_video(tmp_path / "a.mp4", 4, codec="mpeg4", size=(480, 640))
+        video = open_video(path)
+        # Two pictures for reference, and four others.
+        assert decoder_bytes(video) == 6 * 480 * 640 * 3
+        used, has_begun = [], threading.Event()
+        pipe = hr.videos([path] * 2).clips("video", 2, 1, at=0.0, size=(24, 32))
+
+        def read(*arguments):
+            assert has_begun.wait(60)
+            used.append(batches.metrics()["headrace_memory_bytes"])
+            return read_into(*arguments)
+
+        monkeypatch.setattr("headrace.pipeline.stages.clips.read_into", read)
+        with iter(pipe) as batches:
+            has_begun.set()
+            list(batches)
+        assert min(used) >= decoder_bytes(video)
+
+    def test_high_resolutions_of_h264_have_few_pictures_for_reference(self, tmp_path):
+        path = write_video(tmp_path / "a.mp4", 2, size=(1088, 1920))
+        level = open_video(path).native.config[3]
+        assert level == 40
+        assert decoder_bytes(open_video(path)) == (4 + 4) * 1088 * 1920 * 3
+
+    def test_clip_larger_than_memory_bytes_is_an_error_that_names_the_file(self, paths):
+        pipe = hr.videos(paths[5]).clips("video", 16, 1, at=0.0).options(memory_bytes=100_000)
+        text = (
+            r"5\.mp4: a clip of 16 frames of 48 x 64 pixels needs 147456 bytes, expected at most "
+            r"the 100000 of memory_bytes\. Pass size="
+        )
+        with pytest.raises(errors.ResourceExhaustedError, match=text):
+            list(pipe)
+        smaller = hr.videos(paths[5]).clips("video", 16, 1, at=0.0, size=(24, 32))
+        assert len(list(smaller.options(memory_bytes=100_000))) == 1
+
+
+class TestIndexFiles:
+    @pytest.fixture
+    def path(self, tmp_path):
+        return write_video(tmp_path / "a.mp4", 20, options={"bf": "2", "g": "5"})
+
+    @staticmethod
+    def read(path, **options):
+        """Reads a clip as another process would. Returns its numbers, and the statistics."""
+        video_file._OPEN._videos.clear()
+        pipe = hr.videos(path).clips("video", 4, 3, at="uniform").options(**options)
+        with iter(pipe) as batches:
+            numbers = [numbers_of(example["video"]) for example in batches]
+            return numbers, batches.statistics().index
+
+    def test_tables_are_kept_for_other_programs(self, path, tmp_path):
+        numbers, index = self.read(path)
+        assert (index.scanned, index.written, index.opened) == (1, 1, 0)
+        assert index.directories == (str(tmp_path),)
+        assert Path(f"{path}.hrindex").exists()
+        again, index = self.read(path)
+        assert (index.scanned, index.written, index.opened) == (0, 0, 1)
+        assert again == numbers == [[0, 3, 6, 9]]
+
+    def test_index_of_a_changed_video_is_replaced(self, path):
+        self.read(path)
+        write_video(path, 7)
+        numbers, index = self.read(path)
+        assert (index.scanned, index.written) == (1, 1)
+        assert numbers == [[0, 3, 6, 6]]
+        assert self.read(path)[1].opened == 1
+
+    def test_index_of_a_video_with_another_start_is_replaced(self, path):
+        self.read(path)
+        status = os.stat(path)
+        content = bytearray(Path(path).read_bytes())
+        start, end = find_box(content, b"free")
+        content[start - 4 : start] = b"skip"
+        Path(path).write_bytes(content)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert start == end
+        assert self.read(path)[1].scanned == 1
+        assert self.read(path)[1].opened == 1
+
+    @pytest.mark.parametrize("where", [8, 100, 200, -1])
+    def test_damaged_index_is_replaced(self, path, where):
+        self.read(path)
+        index = Path(f"{path}.hrindex")
+        undamaged = index.read_bytes()
+        damaged = bytearray(undamaged)
+        damaged[where] ^= 255
+        index.write_bytes(damaged)
+        numbers, statistics = self.read(path)
+        assert numbers == [[0, 3, 6, 9]]
+        assert (statistics.scanned, statistics.written) == (1, 1)
+        assert index.read_bytes() == undamaged
+
+    def test_cut_index_is_replaced(self, path):
+        self.read(path)
+        index = Path(f"{path}.hrindex")
+        undamaged = index.read_bytes()
+        for length in (0, 50, len(undamaged) - 1):
+            index.write_bytes(undamaged[:length])
+            assert self.read(path)[0] == [[0, 3, 6, 9]]
+            assert index.read_bytes() == undamaged
+
+    def test_indexes_without_a_writable_directory_are_in_memory(self, path, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "cache"))
+        (tmp_path / "file").touch()
+        os.mkdir(f"{path}.hrindex")
+        numbers, index = self.read(path)
+        assert numbers == [[0, 3, 6, 9]]
+        assert (index.scanned, index.written) == (1, 0)
+        assert index.failure is not None
+
+    @pytest.mark.parametrize("mode", ["memory", "off"])
+    def test_index_files_can_be_turned_off(self, path, mode):
+        assert self.read(path, index=mode)[0] == [[0, 3, 6, 9]]
+        assert not Path(f"{path}.hrindex").exists()
+
+    def test_index_is_not_a_video(self, path, tmp_path):
+        self.read(path)
+        assert len(hr.videos(tmp_path)) == len(hr.videos(f"{tmp_path}/*")) == 1
+
+    def test_inspect_reports_the_number_of_frames(self, path):
+        self.read(path)
+        index, fault = engine.read_index(f"{path}.hrindex")
+        assert fault is None
+        assert (index.kind, index.num_records, index.is_whole) == ("video 1", 20, True)
+        assert index.file_bytes == os.path.getsize(path)
 
 
 def test_only_the_clips_of_a_rank_are_decoded(paths, monkeypatch):

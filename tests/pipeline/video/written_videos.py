@@ -35,6 +35,16 @@ def number_of(frame):
     return sum(int(bit) << index for index, bit in enumerate(bits.reshape(-1)))
 
 
+def numbers_of_many(frames):
+    """Returns the numbers of pictures of one size, faster than `numbers_of`."""
+    rows, columns = 3, 4
+    count, height, width, _ = frames.shape
+    blocks = frames[..., 1].reshape(count, rows, height // rows, columns, width // columns)
+    edge = height // rows // 4
+    bits = blocks[:, :, edge:-edge].mean(axis=(2, 4)).reshape(count, -1) > 128
+    return (bits @ (1 << np.arange(rows * columns))).tolist()
+
+
 def numbers_of(frames):
     """Returns the numbers of pictures."""
     return [number_of(frame) for frame in frames]

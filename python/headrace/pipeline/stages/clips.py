@@ -1,13 +1,19 @@
 """`clips`: replaces videos with clips of them."""
 
-from collections.abc import Iterator, Mapping
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from headrace.core import engine
+from headrace.core.errors import OpError, ResourceExhaustedError
 from headrace.core.processors import num_cores
 from headrace.pipeline.functions.python_functions import (
     FlatMapFunction,
@@ -21,18 +27,108 @@ from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import batch_depth
 from headrace.pipeline.stages.function_step import FunctionStep
 from headrace.pipeline.stages.stage import Effect, Planning, check_names, named
+from headrace.pipeline.values.column_conversion import values_of
 from headrace.pipeline.values.types import Spec, Specs
-from headrace.pipeline.video.decoder import check_installed
+from headrace.pipeline.video import torchcodec_decoder
+from headrace.pipeline.video.decoder import Picture, check_installed, decoder_bytes
 from headrace.pipeline.video.frames import read_into
 from headrace.pipeline.video.video_file import VideoFile, open_video
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from headrace.pipeline.functions.random_generators import Draws
+
 __all__ = ["Clips", "ClipsMethod", "ManyClips"]
 
 # The component that marks repeated frames.
 _PAD: Final = "is_pad"
+
+# The numbers of the frames of some clips. int64, (clips, frames).
+_Frames: TypeAlias = "npt.NDArray[np.int64]"
+
+
+class _Block:
+    """The block of examples that a thread processes. Clips of one file are decoded together.
+
+    Args:
+        reader: Reads the clips.
+        job: The engine's job for the block; None outside of an iteration.
+        indexes: The index files to read and write.
+    """
+
+    def __init__(
+        self,
+        reader: "ClipReader",
+        job: engine.Job | None = None,
+        indexes: engine.IndexFiles | None = None,
+    ) -> None:
+        self._reader = reader
+        self._job = job
+        self._indexes = indexes
+        # The clips of each video that occurs more than once, until they are decoded.
+        self._expected: dict[VideoFile, list[_Frames]] = {}
+        self._decoded: dict[tuple[VideoFile, bytes], list[list[Picture]]] = {}
+
+    def opened(self, video: str | bytes) -> VideoFile:
+        """Opens the video of an example."""
+        return open_video(video, indexes=self._indexes)
+
+    def expect(self, video: VideoFile, frames: _Frames) -> None:
+        """Announces the clips of an example."""
+        self._expected.setdefault(video, []).append(frames)
+
+    def clips(self, video: VideoFile, frames: _Frames) -> list[Picture]:
+        """Returns the clips of an example: uint8, (frames, height, width, 3).
+
+        Raises:
+            ResourceExhaustedError: If a clip needs more memory than the pipeline may use.
+        """
+        self._check_memory(video, frames)
+        key = video, frames.tobytes()
+        if key not in self._decoded:
+            self._decode(video, self._expected.pop(video, []))
+        if clips := self._decoded.get(key):
+            return clips.pop()
+        return self._reader.read(video, list(frames))
+
+    def _decode(self, video: VideoFile, expected: Sequence[_Frames]) -> None:
+        if len(expected) < 2:
+            return
+        try:
+            clips = iter(self._reader.read(video, [clip for frames in expected for clip in frames]))
+        except Exception:
+            # Each example is then decoded alone, and raises its own error.
+            return
+        for frames in expected:
+            of_example = [next(clips) for _ in frames]
+            self._decoded.setdefault((video, frames.tobytes()), []).append(of_example)
+
+    def _check_memory(self, video: VideoFile, frames: _Frames) -> None:
+        if self._job is None:
+            return
+        height, width = self._reader.size or video.frame_size
+        num_bytes, limit = frames.shape[1] * height * width * 3, self._job.limit_bytes
+        if num_bytes > limit:
+            raise ResourceExhaustedError(
+                None,
+                None,
+                f"{video.name}: a clip of {frames.shape[1]} frames of {height} x {width} pixels "
+                f"needs {num_bytes} bytes, expected at most the {limit} of memory_bytes. Pass "
+                "size=(height, width) or fewer frames to clips, or raise "
+                "options(memory_bytes=...).",
+            )
+        self._job.needs(decoder_bytes(video))
+
+
+class _CurrentBlock(threading.local):
+    """The block that a thread processes. There is none in another process."""
+
+    def __init__(self) -> None:
+        self.block: _Block | None = None
+
+    def __reduce__(self) -> "tuple[type[_CurrentBlock], tuple[()]]":
+        return _CurrentBlock, ()
 
 
 class ClipReader:
@@ -45,6 +141,7 @@ class ClipReader:
         count: The number of clips.
         at: Where clips start.
         size: The height and width of frames, or None.
+        decoder: The library that decodes: "pyav" or "torchcodec".
     """
 
     def __init__(
@@ -55,6 +152,7 @@ class ClipReader:
         count: int,
         at: "str | float",
         size: tuple[int, int] | None,
+        decoder: str,
     ) -> None:
         self.component = component
         self.num_frames = num_frames
@@ -62,7 +160,66 @@ class ClipReader:
         self.count = count
         self.at = at
         self.size = size
+        self.decoder = decoder
         self.__qualname__ = repr(component)
+        self._current: Final = _CurrentBlock()
+
+    def begin(
+        self,
+        job: engine.Job,
+        specs: Specs,
+        draws: "Draws | None",
+        indexes: engine.IndexFiles | None,
+    ) -> None:
+        """Begins a block of examples, which this thread then reads one by one.
+
+        Args:
+            job: The block.
+            specs: The components of the examples.
+            draws: The random numbers for starts, or None.
+            indexes: The index files to read and write.
+        """
+        self._current.block = block = _Block(self, job, indexes)
+        if job.num_rows > 1 and specs[self.component].dtype is str:
+            try:
+                self._expect(block, job, specs, draws)
+            except Exception:
+                # The calls for the examples raise this error again.
+                return
+
+    def _expect(self, block: _Block, job: engine.Job, specs: Specs, draws: "Draws | None") -> None:
+        column = job.column(list(specs).index(self.component))
+        paths = list(values_of(column, specs[self.component]))
+        counts = Counter(paths)
+        if len(counts) == len(paths):
+            return
+        generators: Iterable[Generator | None] = repeat(None)
+        if draws is not None:
+            generators = draws.of(job.row_ids())
+        for path, rng in zip(paths, generators, strict=False):
+            if counts[path] > 1:
+                # The call for this example raises the error.
+                with suppress(OpError):
+                    video = block.opened(path)
+                    block.expect(video, self._shown(video, rng)[0])
+
+    def end(self) -> None:
+        """Ends a block of examples."""
+        self._current.block = None
+
+    def read(self, video: VideoFile, clips: list[npt.NDArray[np.int64]]) -> list[Picture]:
+        """Reads clips of a video.
+
+        Args:
+            video: The video.
+            clips: The numbers of the frames of each clip.
+
+        Returns:
+            The clips: uint8, (frames, height, width, 3).
+        """
+        if self.decoder == "torchcodec":
+            return read_into(video, clips, self.size, torchcodec_decoder.decode)
+        return read_into(video, clips, self.size)
 
     def __call__(self, example: Mapping[str, Any], rng: "Generator | None" = None) -> Any:
         """Returns the example with its clip instead of the video, or yields it with each clip."""
@@ -72,13 +229,20 @@ class ClipReader:
     def _clips(
         self, example: Mapping[str, Any], rng: "Generator | None"
     ) -> Iterator[dict[str, Any]]:
-        video = open_video(example[self.component])
-        steps = np.arange(self.num_frames) * self.every
-        frames = self._starts(video, rng)[:, None] + steps
+        block = self._current.block or _Block(self)
+        video = block.opened(example[self.component])
+        frames, is_pad = self._shown(video, rng)
+        clips = block.clips(video, frames)
+        for clip, is_pad_of_clip in zip(clips, is_pad, strict=True):
+            yield {**example, self.component: clip, _PAD: is_pad_of_clip}
+
+    def _shown(
+        self, video: VideoFile, rng: "Generator | None"
+    ) -> tuple[_Frames, npt.NDArray[np.bool_]]:
+        """Returns the frames of the clips, and which of them repeat the video's last frame."""
+        frames = self._starts(video, rng)[:, None] + np.arange(self.num_frames) * self.every
         last = len(video) - 1
-        clips = read_into(video, list(np.minimum(frames, last)), self.size)
-        for clip, is_pad in zip(clips, frames > last, strict=True):
-            yield {**example, self.component: clip, _PAD: is_pad}
+        return np.minimum(frames, last), frames > last
 
     def _starts(self, video: VideoFile, rng: "Generator | None") -> npt.NDArray[np.int64]:
         last = max(len(video) - ((self.num_frames - 1) * self.every + 1), 0)
@@ -87,6 +251,36 @@ class ClipReader:
         if isinstance(self.at, str):
             return np.arange(self.count) * last // max(self.count - 1, 1)
         return np.array([video.shown_at(self.at)])
+
+
+class _ClipWorker:
+    """Reads the clips of a block of examples.
+
+    Attributes:
+        indexes: The index files to read and write.
+    """
+
+    function: Callable[..., Any]
+    indexes: engine.IndexFiles | None = None
+    _input_specs: Specs
+    _draws: "Draws | None"
+
+    def process(self, job: engine.Job) -> None:
+        """Reads the clips of a block."""
+        reader = cast("ClipReader", self.function)
+        reader.begin(job, self._input_specs, self._draws, self.indexes)
+        try:
+            super().process(job)  # type: ignore[misc]
+        finally:
+            reader.end()
+
+
+class _OneClipWorker(_ClipWorker, MapFunction):
+    """Reads one clip of each video."""
+
+
+class _ManyClipsWorker(_ClipWorker, FlatMapFunction):
+    """Reads several clips of each video."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +295,7 @@ class Clips(FunctionStep):
         at: Where clips start: "random", "uniform", or a time in seconds.
         size: The height and width of frames; None for the video's.
         seed: The seed of random starts; None for others.
+        decoder: The library that decodes: "pyav" or "torchcodec".
         is_seed_given: Whether the user passed the seed.
         num_threads: The number of threads that decode.
         num_processes: 0, because threads decode.
@@ -114,6 +309,7 @@ class Clips(FunctionStep):
     at: str | float = named("random")
     size: tuple[int, int] | None = named(None)
     seed: int | None = named(None)
+    decoder: str = named("pyav")
     is_seed_given: bool = field(default=True, compare=False, repr=False)
     num_threads: int = field(default_factory=num_cores, compare=False, repr=False)
     num_processes: int = field(default=0, compare=False, repr=False)
@@ -121,6 +317,7 @@ class Clips(FunctionStep):
 
     effect: ClassVar = Effect.EACH
     use: ClassVar[Literal["map", "filter", "flat_map"]] = "map"
+    works_in_groups: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -135,7 +332,9 @@ class Clips(FunctionStep):
     @cached_property
     def function(self) -> ClipReader:  # type: ignore[override]
         """Reads the clips of a video."""
-        return ClipReader(self.component, self.frames, self.every, self.count, self.at, self.size)
+        return ClipReader(
+            self.component, self.frames, self.every, self.count, self.at, self.size, self.decoder
+        )
 
     def specs_after(self, specs: Specs) -> Specs:
         """Returns the components with frames instead of the video."""
@@ -169,13 +368,21 @@ class Clips(FunctionStep):
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
     ) -> PythonWorker:
         """Returns the worker that reads the clips."""
-        return MapFunction(
+        return _OneClipWorker(
             self.function, first, self.seed, before, after, False, self.num_threads, self.name
         )
 
+    def prepare(self, worker: PythonWorker, indexes: engine.IndexFiles) -> None:
+        """Passes the index files to the worker."""
+        if isinstance(worker, _ClipWorker):
+            worker.indexes = indexes
+
     def plan_into(self, planning: Planning) -> None:
         """Adds this step to a plan."""
-        check_installed(self.name)
+        if self.decoder == "torchcodec":
+            torchcodec_decoder.check_installed(self.name)
+        else:
+            check_installed(self.name)
         super().plan_into(planning)
 
 
@@ -190,7 +397,7 @@ class ManyClips(Clips):
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
     ) -> PythonWorker:
         """Returns the worker that reads the clips."""
-        return FlatMapFunction(
+        return _ManyClipsWorker(
             self.function, first, self.seed, before, after, self.num_threads, self.name
         )
 
@@ -209,13 +416,15 @@ class ClipsMethod(Chain):
         at: Literal["random", "uniform"] | float = "random",
         size: tuple[int, int] | None = None,
         seed: int | None = None,
+        decoder: Literal["pyav", "torchcodec"] = "pyav",
     ) -> Self:
         """Replaces a video with clips: uint8, (frames, height, width, 3), RGB. Needs PyAV.
 
         Frames are counted in the order in which a player shows them. A clip contains exactly the
         frames that it names, also in videos with B-frames, open GOPs, a variable frame rate or an
         edit list. If a player rotates the video, so does `clips`. Only the frames of the clips and
-        those that they depend on are decoded. The clips of a video are decoded together.
+        those that they depend on are decoded. The clips of a video are decoded together, and so are
+        those of neighbouring examples with the same file.
 
         Each clip becomes an example, and the other components are repeated. The new component
         `is_pad` (bool, (frames,)) marks frames past the end of the video. They repeat its last
@@ -223,6 +432,11 @@ class ClipsMethod(Chain):
 
         Videos are MP4 and MOV files (also fragmented ones), Matroska and WebM files with H.264,
         HEVC, AV1, VP8, VP9, MPEG-1, MPEG-2, MPEG-4 or JPEG. Other files raise an error.
+
+        The frames of a file are listed in an index file, `NAME.hrindex`, so that later programs
+        start faster (see `options`). A decoder keeps up to 20 pictures of 3 bytes per pixel, which
+        count towards `memory_bytes`. If a clip needs more than `memory_bytes`, the iteration raises
+        ResourceExhaustedError, which names the file.
 
         Args:
             component: The component with the path of a video (str), as from `videos` and
@@ -240,10 +454,15 @@ class ClipsMethod(Chain):
             seed: The seed for `at="random"`. Starts depend only on the seed, the epoch and the
                 example's position in its source. Must be between 0 and 2^63 - 1. If None, a random
                 seed is picked by this call.
+            decoder: The library that decodes. "torchcodec" uses the FFmpeg on your system. Frames
+                have the same numbers, and their times are compared with the file. Their values
+                differ slightly between libraries and between versions of FFmpeg. torchcodec doesn't
+                report damaged frames, and cannot read remote files.
 
         Raises:
-            ModuleNotFoundError: If PyAV is not installed. `pip install headrace[video]` installs
-                it. This is raised when an iteration starts.
+            ModuleNotFoundError: If PyAV (or torchcodec, with `decoder="torchcodec"`) is not
+                installed. `pip install headrace[video]` installs PyAV. This is raised when an
+                iteration starts.
             TypeError: If an argument has the wrong type.
             ValueError: If a number is out of range, the component does not exist or contains no
                 video, or this stage follows `batch`.
@@ -266,6 +485,8 @@ class ClipsMethod(Chain):
         start = _checked_start(at, num_clips)
         if seed is not None and start != "random":
             raise ValueError(f"clips: seed is {seed}, but at={at!r} draws nothing. Omit the seed.")
+        if decoder not in ("pyav", "torchcodec"):
+            raise ValueError(f"clips: decoder is {decoder!r}, expected 'pyav' or 'torchcodec'.")
         given = seed is not None
         if start == "random":
             seed = random_seed() if seed is None else checked_int("clips", "seed", seed, 0)
@@ -279,6 +500,7 @@ class ClipsMethod(Chain):
                 start,
                 _checked_size(size),
                 seed,
+                decoder,
                 is_seed_given=given or start != "random",
             )
         )

@@ -12,7 +12,7 @@ from headrace.core.errors import InvalidArgumentError
 from headrace.core.optional_dependencies import missing_video
 from headrace.pipeline.video.video_file import VideoFile, damaged_frame
 
-__all__ = ["Picture", "check_installed", "decode"]
+__all__ = ["Picture", "check_installed", "decode", "decoder_bytes"]
 
 # A picture: uint8, (height, width, 3), RGB.
 Picture = npt.NDArray[np.uint8]
@@ -23,6 +23,21 @@ _DECODERS: Final = {"av1": ("libdav1d", "libaom-av1")}
 _WITH_HIDDEN_PICTURES: Final = ("vp8",)
 # The number of samples to read from the file at a time.
 _AT_ONCE: Final = 64
+# The maximum number of pictures that a decoder keeps for reference, by codec.
+_REFERENCES: Final = {
+    **{"h264": 16, "hevc": 16, "av1": 8, "vp9": 8, "vp8": 3},
+    **{"mpeg4": 2, "mpeg1video": 2, "mpeg2video": 2, "mjpeg": 0, "png": 0},
+}
+# For each level of H.264, the maximum number of macroblocks in the pictures for reference.
+_MACROBLOCKS: Final = {
+    **{9: 396, 10: 396, 11: 900, 12: 2376, 13: 2376, 20: 2376, 21: 4752, 22: 8100, 30: 8100},
+    **{31: 18_000, 32: 20_480, 40: 32_768, 41: 32_768, 42: 34_816, 50: 110_400, 51: 184_320},
+    **{52: 184_320, 60: 696_320, 61: 696_320, 62: 696_320},
+}
+# Pictures that are being decoded, returned and converted.
+_OTHER_PICTURES: Final = 4
+# The maximum number of bytes per pixel: two bytes per value in YUV 4:2:0, or one in YUV 4:4:4.
+_PIXEL_BYTES: Final = 3
 
 
 def check_installed(where: str) -> None:
@@ -33,6 +48,21 @@ def check_installed(where: str) -> None:
     """
     if missing := missing_video():
         raise ModuleNotFoundError(f"{where}: {missing}.")
+
+
+def decoder_bytes(video: VideoFile) -> int:
+    """Returns the maximum size of the pictures that a decoder of a video keeps.
+
+    Source: ITU-T H.264, table A-1 (`MaxDpbMbs`) and section A.3.1.
+    """
+    width, height = video.native.size
+    num_references = _REFERENCES.get(video.native.codec, max(_REFERENCES.values()))
+    config = video.native.config
+    if video.native.codec == "h264" and len(config) > 3:
+        macroblocks = -(-width // 16) * -(-height // 16)
+        most = _MACROBLOCKS.get(config[3], max(_MACROBLOCKS.values()))
+        num_references = min(most // max(macroblocks, 1), num_references)
+    return (num_references + _OTHER_PICTURES) * width * height * _PIXEL_BYTES
 
 
 def decode(

@@ -1,5 +1,8 @@
 """Reads frames of a video file into an array."""
 
+from collections.abc import Callable, Collection
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
@@ -8,6 +11,11 @@ from headrace.pipeline.video.decoder import Picture, check_installed, decode
 from headrace.pipeline.video.video_file import VideoFile, open_video
 
 __all__ = ["frames", "read_into"]
+
+# Decodes frames of a video; see `decoder.decode`.
+Decode: TypeAlias = Callable[
+    [VideoFile, Collection[int], tuple[int, int] | None, Callable[[int, Picture], None]], None
+]
 
 
 def frames(
@@ -56,6 +64,7 @@ def read_into(
     video: VideoFile,
     groups: "list[npt.NDArray[np.int64]]",
     size: tuple[int, int] | None,
+    decode: Decode = decode,
 ) -> list[npt.NDArray[np.uint8]]:
     """Reads groups of frames. Each frame is decoded once, even if it is in several groups.
 
@@ -63,6 +72,7 @@ def read_into(
         video: The video.
         groups: The numbers of the frames of each group.
         size: See `frames`.
+        decode: Decodes the frames.
 
     Returns:
         An array for each group: uint8, (n, height, width, 3).
@@ -88,8 +98,6 @@ def read_into(
 
     decode(video, places, size, store)
     if not outputs:
-        width, height = video.native.size
-        if video.native.rotation % 180:
-            width, height = height, width
-        outputs = [np.empty((0, *(size or (height, width)), 3), np.uint8) for _ in groups]
+        shape = (0, *(size or video.frame_size), 3)
+        outputs = [np.empty(shape, np.uint8) for _ in groups]
     return outputs
