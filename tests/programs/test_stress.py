@@ -16,7 +16,7 @@ from tests.tiers import nightly_after
 
 SCALE = 0.002
 # Tests draw these files and programs, too; and the soak takes seconds rather than half a minute.
-DRAWN = ("images", "mixtures", "pipelines", "sounds", "table_files")
+DRAWN = ("images", "mixtures", "pipelines", "sounds", "table_files", "videos")
 SMALLER = {"soak": 0.0003, **dict.fromkeys(DRAWN, 1e-4)}
 # `make test` runs the simulation of schedules beside these tests, and others call operations where
 # memory is short or draw with hypothesis.

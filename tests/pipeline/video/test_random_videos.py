@@ -1,0 +1,13 @@
+"""Frames of random videos are those that were asked for."""
+
+import pytest
+from tests.pipeline.video.random_videos import Checks, check
+
+SEEDS = 12
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_frames_of_random_videos_show_their_numbers(tmp_path, seed):
+    checks = Checks()
+    check(seed, tmp_path, checks, num_reads=2)
+    assert checks.failures == []
