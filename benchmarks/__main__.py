@@ -29,6 +29,7 @@ from benchmarks.workloads import (
     text_lines,
     token_windows,
     torch_loaders,
+    videos,
     worker_processes,
 )
 from benchmarks.workloads.first_batch import W15
@@ -39,7 +40,7 @@ WORKLOADS = [
     *(parquet_rows.W10, parquet_rows.W10_NUMBERS, parquet_rows.W10_OBJECTS),
     *(json_lines.W11, tar_photos.W12),
     *(functions.HOLDS, functions.HOLDS_LARGE, functions.RELEASES, functions.RELEASES_LARGE),
-    *(arrays_in_memory.W14, sounds.W16, patches.W19),
+    *(arrays_in_memory.W14, sounds.W16, patches.W19, videos.W22),
     *(worker_processes.PYTHON, worker_processes.NUMPY),
     *(torch_loaders.SMALL, torch_loaders.MEDIUM, torch_loaders.LARGE),
 ]

@@ -59,6 +59,7 @@ SCALES = {
     "W14": 0.01,
     "W16": 0.02,
     "W19": 0.02,
+    "W22": 0.02,
 }
 PROGRAMS = [
     pytest.param(workload, program, id=f"{workload.name}-{program.key}")
