@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
 from random import Random
@@ -10,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from tests.pipeline.conftest import same
+from tests.pipeline.generated.groups import BUCKET_OF_RANKS
 from tests.pipeline.generated.model import Run
 from tests.pipeline.generated.program import At, Program, Ranks
 from tests.pipeline.generated.source import LARGE_VALUES, MANY, ONCE
-from tests.pipeline.generated.steps import BUDGET, EVEN
+from tests.pipeline.generated.steps import BUDGET, EVEN, OF_RANKS
 from tests.pipeline.run.node.in_process import end_owner, shared_ranks
 
 import headrace as hr
@@ -47,7 +49,9 @@ def ways_of(program: Program) -> Sequence[dict[str, Any]]:
     if LARGE_VALUES not in kinds:
         return WAYS
     has_window = any(kind.startswith(("window", "cache")) for kind in kinds)
-    least = _SHUFFLE_BYTES if {"shuffle", "sample"} & kinds else _WINDOW_BYTES if has_window else 1
+    # Sources of some parts shuffle, too.
+    is_shuffled = "sample" in kinds or "shuffle(seed=" in repr(program)
+    least = _SHUFFLE_BYTES if is_shuffled else _WINDOW_BYTES if has_window else 1
     return [{**way, "memory_bytes": least * 2**number} for number, way in enumerate(WAYS)]
 
 
@@ -61,7 +65,7 @@ def check(program: Program, directory: Path, number: int) -> None:
     """
     random = Random(-number)
     ranks = Ranks()
-    if program.kinds & {"shard of ranks", EVEN}:
+    if program.kinds & OF_RANKS:
         world = random.choice([1, 2, 3, 4])
         ranks = Ranks(random.randrange(world), world)
     expected = program.expected(ranks)
@@ -98,7 +102,7 @@ def check(program: Program, directory: Path, number: int) -> None:
     check_ends(program, directory, ranks, (uninterrupted, skipped), random)
     if not may_fail:
         check_views(program, directory, ranks, (uninterrupted, states), random)
-    if program.kinds & {"shard of ranks", EVEN} and not may_fail:
+    if program.kinds & OF_RANKS and not may_fail:
         check_ranks(program, directory, ranks.world, random)
     check_shared_node(program, directory, random)
 
@@ -281,7 +285,7 @@ def check_shared_node(program: Program, directory: Path, random: Random) -> None
     """Lets ranks share one engine, whose owner ends after some steps, if that is possible."""
     if "without_steps" in repr(program):
         return  # A rank that leaves out many batches waits for the other one, which has no thread.
-    has_ranks = bool(program.kinds & {"shard of ranks", EVEN})
+    has_ranks = bool(program.kinds & OF_RANKS)
     ranks = [Ranks(rank, 2) if has_ranks else Ranks() for rank in range(2)]
     way, may_fail = random.choice(ways_of(program)), BUDGET in program.kinds
     pipelines = [program.pipeline(directory, rank).options(**way) for rank in ranks]
@@ -334,7 +338,7 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
         )
         for rank in range(old)
     ]
-    is_even = EVEN in program.kinds
+    is_even = bool(program.kinds & {EVEN, BUCKET_OF_RANKS})
     lengths = [len(items) for items, _, _ in ranks]
     assert not is_even or len(set(lengths)) == 1, f"{old} ranks have {lengths} items"
     num_steps = min(lengths)
@@ -344,6 +348,7 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
                 results[index] for results in digests if index in results and index <= num_steps
             }
             assert others <= {text}, f"digests of {old} ranks after {index} items: {others}"
+    available = rows_before_buckets(program)
     last_left_out = max((step.last_left_out for step in program.steps), default=-1)
     for step in {0, *random.sample(range(num_steps + 1), min(2, num_steps + 1))}:
         if step <= last_left_out:
@@ -370,6 +375,10 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
                 # Which of the last items are dropped or repeated depends on the number of ranks.
                 lengths = [len(rest) for rest in rests]
                 assert len(set(lengths)) == 1, f"{where}: {lengths} items"
+                if available is not None:
+                    before = (item for items, _, _ in ranks for item in items[:step])
+                    read = results + Counter(rows_of(before))
+                    assert read <= available, f"{where}: {read - available} too often"
                 continue
             assert results == follows, (
                 f"{where}: {sum((results - follows).values())} more and "
@@ -377,6 +386,14 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
             )
         where = f"{old} ranks become {new} after {step} steps"
         assert answers in ({"refused"}, {"accepted"}), f"{where}: {answers}"
+
+
+def rows_before_buckets(program: Program) -> Counter[int] | None:
+    """The numbers of the examples from which ranks form batches with the same bucket, if any."""
+    for index, step in enumerate(program.steps):
+        if step.kind == BUCKET_OF_RANKS:
+            return Counter(rows_of(replace(program, steps=program.steps[:index]).expected()))
+    return None
 
 
 def rows_of(items: Iterable[Mapping[str, Any]]) -> Iterable[int]:

@@ -222,6 +222,19 @@ def bucket(
             yield take_batch(number)
 
 
+def bucket_by_shape(
+    items: Items, num_buckets: int, size: int, rank: int = 0, world: int = 1
+) -> Items:
+    """A rank's batches of numbers with the same remainder, without incomplete ones."""
+    filling: list[list[Example]] = [[] for _ in range(num_buckets)]
+    for item in items:
+        group = filling[item["n"] % num_buckets]
+        group.append({"n": item["n"]})
+        if len(group) == size * world:
+            yield stacked(group[rank::world])
+            group.clear()
+
+
 def pack(
     items: Items,
     lengths: Sizes,
@@ -380,17 +393,29 @@ def order(count: int, window: int | None, seed: int, number: int) -> tuple[int, 
     return shuffled
 
 
+# A rank, the number of ranks, and how their numbers of items are made equal.
+Share = tuple[int, int, str | None]
+
+
+def share_of(count: int, share: Share) -> list[int]:
+    """The numbers below `count` of a rank's items."""
+    return [item["n"] for item in shard(({"n": n} for n in range(count)), *share)]
+
+
 @lru_cache(1000)
 def drawn_evenly(
-    classes: tuple[int, ...], num: int | None, seed: int, number: int
+    classes: tuple[int, ...], count: int, share: Share, num: int | None, seed: int, number: int
 ) -> tuple[int, ...]:
-    """The numbers that a sample draws in a pass, evenly over the classes."""
+    """The numbers below `count` that a sample draws in a pass, evenly over a share's classes."""
     if not classes:
         return ()
     weights = [1 / classes.count(of_number) for of_number in classes]
-    numbers = hr.arrays({"n": np.arange(len(classes))}).options(num_threads=1)
-    drawn = numbers.sample(weights, num=num, seed=seed).epoch(number)
-    return tuple(int(example["n"]) for example in drawn)
+    index, world, even = share
+    numbers = hr.arrays({"n": np.arange(count)}).options(num_threads=1).shard(index, world, even)
+    sampled = numbers.sample(weights, num=num, seed=seed).epoch(number)
+    drawn = tuple(int(example["n"]) for example in sampled)
+    assert set(drawn) <= set(share_of(count, share))
+    return drawn
 
 
 def in_turn(pieces: Sequence[Items], num_open: int) -> Items:

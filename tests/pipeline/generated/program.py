@@ -141,6 +141,8 @@ class Step:
             "one" if a part with it is one piece, "kept" if files keep their order, "own" if it sets
             their order.
         last_left_out: The last step that it leaves out; -1 if it leaves out none.
+        share: The rank, the number of ranks and how these are made even, for a shard that does
+            nothing else; None for other stages.
         shuffle: The seed of a shuffle of all examples, which comes before the stages that make one
             example of each; None for other stages.
         sample: The number of draws, or None for the number of examples, and the seed of draws that
@@ -158,6 +160,7 @@ class Step:
     sample: tuple[int | None, int] | None = None
     least_pieces: int = 0
     last_left_out: int = -1
+    share: Callable[[Ranks], m.Share] | None = None
 
     def of(self, before: Model) -> Model:
         """Returns the step's model, for the model of the steps before it."""
@@ -225,19 +228,25 @@ class Program:
         return model
 
     def _sampled(self, num: int | None, seed: int) -> Model:
+        shares = [step.share for step in self.steps if step.share is not None]
+        whole = replace(self, steps=tuple(step for step in self.steps if step.share is None))
+
         def model(at: At) -> Items:
             at = at._replace(pieces=None)
+            share = shares[0](at.ranks) if shares else (0, 1, None)
             # The classes are read in a pass of their own.
-            read = self.numbered(at._replace(run=Run(), number=0), is_part=True)
-            classes = tuple(item["n"] for item in read.items(range(read.count)))
-            numbered = self.numbered(at, is_part=True)
-            yield from numbered.items(m.drawn_evenly(classes, num, seed, at.number))
+            read = whole.numbered(at._replace(run=Run(), number=0), is_part=True)
+            own = m.share_of(read.count, share)
+            classes = tuple(item["n"] for item in read.items(own))
+            numbered = whole.numbered(at, is_part=True)
+            drawn = m.drawn_evenly(classes, numbered.count, share, num, seed, at.number)
+            yield from numbered.items(drawn)
 
         return model
 
     def numbered(self, at: At, is_part: bool = False) -> Numbered:
         """Returns the examples by number; functions get them in the requested order."""
-        kinds = ("cache", "cache on disk", "windows")
+        kinds = ("cache", "cache on disk", "windows", "windows at offsets")
         caches = [position + 1 for position, step in enumerate(self.steps) if step.kind in kinds]
         end = max(caches, default=0)
         if end:

@@ -9,6 +9,17 @@ from random import Random
 from typing import Any, Final
 
 from tests.pipeline.generated import model as m
+from tests.pipeline.generated.groups import (
+    LISTS,
+    batch,
+    bucket,
+    bucket_by_shape_of_a_rank,
+    bucket_by_shape_of_ranks,
+    list_batch,
+    pack,
+    padded_batch,
+    sized_batch,
+)
 from tests.pipeline.generated.model import Example, Items, Run
 from tests.pipeline.generated.program import (
     At,
@@ -26,13 +37,10 @@ from tests.pipeline.generated.source_files import DAMAGED
 from tests.pipeline.generated.sources import draw_source, draw_split, sizes_of_pieces
 from tests.pipeline.generated.steps import (
     ANYWHERE,
-    LISTS,
     Draw,
     adding_calls,
     any_filter,
     any_map,
-    batch,
-    bucket,
     cache,
     counting,
     draw_step,
@@ -40,13 +48,10 @@ from tests.pipeline.generated.steps import (
     extended,
     failing,
     full_shuffle,
-    list_batch,
-    pack,
-    padded_batch,
+    sample,
     select,
     shard,
     shard_of_ranks,
-    sized_batch,
     skip,
     skip_errors,
     take,
@@ -129,6 +134,7 @@ _SHORT: Final[dict[int, list[Sequence[Draw]]]] = {
         (full_shuffle, _take_one, any_filter, any_map, _nine_epochs),
         (window, _take_one, any_filter, counting, _nine_epochs),
         (full_shuffle, _take_one, any_filter, shard, any_map, _nine_epochs, with_list),
+        (shard, any_map, sample, _two_epochs),
     ],
     7: [
         (with_list, bucket, shard),
@@ -136,6 +142,8 @@ _SHORT: Final[dict[int, list[Sequence[Draw]]]] = {
         (counting, cache, _two_epochs),
         (counting, shard, _two_epochs),
         (counting, _two_epochs),
+        (shard, counting, sample, any_map, _two_epochs),
+        (bucket_by_shape_of_a_rank, _two_epochs),
     ],
 }
 
@@ -226,9 +234,16 @@ def _ended(random: Random, program: Program) -> Program:
 
 def _for_ranks(random: Random, program: Program) -> Program:
     """Adds a shard for ranks at the end, perhaps with a stage that lets their number change."""
+    if random.random() < 0.2:
+        step = bucket_by_shape_of_ranks(random, program.shape)
+        bucketed = program if step is None else tried(program, step)
+        if bucketed is not program:
+            return tried(bucketed, epochs(2)) if random.random() < 0.2 else bucketed
     if random.random() < 0.3:
         program = _grouped(random, program)
     program = tried(program, shard_of_ranks(random.choice([None, "drop", "pad"])))
+    if random.random() < 0.2 and (step := sample(random, program.shape)) is not None:
+        program = tried(program, step)
     for _ in range(random.randint(0, 3)):
         if (step := draw_step(random, program.shape)) is not None and step.kind in _ELASTIC:
             program = tried(program, step)

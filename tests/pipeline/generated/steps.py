@@ -11,6 +11,21 @@ from typing import Literal
 from tests.pipeline.generated import functions as f
 from tests.pipeline.generated import media
 from tests.pipeline.generated import model as m
+from tests.pipeline.generated.groups import (
+    BUCKET_OF_RANKS,
+    LISTS,
+    any_batch,
+    bucket,
+    bucket_by_shape,
+    bucket_by_shape_of_a_rank,
+    joined_batch,
+    list_batch,
+    pack,
+    pack_arrays,
+    pack_trees,
+    padded_batch,
+    padded_grids,
+)
 from tests.pipeline.generated.model import ANYTHING, Example, Items, Run
 from tests.pipeline.generated.program import (
     ALONE,
@@ -34,10 +49,10 @@ ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
 BUDGET = "budget"
 # The tag of a shard that gives all ranks equally many items.
 EVEN = "even shard of ranks"
+# The kinds of stages that depend on the rank.
+OF_RANKS = frozenset({"shard of ranks", EVEN, BUCKET_OF_RANKS})
 # The mark of an item that fails in a part of a zip, and takes its partners with it.
 FAILED = "failed"
-# The components that are lists of any length.
-LISTS = frozenset({"list", "deep"})
 Draw = Callable[[Random, Shape], "Step | None"]
 
 
@@ -92,6 +107,7 @@ def shard(random: Random, shape: Shape) -> Step:
         lambda p, _: p.shard(index, count),
         items_of(lambda i, _: m.shard(i, index, count)),
         lambda before: before.with_shard((index, count)),
+        share=lambda _: (index, count, None),
     )
 
 
@@ -103,6 +119,7 @@ def shard_of_ranks(even: Literal["drop", "pad"] | None = None) -> Step:
         lambda p, ranks: p.shard(*ranks, even),
         items_of(lambda i, at: m.shard(i, *at.ranks, even)),
         lambda before: before.with_shard(None),
+        share=lambda ranks: (*ranks, even),
     )
 
 
@@ -162,8 +179,8 @@ def full_shuffle(random: Random, shape: Shape) -> Step | None:
 
 
 def sample(random: Random, shape: Shape) -> Step | None:
-    if COMPRESSED in shape.tags or shape.shards != ():
-        return None  # The model has no numbers of a rank's examples.
+    if COMPRESSED in shape.tags:
+        return None  # Compressed files lack random access.
     num, seed = random.choice([None, None, 1, 40]), random.randrange(2**20)
     return Step(
         "sample",
@@ -425,278 +442,6 @@ def _epochs(random: Random, shape: Shape) -> Step | None:
     return epochs(random.choice([1, 2, 2, 3]))
 
 
-def _sizes(random: Random, shape: Shape, sizes: list[int]) -> m.Sizes:
-    """Draws a size, or sizes by position."""
-    size = random.choice(sizes)
-    if shape.shards is None or random.random() < 0.6:
-        return size
-    positions = random.sample([1, 4, 10, 25, 60], random.choice([1, 2]))
-    return {0: size, **{position: random.choice(sizes) for position in positions}}
-
-
-def _kind(name: str, sizes: m.Sizes) -> str:
-    return name if isinstance(sizes, int) else f"{name} by position"
-
-
-def sized_batch(random: Random, shape: Shape, sizes: list[int]) -> Step:
-    """Batches of one of some sizes, or of several by position."""
-    return batch(_sizes(random, shape, sizes), "keep", shape)
-
-
-def _batch(random: Random, shape: Shape) -> Step | None:
-    size = _sizes(random, shape, [1, 2, 3, 7, 20])
-    remainder = random.choice(["keep", "drop", "pad"])
-    if not shape.is_even or (not shape.depth and shape.names & LISTS):
-        return None
-    if remainder == "pad" and shape.names & {"draw", "mask", "chat"}:
-        remainder = "keep"
-    return batch(size, remainder, shape)
-
-
-def batch(size: m.Sizes, remainder: str = "keep", shape: Shape | None = None) -> Step:
-    """Batches of a size, or of sizes by position; then `shape` is that of the items before."""
-
-    def batched(items: Items, at: At) -> Items:
-        distance = 1 if shape is None else shape.turn(at.ranks)[1]
-        return m.batch(items, size, remainder, distance=distance)
-
-    return Step(
-        _kind("batch", size),
-        f"batch({size}, {remainder!r})",
-        lambda p, _: p.batch(size, remainder),
-        items_of(batched),
-        lambda before: _batched(before, remainder, is_sized=isinstance(size, int)),
-    )
-
-
-def _batched(
-    before: Shape, remainder: str, is_padded: bool = False, is_sized: bool = True
-) -> Shape:
-    names = before.names | ({"mask"} if remainder == "pad" else set())
-    is_even = is_sized and remainder != "keep" and not (is_padded and "list" in names)
-    return replace(before, names=names, depth=before.depth + 1, is_even=is_even)
-
-
-def _joined_batch(random: Random, shape: Shape) -> Step | None:
-    """Batches whose lists are joined, as the sum of each."""
-    size, remainder = random.choice([1, 2, 7]), random.choice(["keep", "drop", "pad"])
-    if shape.depth or "list" not in shape.names:
-        return None
-
-    def summed(items: Items) -> Items:
-        return ({"n": item["n"] + sum(item["list"])} for item in items)
-
-    return Step(
-        "batch with offsets",
-        f"select('n', 'list').batch({size}, {remainder!r}, ragged='offsets').map(joined_sum)",
-        lambda p, _: (
-            p.select("n", "list").batch(size, remainder, ragged="offsets").map(f.joined_sum)
-        ),
-        items_of(lambda i, _: m.batch(summed(i), size, remainder)),
-        lambda before: _batched(replace(before, names=frozenset({"n"})), remainder),
-    )
-
-
-def list_batch(random: Random, shape: Shape) -> Step | None:
-    """Batches whose lists stay apart."""
-    size, remainder = random.choice([1, 2, 7, 20]), random.choice(["keep", "drop", "pad"])
-    if shape.depth or shape.names & LISTS != {"list"}:
-        return None
-    if remainder == "pad" and shape.names & {"draw", "mask", "chat"}:
-        remainder = "keep"
-    return Step(
-        "batch of lists",
-        f"batch({size}, {remainder!r}, lists='list')",
-        lambda p, _: p.batch(size, remainder, lists="list"),
-        items_of(lambda i, _: m.batch(i, size, remainder, listed=["list"])),
-        lambda before: replace(_batched(before, remainder), is_even=False),
-    )
-
-
-def padded_batch(random: Random, shape: Shape) -> Step | None:
-    size, multiple_of = _sizes(random, shape, [1, 3, 7]), random.choice([1, 4])
-    remainder, value = random.choice(["keep", "drop", "pad"]), random.choice([0, 0, -1])
-    if shape.depth:
-        return None
-    if shape.names & {"row", "deep"}:
-        # After a Python function, equal lengths are not known, so rows are padded.
-        multiple_of = 1
-    if remainder == "pad" and shape.names & {"mask", "chat"}:
-        remainder = "keep"
-
-    def width(longest: int) -> int:
-        return -(-longest // multiple_of) * multiple_of
-
-    def padded(items: Items, at: At) -> Items:
-        distance = shape.turn(at.ranks)[1]
-        return m.batch(items, size, remainder, width, value, distance=distance)
-
-    return Step(
-        _kind("padded_batch", size),
-        f"padded_batch({size}, {value}, multiple_of={multiple_of}, remainder={remainder!r})",
-        lambda p, _: p.padded_batch(size, value, multiple_of, remainder),
-        items_of(padded),
-        lambda before: _batched(before, remainder, True, isinstance(size, int)),
-    )
-
-
-def _padded_grids(random: Random, shape: Shape) -> Step | None:
-    """Batches of arrays that are padded in two axes, as a checksum of each."""
-    size, remainder = random.choice([1, 2, 7]), random.choice(["keep", "drop", "pad"])
-    multiples, fill = random.choice([(1, 1), (2, 1), (1, 4), (3, 2)]), random.choice([0, -1])
-    if shape.depth:
-        return None
-
-    def summed(items: Items) -> Items:
-        for group in m.groups_of(items, size):
-            if len(group) == size or remainder != "drop":
-                output = f.grid_sum_in_model(group, multiples, fill)
-                yield m.stacked(output, size if remainder == "pad" else None)
-
-    options = {"values": {"grid": fill}, "multiple_of": {"grid": multiples}}
-    return Step(
-        "padded_batch of grids",
-        f"map(with_grid).padded_batch({size}, {options}, {remainder!r}).map(grid_sum)",
-        lambda p, _: (
-            p.map(f.with_grid).padded_batch(size, remainder=remainder, **options).map(f.grid_sum)
-        ),
-        items_of(lambda i, _: summed(i)),
-        lambda before: _batched(replace(before, names=frozenset({"n"})), remainder),
-    )
-
-
-def bucket(random: Random, shape: Shape) -> Step | None:
-    if shape.depth or "list" not in shape.names or shape.names & {"mask", "chat"}:
-        return None
-    boundaries = random.choice([[1], [1, 2], [2, 3]])
-    size, most = random.choice([(3, None), (8, None), (None, 9), (4, 10)])
-    to_boundary = random.random() < 0.3
-    remainder = random.choice(["keep", "drop", "pad"] if most is None else ["keep", "drop"])
-    return Step(
-        "bucket_by_length",
-        f"bucket_by_length('list', {boundaries}, {size}, {most}, {to_boundary}, {remainder!r})",
-        lambda p, _: p.bucket_by_length("list", boundaries, size, most, to_boundary, remainder),
-        items_of(lambda i, _: m.bucket(i, boundaries, size, most, to_boundary, remainder)),
-        lambda before: replace(_batched(before, remainder, is_padded=True), is_even=False),
-    )
-
-
-def bucket_by_shape(random: Random, shape: Shape) -> Step | None:
-    """Batches of pictures whose shapes depend on their numbers."""
-    size = random.choice([1, 2, 5])
-    if shape.depth:
-        return None
-
-    def batched(items: Items) -> Items:
-        filling: dict[int, list[Example]] = {}
-        for item in items:
-            group = filling.setdefault(item["n"] % len(f.PICTURES), [])
-            group.append({"n": item["n"]})
-            if len(group) == size:
-                yield m.stacked(group)
-                group.clear()
-
-    return Step(
-        "bucket_by_shape",
-        f"map(with_picture).bucket_by_shape('image', size={size}, buckets={f.BUCKETS}).select('n')",
-        lambda p, _: (
-            p.map(f.with_picture).bucket_by_shape("image", size=size, buckets=f.BUCKETS).select("n")
-        ),
-        items_of(lambda i, _: batched(i)),
-        lambda before: _batched(replace(before, names=frozenset({"n"})), "drop"),
-    )
-
-
-def pack(random: Random, shape: Shape) -> Step | None:
-    if shape.depth or "list" not in shape.names:
-        return None
-    length, most = _sizes(random, shape, [4, 6, 9]), random.choice([1, 2, 64])
-    is_split = isinstance(length, int) and random.random() < 0.4
-    has_more = random.random() < 0.4
-    along = ("n",) if has_more and "n" in shape.names else ()
-    world = random.choice([None, None, 2, 3])
-    names = ("list", *along)
-    values: int | dict[str, int] | None = random.choice([None, -100, {"list": 3}])
-    fill = values.get("list", 0) if isinstance(values, dict) else values or 0
-    more = f"along={along}, cu_seqlens={has_more}, balance={world}, values={values}"
-
-    def packed(items: Items, at: At) -> Items:
-        turn = shape.turn(at.ranks)
-        rows = m.pack(items, length, is_split, most, along, world, fill, turn)
-        return map(f.packed_sum_in_model, rows)
-
-    return Step(
-        _kind("pack", length),
-        f"select{names}.pack({length}, 'list', {is_split}, {most}, {more}).map(packed_sum)",
-        lambda p, _: (
-            p.select(*names)
-            .pack(length, "list", is_split, most, along, has_more, world, values)
-            .map(f.packed_sum)
-        ),
-        items_of(packed),
-        lambda before: replace(before, names=frozenset({"n"})),
-    )
-
-
-def _pack_arrays(random: Random, shape: Shape) -> Step | None:
-    """Packed rows with arrays of two axes, a list of each example and a cost, as a checksum."""
-    if shape.depth:
-        return None
-    length, most = _sizes(random, shape, [4, 6, 9]), random.choice([1, 2, 64])
-    is_split, world = isinstance(length, int) and random.random() < 0.4, random.choice([2, 3])
-    cost = {"pages": random.choice([0.0, 2.5, 9.0]), "list": random.choice([1.0, "square"])}
-
-    def cost_of(example: Example, length: int) -> float:
-        pages = cost["pages"] * (example["n"] % 3)
-        return pages + (length if cost["list"] == 1.0 else length**2)
-
-    def packed(items: Items, at: At) -> Items:
-        turn = shape.turn(at.ranks)
-        lists = map(f.with_list_in_model, items)
-        rows = m.pack(lists, length, is_split, most, ("n",), world, turn=turn, cost=cost_of)
-        return map(f.pages_sum_in_model, rows)
-
-    return Step(
-        "pack of arrays",
-        f"map(with_pages).pack({length}, ['list', 'grid'], {is_split}, {most}, 'pages', "
-        f"balance={world}, cost={cost}).map(pages_sum)",
-        lambda p, _: (
-            p.map(f.with_pages)
-            .select("list", "grid", "pages")
-            .pack(length, ["list", "grid"], is_split, most, "pages", balance=world, cost=cost)
-            .map(f.pages_sum)
-        ),
-        items_of(packed),
-        lambda before: replace(before, names=frozenset({"n"})),
-    )
-
-
-def _pack_trees(random: Random, shape: Shape) -> Step | None:
-    """Prefix trees of examples with the same `group`, as checksums."""
-    if shape.depth:
-        return None
-    length, most = _sizes(random, shape, [4, 6, 30]), random.choice([1, 2, 64])
-    world = random.choice([None, None, 2, 3])
-
-    def packed(items: Items, at: At) -> Items:
-        turn = shape.turn(at.ranks)
-        trees = m.pack_trees(map(f.with_group_in_model, items), length, most, world, turn)
-        return (f.tree_sum_in_model(tree, len(m.prefixes(tree))) for tree in trees)
-
-    return Step(
-        "pack of trees",
-        f"map(with_group).pack({length}, 'list', max_open={most}, along='n', balance={world}, "
-        "tree='group').map(tree_sum)",
-        lambda p, _: (
-            p.map(f.with_group)
-            .pack(length, "list", max_open=most, along="n", balance=world, tree="group")
-            .map(f.tree_sum)
-        ),
-        items_of(packed),
-        lambda before: replace(before, names=frozenset({"n"})),
-    )
-
-
 def windows(random: Random, shape: Shape) -> Step | None:
     length, stride = random.choice([1, 2, 4, 7]), random.choice([1, 1, 2, 5])
     within, pad = random.random() < 0.5, random.choice([None, None, "repeat", "zero"])
@@ -715,6 +460,36 @@ def windows(random: Random, shape: Shape) -> Step | None:
         f"map(with_episode).{text}.select{names}" if within else f"{text}.select{names}",
         apply,
         items_of(lambda i, _: m.windows(i, range(length), stride, within, pad)),
+        lambda before: replace(before, names=frozenset(names), depth=before.depth + 1),
+    )
+
+
+def windows_at_offsets(random: Random, shape: Shape) -> Step | None:
+    """Windows of the examples at some offsets, with only their numbers."""
+    offsets = random.choice([[0], [-1, 0], [-2, 0, 3], [4, 1], [1]])
+    stride, within = random.choice([1, 1, 2, 5]), random.random() < 0.5
+    pad = random.choice([None, None, "repeat", "zero"])
+    if shape.depth or LARGE_VALUES in shape.tags:
+        return None
+    names = ("n", "n_is_pad") if pad else ("n",)
+    text = f"windows({{'n': {offsets}}}, {stride}, {'episode' if within else None!r}, {pad!r})"
+
+    def apply(p: hr.Pipeline, _: Ranks) -> hr.Pipeline:
+        p = p.select("n")
+        if within:
+            p = p.map(f.with_episode)
+        return p.windows({"n": offsets}, stride, "episode" if within else None, pad).select(*names)
+
+    def made(items: Items) -> Items:
+        numbers = ({"n": item["n"]} for item in items)
+        for window in m.windows(numbers, offsets, stride, within, pad):
+            yield dict(zip(names, window.values(), strict=True))
+
+    return Step(
+        "windows at offsets",
+        f"select('n').map(with_episode).{text}" if within else f"select('n').{text}",
+        apply,
+        items_of(lambda i, _: made(i)),
         lambda before: replace(before, names=frozenset(names), depth=before.depth + 1),
     )
 
@@ -826,9 +601,11 @@ def joined(one: Step, other: Step) -> Step:
 
 _DRAWS: list[Draw] = [
     *[take, skip, shard, any_filter, _flat_map, cache, _select, _rename, _prefetch] * 2,
-    *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
-    *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids, list_batch] * 4,
-    *[_pack_arrays, _pack_trees] * 3,
+    *[window, any_map, _drawing_map, any_batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
+    *[full_shuffle, padded_batch, bucket, pack, joined_batch, padded_grids, list_batch] * 4,
+    *[pack_arrays, pack_trees] * 3,
     *[counting, sample, bucket_by_shape, windows] * 4,
+    *[windows_at_offsets] * 2,
+    *[bucket_by_shape_of_a_rank] * 2,
     *[_tokens, _chat, media.picture, media.sound, media.clips] * 2,
 ]
