@@ -1,7 +1,9 @@
 """Markers for values that a function returns unchanged. Their components are kept as they are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from headrace.pipeline.values.nested import NestedList
 from headrace.pipeline.values.types import Json, Spec
@@ -25,6 +27,7 @@ def with_unchanged(result: Any, example: Mapping[str, Any], specs: Mapping[str, 
     """Replaces JSON values that a function returned unchanged with `Unchanged`.
 
     If a component was a list of arrays and the function returned a list, it becomes a `NestedList`.
+    Empty arrays of `str` that the function returned unchanged get a type from which this is clear.
 
     Args:
         result: The function's result for an example.
@@ -40,6 +43,9 @@ def with_unchanged(result: Any, example: Mapping[str, Any], specs: Mapping[str, 
         else value
         for name, value in result.items()
     }
+    texts = [example[name] for name, spec in specs.items() if spec.dtype is str]
+    if texts:
+        result = {name: _typed_text(value, texts) for name, value in result.items()}
     objects = {name: example[name] for name, spec in specs.items() if spec.dtype is Json}
     if not objects:
         return result
@@ -54,6 +60,14 @@ def without_unchanged(result: Any, example: Mapping[str, Any]) -> Any:
         name: example[value.name] if isinstance(value, Unchanged) else value
         for name, value in result.items()
     }
+
+
+def _typed_text(value: Any, texts: Sequence[Any]) -> Any:
+    """Returns an array of strings if the value is an empty one of these texts."""
+    is_empty = isinstance(value, np.ndarray) and value.dtype == object and not value.size
+    if is_empty and any(value is text for text in texts):
+        return value.astype(np.str_)
+    return value
 
 
 def _passed(name: str, value: Any, objects: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
