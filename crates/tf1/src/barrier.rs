@@ -45,11 +45,11 @@ struct State {
 /// The elements that a closed barrier still accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closed {
-    /// All.
+    /// Accepts all components.
     No,
-    /// Only components for elements that have been started.
+    /// Accepts only components of elements that already have some.
     ToNewKeys,
-    /// None.
+    /// Accepts no components.
     ToAll,
 }
 

@@ -475,7 +475,7 @@ impl Lists {
     }
 }
 
-/// The error if a later stage was to turn the values into columns first.
+/// The error if the values have not been converted to columns yet.
 #[cold]
 fn opaque() -> Error {
     Error::internal("the columns of a row were not made yet")

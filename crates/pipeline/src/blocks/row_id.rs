@@ -110,9 +110,9 @@ impl RowId {
 /// The records that one part of the data has.
 #[derive(Clone, Debug)]
 pub enum KeptRecords {
-    /// Those with these keys.
+    /// Keeps the records with these keys.
     Keys(RecordKeys),
-    /// For each file of the source, those with these numbers.
+    /// Keeps the records with these numbers in each file of the source.
     Numbers(Arc<[Range<u64>]>),
 }
 

@@ -57,8 +57,8 @@ struct State {
     /// Each with its lane.
     outputs: VecDeque<(usize, ReadyOutput)>,
     is_consumer_waiting: bool,
-    /// The number of outputs that the consumer needs at once: one to consume, and more to look
-    /// ahead. None between two requests, if nothing is computed before it is requested.
+    /// The number of outputs that the consumer needs: one to consume, and more if it looks ahead. 0
+    /// between two requests if nothing is computed in advance.
     num_awaited: usize,
     /// An error to return after the outputs.
     error: Option<Error>,
@@ -79,7 +79,7 @@ enum ReadyOutput {
 /// The threads to wake.
 enum Wake {
     Nobody,
-    /// This many workers, which have been called.
+    /// The number of workers that were woken.
     Workers(usize),
     Consumer,
 }
@@ -542,8 +542,8 @@ impl Executor {
         }
     }
 
-    /// After the last rows or an error: drops the tasks that have not begun, since nobody is
-    /// waiting for them.
+    /// Called after the last rows or an error. Drops the tasks that have not started, because
+    /// nobody needs their results.
     fn end<'a>(&'a self, mut state: Guard<'a>, root: Box<dyn Node>) -> Guard<'a> {
         let tasks = std::mem::replace(&mut state.tasks, Tasks::new(self.has_python.len()));
         state.nodes = Nodes::Ended;

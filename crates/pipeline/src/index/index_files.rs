@@ -150,7 +150,7 @@ impl IndexFiles {
             let Ok((mut file, mut output)) = replacement(&path) else { continue };
             let copied = output.write_all(&start).and_then(|()| io::copy(&mut input, &mut output));
             if copied.and_then(|_| output.flush()).and_then(|()| file.publish()).is_err() {
-                // Part of it was read.
+                // The input has been partly read, so it cannot be copied again.
                 return None;
             }
             return open(&path).ok().map(|sidecar| FoundIndex { path, sidecar });

@@ -59,14 +59,14 @@ struct Shards {
     /// If the number of shards has changed: the number of rows of each old shard to skip after the
     /// state of the current pass's checkpoint.
     skip: u64,
-    /// The number of additional rows before those.
+    /// The number of additional rows before the skipped ones.
     num_before: u64,
 }
 
 /// Python functions that carry a state from pass to pass.
 #[derive(Clone, Debug, Default)]
 pub struct StatefulFunctions {
-    /// Their Python workers.
+    /// The Python workers of these functions.
     pub python_workers: Vec<usize>,
     /// The workers whose last row may have been requested in vain because a zipped input ended
     /// first.

@@ -19,7 +19,7 @@ pub trait Choose: Send {
     /// Marks the most recently chosen input as ended. Returns whether any input remains.
     fn leave_out(&mut self, input: usize) -> Result<bool>;
 
-    /// The number to pass to [`Choose::go_on`] to continue from here. It does not cover which
+    /// The number to pass to [`Choose::go_on`] to continue from here. It does not include which
     /// inputs have ended.
     fn number(&self) -> u64;
 

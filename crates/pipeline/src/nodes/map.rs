@@ -60,7 +60,7 @@ pub struct Map {
     input: Input,
     /// Input rows that are not in a task yet.
     waiting: Rows,
-    /// A report of input rows that were skipped after the waiting ones.
+    /// A report of input rows that were skipped after the waiting rows.
     waiting_event: Option<SkipEvent>,
     worker: Worker,
     /// The number of tasks to begin before their results are requested.

@@ -40,9 +40,9 @@ pub enum RowShards {
 pub enum BatchesOfInput {
     /// None.
     None,
-    /// The same as those built from its output rows.
+    /// The same batches as those built from its output rows.
     OfOutput,
-    /// The same as those built from its output rows, continuing across passes.
+    /// The same batches as those built from its output rows, continuing across passes.
     AcrossPasses,
     /// The step itself builds batches of this size.
     Makes(usize),

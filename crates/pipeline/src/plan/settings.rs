@@ -93,7 +93,7 @@ impl Settings {
         Use { skipper: self.skipper, is_aligned: self.is_aligned, in_any_order: self.in_any_order }
     }
 
-    /// Settings for rows that do not reach the next step in the blocks of the source.
+    /// Settings for steps whose rows are copied into other blocks before the next step.
     pub(super) fn unmixed(self) -> Self {
         Self { is_mixed: false, ..self }
     }

@@ -206,8 +206,8 @@ impl Step {
         let mut input = from.input(0)?;
         if let (Self::MapPython { num_functions, .. }, Some(_)) = (self, settings.skipper) {
             for _ in 1..*num_functions {
-                // Its rows have already passed some of the functions, and no call starts after
-                // those.
+                // A call passes rows through all functions, so no checkpoint between them may skip
+                // rows.
                 if input.skip() > 0 {
                     return Err(damaged());
                 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct StackWindows {
     /// The columns.
     pub columns: Vec<WindowColumn>,
-    /// True if positions outside the episode become zeros. They repeat its nearest row otherwise.
+    /// True if positions outside the episode are filled with zeros instead of the nearest row.
     pub fills_zeros: bool,
 }
 

@@ -37,8 +37,8 @@ impl Limited {
         self.root.pull(&mut context).unwrap()
     }
 
-    /// All rows. Polls nodes as if outputs waited for the consumer, and once more as if none did if
-    /// they return nothing.
+    /// All rows. Polls nodes as if outputs were waiting for the consumer, and if they return
+    /// nothing, once more as if none were waiting.
     fn drain(mut self) -> Vec<String> {
         let mut rows = Vec::new();
         loop {

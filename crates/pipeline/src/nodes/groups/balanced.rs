@@ -45,7 +45,7 @@ pub struct Balanced {
 }
 
 impl Balanced {
-    /// For one rank, nothing waits.
+    /// With a single rank, groups are returned at once.
     pub fn new(num_ranks: usize) -> Self {
         Self { num_ranks: num_ranks.max(1), waiting: Vec::new() }
     }

@@ -19,7 +19,7 @@ pub struct Packing {
     pub lists: Vec<ListColumn>,
     /// The largest total length of the lists of a group.
     pub lengths: Sizes,
-    /// The position of the first row. The following ones are as far apart as there are ranks.
+    /// The position of the first row. Positions of consecutive rows differ by the number of ranks.
     pub first: u64,
     /// The largest number of groups open at the same time.
     pub max_open: usize,

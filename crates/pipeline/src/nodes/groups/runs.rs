@@ -41,7 +41,7 @@ impl Collecting {
         batches: BatchesOfInput::None,
     };
 
-    /// Collects runs. Those that are skipped first have `num_rows_before` rows.
+    /// Collects runs. The runs that are skipped first have `num_rows_before` rows in total.
     pub fn new(runs: Runs, num_rows_before: usize) -> Self {
         let filling = (0..runs.num_keys).map(|_| Group::default()).collect();
         Self { runs, num_rows_before, filling, num_left_out: 0 }

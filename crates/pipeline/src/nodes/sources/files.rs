@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// file.
 const MAX_BLOCKS: usize = 4;
 /// If the next file has fewer waiting blocks than this, its next block is read before anything
-/// else. Only one task reads a file at a time. If that task only started when nothing else is left
+/// else. Only one task reads a file at a time. If that task only started once nothing else was left
 /// to do, all other workers would have to wait for it.
 const FEW_BLOCKS: usize = 2;
 /// The maximum size of the waiting blocks of a part of a file, in bytes.

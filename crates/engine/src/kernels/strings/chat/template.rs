@@ -88,7 +88,8 @@ impl Template {
         if !self.is_captured {
             return Ok(rendered);
         }
-        // The place of a value is not known when a block is evaluated, so marks are put around it.
+        // A block does not know where its text ends up in the result, so the text is put between
+        // marks.
         let marked = self.run(messages, tools, adds_prompt, true)?.text;
         without_marks(&marked).filter(|other| other.text == rendered.text).ok_or_else(|| {
             Error::new(
