@@ -1,1 +1,1 @@
-"""One table of programs, run under TensorFlow and under headrace, and what each gave."""
+"""Runs a table of programs with TensorFlow and with headrace, and compares their results."""

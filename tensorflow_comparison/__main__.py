@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 @click.option("--seed", type=int, help="Make up other arguments than the usual ones.")
 @click.option("--times", default=1, help="Make up so many times as many arguments.")
 def main(only: str, seed: int | None, times: int) -> None:
-    """Runs one table of programs under headrace and under TensorFlow and compares the outcomes."""
+    """Runs the table of programs with headrace and with TensorFlow, and compares the outcomes."""
     tensorflow = python_of("tensorflow")
     if tensorflow is None:
         sys.exit("TensorFlow could not be installed: nothing was compared")
@@ -39,7 +39,7 @@ def main(only: str, seed: int | None, times: int) -> None:
 
 
 def outcomes(python: Path, library: str, directory: Path) -> dict[str, Any]:
-    """Returns the outcome of each case under a library, run in a directory that is empty."""
+    """Returns the outcome of each case with a library, run in an empty directory."""
     path = directory / f"{library}.jsonl"
     working = directory / library
     working.mkdir()
@@ -55,7 +55,7 @@ def outcomes(python: Path, library: str, directory: Path) -> dict[str, Any]:
         command,
         capture_output=True,
         text=True,
-        errors="replace",  # TensorFlow logs bytes of damaged input as they are
+        errors="replace",  # TensorFlow logs the raw bytes of damaged input
         cwd=working,
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'python'}"},
         timeout=TIMEOUT_SECONDS,
@@ -67,7 +67,7 @@ def outcomes(python: Path, library: str, directory: Path) -> dict[str, Any]:
 
 
 def compare(ours: dict[str, Any], theirs: dict[str, Any], only: str) -> int:
-    """Prints the differences and returns how many there are that nobody wants."""
+    """Prints the differences, and returns the number of unintended ones."""
     differing = [name for name in theirs if not are_same(ours[name], theirs[name])]
     unexpected = [name for name in differing if reason_for(name) is None]
     for name in unexpected:
@@ -91,7 +91,7 @@ def compare(ours: dict[str, Any], theirs: dict[str, Any], only: str) -> int:
 def are_same(ours: Any, theirs: Any) -> bool:
     """Returns whether two outcomes are equal.
 
-    Where TensorFlow cannot make a text of the bytes in its own error, any error is.
+    If TensorFlow fails to decode the text of its own error, any error counts as equal.
     """
     if theirs == UNREADABLE and ours[:1] == ["error"]:
         return True

@@ -1,4 +1,4 @@
-"""Programs of one operation, called with Python's values and with tensors of unknown shape."""
+"""Programs with one operation, called with Python values and with tensors of unknown shape."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ def known(tf: Any, name: str, *values: Any, **options: Any) -> Any:
 
     Args:
         tf: The library.
-        name: The operation's.
+        name: The name of the operation.
         *values: Its tensors; a tuple means a list of tensors.
-        **options: What is not a tensor.
+        **options: Its other arguments.
     """
     arguments = [list(value) if isinstance(value, tuple) else value for value in values]
     return operation(tf, name)(*arguments, **options)
 
 
 def unknown(tf: Any, name: str, *values: Any, **options: Any) -> Any:
-    """Calls an operation with tensors whose shapes and values are known only in a run."""
+    """Calls an operation with tensors whose shapes and values are only known at run time."""
 
     def tensor(value: Any) -> Any:
         return tf.placeholder_with_default(tf.constant(value), None)

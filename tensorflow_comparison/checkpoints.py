@@ -1,4 +1,4 @@
-"""Checkpoints that hypothesis makes up and headrace writes."""
+"""Checkpoints that Hypothesis generates and headrace writes."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ _NAMES = ("a", "b/w", "b/x/y", "c_1", "d.e-f", "Z")
 
 @st.composite
 def checkpoints(draw: st.DrawFn) -> Any:
-    """Some variables' values, by name, and the files of a checkpoint of them."""
+    """The values of some variables by name, and the files of their checkpoint."""
     values = draw(st.dictionaries(st.sampled_from(_NAMES), _values(), min_size=1))
     return values, _files_of(values)
 

@@ -1,4 +1,4 @@
-"""Arguments that hypothesis makes up."""
+"""Generates arguments with Hypothesis."""
 
 import pickle
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 
 from tensorflow_comparison import checkpoints, expressions, messages, pictures, strategies
 
-# For each key of `tensorflow_comparison.table.generated`: how arguments are made, and how many.
+# A strategy and a number of examples for each key of `tensorflow_comparison.table.generated`.
 STRATEGIES = {
     "small_arrays": (strategies.small_arrays(), 20),
     "indices": (strategies.indices(), 30),
@@ -40,8 +40,8 @@ def write(path: Path, seed: int | None = None, times: int = 1) -> None:
 
     Args:
         path: The file.
-        seed: Makes others up; None for the same ones in each run.
-        times: How many times as many as are usual.
+        seed: The random seed; None for the same arguments in each run.
+        times: A factor for the number of examples.
     """
     output = {
         key: examples(strategy, count * times, seed)
@@ -51,7 +51,7 @@ def write(path: Path, seed: int | None = None, times: int = 1) -> None:
 
 
 def examples(strategy: SearchStrategy[Any], count: int, seed: int | None = None) -> list[Any]:
-    """Returns `count` examples or fewer, different ones."""
+    """Returns at most `count` distinct examples."""
     results: dict[str, Any] = {}
 
     @settings(

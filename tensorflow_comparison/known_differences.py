@@ -1,4 +1,4 @@
-"""Differences from TensorFlow that we want, each with its reason.
+"""Intentional differences from TensorFlow, with their reasons.
 
 A key is the name of a case, or the beginning of several names followed by "*".
 """

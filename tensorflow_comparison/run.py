@@ -1,4 +1,4 @@
-"""Runs the table under one library.
+"""Runs the table with one library.
 
 `python -m tensorflow_comparison.run LIBRARY ARGUMENTS OUTCOMES`
 """

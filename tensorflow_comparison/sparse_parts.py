@@ -8,7 +8,7 @@ __all__ = ["given", "outcome"]
 
 
 def given(tf: Any, parts: Any, is_fed: bool) -> tuple[Any, dict[Any, Any]]:
-    """A sparse tensor of constants, or one that is fed and of which no shape is known."""
+    """A sparse tensor of constants, or one of placeholders without a known shape."""
     if not is_fed:
         return tf.SparseTensor(*parts), {}
     indices, values, dense_shape = parts
@@ -19,10 +19,10 @@ def given(tf: Any, parts: Any, is_fed: bool) -> tuple[Any, dict[Any, Any]]:
 
 
 def outcome(tf: Any, result: Any, fed: dict[Any, Any], by_rank: bool = False) -> Any:
-    """The known facts about a result, and its value.
+    """The static properties of a result, and its value.
 
-    By rank: of the static shape the rank alone, where headrace knows sizes that TensorFlow does
-    not.
+    If `by_rank`, only includes the rank of the static shape, because headrace infers more sizes
+    than TensorFlow.
     """
     shape = result.get_shape().ndims if by_rank else str(result.get_shape())
     expected = [str(result.indices.shape), str(result.values.shape), shape]

@@ -1,4 +1,4 @@
-"""Strategies for hypothesis: arrays, calls on queues, files, lines of text."""
+"""Strategies for Hypothesis: arrays, calls of queues, files and lines of text."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 
 def small_arrays() -> st.SearchStrategy[Any]:
-    """Lists of lists of integers, each row as long as the others."""
+    """Lists of lists of integers with equal lengths."""
     row = st.integers(0, 3).flatmap(
         lambda length: st.lists(
             st.lists(st.integers(-9, 9), min_size=length, max_size=length), min_size=1, max_size=4
@@ -26,7 +26,7 @@ def indices() -> st.SearchStrategy[Any]:
 
 
 def queue_programs() -> st.SearchStrategy[Any]:
-    """A kind of queue and calls on it that never wait: sizes enqueued and dequeued, closes."""
+    """A kind of queue, and calls that never wait: sizes to enqueue or dequeue, and closes."""
     step = st.one_of(
         st.tuples(st.just("enqueue"), st.integers(0, 4)),
         st.tuples(st.just("dequeue"), st.integers(0, 4)),
@@ -41,7 +41,7 @@ def queue_programs() -> st.SearchStrategy[Any]:
 def csv_lines(draw: st.DrawFn) -> Any:
     """Lines, the defaults of their columns, and the options of the dialect they are written in.
 
-    Most lines are what the dialect asks for, some are not.
+    Most lines follow the dialect, and some do not.
     """
     delimiter = draw(st.sampled_from(",;\t|"))
     options: dict[str, Any] = {"field_delim": delimiter} if delimiter != "," else {}
@@ -65,7 +65,7 @@ def csv_lines(draw: st.DrawFn) -> Any:
 
 
 def lines_of_words() -> st.SearchStrategy[Any]:
-    """Lines of bytes, and the separators of their words."""
+    """Lines of bytes, and separators of words."""
     letters = st.sampled_from([b"a", b"b", b" ", b"  ", b",", b"\t", b"\xff", b"\xc3\xa9", b"\0"])
     line = st.lists(letters, max_size=8).map(b"".join)
     separator = st.sampled_from([b"", b" ", b",", b"a", b"ab", b", ", b"\xc3", b"\t"])
@@ -93,14 +93,14 @@ def texts() -> st.SearchStrategy[Any]:
 
 
 def fixed_lengths() -> st.SearchStrategy[Any]:
-    """Sizes of record, header, footer and hop; the size of the file; its compression."""
+    """The sizes of records, header, footer and hop, the size of the file, and its compression."""
     small = st.integers(0, 9)
     sizes = st.tuples(st.integers(1, 9), small, small, small)
     return st.tuples(sizes, st.integers(0, 60), st.sampled_from(["", "GZIP", "ZLIB"]))
 
 
 def record_files() -> st.SearchStrategy[Any]:
-    """Records, how their file is compressed, and how many bytes are cut off from its end."""
+    """Records, the compression of their file, and the number of bytes removed from its end."""
     records = st.lists(st.binary(max_size=12), max_size=4)
     compression = st.sampled_from(["", "GZIP", "ZLIB"])
     cut = st.integers(0, 40)
@@ -110,7 +110,7 @@ def record_files() -> st.SearchStrategy[Any]:
 
 
 def raw_records() -> st.SearchStrategy[Any]:
-    """Strings, the type that they hold, and whether its low byte comes first."""
+    """Strings, their element type, and whether they are little-endian."""
     types = ["uint8", "int8", "int16", "uint16", "int32", "int64", "float64", "complex64"]
 
     def of_length(length: int) -> st.SearchStrategy[Any]:
@@ -122,7 +122,7 @@ def raw_records() -> st.SearchStrategy[Any]:
 
 
 def pipelines() -> st.SearchStrategy[Any]:
-    """The settings of a pipeline of numbers: how many, how often, and their batches."""
+    """The settings of a pipeline of numbers: their count, the epochs, and the batches."""
     return st.fixed_dictionaries(
         {
             "limit": st.integers(1, 7),

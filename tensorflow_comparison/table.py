@@ -1,7 +1,8 @@
-"""The table of programs: how one is written, found and run.
+"""The table of programs.
 
-A program is a function of the module `tf`. It builds a graph and returns what to fetch, or values
-that it fetched itself; an outcome is what came of it in a form that two processes can compare.
+A program is a function that receives the module `tf`. It builds a graph and returns the fetches, or
+values that it fetched itself. The outcome is its result or error, in a form that can be compared
+between processes.
 """
 
 import importlib
@@ -17,7 +18,7 @@ import numpy as np
 
 Program = Callable[..., Any]
 
-# Begins a number that is compared up to some digits, which are next, and a space.
+# Starts a number that is compared approximately; the number of digits and a space follow.
 NEARLY = "~"
 
 
@@ -26,11 +27,11 @@ class Case:
     """A program with its arguments.
 
     Attributes:
-        name: Unique; the module's, the function's and the arguments' number.
-        program: Called with `tf`, the arguments, and a directory of its own if it is `with_files`.
-        arguments: What this case is about.
+        name: A unique name, made of the module, the function and the number of the arguments.
+        program: Called with `tf`, the arguments, and its own directory if `with_files`.
+        arguments: The arguments of this case.
         with_files: Whether it needs a directory.
-        digits: Up to one in which digit numbers with a fraction may differ; None for not at all.
+        digits: Floats may differ by up to one in this digit; None if they must be equal.
     """
 
     name: str
@@ -47,7 +48,7 @@ _generated: dict[str, list[Sequence[Any]]] = {}
 def case(
     *arguments: Sequence[Any], with_files: bool = False, digits: int | None = None
 ) -> Callable[[Program], Program]:
-    """Adds a program to the table, once for each tuple of arguments; once if there are none."""
+    """Adds a program to the table, once per tuple of arguments, or once if there are none."""
 
     def add(program: Program) -> Program:
         add_cases(program, arguments or [()], with_files, digits)
@@ -62,7 +63,7 @@ def add_cases(
     with_files: bool = False,
     digits: int | None = None,
 ) -> None:
-    """Adds a program with each of some tuples of arguments."""
+    """Adds a program with several tuples of arguments."""
     family = program.__module__.rpartition(".")[2]
     for number, values in enumerate(arguments):
         suffix = f"[{number}]" if len(arguments) > 1 else ""
@@ -99,7 +100,7 @@ def all_cases(generated_arguments: Path) -> dict[str, Case]:
 
 
 def outcome_of(case: Case, tf: Any) -> Any:
-    """Runs a case in a new graph and returns its outcome, which is made of lists and strings."""
+    """Runs a case in a new graph, and returns its outcome as lists and strings."""
     with TemporaryDirectory() as directory, tf.Graph().as_default():
         arguments = [*case.arguments, Path(directory)] if case.with_files else case.arguments
         try:
@@ -109,7 +110,7 @@ def outcome_of(case: Case, tf: Any) -> Any:
 
 
 class _Describer:
-    """Describes what programs return."""
+    """Describes results of programs."""
 
     def __init__(self, tf: Any, digits: int | None) -> None:
         self._tf = tf
@@ -117,7 +118,7 @@ class _Describer:
         self._fetchable = (tf.Tensor, tf.Operation, tf.SparseTensor, tf.Variable)
 
     def outcome(self, result: Any) -> Any:
-        """Describes a result: tensors are fetched, once the variables are initialized."""
+        """Describes a result. Initializes variables and fetches tensors."""
         tf = self._tf
         fetches = [leaf for leaf in _leaves(result) if isinstance(leaf, self._fetchable)]
         if not fetches:
@@ -137,7 +138,7 @@ class _Describer:
         return next(fetched) if isinstance(value, self._fetchable) else self._value(value)
 
     def _static(self, fetch: Any) -> Any:
-        """Returns the known facts about a tensor, without running it."""
+        """Returns the static properties of a tensor."""
         if isinstance(fetch, self._tf.Operation):
             return "operation"
         shape = fetch.get_shape()
@@ -145,7 +146,7 @@ class _Describer:
         return [fetch.dtype.base_dtype.name, dims]
 
     def _value(self, value: Any) -> Any:
-        """A value's type, shape and elements."""
+        """Returns a value's type, shape and elements."""
         if _is_sparse_value(value):
             return ["sparse", *(self._value(part) for part in value)]
         if isinstance(value, (np.ndarray, np.generic)):
@@ -176,7 +177,7 @@ def _is_sparse_value(value: Any) -> bool:
 
 
 def _class_name(tf: Any, error: Exception) -> str:
-    """The class that a user would catch: one of `tf.errors`, else the nearest one of Python."""
+    """Returns the class that a user would catch, in `tf.errors` if possible, or else in Python."""
     if isinstance(error, tf.errors.OpError):
         return f"tf.errors.{tf.errors.exception_type_from_error_code(error.error_code).__name__}"
     for kind in type(error).__mro__:

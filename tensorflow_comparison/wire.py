@@ -1,11 +1,11 @@
-"""The bytes of examples, written field by field."""
+"""Serializes examples field by field."""
 
 import struct
 from typing import Any
 
 
 def varint(value: int) -> bytes:
-    """Writes a number, seven bits a byte."""
+    """Writes a number with seven bits per byte."""
     value %= 2**64
     text = b""
     while value >= 128:
@@ -20,7 +20,7 @@ def field(number: int, payload: bytes) -> bytes:
 
 
 def feature(kind: str, values: list[Any], is_packed: bool) -> bytes:
-    """Writes a `Feature`; a kind of "" for one without a list."""
+    """Writes a `Feature`, without a list if the kind is ""."""
     if not kind:
         return b""
     if kind == "string":

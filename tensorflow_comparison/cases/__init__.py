@@ -1,1 +1,1 @@
-"""The programs, one module for each family."""
+"""The programs, with one module per topic."""

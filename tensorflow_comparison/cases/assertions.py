@@ -29,7 +29,7 @@ _COMPARISONS = (
 
 
 def verdict(tf: Any, name: str, *arguments: Any) -> str:
-    """Returns what an assertion does: "holds", "fails", or "refuses" the values."""
+    """Returns the result of an assertion: "holds", "fails" or "refuses" (the values)."""
     test = tf.test.TestCase("run")
     try:
         getattr(test, name)(*arguments)
@@ -79,13 +79,13 @@ def of_two_values(tf: Any, name: str) -> Any:
     ("assertDeviceEqual", "/job:a/device:CPU:0", "/device:CPU:0"),
 )
 def of_one_kind(tf: Any, name: str, *arguments: Any) -> Any:
-    """Assertions of elements, ranges, types and names."""
+    """Assertions about elements, ranges, types and names."""
     return verdict(tf, name, *arguments)
 
 
 @case()
 def of_tensors(tf: Any) -> Any:
-    """Tensors, of which each assertion takes the value."""
+    """Tensors, which each assertion evaluates."""
     number = tf.constant([1.0, 2.0])
     test = tf.test.TestCase("run")
     with tf.Session().as_default():
@@ -102,7 +102,7 @@ def of_tensors(tf: Any) -> Any:
 
 @case(("wrong",), ("other",))
 def of_errors(tf: Any, words: str) -> Any:
-    """Errors of operations, by what they say."""
+    """Errors of operations, matched by their messages."""
     test = tf.test.TestCase("run")
     tensor = tf.check_numerics(tf.constant(_NAN), "wrong")
     try:

@@ -1,4 +1,4 @@
-"""Barriers: order, closing, names of operations, errors."""
+"""Barriers: order, closing, operation names and errors."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def _taken(taken: Any) -> list[Any]:
 
 @case((1, False), (2, False), (3, True), (7, True))
 def taken_in_order(tf: Any, count: int, small: bool) -> Any:
-    """Components in any order, keys of several insertions, ties."""
+    """Components in any order, keys with several insertions, and ties."""
     barrier = barrier_of(tf, [tf.int32, tf.string], [[], [2]])
     take = barrier.take_many(count, allow_small_batch=small)
     expected = [(tensor.name, tensor.dtype.name, str(tensor.shape)) for tensor in take[2]]
@@ -45,7 +45,7 @@ def taken_in_order(tf: Any, count: int, small: bool) -> Any:
 
 @case()
 def operations_of_a_barrier(tf: Any) -> Any:
-    """The names and types of all operations, and where they stand."""
+    """The names and types of all operations, in order."""
     with tf.name_scope("outer"):
         barrier = barrier_of(tf, (tf.float32, tf.string), shapes=((), (2,)), name="mine")
         barrier.insert_many(0, ["a"], [1.0])
@@ -71,7 +71,7 @@ _WRONG = [
 
 @case(*[(what,) for what in _WRONG])
 def wrong_arguments_of_a_barrier(tf: Any, what: str) -> Any:
-    """Arguments that do not fit."""
+    """Invalid arguments."""
     barrier = barrier_of(tf, [tf.int32])
     makers: dict[str, Any] = {
         "component": lambda: barrier.insert_many("x", ["a"], [1]),
@@ -106,7 +106,7 @@ _REFUSED = [
 
 @case(*[(what,) for what in _REFUSED])
 def refused_by_a_barrier(tf: Any, what: str) -> Any:
-    """Errors of a run."""
+    """Errors at run time."""
     barrier = barrier_of(tf, [tf.int32, tf.float32], [[], []], shared_name="b")
     ph = tf.placeholder(tf.int32)
     with tf.Session() as session:

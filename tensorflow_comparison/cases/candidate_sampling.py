@@ -1,4 +1,4 @@
-"""Random draws of classes: TensorFlow's numbers for a seed, if one thread draws them."""
+"""Random draws of classes, which equal TensorFlow's for a seed if one thread draws them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _LOGITS: list[Any] = [
 
 @case(*[(number, count) for number in range(len(_LOGITS)) for count in (1, 7, 9)])
 def drawn(tf: Any, number: int, count: int) -> Any:
-    """Two runs of the same operation, and one of another seed."""
+    """Two runs of the same operation, and one with another seed."""
     tf.set_random_seed(3)
     result = tf.multinomial(_LOGITS[number], count, seed=5)
     other = tf.random.categorical(_LOGITS[number], count, dtype=tf.int32, seed=1)
@@ -28,7 +28,7 @@ def drawn(tf: Any, number: int, count: int) -> Any:
     ("rank",), ("count",), ("text",), ("negative",), ("dtype",), ("none",), ("fed",), ("no rows",)
 )
 def drawn_wrongly(tf: Any, what: str) -> Any:
-    """Arguments that do not fit."""
+    """Invalid arguments."""
     fed = tf.placeholder(tf.float32)
     makers: dict[str, Any] = {
         "rank": lambda: tf.multinomial([1.0, 2.0], 3),

@@ -6,7 +6,7 @@ from tensorflow_comparison.table import case
 
 
 def table_of(tf: Any, *args: Any, **options: Any) -> Any:
-    """Returns a table; TensorFlow 2 has no `contrib`, but the class is there."""
+    """Returns a table. TensorFlow 2 has no `contrib`, but still has the class."""
     if tf.__name__.startswith("headrace"):
         return tf.contrib.lookup.MutableHashTable(*args, **options)
     from tensorflow.python.ops import lookup_ops  # noqa: PLC0415
@@ -27,7 +27,7 @@ _TYPES: list[Any] = [
 
 @case(*_TYPES)
 def entries_come_and_go(tf: Any, key: str, value: str, keys: Any, values: Any, default: Any) -> Any:
-    """Insert, look up, replace, remove, count, export."""
+    """Inserts, looks up, replaces, removes, counts and exports entries."""
     table = table_of(tf, tf.as_dtype(key), tf.as_dtype(value), default)
     results, size = table.lookup([keys, keys[::-1]]), table.size()
     steps = [table.insert(keys, values), table.insert(keys[:1], values[1:])]
@@ -46,7 +46,7 @@ def entries_come_and_go(tf: Any, key: str, value: str, keys: Any, values: Any, d
 
 @case(("fewer",), ("more",), ("row",))
 def shapes_that_do_not_fit(tf: Any, what: str) -> Any:
-    """Values of other shapes than the keys'."""
+    """Values whose shapes differ from those of the keys."""
     table = table_of(tf, tf.string, tf.int64, -1)
     arguments: Any = {"fewer": [1], "more": [1, 2, 3], "row": [[1, 2]]}[what]
     with tf.Session() as session:
@@ -55,7 +55,7 @@ def shapes_that_do_not_fit(tf: Any, what: str) -> Any:
 
 @case((None,), ("names",))
 def saved_with_the_variables(tf: Any, names: str | None) -> Any:
-    """The contents of a checkpoint, and of the restored session."""
+    """The contents of a checkpoint and of the restored session."""
     table = table_of(tf, tf.string, tf.int64, -1, name="words")
     variable = tf.Variable(3, name="v")
     saver = tf.train.Saver({"t": table, "v": variable} if names else None)

@@ -1,4 +1,4 @@
-"""Code points, characters and scripts of strings, and the ragged tensors that they come in."""
+"""Code points, characters and scripts of strings, and ragged tensors of them."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ _RULES = [
 
 
 def rows_of(tf: Any, *fetches: Any) -> Any:
-    """Returns the values of tensors and of ragged tensors, these as lists."""
+    """Returns the values of tensors, and of ragged tensors as lists."""
     with tf.Session() as session:
         values = session.run(list(fetches))
     return [
@@ -33,7 +33,7 @@ def rows_of(tf: Any, *fetches: Any) -> Any:
 
 @case(*[(text, rules) for text in range(len(_TEXTS)) for rules in _RULES])
 def of_utf8(tf: Any, text: int, rules: dict[str, Any]) -> Any:
-    """Characters, broken ones and control characters."""
+    """Valid, invalid and control characters."""
     value = _TEXTS[text]
     points, offsets = tf.strings.unicode_decode_with_offsets(value, "UTF-8", **rules)
     plain = tf.strings.unicode_decode(value, "UTF-8", **rules)
@@ -53,7 +53,7 @@ def of_utf8(tf: Any, text: int, rules: dict[str, Any]) -> Any:
     *[(encoding, "replace") for encoding in ("ISO-8859-1", "US-ASCII", "windows-1252", "utf8")],
 )
 def of_other_encodings(tf: Any, encoding: str, errors: str) -> Any:
-    """Strings of two and four bytes a character, broken ones and bytes of one."""
+    """Strings with two and four bytes per character, invalid ones, and single bytes."""
     texts = [
         *(
             b"\0a\xd8\0\0b\0",
@@ -68,7 +68,7 @@ def of_other_encodings(tf: Any, encoding: str, errors: str) -> Any:
 
 @case(("SHIFT_JIS", b"a\x82\xa0b"), ("GBK", b"\xc4\xe3x"), ("EUC-JP", b"\xa4\xa2a"))
 def of_several_bytes(tf: Any, encoding: str, text: bytes) -> Any:
-    """Characters of one byte and of two."""
+    """Characters of one and two bytes."""
     points, offsets = tf.strings.unicode_decode_with_offsets([text], encoding)
     return rows_of(tf, points, offsets, tf.strings.unicode_transcode(text, encoding, "UTF-8"))
 
@@ -81,7 +81,7 @@ def of_several_bytes(tf: Any, encoding: str, text: bytes) -> Any:
     ([[], []],),
 )
 def in_rows(tf: Any, texts: Any) -> Any:
-    """Strings of several ranks, split, decoded and made again."""
+    """Strings of several ranks that are split, decoded and encoded again."""
     tensor = tf.constant(texts, tf.string)
     points = tf.strings.unicode_decode(tensor, "UTF-8")
     characters, offsets = tf.strings.unicode_split_with_offsets(tensor, "UTF-8")
@@ -93,7 +93,7 @@ def in_rows(tf: Any, texts: Any) -> Any:
 
 @case((["ab", "", "c\u00e9x"],), ([["a", "bc"], ["", "def"]],))
 def made_dense(tf: Any, texts: Any) -> Any:
-    """Rows of ragged tensors in dense and sparse tensors."""
+    """Rows of ragged tensors as dense and sparse tensors."""
     points = tf.strings.unicode_decode(tf.constant(texts), "UTF-8")
     characters = tf.strings.unicode_split(tf.constant(texts), "UTF-8")
     sparse = points.to_sparse()
@@ -117,14 +117,14 @@ def made_dense(tf: Any, texts: Any) -> Any:
     ]
 )
 def made_of_code_points(tf: Any, points: Any, encoding: str, errors: str) -> Any:
-    """Code points of several ranks, and numbers that are none."""
+    """Code points of several ranks, and numbers that are not code points."""
     strings = tf.strings.unicode_encode(tf.constant(points, tf.int32), encoding, errors, 63)
     return strings.shape.as_list(), rows_of(tf, strings)
 
 
 @case()
 def scripts(tf: Any) -> Any:
-    """The script of every code point, and of numbers that are none."""
+    """The script of every code point, and of numbers that are not code points."""
     points = np.array([*range(-2, 0x110002), 2**31 - 1, -(2**31)], np.int32)
     return tf.strings.unicode_script(points)
 
@@ -144,7 +144,7 @@ def of_no_such_kind(tf: Any, name: str, *arguments: Any) -> Any:
 
 @case(("unicode_decode", "string"), ("unicode_encode", "int32"), ("unicode_encode", "float32"))
 def of_unknown_rank(tf: Any, name: str, dtype: str) -> Any:
-    """Operations that need to know the rank, and numbers of another type."""
+    """Operations that need a known rank, and numbers of another type."""
     return getattr(tf.strings, name)(tf.placeholder(dtype), "UTF-8")
 
 

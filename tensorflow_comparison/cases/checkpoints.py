@@ -1,4 +1,4 @@
-"""Savers and checkpoints: what one library writes the other one reads, byte for byte."""
+"""Savers and checkpoints: each library reads the other's files, which are equal byte for byte."""
 
 import contextlib
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def attempt(tf: Any, use: Callable[[], Any]) -> Any:
 
 
 def contents(directory: Path) -> Any:
-    """Every file below a directory, the graphs' omitted; texts without the directory's name."""
+    """All files below a directory except graphs. The directory's name is removed from texts."""
     results = []
     for path in sorted(directory.rglob("*")):
         is_read = path.is_file() and path.suffix != ".meta"
@@ -50,7 +50,7 @@ def contents(directory: Path) -> Any:
 
 
 def read(tf: Any, prefix: Path) -> Any:
-    """The results of a checkpoint's reader and of the functions around it."""
+    """The results of a checkpoint reader and of related functions."""
     reader = tf.train.NewCheckpointReader(str(prefix))
     shapes = reader.get_variable_to_shape_map()
     kinds = reader.get_variable_to_dtype_map()
@@ -66,7 +66,7 @@ def read(tf: Any, prefix: Path) -> Any:
 
 @case(with_files=True)
 def written(tf: Any, directory: Path) -> Any:
-    """A checkpoint of every type."""
+    """A checkpoint with every type."""
     variables_of(tf, VALUES)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -76,7 +76,7 @@ def written(tf: Any, directory: Path) -> Any:
 
 @generated("checkpoints", with_files=True)
 def exchanged(tf: Any, values: dict[str, Any], files: dict[str, bytes], directory: Path) -> Any:
-    """Reads and restores what headrace wrote, and writes the same, which is compared as bytes."""
+    """Reads and restores files written by headrace, and writes the same bytes again."""
     for name, data in files.items():
         (directory / name).write_bytes(data)
     variables = variables_of(tf, {name: np.zeros_like(value) for name, value in values.items()})
@@ -89,7 +89,7 @@ def exchanged(tf: Any, values: dict[str, Any], files: dict[str, bytes], director
 
 
 def _restored(values: dict[str, Any], **options: Any) -> Use:
-    """Restores the checkpoint into other variables; gives their values."""
+    """Restores the checkpoint into other variables, and returns their values."""
 
     def use(tf: Any, session: Any, saved: Any, directory: Path) -> Any:
         with tf.Graph().as_default(), tf.Session() as other:
@@ -167,7 +167,7 @@ USES: list[Use] = [
 
 @case(("",), ("model.index",), with_files=True)
 def restored_of_no_checkpoint(tf: Any, name: str, directory: Path) -> Any:
-    """A directory and a part of a checkpoint, restored."""
+    """Restores a directory and a part of a checkpoint."""
     return with_a_checkpoint(
         tf, directory, lambda _, session, saver, path: saver.restore(session, str(path / name))
     )
@@ -192,12 +192,12 @@ def saved_under_no_name(tf: Any, directory: Path) -> Any:
 
 @case(*[(number,) for number in range(len(USES))], with_files=True)
 def used(tf: Any, number: int, directory: Path) -> Any:
-    """Possible and impossible uses of a checkpoint."""
+    """Valid and invalid uses of a checkpoint."""
     return with_a_checkpoint(tf, directory, USES[number])
 
 
 def with_a_checkpoint(tf: Any, directory: Path, use: Use) -> Any:
-    """Saves every value and does something with that."""
+    """Saves every value and uses the checkpoint."""
     variables_of(tf, VALUES)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -226,7 +226,7 @@ SAVES: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
 
 @case(*SAVES, with_files=True)
 def saved(tf: Any, options: dict[str, Any], calls: list[dict[str, Any]], directory: Path) -> Any:
-    """The files that several saves leave, and their list."""
+    """The files left by several saves, and their list."""
     tf.Variable(1, name="v")
     saver = tf.train.Saver(**options)
     with tf.Session() as session:
@@ -276,7 +276,7 @@ def of_variables(tf: Any, number: int, directory: Path) -> Any:
 
 @case(("nothing",), ("not set",), ("empty",), ("later",), ("finalized",))
 def savers(tf: Any, what: str) -> Any:
-    """Savers of no variables, of variables without values, of a graph that is finished."""
+    """Savers without variables, with variables that have no values, and of a finalized graph."""
     if what in ("nothing", "empty"):
         return tf.train.Saver(allow_empty=what == "empty").last_checkpoints
     saver = tf.train.Saver(defer_build=True) if what == "later" else None
@@ -324,7 +324,7 @@ def states(tf: Any, state: dict[str, Any], directory: Path) -> Any:
     with_files=True,
 )
 def states_by_hand(tf: Any, text: str, directory: Path) -> Any:
-    """Lists of checkpoints that somebody wrote."""
+    """Handwritten lists of checkpoints."""
     return listed(tf, text, directory)
 
 

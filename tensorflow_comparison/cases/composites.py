@@ -1,4 +1,4 @@
-"""Objects of several tensors, and options of sessions and files that change results."""
+"""Objects made of several tensors, and options of sessions and files that change results."""
 
 import zlib
 from pathlib import Path
@@ -9,7 +9,7 @@ from tensorflow_comparison.table import case
 
 @case(([5, 2],), (None,))
 def indexed_slices_as_fetches_and_feeds(tf: Any, shape: list[int] | None) -> Any:
-    """Fetched alone and in structures; fed with and without a shape."""
+    """Objects fetched alone and in structures, and fed with and without a shape."""
     rows, positions = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int32, [None])
     slices = tf.IndexedSlices(rows, positions, None if shape is None else tf.constant(shape))
     with tf.Session() as session:
@@ -24,7 +24,7 @@ def indexed_slices_as_fetches_and_feeds(tf: Any, shape: list[int] | None) -> Any
 
 @case()
 def indexed_slices_to_wait_for(tf: Any) -> Any:
-    """As control inputs."""
+    """Objects as control inputs."""
     slices = tf.IndexedSlices(tf.constant([[1.0]], name="rows"), tf.constant([0]))
     with tf.control_dependencies([slices]):
         after = tf.no_op()
@@ -53,7 +53,7 @@ def raw_numbers_of_a_fixed_length(tf: Any, text: str, length: int) -> Any:
     *(("bool", True, 4), ("int32", True, [4])),
 )
 def raw_numbers_of_many_bytes(tf: Any, dtype: str, little_endian: bool, length: Any) -> Any:
-    """Types, orders of bytes, lengths that do not fit."""
+    """Types, byte orders and invalid lengths."""
     numbers = _v2(tf).io.decode_raw(["abcde", "x"], dtype, little_endian, length)
     return numbers, numbers.op.type
 
@@ -68,7 +68,7 @@ def _v2(tf: Any) -> Any:
 
 @case(*[(mode, kind) for mode in (None, 0, 1, 2, 3) for kind in ("ZLIB", "GZIP")], with_files=True)
 def flush_modes(tf: Any, mode: int | None, kind: str, directory: Path) -> Any:
-    """Records come back whole, and a stream that is flushed is longer."""
+    """Records are read back completely, and flushing makes a stream longer."""
     records = [(b"%06d" % (n * n)) * 20 for n in range(3000)]
     sizes = []
     for flush_mode in (zlib.Z_NO_FLUSH, mode):
@@ -95,7 +95,7 @@ def shapes_in_the_graph_of_a_session(tf: Any, infer_shapes: bool) -> Any:
 
 @case()
 def costs_of_operations(tf: Any) -> Any:
-    """`RunMetadata.cost_graph`: which operations have a cost, and their outputs."""
+    """`RunMetadata.cost_graph`: the operations with a cost, and their outputs."""
     x = tf.placeholder(tf.float32, [2], name="x")
     y = tf.sqrt(x, name="y")
     z = tf.reduce_sum(y, name="z")
@@ -116,7 +116,7 @@ def costs_of_operations(tf: Any) -> Any:
 
 @case(({},), ({"CPU": 1},), ({"CPU": 3},), ({"GPU": 2},))
 def devices_that_a_session_lists(tf: Any, counts: dict[str, int]) -> Any:
-    """`ConfigProto.device_count`; operations on the second one."""
+    """`ConfigProto.device_count`, and operations on the second device."""
     with tf.device("/cpu:1" if counts.get("CPU") == 3 else "/cpu:0"):
         number = tf.constant(7)
     config = tf.ConfigProto(device_count=counts)
@@ -129,7 +129,7 @@ def devices_that_a_session_lists(tf: Any, counts: dict[str, int]) -> Any:
 
 @case()
 def versions_of_graphs(tf: Any) -> Any:
-    """The constants agree with each other and with the graphs that are written."""
+    """The constants agree with each other and with written graphs."""
     tf.constant(1)
     producer = tf.get_default_graph().as_graph_def().versions.producer
     oldest = tf.GRAPH_DEF_VERSION_MIN_CONSUMER, tf.GRAPH_DEF_VERSION_MIN_PRODUCER
@@ -138,7 +138,7 @@ def versions_of_graphs(tf: Any) -> Any:
 
 @case()
 def options_of_the_process(tf: Any) -> Any:
-    """`tf.config` for programs that set and ask."""
+    """`tf.config` functions that set and return options."""
     config = tf.config
     config.optimizer.set_experimental_options({"constant_folding": True})
     kept = config.optimizer.get_experimental_options()
@@ -150,7 +150,7 @@ def options_of_the_process(tf: Any) -> Any:
 
 @case((0,), (2,), (3,))
 def one_of_several_ways_with_switches(tf: Any, chosen: int) -> Any:
-    """As slim's image classifiers choose a distortion."""
+    """Chooses a distortion like slim's image classifiers."""
     if tf.__name__.startswith("headrace"):
         from headrace.tf1.ops.control import switch as control_flow_ops  # noqa: PLC0415
     else:

@@ -1,4 +1,4 @@
-"""The order of operations, conditions, and coordinators of threads."""
+"""The order of operations, conditions, and coordinators."""
 
 import threading
 from typing import Any
@@ -10,7 +10,7 @@ from tensorflow_comparison.table import case
 
 @case(*[(condition, taken) for condition in (True, False) for taken in ("fed", "constant")])
 def cond(tf: Any, condition: bool, taken: str) -> Any:
-    """One of two branches runs; the other's effects do not happen."""
+    """Only one of two branches runs, without the other's side effects."""
     tensor = (
         tf.placeholder_with_default(condition, []) if taken == "fed" else tf.constant(condition)
     )
@@ -40,7 +40,7 @@ BRANCHES: list[Any] = [
 
 @case(*[(number, strict) for number in range(len(BRANCHES)) for strict in (False, True)])
 def branches(tf: Any, number: int, strict: bool) -> Any:
-    """The results that branches may return."""
+    """Possible results of branches."""
     output = BRANCHES[number](tf)
     tensor = tf.placeholder_with_default(True, [])
     result = tf.cond(tensor, lambda: output[0], lambda: output[1], strict=strict)
@@ -51,7 +51,7 @@ def branches(tf: Any, number: int, strict: bool) -> Any:
 
 @case((1,), ([True],), ("a",), (None,), (True,), (np.bool_(False),))
 def condition(tf: Any, value: Any) -> Any:
-    """The values that may be a condition."""
+    """Possible values of a condition."""
     return tf.cond(value, lambda: tf.constant(1), lambda: tf.constant(2))
 
 
@@ -88,7 +88,7 @@ def ordered(tf: Any, what: str) -> Any:
       for asked in ("stop", "stop_on_exception", "before")]
 )  # fmt: skip
 def stopped(tf: Any, kind: str, asked: str) -> Any:
-    """The error that `join` raises after threads that ended so."""
+    """The error of `join` after threads ended in various ways."""
     clean = asked == "before"
     kinds = (tf.errors.OutOfRangeError, tf.errors.CancelledError) if clean else None
     coord = tf.train.Coordinator(kinds)
@@ -122,7 +122,7 @@ def stopped(tf: Any, kind: str, asked: str) -> Any:
 
 @case()
 def stopped_with_an_error_that_is_not_handled(tf: Any) -> Any:
-    """An error that is passed on outside an except block."""
+    """An error that is reported outside an except block."""
     coord = tf.train.Coordinator()
     coord.request_stop(KeyError("why"))
     return coord.join([])
@@ -130,7 +130,7 @@ def stopped_with_an_error_that_is_not_handled(tf: Any) -> Any:
 
 @case((0.1,), (None,))
 def stop_of_a_thread_that_goes_on(tf: Any, interval: Any) -> Any:
-    """A thread that does not stop within the time of grace."""
+    """A thread that does not stop within the grace period."""
     coord = tf.train.Coordinator()
     end = threading.Event()
     thread = threading.Thread(target=end.wait, args=(20,))
@@ -152,7 +152,7 @@ def stop_of_a_thread_that_goes_on(tf: Any, interval: Any) -> Any:
 
 @case(("ends",), ("fails",), ("no ops",), ("no queue",), ("twice",))
 def runner(tf: Any, what: str) -> Any:
-    """A queue runner until its end."""
+    """Runs a queue runner until it ends."""
     queue = tf.FIFOQueue(3, [tf.int32], [()], name="q")
     source = tf.train.range_input_producer(5, 1, shuffle=False).dequeue()
     if what == "fails":
@@ -187,7 +187,7 @@ def runner(tf: Any, what: str) -> Any:
 @case((lambda: 3,), (lambda: [1, 2],), (lambda: "a",), (lambda: np.float32(2),), (lambda: 1 / 0,),
       (lambda: None,), (lambda: (1, 2),))  # fmt: skip
 def function_of_python(tf: Any, function: Any) -> Any:
-    """The results that a function of Python may return to the graph."""
+    """Possible results of a Python function in the graph."""
     return tf.py_func(function, [], tf.int32)
 
 
@@ -209,7 +209,7 @@ RAISED: list[Any] = [
 
 @case(*[(number,) for number in range(len(RAISED))])
 def function_of_python_that_raises(tf: Any, number: int) -> Any:
-    """The class of the error that a function's exception gives."""
+    """The class of the error that a function's exception causes."""
 
     def fail() -> None:
         raise RAISED[number](tf)
@@ -219,7 +219,7 @@ def function_of_python_that_raises(tf: Any, number: int) -> Any:
 
 @case()
 def function_of_python_that_raises_an_error_of_the_library(tf: Any) -> Any:
-    """The error could be taken for one of the library itself."""
+    """The error could be mistaken for one of the library itself."""
 
     def fail() -> None:
         raise tf.errors.OutOfRangeError(None, None, "text")
@@ -229,7 +229,7 @@ def function_of_python_that_raises_an_error_of_the_library(tf: Any) -> Any:
 
 @case((["a", 1], {}), ([1.5], {}), ([[1, 2], "b"], {}), ([], {}))
 def arguments_of_python(tf: Any, values: list[Any], options: dict[str, Any]) -> Any:
-    """The arguments that a function of Python is called with."""
+    """The arguments with which a Python function is called."""
 
     def describe(*items: Any) -> str:
         return " ".join(f"{type(item).__name__} {item!r}" for item in items)
@@ -239,5 +239,5 @@ def arguments_of_python(tf: Any, values: list[Any], options: dict[str, Any]) -> 
 
 @case()
 def function_of_python_that_returns_an_object(tf: Any) -> Any:
-    """An object that cannot become a tensor."""
+    """An object that cannot be converted to a tensor."""
     return tf.py_func(object, [], tf.int32)

@@ -1,4 +1,4 @@
-"""Lines and bytes into tensors: `decode_csv`, `decode_raw`."""
+"""Decodes lines and bytes to tensors: `decode_csv`, `decode_raw`."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ DEFAULTS = {"int32": 7, "int64": 2**40, "float32": 0.5, "string": "none"}
 
 @generated("csv_lines", digits=6)
 def csv_of(tf: Any, lines: list[str], columns: list[Any], options: dict[str, Any]) -> Any:
-    """Lines in all kinds of dialects."""
+    """Lines in various dialects."""
     defaults = [
         tf.constant([] if kept == "required" else [DEFAULTS[kind]], kind) for kind, kept in columns
     ]
@@ -67,13 +67,13 @@ CSV: list[tuple[Any, Any, dict[str, Any]]] = [
 
 @case(*CSV)
 def csv(tf: Any, lines: Any, defaults: Any, options: dict[str, Any]) -> Any:
-    """Lines, defaults and options at the edges."""
+    """Lines, defaults and options in edge cases."""
     return tf.decode_csv(lines, defaults, **options)
 
 
 @case(*[(name,) for name in ("field_delim", "use_quote_delim", "na_value", "select_cols")])
 def csv_option_of_the_wrong_type(tf: Any, name: str) -> Any:
-    """Options of a wrong type."""
+    """Options of the wrong type."""
     return tf.decode_csv("1", [[0]], **{name: 3.5})
 
 
@@ -85,7 +85,7 @@ def csv_of_no_columns(tf: Any) -> Any:
 
 @case((None,), ([None],), ([2, None],), ([],))
 def csv_of_shape(tf: Any, shape: Any) -> Any:
-    """The known facts about the columns."""
+    """The static properties of the columns."""
     columns = tf.decode_csv(tf.placeholder(tf.string, shape, name="lines"), [[0], ["x"]])
     return [(column.name, column.dtype.name, str(column.shape)) for column in columns]
 
@@ -114,12 +114,12 @@ def raw_of(tf: Any, records: list[bytes], dtype: str, little_endian: bool) -> An
     ([b"", b""], "int32"),
 )
 def raw(tf: Any, records: Any, dtype: str) -> Any:
-    """Types and lengths that fit and that do not."""
+    """Valid and invalid types and lengths."""
     return tf.decode_raw(records, dtype)
 
 
 @case((None,), ([None],), ([2, 3],), ([],))
 def raw_of_shape(tf: Any, shape: Any) -> Any:
-    """The known facts about the numbers."""
+    """The static properties of the numbers."""
     decoded = tf.decode_raw(tf.placeholder(tf.string, shape), tf.int32, name="numbers")
     return decoded.name, decoded.dtype.name, str(decoded.shape)

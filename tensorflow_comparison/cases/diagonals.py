@@ -145,7 +145,7 @@ def of_known(tf: Any, call: Call) -> Any:
 
 @case(*[(call,) for call in DIAGONALS + BLOCKS + PLACES + COUNTS + SEGMENTS], digits=6)
 def of_unknown(tf: Any, call: Call) -> Any:
-    """Operations on tensors whose values and shapes the graph does not know."""
+    """Operations on tensors whose values and shapes are unknown in the graph."""
     return unknown(tf, call[0], *call[1], **call[2])
 
 
@@ -157,7 +157,7 @@ def of_unknown(tf: Any, call: Call) -> Any:
     ]
 )
 def counted(tf: Any, numbers: Any, arguments: Any) -> Any:
-    """`bincount`; its length is known to later versions of TensorFlow."""
+    """`bincount`, whose length is only known in later versions of TensorFlow."""
     tensor = tf.placeholder_with_default(np.array(numbers, np.int32), None)
     result = tf.bincount(tensor, **arguments)
     result.set_shape([None])

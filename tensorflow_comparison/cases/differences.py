@@ -1,4 +1,4 @@
-"""Patches, gradients and overlaps of images; tensors as messages; slices with indices."""
+"""Patches, gradients and overlaps of images, tensors as messages, and slices with indices."""
 
 from typing import Any
 
@@ -105,7 +105,7 @@ def messages(tf: Any, value: Any) -> Any:
     ([[1, 2]], {"shape": [2], "verify_shape": True}),
 )
 def messages_of_a_shape(tf: Any, value: Any, arguments: Any) -> Any:
-    """Messages of another type or shape than the value's."""
+    """Messages whose type or shape differs from the value's."""
     message = tf.make_tensor_proto(value, **arguments)
     return str(message), tf.make_ndarray(message).tolist()
 
@@ -123,6 +123,6 @@ def slices(tf: Any) -> Any:
 
 @case()
 def slices_of_no_shape(tf: Any) -> Any:
-    """A tensor cannot be made of slices without a known shape."""
+    """Slices without a known shape cannot be converted to a tensor."""
     rows = tf.constant([[1.0, 2.0]])
     return tf.convert_to_tensor(tf.IndexedSlices(rows, tf.constant([2])))

@@ -64,7 +64,7 @@ def of_known(tf: Any, call: Call) -> Any:
 
 @case(*[(call,) for call in NORMS if call[0] != "tensordot" and "axis" not in call[2]], digits=5)
 def of_unknown(tf: Any, call: Call) -> Any:
-    """Operations on tensors whose values and shapes the graph does not know."""
+    """Operations on tensors whose values and shapes are unknown in the graph."""
     return unknown(tf, call[0], *call[1], **call[2])
 
 
@@ -112,7 +112,7 @@ def entropies_by_place(tf: Any, name: str) -> Any:
 
 @case((2.0,), (0.5,), digits=5)
 def weighted_entropies(tf: Any, weight: float) -> Any:
-    """Cross entropies of which positive ones count more, and counts."""
+    """Cross entropies with a higher weight for positive labels, and counts."""
     return (
         tf.nn.weighted_cross_entropy_with_logits(labels=TRUTH, logits=GRID, pos_weight=weight),
         tf.nn.log_poisson_loss(TRUTH * 3, GRID, compute_full_loss=True),
@@ -157,7 +157,7 @@ LOSSES: list[tuple[str, dict[str, Any]]] = [
 
 @case(*LOSSES, digits=5)
 def losses(tf: Any, name: str, arguments: Any) -> Any:
-    """Losses of numbers, and the collection that they are in."""
+    """Losses of numbers, and the collection that contains them."""
     loss = getattr(tf.losses, name)(tf.constant(TRUTH), tf.constant(GUESS), **arguments)
     collected = [item.name for item in tf.losses.get_losses()]
     return loss, loss.name, collected, [item.name for item in tf.get_collection("others")]
@@ -165,7 +165,7 @@ def losses(tf: Any, name: str, arguments: Any) -> Any:
 
 @case(*LOSSES[:8], digits=5)
 def losses_of_unknown(tf: Any, name: str, arguments: Any) -> Any:
-    """Losses of tensors of which the graph knows nothing."""
+    """Losses of tensors whose types and shapes are unknown."""
     inputs = [tf.placeholder_with_default(value, None) for value in (TRUTH, GUESS)]
     weights = tf.placeholder_with_default(np.float32(0.5), None)
     loss = getattr(tf.losses, name)(*inputs, weights=weights, **arguments)
@@ -189,7 +189,7 @@ def sparse_losses(tf: Any, labels: Any, logits: Any, arguments: Any) -> Any:
 
 @case(digits=5)
 def total_loss(tf: Any) -> Any:
-    """Sums of losses, and of those that regularizers made."""
+    """Sums of losses, and of the losses of regularizers."""
     with tf.name_scope("first"):
         tf.losses.mean_squared_error(TRUTH, GUESS)
     tf.losses.absolute_difference(TRUTH, GUESS)
@@ -204,7 +204,7 @@ def total_loss(tf: Any) -> Any:
 
 @case()
 def total_of_no_losses(tf: Any) -> Any:
-    """Without losses there is no sum."""
+    """Without losses, there is no sum."""
     return tf.losses.get_total_loss()
 
 
@@ -288,7 +288,7 @@ def metrics(tf: Any, name: str, arguments: Any) -> Any:
 
 @case(*[metric for metric in METRICS if "normalizer" not in metric[1]][::3], digits=4)
 def metrics_of_unknown(tf: Any, name: str, arguments: Any) -> Any:
-    """Metrics of tensors of which the graph knows nothing."""
+    """Metrics of tensors whose types and shapes are unknown."""
     inputs = [tf.placeholder_with_default(value, None) for value in (TRUTH, GUESS)]
     return updated(tf, getattr(tf.metrics, name)(*inputs, **arguments))[0]
 
@@ -301,7 +301,7 @@ def metrics_of_unknown(tf: Any, name: str, arguments: Any) -> Any:
     digits=4,
 )
 def metrics_of_one(tf: Any, name: str, arguments: Any) -> Any:
-    """Metrics of one tensor, and the collections that they are in."""
+    """Metrics of one tensor, and the collections that contain them."""
     result = updated(tf, getattr(tf.metrics, name)(tf.constant(GUESS), **arguments))
     return result, [[item.name for item in tf.get_collection(key)] for key in "abc"]
 
@@ -362,7 +362,7 @@ def metrics_of_sparse_labels(tf: Any, name: str) -> Any:
 
 @case(("recall_at_top_k", 2), ("precision_at_top_k", 2), ("recall_at_top_k", None), digits=5)
 def metrics_of_places(tf: Any, name: str, k: Any) -> Any:
-    """Metrics of predicted classes themselves."""
+    """Metrics of the predicted classes themselves."""
     inputs = tf.constant([[3], [0]], tf.int64), tf.constant([[3, 1], [2, 1]], tf.int64)
     return updated(tf, getattr(tf.metrics, name)(*inputs, k=k))
 

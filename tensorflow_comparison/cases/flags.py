@@ -1,4 +1,4 @@
-"""Flags: of several values, in ranges, with conditions."""
+"""Flags with several values, in ranges, and with conditions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ def values_of(tf: Any) -> Any:
 
 @case(*[(kind, line) for kind in _DEFINE for line in _LINES])
 def flags_of_a_kind(tf: Any, kind: str, line: list[str]) -> Any:
-    """A command line is read."""
+    """Parses a command line."""
     values = values_of(tf)
     _DEFINE[kind](tf.flags, values)
     rest = values(["program", *line])
@@ -56,7 +56,7 @@ _CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
     ]
 )
 def conditions_on_flags(tf: Any, what: str, line: list[str]) -> Any:
-    """A command line is read; then a flag is set."""
+    """Parses a command line, then sets a flag."""
     flags, values = tf.flags, values_of(tf)
     for name in "ab":
         flags.DEFINE_integer(name, None, "", flag_values=values)

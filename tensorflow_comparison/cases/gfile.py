@@ -12,7 +12,7 @@ TEXT = b"one\ntwo\r\n\xc3\xa9\n\nlast"
 
 
 def opened(name: str, mode: str, *calls: tuple[Any, ...]) -> Use:
-    """Opens a file and calls methods, each a name and its arguments."""
+    """Opens a file and calls methods, which are given as names and arguments."""
 
     def use(tf: Any, directory: Path) -> Any:
         seen = []
@@ -26,7 +26,7 @@ def opened(name: str, mode: str, *calls: tuple[Any, ...]) -> Use:
 
 
 def called(function: str, *names: str, **options: Any) -> Use:
-    """Calls a function with paths; then lists what is there."""
+    """Calls a function with paths, then lists the files."""
 
     def use(tf: Any, directory: Path) -> Any:
         result = getattr(tf.gfile, function)(*[f"{directory}/{name}" for name in names], **options)
@@ -120,18 +120,18 @@ USES: list[Use] = [
 
 @case(*[(number,) for number in range(len(USES))], with_files=True)
 def used(tf: Any, number: int, directory: Path) -> Any:
-    """The result of a function, or its error, and the files that there are then."""
+    """The result or error of a function, and the files that exist afterwards."""
     return outcome(tf, USES[number], directory)
 
 
 @case((False,), (True,), with_files=True)
 def directory_copied(tf: Any, overwrite: bool, directory: Path) -> Any:
-    """A copy of what is not a file."""
+    """Copies a path that is not a file."""
     return outcome(tf, called("Copy", "d", "new", overwrite=overwrite), directory)
 
 
 def outcome(tf: Any, use: Use, directory: Path) -> Any:
-    """The result of using a directory with some files in it."""
+    """The results of functions for a directory with some files."""
     (directory / "file").write_bytes(TEXT)
     (directory / "empty").touch()
     (directory / "d" / "x").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""`switch` and `merge`, and images that are transformed."""
+"""`switch` and `merge`, and transformed images."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def flows(tf: Any) -> Any:
 
 @case(*[(number,) for number in range(4)])
 def way_chosen_by_a_number(tf: Any, number: int) -> Any:
-    """One of four ways is taken; effects that depend on the others do not happen."""
+    """Takes one of four branches, without side effects of the others."""
     choice = tf.placeholder(tf.int32, [])
     counts = [tf.Variable(0) for _ in range(4)]
     image = tf.constant([1.0, 2.0])
@@ -42,7 +42,7 @@ def way_chosen_by_a_number(tf: Any, number: int) -> Any:
 
 @case()
 def effect_that_waits_for_a_switch(tf: Any) -> Any:
-    """Something waits for an output without a value, and does not read it."""
+    """An operation that depends on an output without a value, but does not read it."""
     count = tf.Variable(0)
     _, right = flows(tf).switch(tf.constant(1), tf.placeholder_with_default(False, []))
     with tf.control_dependencies([right]):
@@ -54,7 +54,7 @@ def effect_that_waits_for_a_switch(tf: Any) -> Any:
 
 @case((True,), (False,))
 def ways_inside_each_other(tf: Any, flag: bool) -> Any:
-    """A way that forks again, and the parts of what `switch` and `merge` return."""
+    """A branch that branches again, and the fields of the results of `switch` and `merge`."""
     outer, inner = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
     left, right = flows(tf).switch(tf.constant(1), outer)
     first = flows(tf).switch(right, inner)
@@ -67,7 +67,7 @@ def ways_inside_each_other(tf: Any, flag: bool) -> Any:
 
 @case(("left",), ("right",), ("merged",), ("derived",))
 def way_not_taken(tf: Any, fetch: str) -> Any:
-    """A branch that was not taken has no value that could be fetched."""
+    """The value of a branch that was not taken cannot be fetched."""
     left, right = flows(tf).switch(tf.constant(1), tf.placeholder_with_default(True, []))
     merged = flows(tf).merge([left, left + 1])
     parts = {"left": left * 1, "right": right * 1, "merged": merged[0], "derived": left + right}
@@ -81,7 +81,7 @@ def switched_wrongly(tf: Any, data: Any, pred: Any) -> Any:
 
 
 def moved(tf: Any, images: Any, rows: Any, interpolation: str, size: Any) -> Any:
-    """The images after a perspective transform."""
+    """Images after a perspective transform."""
     if hasattr(tf, "contrib"):
         return tf.contrib.image.transform(images, rows, interpolation, output_shape=size)
     return tf.raw_ops.ImageProjectiveTransformV2(
@@ -110,7 +110,7 @@ ROWS: list[list[float]] = [
     digits=4,
 )
 def pictures_moved(tf: Any, row: list[float], dtype: str, interpolation: str) -> Any:
-    """Turned, moved, mirrored, in perspective; a batch of two with one transform."""
+    """Rotation, translation, reflection and perspective, with one transform for two images."""
     numbers = np.arange(2 * 5 * 7 * 2).reshape(2, 5, 7, 2) * 3 % 251
     images = tf.constant(numbers.astype(dtype))
     return moved(tf, images, np.array([row], np.float32), interpolation, [5, 7])
@@ -118,14 +118,14 @@ def pictures_moved(tf: Any, row: list[float], dtype: str, interpolation: str) ->
 
 @case((3, 9), (8, 2), (1, 1))
 def pictures_moved_to_another_size(tf: Any, height: int, width: int) -> Any:
-    """A transform for each image."""
+    """One transform per image."""
     images = tf.reshape(tf.range(60.0), [3, 4, 5, 1])
     return moved(tf, images, np.array(ROWS[1:4], np.float32), "BILINEAR", [height, width])
 
 
 @case(([0],), ([0, 1],), ([-1],), (0,), digits=5)
 def mean_and_variance(tf: Any, axes: Any) -> Any:
-    """Over some axes, with sizes that stay and without."""
+    """Means and variances over some axes, with and without keeping them."""
     table = tf.constant([[1.0, 2.5, 4.0], [0.5, 3.0, 8.0]])
     kept = tf.nn.moments(table, axes, keep_dims=True)
     half = tf.nn.moments(tf.cast(table, tf.float16), axes)
@@ -134,6 +134,6 @@ def mean_and_variance(tf: Any, axes: Any) -> Any:
 
 @case()
 def sizes_of_a_sparse_tensor(tf: Any) -> Any:
-    """Its elements, stored or not, and its axes."""
+    """The elements of a sparse tensor, explicit or not, and its axes."""
     words = tf.string_split(["a b c", "d"])
     return tf.size(words), tf.rank(words), tf.size(words, out_type=tf.int64), tf.shape(words)

@@ -10,7 +10,7 @@ from tensorflow_comparison.table import case
 
 @case()
 def sizes_from_static_shapes(tf: Any) -> Any:
-    """Dimensions as numbers, in lists, in comparisons and in tensors."""
+    """Uses dimensions as numbers, in lists, in comparisons and in tensors."""
     images = tf.placeholder(tf.float32, [2, 4, 6, 3])
     batch, height, width, _ = images.shape
     larger = tf.image.resize_images(images, [height * 2, width * 2])
@@ -33,7 +33,7 @@ def sizes_from_static_shapes(tf: Any) -> Any:
 
 @case()
 def sizes_from_shapes_of_a_run(tf: Any) -> Any:
-    """A shape as a list of scalars, some replaced, and put together again."""
+    """Splits a shape into scalars, replaces some, and stacks them again."""
     table = tf.placeholder_with_default(np.arange(6, dtype=np.float32).reshape(3, 2), [None, 2])
     sizes = tf.unstack(tf.shape(table))
     missing = sizes[:]
@@ -54,7 +54,7 @@ def sizes_from_shapes_of_a_run(tf: Any) -> Any:
 
 @case((12,), ((3073),), (np.prod([2, 3]),))
 def shape_of_one_number(tf: Any, size: Any) -> Any:
-    """A number is the shape of a vector."""
+    """A number as the shape of a vector."""
     tensor = tf.placeholder(tf.uint8)
     tensor.set_shape(size)
     return tensor.shape.as_list(), tf.placeholder(tf.uint8, shape=size).shape.as_list()
@@ -62,7 +62,7 @@ def shape_of_one_number(tf: Any, size: Any) -> Any:
 
 @case(with_files=True)
 def paths_added_together(tf: Any, directory: Any) -> Any:
-    """Text plus a tensor plus text is the name of a file."""
+    """A file name built from a string, a tensor and another string."""
     for name in "abc":
         (directory / f"{name}.txt").write_text(name.upper())
     names = tf.train.input_producer(list("abc"), shuffle=False, num_epochs=1)
@@ -72,14 +72,14 @@ def paths_added_together(tf: Any, directory: Any) -> Any:
 
 @case((["a", "b"],), (("a", "b"),), (np.array(["a", "b"]),), (np.array(["a", "b"], object),))
 def names_in_many_forms(tf: Any, names: Any) -> Any:
-    """The forms in which names of files are given."""
+    """File names in various containers."""
     queue = tf.train.string_input_producer(names, shuffle=False, num_epochs=1)
     return to_the_end(tf, queue.dequeue())
 
 
 @case(with_files=True)
 def columns_with_typed_defaults(tf: Any, directory: Any) -> Any:
-    """Defaults that are tensors; an empty one makes a column required."""
+    """Tensors as defaults, where an empty one makes a column required."""
     (directory / "rows.csv").write_text("h1,h2,h3\na,,1\nb,2.5,\n")
     queue = tf.train.string_input_producer([str(directory / "rows.csv")], num_epochs=1)
     _, row = tf.TextLineReader(skip_header_lines=1).read(queue)
@@ -93,7 +93,7 @@ def columns_with_typed_defaults(tf: Any, directory: Any) -> Any:
 
 @case(with_files=True)
 def many_rows_as_columns(tf: Any, directory: Any) -> Any:
-    """Rows read many at a time, with an axis more, as columns by name."""
+    """Reads many rows at a time, adds an axis, and names the columns."""
     (directory / "rows.csv").write_text("".join(f"{i},{i / 4},n{i}\n" for i in range(5)))
     names = tf.train.match_filenames_once(str(directory / "*.csv"))
     queue = tf.train.string_input_producer(names, num_epochs=1, shuffle=True)
@@ -106,7 +106,7 @@ def many_rows_as_columns(tf: Any, directory: Any) -> Any:
 
 @case()
 def batches_of_a_fed_size(tf: Any) -> Any:
-    """Each step says how large its batch is; a component is a list of tensors."""
+    """Feeds the batch size in each step. A component is a list of tensors."""
     size = tf.placeholder(tf.int32, name="batch_size")
     queue = tf.FIFOQueue(capacity=100, dtypes=[tf.string, tf.int64], shapes=[(3,), (3,)])
     paths, labels = (tf.placeholder(kind, shape=(None, 3)) for kind in (tf.string, tf.int64))
@@ -138,7 +138,7 @@ def batches_of_a_fed_size(tf: Any) -> Any:
 
 @case()
 def rows_of_variables(tf: Any) -> Any:
-    """Data preloaded into variables, made by functions with all arguments that there were."""
+    """Data preloaded into variables by an initializer function with all its old arguments."""
     images = np.arange(12, dtype=np.float32).reshape(4, 3)
     data = tf.get_variable(
         name="images",
@@ -154,7 +154,7 @@ def rows_of_variables(tf: Any) -> Any:
 
 @case()
 def windows_of_a_text(tf: Any) -> Any:
-    """Words in rows; a producer of numbers says which window of columns comes next."""
+    """Reads windows of a text in rows, with a producer of window numbers."""
     raw = tf.convert_to_tensor(list(range(23)), name="raw", dtype=tf.int32)
     length = tf.size(raw) // 2
     data = tf.reshape(raw[0 : 2 * length], [2, length])
@@ -171,7 +171,7 @@ def windows_of_a_text(tf: Any) -> Any:
 
 @case()
 def labels_made_dense(tf: Any) -> Any:
-    """One-hot labels in three ways of programs."""
+    """One-hot labels, made in three common ways."""
     labels = tf.constant([[2], [0], [1]])
     positions = tf.concat(values=[tf.reshape(tf.range(0, 3, 1), [3, 1]), labels], axis=1)
     one_hot = tf.one_hot(tf.squeeze(labels, 1), 4, on_value=1, dtype=tf.int32)
@@ -186,7 +186,7 @@ def labels_made_dense(tf: Any) -> Any:
 
 @case(("jpg",), ("png",), with_files=True)
 def picture_of_either_kind(tf: Any, kind: str, directory: Any) -> Any:
-    """The end of a name says how the file is decoded."""
+    """Decodes a file according to its extension."""
     pixels = np.full([4, 6, 3], 128, np.uint8)
     path = directory / f"p.{kind}"
     encode = tf.image.encode_jpeg if kind == "jpg" else tf.image.encode_png
@@ -207,7 +207,7 @@ def picture_of_either_kind(tf: Any, kind: str, directory: Any) -> Any:
 
 @case()
 def pairs_that_are_swapped(tf: Any) -> Any:
-    """Branches that return pairs, and the static shape that is lost."""
+    """Branches that return pairs, which loses the static shape."""
     left, right = tf.zeros([2, 3, 3]), tf.ones([2, 5, 3])
     coin = tf.random_uniform([], 0, 1) * 0 + 1
     first, second = tf.cond(coin > 0.5, lambda: (right, left), lambda: (left, right))
@@ -219,7 +219,7 @@ def pairs_that_are_swapped(tf: Any) -> Any:
 
 @case()
 def sizes_that_depend_on_the_picture(tf: Any) -> Any:
-    """The shorter side gets a size, then a piece is cut out: no static shape until the end."""
+    """Resizes the shorter side, then crops, without a static shape until the end."""
     image = tf.placeholder_with_default(np.ones([6, 9, 3], np.float32), [None, None, 3])
     height, width = tf.shape(image)[0], tf.shape(image)[1]
     is_tall = tf.greater(height, width)

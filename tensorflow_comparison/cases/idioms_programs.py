@@ -1,4 +1,4 @@
-"""The structure of public programs: loops, ends, records, coders, summaries."""
+"""The structure of public programs: loops, ends of the input, records, coders and summaries."""
 
 import random
 import threading
@@ -12,7 +12,7 @@ from tensorflow_comparison.table import case
 
 
 def write_records(tf: Any, path: Any, count: int = 6) -> str:
-    """Records as conversion scripts write them."""
+    """Writes records like conversion scripts."""
 
     def int64_feature(value: Any) -> Any:
         value = value if isinstance(value, (list, tuple)) else [value]
@@ -39,7 +39,7 @@ def write_records(tf: Any, path: Any, count: int = 6) -> str:
 
 @case(with_files=True)
 def records_read_without_a_graph(tf: Any, directory: Any) -> Any:
-    """Records as scripts read them: fields, counts, dictionaries."""
+    """Reads records like scripts: fields, counts and dictionaries."""
     path = write_records(tf, directory / "r.tfrecord")
     results = []
     for record in tf.python_io.tf_record_iterator(path=path):
@@ -64,7 +64,7 @@ def records_read_without_a_graph(tf: Any, directory: Any) -> Any:
 
 @case((False,), (True,), with_files=True)
 def records_in_the_usual_loop(tf: Any, is_parsed_late: bool, directory: Any) -> Any:
-    """The loop of most programs: epochs, a coordinator, an end, a smaller last batch."""
+    """The loop of most programs: epochs, a coordinator, the end, and a smaller last batch."""
     files = [write_records(tf, directory / f"r-{i:05d}-of-00002", 4 + i) for i in range(2)]
     features = {
         "label": tf.FixedLenFeature([1], dtype=tf.int64, default_value=-1),
@@ -102,7 +102,7 @@ def records_in_the_usual_loop(tf: Any, is_parsed_late: bool, directory: Any) -> 
 
 @case()
 def loops_one_after_the_other(tf: Any) -> Any:
-    """A coordinator that is used again, with `stop_on_exception` instead of a handler."""
+    """Uses a coordinator again, with `stop_on_exception` instead of a handler."""
     number = tf.Variable(0, name="number")
     count = number.count_up_to(3)
     coord = tf.train.Coordinator()
@@ -125,7 +125,7 @@ def loops_one_after_the_other(tf: Any) -> Any:
 
 @case()
 def session_of_a_notebook(tf: Any) -> Any:
-    """Operations run themselves, tensors give their values, in a session that is the default."""
+    """Calls `run` of operations and `eval` of tensors in a default session."""
     queue = tf.FIFOQueue(3, "float")
     fill, first = queue.enqueue_many([[0.1, 0.2, 0.3]]), queue.dequeue()
     total = tf.Variable(0.0)
@@ -142,7 +142,7 @@ def session_of_a_notebook(tf: Any) -> Any:
 
 @case()
 def coder_shared_by_threads(tf: Any) -> Any:
-    """A class with a session that decodes pictures, called by threads that a coordinator joins."""
+    """A class with a session that decodes images, called in threads that a coordinator joins."""
     data = tf.placeholder(dtype=tf.string)
     decoded = tf.image.decode_png(data, channels=3)
     encoded = tf.image.encode_png(tf.placeholder_with_default(np.zeros([2, 3, 1], np.uint8), None))
@@ -166,7 +166,7 @@ def coder_shared_by_threads(tf: Any) -> Any:
 
 @case(with_files=True)
 def summary_with_values_of_the_program(tf: Any, directory: Any) -> Any:
-    """A summary of the graph is parsed, gets more values, and is written."""
+    """Parses a summary from the graph, adds values, and writes it."""
     loss = tf.summary.scalar("loss", tf.constant(0.5))
     merged = tf.summary.merge_all()
     writer = tf.summary.FileWriter(str(directory), tf.get_default_graph())
@@ -189,7 +189,7 @@ def summary_with_values_of_the_program(tf: Any, directory: Any) -> Any:
 
 @case()
 def scope_entered_again(tf: Any) -> Any:
-    """A scope's name with its slash, passed on to functions; an empty name; values as keywords."""
+    """Scope names with a slash passed to functions, an empty name, and values as keywords."""
     with tf.name_scope("inputs") as scope:
         first = tf.constant(1, name="x")
     with tf.name_scope(scope):
@@ -207,7 +207,7 @@ def scope_entered_again(tf: Any) -> Any:
 
 @case(([1.0, 2.0, 3.0], 3), ([1.0, 2.0], 3), digits=5)
 def checked_before_it_is_used(tf: Any, values: list[float], size: int) -> Any:
-    """Assertions between a tensor and the copy that a program continues with."""
+    """Assertions between a tensor and the copy that the program uses."""
     raw = tf.placeholder_with_default(values, [None])
     uninterrupted = tf.assert_equal(tf.shape(raw)[0], size, message="not whole")
     small = tf.Assert(tf.less(tf.reduce_max(raw), 9.0), ["large", raw, tf.shape(raw)])
@@ -220,7 +220,7 @@ def checked_before_it_is_used(tf: Any, values: list[float], size: int) -> Any:
 
 @case()
 def functions_of_python_in_the_graph(tf: Any) -> Any:
-    """Types alone, in a list, in a tuple; text of one element; the shape set afterwards."""
+    """Types alone, in lists and tuples, a string of one element, and a shape that is set later."""
 
     def both(a: Any, b: Any) -> Any:
         return np.float32(a + b), [a, b]
@@ -236,7 +236,7 @@ def functions_of_python_in_the_graph(tf: Any) -> Any:
 
 @case((0,), (1,), (2,), (3,))
 def kept_if_there_is_something(tf: Any, least: int) -> Any:
-    """Examples are dropped before the queue if they are too small."""
+    """Drops examples before the queue if they are too small."""
     number = tf.train.range_input_producer(4, num_epochs=2, shuffle=False).dequeue()
     boxes = tf.ones(tf.stack([number, 2]))
     batch = tf.train.maybe_batch(
@@ -251,7 +251,7 @@ def kept_if_there_is_something(tf: Any, least: int) -> Any:
 
 @case()
 def whole_table_each_time(tf: Any) -> Any:
-    """An input function whose whole table comes once, or rows of it in a batch."""
+    """An input function that returns a whole table once, or batches of its rows."""
     table = tf.constant(np.arange(8).reshape(4, 2), tf.float32)
     once = tf.train.limit_epochs(table, num_epochs=2, name="once")
     rows = tf.train.batch([once], 3, enqueue_many=True, allow_smaller_final_batch=True)
@@ -260,7 +260,7 @@ def whole_table_each_time(tf: Any) -> Any:
 
 @case()
 def shuffled_alike_in_both_libraries(tf: Any) -> Any:
-    """The properties that a shuffle must keep: the elements of each epoch, and pairs."""
+    """A shuffle must keep the elements of each epoch, and pairs."""
     random.seed(1)
     numbers = list(range(20))
     random.shuffle(numbers)

@@ -1,7 +1,4 @@
-"""Combinations of queues in public programs.
-
-Selectors, guards, odd arguments, ends of the input.
-"""
+"""Combinations of queues in public programs: selectors, guards, odd arguments, and ends."""
 
 import threading
 from collections.abc import Iterable
@@ -14,14 +11,14 @@ from tensorflow_comparison.table import case
 
 
 def filled(tf: Any, values: Iterable[Any], dtype: str = "int32", **arguments: Any) -> Any:
-    """A closed queue of scalars, with the operation that fills it."""
+    """A closed queue of scalars, and the operation that fills it."""
     queue = tf.FIFOQueue(20, [dtype], shapes=[()], **arguments)
     with tf.control_dependencies([queue.enqueue_many([list(values)])]):
         return queue, queue.close()
 
 
 def set_up(tf: Any, *operations: Any) -> Any:
-    """A session in which all variables are set and some operations have run."""
+    """A session in which all variables are initialized and some operations have run."""
     session = tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=20_000))
     session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
     for operation in operations:
@@ -31,7 +28,7 @@ def set_up(tf: Any, *operations: Any) -> Any:
 
 @case()
 def queue_chosen_by_a_variable(tf: Any) -> Any:
-    """A program turns to its other input by an assignment."""
+    """Switches to another input by an assignment."""
     (train, fill), (test, fill_too) = filled(tf, [1, 2, 3]), filled(tf, [10, 20])
     choice = tf.Variable(0, trainable=False, name="choice")
     batch = tf.QueueBase.from_list(choice, [train, test]).dequeue()
@@ -45,7 +42,7 @@ def queue_chosen_by_a_variable(tf: Any) -> Any:
 
 @case()
 def queue_chosen_by_a_condition(tf: Any) -> Any:
-    """The same by a fed bool, and several elements at once."""
+    """Switches by a fed bool, and dequeues several elements at once."""
     (train, fill), (test, fill_too) = filled(tf, [1, 2, 3, 4]), filled(tf, [10, 20])
     is_training = tf.placeholder(tf.bool, shape=None, name="is_training")
     choice = tf.cond(is_training, lambda: tf.constant(0), lambda: tf.constant(1))
@@ -59,7 +56,7 @@ def queue_chosen_by_a_condition(tf: Any) -> Any:
 
 @case(with_files=True)
 def lines_of_a_chosen_queue(tf: Any, directory: Any) -> Any:
-    """A reader reads the queue that a selector picks by a Python number."""
+    """A reader reads from the queue that a selector picks by a Python number."""
     for name in ("train", "test"):
         (directory / name).write_text(f"{name} 1\n{name} 2\n")
     queues = [
@@ -72,7 +69,7 @@ def lines_of_a_chosen_queue(tf: Any, directory: Any) -> Any:
 
 @case((0,), (1,), (2,))
 def filled_while_it_is_short(tf: Any, at_first: int) -> Any:
-    """An enqueue on a branch: the queue is filled again when little is left."""
+    """An enqueue in a branch, which refills the queue when few elements are left."""
     names = tf.convert_to_tensor(["a", "b", "c"], dtype=tf.string)
     queue = tf.FIFOQueue(capacity=100, dtypes=[names.dtype.base_dtype])
     fill = tf.cond(tf.less(queue.size(), 2), lambda: queue.enqueue_many([names]), tf.no_op)
@@ -87,7 +84,7 @@ def filled_while_it_is_short(tf: Any, at_first: int) -> Any:
 
 @case()
 def pool_of_earlier_elements(tf: Any) -> Any:
-    """An element is put in, and an earlier one comes out once there are enough."""
+    """Enqueues an element, and dequeues an earlier one once there are enough."""
     value = tf.placeholder(tf.int32, [])
     pool = tf.FIFOQueue(capacity=3, dtypes=[tf.int32], shapes=[[]])
 
@@ -115,7 +112,7 @@ def pool_of_earlier_elements(tf: Any) -> Any:
     ((2, 3), lambda tf: tf.TensorShape([2, 3])),
 )
 def shapes_in_many_forms(tf: Any, shape: tuple[int, ...], shapes: Any) -> Any:
-    """A queue of one component, whose shape some programs give without a list."""
+    """A queue of one component, whose shape some programs pass without a list."""
     queue = tf.RandomShuffleQueue(10, 0, tf.float32, shapes=shapes(tf))
     with set_up(tf, queue.enqueue(np.zeros(shape, np.float32))) as session:
         return queue.shapes, session.run(queue.dequeue())
@@ -131,7 +128,7 @@ def shapes_in_many_forms(tf: Any, shape: tuple[int, ...], shapes: Any) -> Any:
     (True, 0),
 )
 def numbers_of_elements(tf: Any, capacity: Any, min_after_dequeue: Any) -> Any:
-    """Capacities that were computed, as numbers of other types."""
+    """Computed capacities, which have other number types."""
     queue = tf.RandomShuffleQueue(capacity, min_after_dequeue, [tf.int32], shapes=[()])
     node = queue.queue_ref.op
     return node.get_attr("capacity"), node.get_attr("min_after_dequeue")
@@ -147,14 +144,14 @@ def numbers_of_elements(tf: Any, capacity: Any, min_after_dequeue: Any) -> Any:
     ({"batch_size": "2"},),
 )
 def numbers_of_batches(tf: Any, arguments: dict[str, Any]) -> Any:
-    """The same for batches."""
+    """Computed capacities of batches."""
     batch = tf.train.batch([tf.constant(1)], **arguments)
     return batch.shape.as_list(), len(tf.get_collection("queue_runners")[0].enqueue_ops)
 
 
 @case()
 def components_by_name(tf: Any) -> Any:
-    """Names as arguments of a queue; examples are dictionaries."""
+    """Component names as arguments of a queue, with examples as dictionaries."""
     parts = {"image": tf.ones([4, 2]), "label": tf.range(4)}
     queue = tf.FIFOQueue(
         capacity=8,
@@ -169,7 +166,7 @@ def components_by_name(tf: Any) -> Any:
 
 @case()
 def padded_components_of_a_table(tf: Any) -> Any:
-    """Types and shapes come from one list, unzipped into tuples."""
+    """Types and shapes from one list, unzipped into tuples."""
     table = [(tf.int32, [None, None]), (tf.string, []), (tf.float32, [None])]
     inputs = [tf.placeholder(dtype, shape) for dtype, shape in table]
     dtypes, shapes = zip(*table, strict=True)
@@ -184,7 +181,7 @@ def padded_components_of_a_table(tf: Any) -> Any:
 
 @case()
 def fullness(tf: Any) -> Any:
-    """The fullness of a queue, in the three ways in which programs write it."""
+    """How full a queue is, computed in three common ways."""
     queue, fill = filled(tf, range(5), name="examples")
     full = tf.cast(queue.size(), tf.float32) * (1.0 / 20)
     over = tf.cast(tf.maximum(0, queue.size() - 3), tf.float32) * (1.0 / (20 - 3))
@@ -196,7 +193,7 @@ def fullness(tf: Any) -> Any:
 
 @case()
 def taken_until_it_is_closed(tf: Any) -> Any:
-    """A loop takes all elements, and ends when the queue is closed."""
+    """A loop that takes all elements, and ends when the queue is closed."""
     numbers = tf.train.input_producer(list(range(5)), num_epochs=2, shuffle=False, name="numbers")
     queue = tf.FIFOQueue(capacity=10, dtypes=[tf.string], name="consumed")
     runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.as_string(numbers.dequeue()))])
@@ -209,7 +206,7 @@ def taken_until_it_is_closed(tf: Any) -> Any:
         try:
             while len(values) < 10:
                 values.append(session.run(value))
-            while not session.run(is_closed):  # The runner closes it after the last element.
+            while not session.run(is_closed):  # The runner closes the queue after the last element.
                 pass
         finally:
             coord.request_stop()
@@ -219,7 +216,7 @@ def taken_until_it_is_closed(tf: Any) -> Any:
 
 @case()
 def filled_by_threads_of_the_program(tf: Any) -> Any:
-    """Threads that feed, registered with the coordinator and ended by a cancelled queue."""
+    """Feeding threads that are registered with the coordinator and ended by a cancelled queue."""
     number = tf.placeholder(tf.int32, shape=None)
     queue = tf.PaddingFIFOQueue(4, ["int32"], shapes=[()])
     enqueue, close = queue.enqueue([number]), queue.close(cancel_pending_enqueues=True)

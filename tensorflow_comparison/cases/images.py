@@ -1,4 +1,4 @@
-"""Images: decoded, resized, cut, recoloured, changed at random, summarized."""
+"""Images: decoding, resizing, cropping, colours, random changes and summaries."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tensorflow_comparison.table import case, generated
 
 
 def pixels(*shape: int, dtype: str = "uint8", seed: int = 0) -> Any:
-    """Makes an image or a batch: integers over the range of bytes, floats from 0 to 1."""
+    """Creates an image or a batch, with integers from 0 to 255 or floats from 0 to 1."""
     random = np.random.RandomState(seed)
     if dtype.startswith("float"):
         return random.rand(*shape).astype(dtype)
@@ -17,7 +17,7 @@ def pixels(*shape: int, dtype: str = "uint8", seed: int = 0) -> Any:
 
 
 def apart(tf: Any, image: Any) -> Any:
-    """Moves values away from the middle between two numbers with a few digits."""
+    """Scales floats so that they are not halfway between two numbers with a few digits."""
     return image * 0.7310585 if image.dtype == tf.float32 else image
 
 
@@ -28,19 +28,19 @@ BATCH = pixels(3, 4, 6, 3)
 
 @generated("jpegs")
 def jpeg(tf: Any, file: bytes, options: dict[str, Any]) -> Any:
-    """JPEGs of all kinds, decoded in all ways."""
+    """Various JPEGs, decoded with various options."""
     return tf.image.decode_jpeg(file, **options), tf.image.extract_jpeg_shape(file)
 
 
 @generated("pngs")
 def png(tf: Any, file: bytes, options: dict[str, Any]) -> Any:
-    """PNGs of all kinds, decoded in all ways."""
+    """Various PNGs, decoded with various options."""
     return tf.image.decode_png(file, **options)
 
 
 @generated("jpegs")
 def any_image(tf: Any, file: bytes, options: dict[str, Any]) -> Any:
-    """Files whose format is found out, by a decoder of another one too."""
+    """Files whose format is detected, also by a decoder for another format."""
     channels = options.get("channels", 0)
     image = tf.image.decode_image(file, channels)
     as_floats = tf.image.decode_image(file, channels, dtype=tf.float32)
@@ -49,7 +49,7 @@ def any_image(tf: Any, file: bytes, options: dict[str, Any]) -> Any:
 
 @generated("damaged_images")
 def damaged(tf: Any, file: bytes, decoder: str) -> Any:
-    """Files that are cut off or changed."""
+    """Truncated or changed files."""
     return operation(tf, f"image.{decoder}")(file)
 
 
@@ -76,13 +76,13 @@ def no_image(tf: Any, file: Any) -> Any:
 
 @case(*[(IMAGE[..., :c], dtype) for c in (1, 3, 4) for dtype in ("uint8", "uint16")])
 def encoded(tf: Any, image: Any, dtype: str) -> Any:
-    """PNGs, which lose nothing."""
+    """PNGs, which are lossless."""
     return tf.image.decode_png(tf.image.encode_png(image.astype(dtype)), dtype=dtype)
 
 
 @generated("sizes", digits=4)
 def resized(tf: Any, height: int, width: int, channels: int, dtype: str, size: Any) -> Any:
-    """Images of all types and sizes at all sizes, in all of TensorFlow 1's ways."""
+    """Images of various types and sizes, resized with all methods of TensorFlow 1."""
     image = pixels(height, width, channels, dtype=dtype)
     ways = [(method, align) for method in range(4) for align in (False, True)]
     hidden = tf.placeholder_with_default(image, [None, None, channels])
@@ -95,7 +95,7 @@ def resized(tf: Any, height: int, width: int, channels: int, dtype: str, size: A
 
 @generated("sizes", digits=3)
 def resized_by_2(tf: Any, height: int, width: int, channels: int, dtype: str, size: Any) -> Any:
-    """The same in TensorFlow 2's ways."""
+    """The same images, resized with all methods of TensorFlow 2."""
     image = pixels(height, width, channels, dtype=dtype)
     methods = vars(tf.compat.v2.image.ResizeMethod)
     ways = [methods[name] for name in sorted(methods) if name.isupper()]
@@ -109,7 +109,7 @@ def resized_by_2(tf: Any, height: int, width: int, channels: int, dtype: str, si
 
 @generated("sizes", digits=4)
 def fitted(tf: Any, height: int, width: int, channels: int, dtype: str, size: Any) -> Any:
-    """Images in their proportions, cut off and filled up."""
+    """Resizing with the aspect ratio preserved, with padding, and cropping."""
     image = pixels(height, width, channels, dtype=dtype)
     hidden = tf.placeholder_with_default(image, [None, None, channels])
     return (
@@ -130,7 +130,7 @@ RAW = ["bilinear", "nearest_neighbor", "bicubic", "area"]
     digits=4,
 )
 def resized_batch(tf: Any, name: str, options: dict[str, Any]) -> Any:
-    """The operations under `resize_images`."""
+    """The operations that `resize_images` uses."""
     resize = operation(tf, f"image.resize_{name}")
     hidden = tf.placeholder_with_default(BATCH, None)
     images = resize(BATCH, [7, 3], **options), resize(hidden, tf.constant([3, 9]), **options)
@@ -143,20 +143,20 @@ def resized_batch(tf: Any, name: str, options: dict[str, Any]) -> Any:
     digits=4,
 )
 def resized_to(tf: Any, *arguments: Any) -> Any:
-    """Sizes and ways, some of which there are not."""
+    """Valid and invalid sizes and methods."""
     return apart(tf, tf.image.resize_images(IMAGE, *arguments))
 
 
 @generated("windows")
 def window(tf: Any, y: int, x: int, height: int, width: int, is_known: bool) -> Any:
-    """Windows, of which some do not lie in the image."""
+    """Windows, some of which are not inside the image."""
     call = known if is_known else unknown
     return call(tf, "image.crop_to_bounding_box", IMAGE, y, x, height, width)
 
 
 @generated("windows")
 def padded(tf: Any, y: int, x: int, height: int, width: int, is_known: bool) -> Any:
-    """Zeros around an image, of which some are too few."""
+    """Zero padding, which is too small in some cases."""
     call = known if is_known else unknown
     return call(tf, "image.pad_to_bounding_box", IMAGE, y, x, height + 4, width + 4)
 
@@ -165,7 +165,7 @@ def padded(tf: Any, y: int, x: int, height: int, width: int, is_known: bool) -> 
     *[(image, fraction) for image in (IMAGE, BATCH) for fraction in (0.2, 0.5, 0.75, 1.0, 0.0, 1.5)]
 )
 def middle(tf: Any, image: Any, fraction: float) -> Any:
-    """A fraction of the middle."""
+    """A central crop."""
     hidden = tf.placeholder_with_default(image, [None] * image.ndim)
     return tf.image.central_crop(image, fraction), tf.image.central_crop(hidden, fraction)
 
@@ -182,7 +182,7 @@ MOVES = ["flip_left_right", "flip_up_down", "transpose_image", "rot90"]
 
 @case(*[(name, shape) for name in MOVES for shape in SHAPES])
 def moved(tf: Any, name: str, shape: str) -> Any:
-    """Pixels elsewhere."""
+    """Moved pixels."""
     move = operation(tf, f"image.{name}")
     image = SHAPES[shape]
     return move(image), move(tf.placeholder_with_default(image, [None] * image.ndim))
@@ -190,7 +190,7 @@ def moved(tf: Any, name: str, shape: str) -> Any:
 
 @case(*[(k,) for k in (-5, 0, 1, 2, 3, 6)])
 def turned(tf: Any, k: int) -> Any:
-    """Right angles."""
+    """Rotations by right angles."""
     return tf.image.rot90(IMAGE, k), tf.image.rot90(BATCH, tf.placeholder_with_default(k, []))
 
 
@@ -202,7 +202,7 @@ CONVERSIONS = [
     for source in TYPES
     for target in [*TYPES, "string"]
     for saturate in (False, True)
-    # The largest integer is past the range of some floats, and an infinity becomes any integer.
+    # The largest integer is outside the range of some floats, and infinity can become any integer.
     if source != "float16" or target not in ("uint16", "int32")
     if source != "float32" or target != "int32" or saturate
 ]
@@ -210,7 +210,7 @@ CONVERSIONS = [
 
 @case(*CONVERSIONS, digits=4)
 def converted(tf: Any, source: str, target: str, saturate: bool) -> Any:
-    """Every type as every other."""
+    """Conversions from every type to every other one."""
     return tf.image.convert_image_dtype(pixels(2, 3, 3, dtype=source), target, saturate)
 
 
@@ -237,7 +237,7 @@ SPACES = ["rgb_to_hsv", "hsv_to_rgb", "rgb_to_yiq", "yiq_to_rgb", "rgb_to_yuv", 
     digits=4,
 )
 def colours(tf: Any, name: str, shape: Any) -> Any:
-    """Spaces of colours."""
+    """Colour spaces."""
     return operation(tf, f"image.{name}")(pixels(*shape, dtype="float32"))
 
 
@@ -246,7 +246,7 @@ def colours(tf: Any, name: str, shape: Any) -> Any:
     digits=3,
 )
 def greys(tf: Any, name: str, dtype: str) -> Any:
-    """Greys of colours, and back."""
+    """Conversions to grey and back."""
     image = pixels(4, 5, 3 if name.startswith("rgb") else 1, dtype=dtype)
     return operation(tf, f"image.{name}")(tf.constant(image))
 
@@ -257,13 +257,13 @@ def greys(tf: Any, name: str, dtype: str) -> Any:
     (IMAGE[0, 0], "grayscale_to_rgb"),
 )
 def no_colours(tf: Any, image: Any, name: str) -> Any:
-    """Other numbers of channels."""
+    """Invalid numbers of channels."""
     return operation(tf, f"image.{name}")(tf.constant(image))
 
 
 @case((IMAGE,), (FLOATS,), (BATCH,), (np.full_like(IMAGE, 7),), (IMAGE[0],), (IMAGE[:0],), digits=3)
 def standardized(tf: Any, image: Any) -> Any:
-    """A mean of 0 and a variance of 1."""
+    """Standardization to a mean of 0 and a variance of 1."""
     return tf.image.per_image_standardization(image)
 
 
@@ -282,7 +282,7 @@ RANDOM = [
     digits=3,
 )
 def changed_at_random(tf: Any, name: str, limits: Any, image: Any, seed: int) -> Any:
-    """The same changes for the same seeds."""
+    """Random changes are equal for equal seeds."""
     hidden = tf.placeholder_with_default(image, image.shape)  # or TensorFlow computes it before
     changed = operation(tf, f"image.{name}")(hidden, *limits, seed=seed)
     with tf.Session() as session:
@@ -295,7 +295,7 @@ def changed_at_random(tf: Any, name: str, limits: Any, image: Any, seed: int) ->
     *[("random_saturation", *limits) for limits in ((1, 1), (-2, 1))],
 )
 def no_range(tf: Any, name: str, *limits: float) -> Any:
-    """Ranges to draw from that there are not."""
+    """Invalid ranges to draw from."""
     return operation(tf, f"image.{name}")(IMAGE, *limits)
 
 
@@ -306,7 +306,7 @@ def no_range(tf: Any, name: str, *limits: float) -> Any:
     *[(7, [], 1), (np.int32(7), np.zeros(0, np.int32), 1)],
 )
 def cropped_at_random(tf: Any, value: Any, size: Any, seed: int) -> Any:
-    """The same windows for the same seeds."""
+    """Random windows are equal for equal seeds."""
     crops = [
         tf.random_crop(value, size, seed=seed),
         unknown(tf, "random_crop", value, size, seed=seed),
@@ -368,7 +368,7 @@ WINDOWS: list[dict[str, Any]] = [
     (np.array([100, 90, 3], np.float32), BOXES, {"seed": 5}),
 )  # fmt: skip
 def windows_at_random(tf: Any, size: Any, boxes: Any, options: dict[str, Any]) -> Any:
-    """Windows that cover enough of an object: the same ones for the same seeds."""
+    """Random windows that cover enough of an object are equal for equal seeds."""
     tf.set_random_seed(9)  # which has no part in it
     window = tf.image.sample_distorted_bounding_box(size, boxes, **options)
     with tf.Session() as session:
@@ -378,7 +378,7 @@ def windows_at_random(tf: Any, size: Any, boxes: Any, options: dict[str, Any]) -
 
 @case()
 def windows_of_unknown_images(tf: Any) -> Any:
-    """As a training program uses them: each image has its own size."""
+    """Random windows in a training program, where each image has its own size."""
     image = tf.placeholder_with_default(IMAGE, [None, None, 3])
     begin, size, box = tf.image.sample_distorted_bounding_box(
         tf.shape(image),
@@ -436,7 +436,7 @@ SIDES = [[0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], [1, 0.7, 0, 0.1], [-0.5, 0.2, 1.5, 
 def cropped_and_resized(
     tf: Any, images: Any, boxes: Any, numbers: Any, size: Any, options: dict[str, Any]
 ) -> Any:
-    """Windows of a batch, resized and filled up."""
+    """Windows of a batch, resized and padded."""
     return tf.image.crop_and_resize(images, boxes, numbers, size, **options)
 
 
@@ -447,5 +447,5 @@ def cropped_and_resized(
     (pixels(5, 7, 3, dtype="float32"), BOXES, [[0.5, 0.5, 0.5, 0.5]]),
 )
 def boxes_that_do_not_fit(tf: Any, images: Any, boxes: Any, colours: Any) -> Any:
-    """Ranks and numbers of channels that are wrong, found while the graph is built or later."""
+    """Wrong ranks and numbers of channels, detected while the graph is built or at run time."""
     return tf.image.draw_bounding_boxes(images, boxes, colors=colours)

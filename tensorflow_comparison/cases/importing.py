@@ -1,4 +1,4 @@
-"""Graphs made of messages: `tf.import_graph_def`."""
+"""Importing graphs from messages: `tf.import_graph_def`."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def names(tf: Any) -> list[str]:
 
 @case([None], ["x"], [""])
 def imported_twice(tf: Any, name: str | None) -> Any:
-    """Names of a graph that is imported twice."""
+    """The names in a graph that is imported twice."""
     tf.import_graph_def(message(tf), name=name)
     elements = tf.import_graph_def(message(tf), name=name, return_elements=["b", "c:0"])
     return names(tf), [element.name for element in elements]
@@ -31,7 +31,7 @@ def imported_twice(tf: Any, name: str | None) -> Any:
 
 @case()
 def in_scopes(tf: Any) -> Any:
-    """Names inside another scope, and control inputs."""
+    """The names inside another scope, and control inputs."""
     with tf.name_scope("s"):
         tf.import_graph_def(message(tf))
         tf.import_graph_def(message(tf), name="")
@@ -49,7 +49,7 @@ def in_scopes(tf: Any) -> Any:
     [3, [1.0]],
 )
 def mapped(tf: Any, key: Any, value: Any) -> Any:
-    """Values in place of tensors of the message."""
+    """Values instead of the message's tensors."""
     elements = tf.import_graph_def(message(tf), {key: value}, ["b:0", "c:0"])
     with tf.Session() as session:
         feeds = {"import/a:0": [5.0, 6.0]}
@@ -58,7 +58,7 @@ def mapped(tf: Any, key: Any, value: Any) -> Any:
 
 @case()
 def mapped_tensors(tf: Any) -> Any:
-    """Tensors in place of tensors of the message."""
+    """Other tensors instead of the message's tensors."""
     ours = tf.ones([2], name="ours")
     (b,) = tf.import_graph_def(message(tf), {"a:0": ours}, ["b"], name="")
     return names(tf), [tensor.name for tensor in b.inputs]
@@ -66,20 +66,20 @@ def mapped_tensors(tf: Any) -> Any:
 
 @case()
 def mapped_without_scope(tf: Any) -> Any:
-    """Values need a scope."""
+    """Replacing tensors by values needs a scope."""
     tf.import_graph_def(message(tf), {"a:0": [1.0, 2.0]}, name="")
 
 
 @case([[]], [["z"]], [["b:3"]], [[3]], [["c", "a:0"]])
 def returned(tf: Any, elements: Any) -> Any:
-    """Elements that are asked for."""
+    """Requested elements."""
     result = tf.import_graph_def(message(tf), return_elements=elements)
     return None if result is None else [element.name for element in result]
 
 
 @case([0, "zz"], [0, "a:4"], [0, "c"], [1, "zz"])
 def read(tf: Any, position: int, source: str) -> None:
-    """Inputs that are not there, and a cycle."""
+    """Missing inputs, and a cycle."""
     graph_def = message(tf)
     graph_def.node[2].input[position] = source
     tf.import_graph_def(graph_def)
@@ -87,7 +87,7 @@ def read(tf: Any, position: int, source: str) -> None:
 
 @case()
 def in_another_order(tf: Any) -> Any:
-    """Nodes before those that they read."""
+    """Nodes before their inputs."""
     graph_def = message(tf)
     nodes = list(graph_def.node)[::-1]
     del graph_def.node[:]
@@ -98,7 +98,7 @@ def in_another_order(tf: Any) -> Any:
 
 @case()
 def doubled(tf: Any) -> None:
-    """Two nodes of one name."""
+    """Two nodes with the same name."""
     graph_def = message(tf)
     graph_def.node.add().CopyFrom(graph_def.node[0])
     tf.import_graph_def(graph_def)
@@ -112,7 +112,7 @@ def no_messages(tf: Any, value: Any) -> None:
 
 @case()
 def through_a_meta_graph(tf: Any) -> Any:
-    """Variables, runners and numbers of another graph."""
+    """Variables, queue runners and numbers from another graph."""
     with tf.Graph().as_default():
         factor = tf.Variable(3, name="factor")
         number = tf.train.range_input_producer(5, num_epochs=1, shuffle=False).dequeue()

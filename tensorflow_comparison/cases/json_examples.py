@@ -7,7 +7,7 @@ from tensorflow_comparison.table import case, generated
 
 
 def feature(kind: str, values: Any) -> dict[str, Any]:
-    """An example of one feature, by the rules of protocol buffers."""
+    """An example with one feature, according to the rules of protocol buffers."""
     return {"features": {"feature": {"a": {kind: {"value": values}}}}}
 
 
@@ -41,7 +41,7 @@ TEXTS: list[Any] = [
 
 @case(*[(text if isinstance(text, (str, bytes)) else json.dumps(text),) for text in TEXTS])
 def decoded(tf: Any, text: str | bytes) -> Any:
-    """One text: the message that it represents, or the error."""
+    """The message that a text represents, or the error."""
     with tf.Session() as session:
         return fields(tf, session.run(tf.decode_json_example(text)))
 
@@ -60,18 +60,18 @@ def decoded_though_it_is_no_json(tf: Any, text: str) -> Any:
 
 @case(([],), (["{}"],), ([["{}", "{}"]],), (3,), (["{}", "{"],))
 def shapes(tf: Any, texts: Any) -> Any:
-    """Texts of any shape."""
+    """Texts in tensors of any shape."""
     return tf.decode_json_example(tf.constant(texts, tf.string) if texts == [] else texts)
 
 
 @generated("json_examples")
 def made_up(tf: Any, text: str) -> Any:
-    """Examples that were made up, as JSON."""
+    """Generated examples as JSON."""
     with tf.Session() as session:
         return fields(tf, session.run(tf.decode_json_example(text)))
 
 
 def fields(tf: Any, serialized: bytes) -> Any:
-    """The contents of a message, features in order of their names."""
+    """The contents of a message, with features sorted by name."""
     features = tf.train.Example.FromString(serialized).features.feature
     return [(name, str(features[name])) for name in sorted(features)]

@@ -7,7 +7,7 @@ from tensorflow_comparison.table import case
 
 
 def table_of(tf: Any, keys: Any, values: Any, default: Any, **types: Any) -> Any:
-    """A table of keys and values."""
+    """Creates a table of keys and values."""
     initializer = tf.lookup.KeyValueTensorInitializer(keys, values, **types)
     return tf.lookup.StaticHashTable(initializer, default)
 
@@ -22,7 +22,7 @@ def table_of(tf: Any, keys: Any, values: Any, default: Any, **types: Any) -> Any
     [["a"], [1], -1, [1]],
 )
 def found(tf: Any, keys: Any, values: Any, default: Any, expected: Any) -> Any:
-    """The results of a table for some keys, and its size before and after it is filled."""
+    """A table's results for some keys, and its size before and after it is filled."""
     table = table_of(tf, keys, values, default)
     looked_up, size = table.lookup(tf.constant(expected)), table.size()
     with tf.Session() as session:
@@ -34,7 +34,7 @@ def found(tf: Any, keys: Any, values: Any, default: Any, expected: Any) -> Any:
 
 @case()
 def texts_of_numbers(tf: Any) -> Any:
-    """Integers lead to strings."""
+    """A table from integers to strings."""
     table = table_of(tf, tf.constant([1, 1 << 40], tf.int64), ["x", "y"], "?")
     result = table.lookup(tf.constant([[1 << 40], [5]], tf.int64))
     with tf.Session() as session:
@@ -61,7 +61,7 @@ def not_filled(tf: Any) -> Any:
 
 @case()
 def filled_with_more(tf: Any) -> Any:
-    """Another number of entries for a table that is filled."""
+    """A different number of entries for a filled table."""
     keys = tf.placeholder(tf.string, [None])
     table = table_of(tf, keys, tf.range(tf.size(keys)), -1)
     with tf.Session() as session:
@@ -77,7 +77,7 @@ def filled_with_more(tf: Any) -> Any:
 
 @case([2], [0], [-1])
 def vocabulary_table(tf: Any, buckets: int) -> Any:
-    """Words with buckets for those that are not there."""
+    """Words, with buckets for unknown ones."""
     initializer = tf.lookup.KeyValueTensorInitializer(["a", "b"], [0, 1], value_dtype=tf.int64)
     table = tf.lookup.StaticVocabularyTable(initializer, buckets)
     with tf.Session() as session:
@@ -104,7 +104,7 @@ def vocabulary_table(tf: Any, buckets: int) -> Any:
 def text_files(
     tf: Any, content: str, columns: Any, vocab_size: Any, delimiter: str, directory: Path
 ) -> Any:
-    """Tables of the lines of a file."""
+    """Tables from the lines of a file."""
     path = directory / "words"
     path.write_bytes(content.encode())
     initializer = tf.lookup.TextFileInitializer(
@@ -118,7 +118,7 @@ def text_files(
 
 @case(with_files=True)
 def nodes(tf: Any, directory: Path) -> Any:
-    """The nodes that tables make, and their collections."""
+    """The nodes that tables create, and their collections."""
     path = directory / "words"
     path.write_text("a\n")
     table = table_of(tf, ["a"], [7], -1)

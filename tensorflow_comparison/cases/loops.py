@@ -1,4 +1,4 @@
-"""Loops in the graph, arrays of tensors, and the first case that holds."""
+"""Loops in the graph, tensor arrays, and `tf.case`."""
 
 from collections import OrderedDict, namedtuple
 from typing import Any
@@ -106,7 +106,7 @@ REFUSED: list[Any] = [
 
 @case(*[(number,) for number in range(len(REFUSED))])
 def refused(tf: Any, number: int) -> Any:
-    """Loops that cannot be made, or run."""
+    """Loops that cannot be built or run."""
     return REFUSED[number](tf)
 
 
@@ -205,7 +205,7 @@ STRUCTURES: list[Any] = [
 
 @case(*[(number,) for number in range(len(STRUCTURES))])
 def nested_variables(tf: Any, number: int) -> Any:
-    """Structures of variables."""
+    """Loop variables in structures."""
     first, body = STRUCTURES[number]
     result = tf.while_loop(lambda i, v: i < 3, body, first)
     return result[0], list(result[1].values()) if isinstance(result[1], dict) else result[1]
@@ -225,7 +225,7 @@ def varying_shapes(tf: Any, shape: Any) -> Any:
 
 @case()
 def sparse_variables(tf: Any) -> Any:
-    """A sparse tensor that is carried."""
+    """A sparse tensor as a loop variable."""
     sparse = tf.SparseTensor([[0], [2]], [1, 2], [4])
 
     def body(i: Any, s: Any) -> Any:
@@ -236,7 +236,7 @@ def sparse_variables(tf: Any) -> Any:
 
 @case(("assigned",), ("read",), ("dequeued",), ("enqueued",), ("waits",), ("closed",))
 def effects(tf: Any, what: str) -> Any:
-    """Side effects of iterations."""
+    """Side effects in iterations."""
     variable = tf.Variable(1)
     queue = tf.FIFOQueue(10, [tf.int32], [[]])
     fill = queue.enqueue_many([[1, 2, 3]])
@@ -268,7 +268,7 @@ def effects(tf: Any, what: str) -> Any:
 
 @case(("outside",), ("fetched",), ("fed",), ("other",), ("control",), ("pruned",))
 def borders(tf: Any, what: str) -> Any:
-    """Values that cross the border of a loop."""
+    """Values from outside a loop."""
     results: list[Any] = []
     outer = tf.Variable(0)
     before = outer.assign_add(5)
@@ -299,7 +299,7 @@ def borders(tf: Any, what: str) -> Any:
 
 @case((1,), (2,), (5,), (None,))
 def cases(tf: Any, value: Any) -> Any:
-    """The first condition that holds."""
+    """The first true condition."""
     x = tf.placeholder_with_default(0 if value is None else value, [])
     pairs = [
         (x < 1, lambda: tf.constant(1)),
@@ -333,14 +333,14 @@ CASES: list[Any] = [
 
 @case(*[(number,) for number in range(len(CASES))])
 def odd_cases(tf: Any, number: int) -> Any:
-    """Unusual conditions and functions, and refused ones."""
+    """Unusual and rejected conditions and functions."""
     no = tf.placeholder_with_default(False, [], name="no")
     yes = tf.placeholder_with_default(True, [], name="yes")
     return CASES[number](tf, no, yes)
 
 
 def twice_read(tf: Any, clears: Any) -> Any:
-    """An element, read twice."""
+    """An element that is read twice."""
     array = tf.TensorArray(tf.int32, 2, clear_after_read=clears).write(0, 5)
     first = array.read(0)
     with tf.control_dependencies([first]):
@@ -348,7 +348,7 @@ def twice_read(tf: Any, clears: Any) -> Any:
 
 
 def collected(tf: Any) -> Any:
-    """The elements that a loop writes."""
+    """Elements that a loop writes."""
     return tf.while_loop(
         lambda i, a: i < 3,
         lambda i, a: (i + 1, a.write(i, tf.fill([2], i))),
@@ -408,7 +408,7 @@ ARRAYS: list[Any] = [
 
 @case(*[(number,) for number in range(len(ARRAYS))])
 def arrays(tf: Any, number: int) -> Any:
-    """Arrays of tensors."""
+    """Tensor arrays."""
     result = ARRAYS[number](tf)
     if isinstance(result, tf.TensorArray):
         return result.dtype.name

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, casts: the result for each type, and refused types."""
+"""Arithmetic, comparisons and casts: the result for each type, and rejected types."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ MORE_ARITHMETIC = ("maximum", "minimum", "squared_difference", "realdiv", "div_n
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 INTEGERS = ("int32", "int64", "uint8", "int8")
-# In TensorFlow only the run finds out that nothing computes these.
+# In TensorFlow, these have no kernel, which is only detected at run time.
 WITHOUT_KERNEL = [("realdiv", dtype) for dtype in INTEGERS]
-# TensorFlow 2 casts these, 1.15 does not.
+# TensorFlow 2 casts these, but 1.15 does not.
 CAST = [("div_no_nan", dtype) for dtype in INTEGERS]
 
 
 def numbers(dtype: str, first: list[float]) -> Any:
-    """Numbers of a type; of an unsigned one without a sign."""
+    """Numbers of a type, without negative ones if it is unsigned."""
     if dtype == "string":
         return np.array([str(value).encode() for value in first], object)
     return (np.abs(first) if dtype.startswith("uint") else np.array(first)).astype(dtype)
@@ -65,14 +65,14 @@ def of_two(tf: Any, name: str, dtype: str) -> Any:
 
 @case(*WITHOUT_KERNEL)
 def without_a_kernel(tf: Any, name: str, dtype: str) -> Any:
-    """Types that TensorFlow has an operation for, but no kernel."""
+    """Types for which TensorFlow has an operation but no kernel."""
     first, second = numbers(dtype, [7, -7]), numbers(dtype, [2, 2])
     return getattr(tf, name)(tf.constant(first), tf.constant(second)), tf.reciprocal([1, 2])
 
 
 @case(*CAST)
 def cast_by_division(tf: Any, name: str, dtype: str) -> Any:
-    """Division of integers that gives fractions."""
+    """Division of integers with float results."""
     return getattr(tf, name)(numbers(dtype, [7, -7]), numbers(dtype, [2, 2]))
 
 
@@ -86,7 +86,7 @@ def compared(tf: Any, name: str, dtype: str) -> Any:
 @case(*[(name, values) for name in ("logical_and", "logical_or", "logical_xor") for values in
         (([True, True, False, False], [True, False, True, False]), ([1, 0], [1, 1]))])  # fmt: skip
 def logical(tf: Any, name: str, values: Any) -> Any:
-    """Truth tables; integers are refused."""
+    """Truth tables. Integers are rejected."""
     return getattr(tf, name)(*values)
 
 
@@ -109,7 +109,7 @@ def by_zero(tf: Any, name: str, dtype: str) -> Any:
     ((2, 0), (2, 2)),
 )
 def broadcast(tf: Any, first: tuple[int, ...], second: tuple[int, ...]) -> Any:
-    """Shapes that fit and that do not, known before the run and not."""
+    """Compatible and incompatible shapes, known and unknown before the run."""
     arrays = [np.ones(shape, np.int32) for shape in (first, second)]
     return [call(tf, name, *arrays) for call in (known, unknown) for name in ("add", "less")]
 
@@ -117,7 +117,7 @@ def broadcast(tf: Any, first: tuple[int, ...], second: tuple[int, ...]) -> Any:
 @case(*[(first, second) for first in ("int32", "float32") for second in
         ("int64", "float64", "float32", 1, 1.5, True, "a", None, [1, 2], [[1.0]])])  # fmt: skip
 def of_two_types(tf: Any, first: str, second: Any) -> Any:
-    """A tensor and a tensor or value of another type: which are converted."""
+    """Whether a tensor and a tensor or value of another type are converted."""
     other = tf.ones([2], second) if isinstance(second, str) and second != "a" else second
     return tf.ones([2], first) + other, other - tf.ones([2], first)
 
@@ -133,13 +133,13 @@ def of_two_types(tf: Any, first: str, second: Any) -> Any:
 )  # fmt: skip
 def operators(tf: Any, text: str) -> Any:
     """Python's operators."""
-    # Only texts from the table above come here.
+    # Only strings from the table above are evaluated.
     return eval(text, {"a": tf.constant([1, -2, 5]), "b": tf.constant([2, 2, -3])})
 
 
 @case(("a & b",), ("a | b",), ("a ^ b",), ("~a",))
 def operators_on_bits(tf: Any, text: str) -> Any:
-    """Python's operators between integers that TensorFlow 1.15 takes for truth values."""
+    """Python's operators between integers, which TensorFlow 1.15 only allows for bools."""
     return eval(text, {"a": tf.constant([1, -2]), "b": tf.constant([2, 2])})
 
 
@@ -148,14 +148,14 @@ TYPES = ("float16", "float64", "int8", "uint16", "int64", "bool", "complex64", "
 
 @case(*[(source, target) for source in ("float32", "int32", "bool", "uint8") for target in TYPES])
 def cast(tf: Any, source: str, target: str) -> Any:
-    """Casts between types, of values that fit."""
+    """Casts of values that the target type can represent."""
     return tf.cast(numbers(source, [0, 1.5, 100, 0.4]), target)
 
 
 @case(*[(name, value) for name in ("to_float", "to_double", "to_int32", "to_int64")
         for value in ([1, 2], [1.9, -1.9], ["a"], True)])  # fmt: skip
 def cast_by_name(tf: Any, name: str, value: Any) -> Any:
-    """The casts that have a name of their own."""
+    """Casts with their own function."""
     return getattr(tf, name)(value)
 
 
@@ -187,7 +187,7 @@ def product_of(tf: Any, dtype: str) -> Any:
     ([1, 5, 9], [1, 2], 8),
 )
 def clipped(tf: Any, values: Any, low: Any, high: Any) -> Any:
-    """Values between two bounds."""
+    """Values clipped to two bounds."""
     return tf.clip_by_value(values, low, high)
 
 
@@ -202,12 +202,12 @@ def sum_of(tf: Any, values: Any) -> Any:
     digits=6,
 )
 def power(tf: Any, base: Any, exponent: Any) -> Any:
-    """Powers; integers with a negative exponent are refused."""
+    """Powers. Integers with a negative exponent are rejected."""
     return tf.pow(base, exponent)
 
 
 @case((True, "x"), (False, "x"), ([True, False], "x"), ([True, True], "x"), ("a", "x"), (1, "x"))
 def asserted(tf: Any, condition: Any, data: str) -> Any:
-    """`Assert` of something."""
+    """`Assert` with a condition."""
     with tf.control_dependencies([tf.Assert(condition, [data])]):
         return tf.constant(1)

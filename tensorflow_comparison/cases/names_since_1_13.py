@@ -1,4 +1,4 @@
-"""Names of 1.13 to 1.15: texts of tensors, printing, bits, quotients towards 0, repeats, sound."""
+"""Names of 1.13 to 1.15: formatting, printing, bits, truncating division, repeats and sound."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ _ARRAYS: list[Any] = [
 
 @case(*[(number, edge) for number in range(len(_ARRAYS)) for edge in (3, 1, -1)])
 def written_into_text(tf: Any, number: int, edge: int) -> Any:
-    """Arrays of many kinds, with all and with some of their rows."""
+    """Various arrays, with all or some of their rows."""
     with tf.Session() as session:
         text = tf.strings.format("<{}>", tf.constant(_ARRAYS[number]), summarize=edge)
         return text.op.type, str(text.shape), session.run(text)
@@ -24,7 +24,7 @@ def written_into_text(tf: Any, number: int, edge: int) -> Any:
 
 @case(("uint8",), ("int64",), ("float64",), ("float16",))
 def written_of_type(tf: Any, dtype: str) -> Any:
-    """Numbers of other types."""
+    """Numbers of various types."""
     with tf.Session() as session:
         return session.run(
             tf.strings.format("{}|{}", (tf.cast([3, 200], dtype), tf.cast(1, dtype)))
@@ -33,7 +33,7 @@ def written_of_type(tf: Any, dtype: str) -> Any:
 
 @case(("{} {}",), ("",), ("% %",))
 def wrong_templates(tf: Any, template: str) -> Any:
-    """Another number of places than of tensors."""
+    """Unequal numbers of placeholders and tensors."""
     return tf.strings.format(template, tf.constant([1]))
 
 
@@ -66,7 +66,7 @@ def printed(tf: Any, what: str) -> Any:
 
 @case(("stream",), ("argument",), ("end",))
 def printed_wrongly(tf: Any, what: str) -> Any:
-    """Arguments that are refused."""
+    """Rejected arguments."""
     arguments = {"stream": {"output_stream": "x"}, "argument": {"foo": 3}, "end": {"end": 3}}
     return tf.print(1, **arguments[what])
 
@@ -107,7 +107,7 @@ def repeated(tf: Any, repeats: Any, axis: int | None) -> Any:
 
 @case((-1, -1), (1, -1), (3, 4), (2, 0), (-1, 100))
 def sound(tf: Any, channels: int, samples: int) -> Any:
-    """Encoded and decoded again, with fewer and with more samples and channels."""
+    """Sounds encoded and decoded again, with fewer and with more samples and channels."""
     rng = np.random.default_rng(5)
     audio = tf.constant(rng.uniform(-1.2, 1.2, [9, 2]).astype(np.float32))
     encoded = tf.audio.encode_wav(audio, 8000)
@@ -130,7 +130,7 @@ def _audio_ops(tf: Any) -> Any:
 
 @case((256, 100, True), (480, 160, False), (3, 2, True), (999, 7, False))
 def spectra(tf: Any, window: int, stride: int, squared: bool) -> Any:
-    """Two channels; compared up to the last bits, for the transforms are others."""
+    """Two channels, compared except for the last bits, because the transforms differ."""
     rng = np.random.default_rng(6)
     sound = tf.constant(rng.uniform(-1, 1, [1000, 2]).astype(np.float32))
     result = _audio_ops(tf).audio_spectrogram(sound, window, stride, squared)
@@ -153,7 +153,7 @@ def coefficients(tf: Any, high: float, low: float, bands: int, number: int) -> A
 
 @case((0, 0.0), (100, 0.5), (-100, 0.1))
 def words_to_recognize(tf: Any, shift: int, volume: float) -> Any:
-    """An idiom of speech recognition: scale, shift, add noise, cut, transform."""
+    """An idiom of speech recognition: scales, shifts, adds noise, crops and transforms."""
     rng = np.random.default_rng(8)
     with tf.Session() as session:
         word = session.run(tf.audio.encode_wav(rng.uniform(-1, 1, [900, 1]).astype("f"), 16000))

@@ -1,4 +1,4 @@
-"""Nodes: names, inputs, devices and attributes, as programs read them."""
+"""Nodes: names, inputs, devices and attributes."""
 
 from contextlib import ExitStack
 from typing import Any
@@ -94,14 +94,14 @@ MAKERS: list[Any] = [
     lambda tf: tf.image.non_max_suppression([[0.0, 0.0, 1.0, 1.0]], [1.0], 1),
 ]
 
-# What later versions have added.
+# Attributes that later versions have added.
 _NEW = frozenset(
     {"_has_manual_control_dependencies", "bad_indices_policy", "incompatible_shape_error"}
 )
 
 
 def described(node: Any) -> Any:
-    """A node without the attributes that depend on the library; constants as their bytes."""
+    """A node without the attributes that depend on the library, with constants as bytes."""
     attrs = {}
     for name in sorted(set(node.attr) - _NEW):
         kind = node.attr[name].WhichOneof("value")
@@ -151,7 +151,7 @@ def attribute(tf: Any, number: int, name: str) -> Any:
     ]
 )  # fmt: skip
 def device(tf: Any, devices: list[Any]) -> Any:
-    """Devices of operations in blocks, some of which are functions."""
+    """Devices of operations in `with` blocks, some of which have functions."""
     with ExitStack() as blocks:
         for name in devices:
             if name == "queue":
@@ -170,7 +170,7 @@ def _function_or_name(name: Any) -> Any:
 
 @case(("nested",), ("of a device",), ("reset",), ("variable",), ("none",))
 def beside(tf: Any, what: str) -> Any:
-    """Operations that are to be beside others."""
+    """Colocated operations."""
     with tf.device("/cpu:1"):
         first = tf.constant(1, name="first")
         variable = tf.Variable(1, name="v")
@@ -192,7 +192,7 @@ def beside(tf: Any, what: str) -> Any:
 
 @case((False,), (True,))
 def whole_graph(tf: Any, add_shapes: bool) -> Any:
-    """A graph as a message, which may be changed."""
+    """A graph as a message, which is changed."""
     tensor = tf.placeholder(tf.float32, [None, 2], name="x")
     with tf.control_dependencies([tensor]):
         tf.identity(tf.multiply(tensor, tensor), name="y")
@@ -204,7 +204,7 @@ def whole_graph(tf: Any, add_shapes: bool) -> Any:
 
 @case()
 def containers(tf: Any) -> Any:
-    """Queues that share their names in different containers."""
+    """Queues with the same shared name in different containers."""
     queues = []
     for name in ("a", "b", "a"):
         with tf.container(name):

@@ -1,4 +1,4 @@
-"""Examples and sequence examples into tensors."""
+"""Parses examples and sequence examples."""
 
 from typing import Any
 
@@ -91,7 +91,7 @@ def parsed_with_other_features(tf: Any, features: Any) -> Any:
 
 @case((1.5,), ("x",), ([1, 2],), ([1],), (None,), ([],))
 def parsed_with_default(tf: Any, default: Any) -> Any:
-    """Defaults that fit a scalar integer and that do not."""
+    """Valid and invalid defaults of a scalar integer."""
     features = {"x": tf.FixedLenFeature([], tf.int64, default)}
     return tf.parse_example([ONE], features), tf.parse_single_example(ONE, features)
 
@@ -144,7 +144,7 @@ FAR = example(i=("int64", [0, 9]), j=("int64", [1, 0]), v=("float32", [0.5, 1.5]
     (SPARSE, 5, 5, False),
 )  # fmt: skip
 def sparse(tf: Any, serialized: bytes, keys: Any, size: Any, already_sorted: bool) -> Any:
-    """Tensors out of lists of indices and a list of values."""
+    """Tensors from lists of indices and a list of values."""
     feature = tf.SparseFeature(keys, "v", tf.float32, size, already_sorted)
     return tf.parse_example([serialized, SPARSE], {"s": feature}), tf.parse_single_example(
         serialized, {"s": feature}

@@ -14,7 +14,7 @@ def _graph(tf: Any) -> Any:
 
 @case()
 def usual(tf: Any) -> Any:
-    """Two partial runs; the second is fed the results of the first."""
+    """Two partial runs. The results of the first are fed to the second."""
     a, b, c, total, product = _graph(tf)
     with tf.Session() as session:
         handle = session.partial_run_setup([total, product], [a, b, c])
@@ -24,7 +24,7 @@ def usual(tf: Any) -> Any:
 
 @case()
 def drawn_once(tf: Any) -> Any:
-    """A random number that both parts read."""
+    """A random number that both parts use."""
     number = tf.random_uniform([], seed=1)
     factor = tf.placeholder(tf.float32, [])
     shown, product = number + 0, number * factor
@@ -50,7 +50,7 @@ def drawn_once(tf: Any) -> Any:
     [[], ["a"], []],
 )
 def parts(tf: Any, fetches: list[str], feeds: Any, runs: Any) -> Any:
-    """Parts that may and may not be."""
+    """Valid and invalid parts."""
     _graph(tf)
     with tf.Session() as session:
         names = [f"{name}:0" for name in feeds]

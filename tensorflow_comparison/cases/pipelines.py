@@ -1,4 +1,4 @@
-"""Producers and batchers: names, static shapes, refusals, and all results to the end."""
+"""Producers and batchers: names, static shapes, rejected arguments, and all results."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ SPARSE_ROWS = ([[0, 0], [0, 1], [2, 1]], [5, 6, 7], [4, 3])
 
 
 def to_the_end(tf: Any, fetches: Any, limit: int = 20) -> Any:
-    """Fetches until the input ends; returns the values, and the errors that ended it."""
+    """Fetches until the input ends, and returns the values and the errors at the end."""
     values: list[Any] = []
     config = tf.ConfigProto(operation_timeout_in_ms=20_000)
     with tf.Session(config=config) as session:
@@ -99,20 +99,20 @@ def produced(tf: Any, number: int) -> Any:
     ([1, 2],),
 )
 def sliced(tf: Any, tensors: list[Any]) -> Any:
-    """The slices of several tensors."""
+    """Slices of several tensors."""
     slices = tf.train.slice_input_producer(tensors, num_epochs=2, shuffle=False)
     return described(tf, slices), to_the_end(tf, slices)
 
 
 @case((0,), (-1,), (1,), (3,))
 def limited(tf: Any, num_epochs: int) -> Any:
-    """A tensor that can be computed a number of times."""
+    """A tensor that can be computed a limited number of times."""
     tensor = tf.train.limit_epochs(tf.constant(7), num_epochs)
     return described(tf, tensor), to_the_end(tf, tensor)
 
 
 def numbers(tf: Any, limit: int) -> Any:
-    """Gives 0 to `limit` - 1 in order."""
+    """Returns 0 to `limit` - 1 in order."""
     return tf.train.range_input_producer(limit, num_epochs=1, shuffle=False).dequeue()
 
 
@@ -216,7 +216,7 @@ def _mixed(tf: Any, number: Any) -> dict[str, Any]:
     return {"sparse": _sparse_row(tf, number), "dense": number, "text": tf.as_string(number)}
 
 
-# Their order is left to chance: one batch of all, whose rows are sorted.
+# The order is random, so all examples are in one batch, whose rows are sorted.
 SHUFFLED: list[Make] = [
     lambda tf: tf.train.maybe_shuffle_batch(
         [numbers(tf, 9)], 3, 20, 5, tf.equal(numbers(tf, 9) % 3, 0), allow_smaller_final_batch=True
@@ -241,7 +241,7 @@ SHUFFLED: list[Make] = [
 
 @case(*[(number,) for number in range(len(SHUFFLED))])
 def drained_in_any_order(tf: Any, number: int) -> Any:
-    """The results of a batcher in an order that is left to chance."""
+    """The results of a batcher in random order."""
     *batches, end = to_the_end(tf, SHUFFLED[number](tf))
     return sorted(value for batch in batches for value in batch.tolist()), end
 
@@ -270,7 +270,7 @@ def sparse_drained(tf: Any, number: int) -> Any:
     return to_the_end(tf, SPARSE_PIPELINES[number](tf), limit=4)
 
 
-# Draws that do not depend on time, so that they are the same in every run.
+# Draws that do not depend on timing, so they are equal in every run.
 SHUFFLED: list[Make] = [
     lambda tf: _shuffled(tf, numbers(tf, 20), 4, 100, 50),
     lambda tf: _shuffled(tf, numbers(tf, 21), 4, 100, 21, allow_smaller_final_batch=True),
@@ -314,7 +314,7 @@ WHOLE: list[Make] = [
 
 @case(*[(number,) for number in range(len(WHOLE))])
 def operations(tf: Any, number: int) -> Any:
-    """All operations that a function adds: seeds depend on how many there are."""
+    """All operations that a function adds, because seeds depend on their number."""
     WHOLE[number](tf)
     return [(op.name, op.type) for op in tf.get_default_graph().get_operations()]
 

@@ -1,4 +1,4 @@
-"""Queues: their attributes, sharing, and the orders that seeds and ties give."""
+"""Queues: attributes, sharing, and the order for seeds and ties."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def made_of(tf: Any, kind: str, arguments: dict[str, Any]) -> Any:
 
 @case((-1, 5), (3, 3), (2, 3), (0, 0), (5, -1), (0, 3))
 def kept_back(tf: Any, least: int, capacity: int) -> Any:
-    """The number of elements that a shuffle queue may keep back."""
+    """The minimum number of elements that a shuffle queue keeps."""
     return tf.RandomShuffleQueue(capacity, least, [tf.int32]).size()
 
 
@@ -41,7 +41,7 @@ def kept_back(tf: Any, least: int, capacity: int) -> Any:
     (3, None, None),
 )  # fmt: skip
 def shuffled(tf: Any, seed: int | None, graph_seed: int | None, shared_name: str | None) -> Any:
-    """The order of a queue that is filled while it is drained, and closed in between."""
+    """The order of a queue that is filled while it is drained, and then closed."""
     tf.set_random_seed(graph_seed)
     queue = tf.RandomShuffleQueue(12, 3, [tf.int32], [()], seed=seed, shared_name=shared_name)
     numbers, count = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [])
@@ -58,7 +58,7 @@ def shuffled(tf: Any, seed: int | None, graph_seed: int | None, shared_name: str
 
 @case(*[(priorities,) for priorities in ([7] * 13, [1, 0] * 7, [2, 1, 2, 0, 1, 2, 2, 0, 1, 1, 0])])
 def ties(tf: Any, priorities: list[int]) -> Any:
-    """The order of several elements of one priority."""
+    """The order of elements with equal priority."""
     queue = tf.PriorityQueue(20, [tf.int32], [()])
     rows = np.array(priorities, np.int64), np.arange(len(priorities), dtype=np.int32)
     with tf.control_dependencies([queue.enqueue_many(rows)]):
@@ -86,7 +86,7 @@ SHARED: list[tuple[Any, ...]] = [
 
 @case(*SHARED)
 def shared(tf: Any, kind: str, first: dict[str, Any], second: dict[str, Any]) -> Any:
-    """Returns whether two queues of one shared name may differ so."""
+    """Returns whether two queues with the same shared name may differ in these ways."""
     outcomes = []
     with tf.Session() as session:
         for value in (first, second):
@@ -105,7 +105,7 @@ def shared(tf: Any, kind: str, first: dict[str, Any], second: dict[str, Any]) ->
 
 @case((0,), (1,), (2,), (-1,), ("a",), (None,), (0.5,))
 def chosen(tf: Any, index: Any) -> Any:
-    """`QueueBase.from_list` of queues of one and of two elements."""
+    """`QueueBase.from_list` for queues with one and two components."""
     queues = [tf.FIFOQueue(9, [tf.int32], [shape]) for shape in ((2, 3), (2, 4))]
     queue = tf.QueueBase.from_list(index, queues)
     with tf.control_dependencies([queues[1].enqueue(np.zeros([2, 4], np.int32))]):
@@ -114,7 +114,7 @@ def chosen(tf: Any, index: Any) -> Any:
 
 @case(*[(dtype,) for dtype in ("float16", "int8", "uint16", "uint64", "complex64", "bool")])
 def padded(tf: Any, dtype: str) -> Any:
-    """The values that fill up a batch."""
+    """The padding values of a batch."""
     queue = tf.PaddingFIFOQueue(9, [dtype, tf.string], [[None, None], [None]])
     number, word = tf.placeholder(dtype), tf.placeholder(tf.string)
     enqueue, dequeue = queue.enqueue([number, word]), queue.dequeue_many(3)

@@ -1,4 +1,4 @@
-"""Queues: the dequeued elements, their order, and errors."""
+"""Queues: dequeued elements, their order, and errors."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def enqueue_of(tf: Any, value: Any) -> Any:
 
 @generated("queue_programs")
 def program_of(tf: Any, kind: str, steps: list[tuple[str, Any]]) -> Any:
-    """Calls on a queue, one after the other; those that would wait are omitted."""
+    """Calls of a queue, one after the other. Calls that would wait are skipped."""
     queue = make_queue(tf, kind)
     numbers = tf.placeholder(tf.int32, [None])
     components = [numbers % 3, numbers] if kind == "priority" else [numbers]
@@ -88,7 +88,7 @@ def program_of(tf: Any, kind: str, steps: list[tuple[str, Any]]) -> Any:
                 continue
             if what in takes and argument > free and not is_closed:
                 continue
-            # A batch of fewer than asked for out of a closed priority queue is lost in TensorFlow.
+            # TensorFlow loses a batch that is smaller than requested from a closed priority queue.
             if what == "up_to" and kind == "priority" and 0 < size < argument:
                 continue
             try:

@@ -1,4 +1,4 @@
-"""Random numbers: the same ones for the same seeds, in each run of a session."""
+"""Random numbers are equal for equal seeds, in each run of a session."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def run_twice(tf: Any, tensor: Any) -> Any:
 
 @case(*[(*seeds, name) for seeds in SEEDS for name in ("uniform", "normal", "truncated")], digits=5)
 def numbers(tf: Any, graph_seed: int | None, seed: int | None, name: str) -> Any:
-    """Numbers of each distribution for the seeds of the graph and of the operation."""
+    """Numbers of each distribution, for seeds of the graph and of the operation."""
     tf.set_random_seed(graph_seed)
     function = tf.truncated_normal if name == "truncated" else getattr(tf, f"random_{name}")
     return run_twice(tf, function([7], seed=seed))
@@ -25,7 +25,7 @@ def numbers(tf: Any, graph_seed: int | None, seed: int | None, name: str) -> Any
 
 @case((7,), (0,))
 def numbers_of_the_graphs_seed(tf: Any, seed: int) -> Any:
-    """Numbers of an operation without a seed of its own."""
+    """Numbers of an operation without its own seed."""
     tf.set_random_seed(seed)
     return tf.random_uniform([2])
 
@@ -55,13 +55,13 @@ def normal(tf: Any, options: dict[str, Any]) -> Any:
 
 @case(*[({"mean": 5.0, "stddev": 0.5},), ({"dtype": "float64"},), ({"dtype": "int32"},)], digits=3)
 def truncated(tf: Any, options: dict[str, Any]) -> Any:
-    """Types, means and deviations of normal numbers without the far ones."""
+    """Types, means and deviations of truncated normal numbers."""
     return run_twice(tf, tf.truncated_normal([60], seed=4, **options))
 
 
 @case(*[(shape,) for shape in ([], [0], [3, 0, 2], [1000], [-1], 5, [2.5], "a", [[2]])], digits=4)
 def shaped(tf: Any, shape: Any) -> Any:
-    """The shapes that are taken."""
+    """Accepted shapes."""
     return tf.random_uniform(shape, seed=1), tf.random_normal(shape, seed=1)
 
 
@@ -96,6 +96,6 @@ def seed_of_the_wrong_type(tf: Any, seed: Any) -> Any:
     digits=4,
 )
 def initial_values(tf: Any, name: str, options: dict[str, Any]) -> Any:
-    """The values that initializers fill a variable with."""
+    """The values of initializers."""
     initializer = getattr(tf, f"{name}_initializer", None) or getattr(tf.initializers, name)
     return tf.get_variable("v", [3, 4], initializer=initializer(seed=5, **options))

@@ -1,4 +1,4 @@
-"""Names that few programs use: similarities of images, padded suppression, partitioners, seeks."""
+"""Rarely used names: image similarity, padded suppression, partitioners and seeking."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from tensorflow_comparison.table import case
 
 
 def images_of(shape: list[int], kind: str, seed: int) -> Any:
-    """Returns images with some structure, the same under both libraries."""
+    """Returns images with some structure, which are equal in both libraries."""
     drawn = np.random.default_rng(seed).uniform(size=shape)
     rows = np.linspace(0, 6, shape[-3])[:, None, None]
     smooth = 0.5 + 0.4 * np.sin(rows + seed) + 0.1 * (drawn - 0.5)
@@ -38,7 +38,7 @@ def structural_similarity(tf: Any, shape: list[int], kind: str, max_val: Any) ->
 
 @case((7, 0.8, 0.02, 0.05), (4, 1.5, 0.01, 0.03), digits=4)
 def structural_similarity_in_another_window(tf: Any, *window: Any) -> Any:
-    """Sizes, widths and constants of the window; leading axes are broadcast."""
+    """Sizes, widths and constants of the window. Leading axes are broadcast."""
     first, second = (
         images_of([1, 3, 9, 12, 2], "float32", 3),
         images_of([2, 1, 9, 12, 2], "float32", 4),

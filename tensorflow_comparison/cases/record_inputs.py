@@ -1,4 +1,4 @@
-"""Record inputs. TensorFlow's order differs each time, so that whole epochs are compared."""
+"""Record inputs. TensorFlow's order varies, so whole epochs are compared."""
 
 from itertools import chain
 from pathlib import Path
@@ -51,7 +51,7 @@ def epochs_of_records(tf: Any, buffer_size: int, parallelism: int, batches: int 
 
 @case(("nothing",), ("damaged",))
 def no_records(tf: Any, what: str) -> Any:
-    """Without files, and with a file that is damaged at once."""
+    """No files, and a file that is damaged from the start."""
     if what == "damaged":
         Path("damaged").write_bytes(b"x" * 100)
     with tf.Session() as session:

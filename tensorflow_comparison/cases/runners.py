@@ -1,4 +1,4 @@
-"""Queue runners: subclasses as programs write them, and the ends of their threads."""
+"""Queue runners: subclasses in programs, and the ends of their threads."""
 
 import threading
 from collections.abc import Callable
@@ -10,12 +10,12 @@ TIMEOUT_MS = 3000
 
 
 def make_queue(tf: Any, capacity: int = 10) -> Any:
-    """A queue of integers."""
+    """Creates a queue of integers."""
     return tf.FIFOQueue(capacity, [tf.int32], shapes=[()], name="queue")
 
 
 def drained(tf: Any, session: Any, queue: Any) -> list[Any]:
-    """The elements of a queue until a dequeue fails or times out, and the class of its error."""
+    """Returns the elements of a queue until a dequeue fails or times out, and the error's class."""
     dequeue = queue.dequeue()
     values: list[Any] = []
     try:
@@ -26,7 +26,7 @@ def drained(tf: Any, session: Any, queue: Any) -> list[Any]:
 
 
 def without_tracebacks(program: Callable[[], Any]) -> Any:
-    """Runs a program whose threads end with errors, which are not to be printed."""
+    """Runs a program whose threads end with errors, without printing them."""
     hook, threading.excepthook = threading.excepthook, lambda args: None
     try:
         return program()
@@ -35,7 +35,7 @@ def without_tracebacks(program: Callable[[], Any]) -> Any:
 
 
 def feeding_runner(tf: Any, queue: Any, numbers: Any) -> Any:
-    """A runner that feeds numbers; it uses the private names of TensorFlow's."""
+    """A runner that feeds numbers. It uses private names of TensorFlow's class."""
     placeholder = tf.placeholder(tf.int32, [])
 
     class FeedingRunner(tf.train.QueueRunner):  # type: ignore[misc]
@@ -59,7 +59,7 @@ def feeding_runner(tf: Any, queue: Any, numbers: Any) -> Any:
 
 @case((False,), (True,))
 def fed_by_a_subclass(tf: Any, has_coordinator: bool) -> Any:
-    """A subclass whose threads `create_threads` makes."""
+    """A subclass whose threads are created by `create_threads`."""
     queue = make_queue(tf, 2)
     runner = feeding_runner(tf, queue, range(7))
     coord = tf.train.Coordinator() if has_coordinator else None
@@ -102,7 +102,7 @@ def stop_awaited_by_the_program(tf: Any) -> Any:
 
 @case()
 def private_names(tf: Any) -> Any:
-    """The names that programs use although they begin with an underscore."""
+    """Private names that programs use."""
     queue = make_queue(tf)
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     coord = tf.train.Coordinator()
@@ -118,7 +118,7 @@ def private_names(tf: Any) -> Any:
 
 @case()
 def failed_without_a_coordinator(tf: Any) -> Any:
-    """A thread that fails where nobody hears of it."""
+    """A thread whose failure is not reported anywhere."""
 
     def program() -> Any:
         queue = make_queue(tf)
@@ -134,7 +134,7 @@ def failed_without_a_coordinator(tf: Any) -> Any:
 
 @case()
 def variable_in_place_of_an_operation(tf: Any) -> Any:
-    """A runner that fetches a variable, which nothing has initialized."""
+    """A runner that fetches an uninitialized variable."""
 
     def program() -> Any:
         queue, coord = make_queue(tf), tf.train.Coordinator()
@@ -153,7 +153,7 @@ def variable_in_place_of_an_operation(tf: Any) -> Any:
 
 @case((ValueError,), (IndexError,))
 def queue_closed_type_that_is_no_error_of_a_run(tf: Any, kind: Any) -> Any:
-    """A tuple of one class, of which TensorFlow's message shows the class."""
+    """A tuple with one class, for which TensorFlow's message shows the class."""
     queue = make_queue(tf)
     try:
         tf.train.QueueRunner(queue, [queue.enqueue(1)], queue_closed_exception_types=(kind,))

@@ -1,4 +1,4 @@
-"""Variables whose rows and slices change."""
+"""Changes rows and slices of variables."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def _variable(tf: Any, dtype: str = "float32") -> Any:
 
 @case(*[(function, dtype) for function in _FUNCTIONS for dtype in _DTYPES])
 def scattered_rows(tf: Any, function: str, dtype: str) -> Any:
-    """Rows that come twice, one row, a scalar for several rows."""
+    """Repeated rows, a single row, and a scalar for several rows."""
     variable = _variable(tf, dtype)
     scatter = getattr(tf, f"scatter_{function}")
     results = []
@@ -34,7 +34,7 @@ def scattered_rows(tf: Any, function: str, dtype: str) -> Any:
 
 @case(*[(function, dtype) for function in ("update", "add", "sub") for dtype in _DTYPES])
 def scattered_slices(tf: Any, function: str, dtype: str) -> Any:
-    """Elements, rows, the whole."""
+    """Single elements, rows, and the whole variable."""
     variable = _variable(tf, dtype)
     scatter = getattr(tf, f"scatter_nd_{function}")
     ops = [
@@ -49,7 +49,7 @@ def scattered_slices(tf: Any, function: str, dtype: str) -> Any:
 
 @case(("string",), ("bool",))
 def scattered_others(tf: Any, dtype: str) -> Any:
-    """Values that are only replaced."""
+    """Values that can only be replaced."""
     values = [b"a", b"b"] if dtype == "string" else [True, False]
     variable = tf.Variable(values)
     with tf.Session() as session:
@@ -92,7 +92,7 @@ _WRONG: list[Any] = [
 
 @case(*[(*wrong, fed) for wrong in _WRONG for fed in (False, True)])
 def scattered_wrongly(tf: Any, function: str, positions: Any, value: Any, fed: bool) -> Any:
-    """Arguments that do not fit, when the graph is built and when it runs."""
+    """Arguments that are rejected when the graph is built or when it runs."""
     variable = _variable(tf)
     indices, updates = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     scatter = getattr(tf, f"scatter_{function}")

@@ -1,4 +1,4 @@
-"""Rates that depend on the step, moving averages, descriptions of tensors, newer names of files."""
+"""Learning-rate schedules, moving averages, tensor descriptions, and newer names for files."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ _STEPS = (0, 1, 3, 4, 7, 10, 19, 20, 21, 65)
     digits=5,
 )
 def rates(tf: Any, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Each decay at several steps; those that TensorFlow computes in float64, too."""
+    """Each decay at several steps, also in float64 if TensorFlow supports that."""
     step = tf.placeholder(tf.int64, [])
     decay = getattr(tf.train, name)
     fetches = [decay(0.1, step, *arguments, name="rate", **options)]
@@ -49,7 +49,7 @@ def rates(tf: Any, name: str, arguments: tuple[Any, ...], options: dict[str, Any
     ("int64", [3, 10], [1.0, 2]),
 )
 def rates_of_phases(tf: Any, dtype: str, boundaries: list[Any], values: list[Any]) -> Any:
-    """Constants between boundaries; boundaries that do not increase, and of another type."""
+    """Piecewise constants, with boundaries that do not increase or have another type."""
     step = tf.placeholder(dtype, [])
     rate = tf.train.piecewise_constant(step, boundaries, values)
     with tf.Session() as session:
@@ -58,7 +58,7 @@ def rates_of_phases(tf: Any, dtype: str, boundaries: list[Any], values: list[Any
 
 @case(*[(name,) for name in ("exponential_decay", "polynomial_decay", "cosine_decay")])
 def rates_without_a_step(tf: Any, name: str) -> Any:
-    """A step that was forgotten."""
+    """A missing step."""
     return getattr(tf.train, name)(0.1, None, 10, 0.5)
 
 
@@ -67,7 +67,7 @@ def rates_without_a_step(tf: Any, name: str) -> Any:
     digits=5,
 )
 def averages(tf: Any, num_updates: int | None, debias: bool) -> Any:
-    """Of a variable, and of a tensor that is none, which begins with 0."""
+    """The average of a variable, and of another tensor, which starts at 0."""
     with tf.variable_scope("layer"):
         weights = tf.get_variable("w", initializer=[1.0, 2.0])
     total = tf.reduce_sum([1.0, 2.5], name="total")
@@ -91,7 +91,7 @@ def averages(tf: Any, num_updates: int | None, debias: bool) -> Any:
 
 @case()
 def averages_of_all(tf: Any) -> Any:
-    """All trainable variables; a second call adds no variables."""
+    """All trainable variables. A second call adds no variables."""
     tf.Variable(1.0, name="a")
     tf.Variable(2, name="b", trainable=False)
     average = tf.train.ExponentialMovingAverage(0.5)
@@ -102,13 +102,13 @@ def averages_of_all(tf: Any) -> Any:
 
 @case()
 def averages_of_integers(tf: Any) -> Any:
-    """Only floats have averages."""
+    """Only floats can be averaged."""
     return tf.train.ExponentialMovingAverage(0.5).apply([tf.Variable(3)])
 
 
 @case(([None], [3]), ([2, None], [2, 3]), (None, [4]), ([2], [3]), ([2], None))
 def specs(tf: Any, first: Any, second: Any) -> Any:
-    """Shapes that fit, and shapes that do not."""
+    """Compatible and incompatible shapes."""
     one, other = tf.TensorSpec(first, tf.int32, "n"), tf.TensorSpec(second, tf.int32, "n")
     tensor = tf.placeholder(tf.int32, second, name="p")
     common = one.most_specific_compatible_type(other)

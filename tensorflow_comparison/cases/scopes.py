@@ -1,4 +1,4 @@
-"""Variable scopes: the names, lists and attributes of variables and operations."""
+"""Variable scopes: names, collections and attributes of variables and operations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ def names(tf: Any) -> list[str]:
 
 
 def in_scope(tf: Any, *scopes: Any, make: Callable[[], Any], **options: Any) -> Any:
-    """Calls a function in scopes inside each other; options are the innermost one's."""
+    """Calls a function in nested scopes, with options for the innermost one."""
     if not scopes:
         return make()
     first, *rest = scopes
@@ -39,12 +39,12 @@ INITIALIZERS: list[Use] = [
 
 @case(*[(number,) for number in range(len(INITIALIZERS))])
 def made_with(tf: Any, number: int) -> Any:
-    """The operations that `get_variable` makes."""
+    """The operations that `get_variable` creates."""
     initializer = INITIALIZERS[number](tf)
     shape = [2, 2] if number < 8 or number == 10 else None
     with tf.variable_scope("scope"):
         variable = tf.get_variable("v", shape, initializer=initializer)
-    # How random numbers are moved and scaled differs between the versions.
+    # The versions shift and scale random numbers in different ways.
     kept = [
         name for name in names(tf) if "Initializer/random" not in name or number not in (0, 4, 7)
     ]
@@ -127,7 +127,7 @@ KEYS = ["global_variables", "trainable_variables", "local_variables", "variables
 
 @case(*[(key, scope) for key in KEYS for scope in (None, "a", "a/", "b", ".*b", "no", "v")])
 def listed(tf: Any, key: str, scope: str | None) -> Any:
-    """The contents of collections, of a scope or in all."""
+    """The contents of collections, for a scope or for the whole graph."""
     with tf.variable_scope("a"):
         tf.get_variable("v", [1])
         with tf.variable_scope("b"):
@@ -141,7 +141,7 @@ def listed(tf: Any, key: str, scope: str | None) -> Any:
 
 @case(("again",), ("inside",), ("name",), ("renamed",), ("reused",), ("root",))
 def entered_twice(tf: Any, how: str) -> Any:
-    """A scope that is entered by its object."""
+    """A scope that is entered through its object."""
     with tf.variable_scope("a", initializer=tf.constant_initializer(3.0)) as scope:
         first = tf.get_variable("v", [1])
     if how == "again":
@@ -166,7 +166,7 @@ def entered_twice(tf: Any, how: str) -> Any:
 
 @case(("given", None), (None, "default"), (None, None))
 def old_forms(tf: Any, name: str | None, default_name: str | None) -> Any:
-    """Scopes whose values come first."""
+    """Scopes with values as the first argument."""
     value = tf.constant(1)
     with tf.op_scope([value], name, default_name) as scope:
         inside = tf.constant(1, name="a").op.name

@@ -1,4 +1,4 @@
-"""Sessions: fetches and feeds in all structures, and refused ones."""
+"""Sessions: fetches and feeds in all structures, and rejected ones."""
 
 import contextlib
 from collections import OrderedDict, namedtuple
@@ -61,7 +61,7 @@ def fetched(tf: Any, number: int) -> Any:
 
 @case(*[(ms,) for ms in (10**22, 2**63, 2**63 - 1, 10**18, 0, -5, 1.5, "5", True, None)])
 def limited_to(tf: Any, ms: Any) -> Any:
-    """Times that a run may take, as an option of the session and of the run."""
+    """Time limits of runs, as an option of the session and of the run."""
     value = tf.constant(1)
     outcomes = []
     for arguments in ({"operation_timeout_in_ms": ms}, {}):
@@ -125,7 +125,7 @@ def fed(tf: Any, number: int) -> Any:
     )]
 )  # fmt: skip
 def fed_type(tf: Any, dtype: str, value: Any) -> Any:
-    """Values of another type than the placeholder's."""
+    """Values whose type differs from the placeholder's."""
     tensor = tf.placeholder(dtype)
     with tf.Session() as session:
         return session.run(tf.identity(tensor), {tensor: value})
@@ -133,7 +133,7 @@ def fed_type(tf: Any, dtype: str, value: Any) -> Any:
 
 @case()
 def fed_with_too_large_a_number(tf: Any) -> Any:
-    """A list with a number that the type of the placeholder does not have."""
+    """A list with a number that the placeholder's type cannot represent."""
     tensor = tf.placeholder(tf.int32, [2])
     with tf.Session() as session:
         return session.run(tensor + 1, {tensor: [2**40, 1]})
@@ -150,7 +150,7 @@ WAITING: list[Any] = [
 
 @case(*[(number, is_fed) for number in range(len(WAITING)) for is_fed in (True, False)])
 def waits_for_a_placeholder(tf: Any, number: int, is_fed: bool) -> Any:
-    """Operations under a control dependency on a placeholder, which is fed or not."""
+    """Operations with a control dependency on a placeholder, with and without feeding it."""
     inputs, other = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
     with tf.control_dependencies([inputs]):
         fetch = WAITING[number](tf, inputs, other)
@@ -160,7 +160,7 @@ def waits_for_a_placeholder(tf: Any, number: int, is_fed: bool) -> Any:
 
 @case(("computed",), ("variable",), ("default",), ("one of two",))
 def waits_for_what_is_fed(tf: Any, what: str) -> Any:
-    """A control dependency on an operation that is not a placeholder, whose output is fed."""
+    """A control dependency on another operation, whose output is fed."""
     variable = tf.Variable(1)
     parts = tf.split([1, 2], 2)
     default = tf.placeholder_with_default(3, [])
@@ -184,7 +184,7 @@ MISFITS: list[tuple[str, Any]] = [
 
 @case(*MISFITS)
 def fed_with_what_does_not_fit(tf: Any, dtype: str, value: Any) -> Any:
-    """Numbers that the placeholder's type does not have."""
+    """Numbers that the placeholder's type cannot represent."""
     tensor = tf.placeholder(dtype)
     with tf.Session() as session:
         return session.run(tf.identity(tensor), {tensor: value})
@@ -192,7 +192,7 @@ def fed_with_what_does_not_fit(tf: Any, dtype: str, value: Any) -> Any:
 
 @case(*MISFITS)
 def fed_with_what_does_not_fit_but_may_be_fed(tf: Any, dtype: str, value: Any) -> Any:
-    """The same in a session that allows it, as every session of TensorFlow does."""
+    """The same in a session that allows it, like every session in TensorFlow."""
     tensor = tf.placeholder(dtype)
     config = tf.ConfigProto()
     with contextlib.suppress(AttributeError):
@@ -235,7 +235,7 @@ def entered(tf: Any, what: str) -> Any:
         return first.run(tensor)
 
 
-# Blocks that were never left: TensorFlow would leave them when they are collected.
+# Blocks that are never left. TensorFlow would leave them during garbage collection.
 _left_open: list[Any] = []
 
 
@@ -248,14 +248,14 @@ def cross(first: Any, second: Any) -> None:
 
 
 def in_a_thread(function: Any) -> Any:
-    """Calls a function in a thread of its own: what it makes the default ends with the thread."""
+    """Calls a function in its own thread. Its defaults end with the thread."""
     with ThreadPoolExecutor(1) as threads:
         return threads.submit(function).result(20)
 
 
 @case(("close",), ("other graph",), ("finalized",), ("two closes",), ("with twice",))
 def refused(tf: Any, what: str) -> Any:
-    """A session after its end, tensors of another graph, graphs that are complete."""
+    """A closed session, tensors of another graph, and finalized graphs."""
     tensor = tf.constant(3)
     session = tf.Session()
     if what == "other graph":
@@ -288,7 +288,7 @@ def callable_of(tf: Any, names: list[str]) -> Any:
 
 @case(([1, 2],), ([1],), ([1, 2, 3],), ("a",))
 def fed_instead_of_a_default(tf: Any, values: Any) -> Any:
-    """A placeholder with a default."""
+    """A placeholder with a default value."""
     tensor = tf.placeholder_with_default([0, 0], [2])
     with tf.Session() as session:
         return session.run(tensor + 1), session.run(tensor + 1, {tensor: values})

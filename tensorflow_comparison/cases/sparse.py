@@ -1,4 +1,4 @@
-"""Sparse tensors: made, fed, and turned into dense ones."""
+"""Sparse tensors: creating, feeding, and converting to dense ones."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def made(tf: Any, indices: Any, values: Any, dense_shape: Any) -> Any:
 def dense(
     tf: Any, indices: Any, values: Any, dense_shape: Any, default: Any, validate: bool
 ) -> Any:
-    """`sparse_tensor_to_dense` with checks and without."""
+    """`sparse_tensor_to_dense` with and without checks."""
     if not validate and np.min(indices, initial=0) < 0:
         return "not defined"
     sparse = tf.SparseTensor(indices, values, dense_shape)
@@ -65,7 +65,7 @@ def from_parts(tf: Any, indices: Any, shape: Any, values: Any, default: Any) -> 
 
 @case(*[(shape, number) for shape in (None, [2, 3]) for number in range(4)])
 def fed(tf: Any, shape: Any, number: int) -> Any:
-    """Values of a sparse placeholder."""
+    """Values for a sparse placeholder."""
     tensor = tf.sparse_placeholder(tf.int32, shape, name="given")
     value = [
         tf.SparseTensorValue([[0, 1]], [5], [2, 3]),
@@ -80,7 +80,7 @@ def fed(tf: Any, shape: Any, number: int) -> Any:
 
 @case()
 def fed_with_a_list(tf: Any) -> Any:
-    """A list that is not indices, values and shape."""
+    """A list that does not consist of indices, values and a shape."""
     tensor = tf.sparse_placeholder(tf.int32)
     with tf.Session() as session:
         return session.run(tensor, {tensor: [[5]]})
@@ -88,7 +88,7 @@ def fed_with_a_list(tf: Any) -> Any:
 
 @case(([None, 3],), ([None, None],))
 def partly_known(tf: Any, shape: Any) -> Any:
-    """The known facts about a sparse placeholder with an open size."""
+    """The static properties of a sparse placeholder with an unknown size."""
     return str(tf.sparse_placeholder(tf.int32, shape).get_shape())
 
 
@@ -100,7 +100,7 @@ IDS = [[0, 0], [0, 1], [2, 0]]
     ([0.5, 1.0, 2.0], 3), ([], 3),
 )  # fmt: skip
 def ids_as_indicators(tf: Any, ids: Any, size: Any) -> Any:
-    """`sparse_to_indicator`: which ids a row has."""
+    """`sparse_to_indicator`: the IDs in each row."""
     values = np.array(ids) if ids else np.zeros([0], np.int64)
     sparse = tf.SparseTensor(np.reshape(IDS[: len(ids)], [-1, 2]), values, [3, 2])
     result = tf.sparse_to_indicator(sparse, size)
@@ -110,7 +110,7 @@ def ids_as_indicators(tf: Any, ids: Any, size: Any) -> Any:
 
 @case((3, False), (3, True), ("tensor", False), ([3, 4], False), ([3], False), ([3, 4, 5], False))
 def merged_by_ids(tf: Any, sizes: Any, already_sorted: bool) -> Any:
-    """`sparse_merge` of ids and values, of one or several vocabularies."""
+    """`sparse_merge` of IDs and values, for one or several vocabularies."""
 
     def sparse(values: Any) -> Any:
         return tf.SparseTensor(IDS, values, [3, 2])

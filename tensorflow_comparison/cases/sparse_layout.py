@@ -22,14 +22,14 @@ NEW_SHAPES = [None, [4, 3], [2, 3], [9, 9], [2, 3, 6], [1, 9], [5, 5, 5], [7], 7
 @case(*[(number, new, is_fed) for number in range(len(PARTS)) for new in NEW_SHAPES
         for is_fed in (False, True)])  # fmt: skip
 def reset_shape(tf: Any, number: int, new: Any, is_fed: bool) -> Any:
-    """`sparse_reset_shape`: larger, as small as can be, and too small."""
+    """`sparse_reset_shape` to a larger, the smallest possible, and a too small shape."""
     sparse, fed = given(tf, PARTS[number], is_fed)
     return outcome(tf, tf.sparse_reset_shape(sparse, new), fed, by_rank=new is None)
 
 
 @case(*[(new, is_fed) for new in ([4, 3], [1, 9], [2, 3, 6]) for is_fed in (False, True)])
 def reset_to_what_is_fed(tf: Any, new: Any, is_fed: bool) -> Any:
-    """`sparse_reset_shape` with a shape that is known in the run alone."""
+    """`sparse_reset_shape` with a shape that is only known at run time."""
     sparse, fed = given(tf, PARTS[0], is_fed)
     shape = tf.placeholder(tf.int64)
     return outcome(tf, tf.sparse_reset_shape(sparse, shape), {**fed, shape: new})
@@ -50,7 +50,7 @@ KEPT = [
 @case(*[(number, kept, is_fed) for number in range(len(PARTS)) for kept in KEPT
         for is_fed in (False, True)])  # fmt: skip
 def retained(tf: Any, number: int, kept: Any, is_fed: bool) -> Any:
-    """`sparse_retain`: some elements, and other counts of bools than of elements."""
+    """`sparse_retain` with some elements, and with wrong numbers of bools."""
     sparse, fed = given(tf, PARTS[number], is_fed)
     kept = np.array(kept, bool) if kept == [] else kept
     return outcome(tf, tf.sparse_retain(sparse, kept), fed)
@@ -91,7 +91,7 @@ def _expand(tf: Any, number: int, axis: Any, is_fed: bool) -> Any:
 
 @case(*[(number, axis) for number in range(len(PARTS)) for axis in AXES])
 def expanded(tf: Any, number: int, axis: Any) -> Any:
-    """`sparse.expand_dims` at each place."""
+    """`sparse.expand_dims` for each axis."""
     return _expand(tf, number, axis, False)
 
 
@@ -109,7 +109,7 @@ DENSE: list[Any] = [
 
 @case(*[(value, is_fed) for value in DENSE for is_fed in (False, True)])
 def from_dense(tf: Any, value: Any, is_fed: bool) -> Any:
-    """`sparse.from_dense`: the elements that are not zero."""
+    """`sparse.from_dense`: the nonzero elements."""
     if not is_fed:
         return outcome(tf, tf.sparse.from_dense(value), {})
     fed = tf.placeholder(tf.convert_to_tensor(value).dtype)
@@ -118,7 +118,7 @@ def from_dense(tf: Any, value: Any, is_fed: bool) -> Any:
 
 @case()
 def names(tf: Any) -> Any:
-    """The scopes of those that have one."""
+    """The scopes of operations that have one."""
     sparse = tf.SparseTensor([[0, 1]], [5], [2, 3])
     dense = tf.sparse.from_dense([0, 3])
     return (
@@ -130,7 +130,7 @@ def names(tf: Any) -> Any:
 
 @case(*[(number,) for number in range(7)])
 def values_of_sparse_tensors(tf: Any, number: int) -> Any:
-    """The value of a sparse tensor in place of one."""
+    """The value of a sparse tensor instead of the tensor."""
     value = tf.SparseTensorValue([[0, 1], [1, 0]], [5, 6], [2, 3])
     return [
         lambda: tf.sparse_retain(value, [True, False]),

@@ -40,7 +40,7 @@ def added_types(tf: Any, values: Any, threshold: Any) -> Any:
 
 @case(*[(number,) for number in range(9)])
 def added_otherwise(tf: Any, number: int) -> Any:
-    """`sparse_add` of dense tensors and other values; old names."""
+    """`sparse_add` of dense tensors and other values, and old argument names."""
     one, ones = tf.SparseTensor(*PARTS[0]), np.ones([2, 3], np.int32)
     twice = tf.SparseTensor([[0, 1], [0, 1]], [5, 7], [2, 3])
     return [
@@ -80,7 +80,7 @@ AXES = [None, 0, 1, -1, [0, 1], [-1, 0], [0, 0], [], 0.5, [0, 2]]
         for axis in AXES for keep in (None, True) for is_fed in (False, True)
         if axis != [0, 2] or parts is CUBE])  # fmt: skip
 def reduced(tf: Any, kind: str, parts: Any, axis: Any, keep: Any, is_fed: bool) -> Any:
-    """`sparse_reduce_sum` and its kin."""
+    """`sparse_reduce_sum` and similar functions."""
     sparse, fed = given(tf, parts, is_fed)
     result = getattr(tf, f"sparse_{kind}")(sparse, axis, keep)
     if isinstance(result, tf.SparseTensor):
@@ -91,13 +91,13 @@ def reduced(tf: Any, kind: str, parts: Any, axis: Any, keep: Any, is_fed: bool) 
 
 @case(*[(kind, axis) for kind in KINDS for axis in (2, -3, [[0, 1]])])
 def reduced_over_no_axis(tf: Any, kind: str, axis: Any) -> Any:
-    """Axes that are not there."""
+    """Axes that do not exist."""
     return getattr(tf, f"sparse_{kind}")(tf.SparseTensor(*MATRIX), axis)
 
 
 @case(*[(kind, number) for kind in KINDS for number in range(7)])
 def reduced_otherwise(tf: Any, kind: str, number: int) -> Any:
-    """Old names of arguments, other types, and elements that are not in order."""
+    """Old argument names, other types, and unordered elements."""
     reduce, sparse = getattr(tf, f"sparse_{kind}"), tf.SparseTensor(*MATRIX)
     return [
         lambda: reduce(sparse, reduction_axes=1, keep_dims=True),
@@ -142,7 +142,7 @@ def multiplied_from_behind(tf: Any, adjoint_a: bool, adjoint_b: bool) -> Any:
     ([[0]], [3], [2], [[1], [2]]),
 )
 def multiplied_otherwise(tf: Any, indices: Any, values: Any, shape: Any, b: Any) -> Any:
-    """`sparse.sparse_dense_matmul` of other types, and of indices out of range."""
+    """`sparse.sparse_dense_matmul` of other types, and with indices out of range."""
     return tf.sparse.sparse_dense_matmul(tf.SparseTensor(indices, values, shape), b)
 
 
@@ -183,7 +183,7 @@ ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
         for count in (None, 4, 1, -3, [3])
         if (numbers, count) != ([0, 2, 2], 1)], digits=6)  # fmt: skip
 def segments(tf: Any, kind: str, positions: Any, numbers: Any, count: Any) -> Any:
-    """`sparse_segment_sum` and its kin."""
+    """`sparse_segment_sum` and similar functions."""
     positions, numbers = np.array(positions, np.int32), np.array(numbers, np.int32)
     function = getattr(tf, f"sparse_segment_{kind}")
     return function(ROWS, positions, numbers, num_segments=count)
@@ -193,7 +193,7 @@ def segments(tf: Any, kind: str, positions: Any, numbers: Any, count: Any) -> An
         for data in (ROWS.astype(np.int32), ROWS.astype(np.float64), ROWS[:, 0], 3.0, ["a"],
                      ROWS.reshape(2, 2, 3))], digits=6)  # fmt: skip
 def segments_of_types(tf: Any, kind: str, data: Any) -> Any:
-    """`sparse_segment_sum` and its kin of other types and ranks."""
+    """`sparse_segment_sum` and similar functions, for other types and ranks."""
     result = getattr(tf.sparse, f"segment_{kind}")(data, [0, 1], [0, 0])
     return result, result.name
 
@@ -202,7 +202,7 @@ def segments_of_types(tf: Any, kind: str, data: Any) -> Any:
         for right in ([[3.0], [4.0]], [[3, 4]]) for flip_a in (False, True)
         for flip_b in (False, True)])  # fmt: skip
 def mostly_zeros(tf: Any, left: Any, right: Any, flip_a: bool, flip_b: bool) -> Any:
-    """`sparse_matmul`, of dense matrices."""
+    """`sparse_matmul` of dense matrices."""
     return tf.sparse_matmul(left, right, flip_a, flip_b, a_is_sparse=True)
 
 

@@ -1,4 +1,4 @@
-"""Sparse tensors joined, cut, in another shape, and with their empty rows filled."""
+"""Sparse tensors: joining, slicing, reshaping, and filling empty rows."""
 
 from typing import Any
 
@@ -39,14 +39,14 @@ def joined_and_expanded(tf: Any, axis: int, one: int, other: int, is_fed: bool) 
 
 @case((5,), (-3,), (2,))
 def joined_along_no_axis(tf: Any, axis: int) -> Any:
-    """`sparse_concat` along an axis that is not there, which the run finds out."""
+    """`sparse_concat` along a missing axis, which is detected at run time."""
     sparse, fed = given(tf, PARTS[0], True)
     return outcome(tf, tf.sparse_concat(axis, [sparse, sparse]), fed)
 
 
 @case(*[(number,) for number in range(8)])
 def joined_otherwise(tf: Any, number: int) -> Any:
-    """`sparse_concat` of one, none, other types, other ranks; old names."""
+    """`sparse_concat` of one, none, other types and other ranks, and with old argument names."""
     one, value = tf.SparseTensor(*PARTS[0]), tf.SparseTensorValue(*PARTS[1])
     return [
         lambda: tf.sparse_concat(0, [one]).values.op.type,
@@ -82,7 +82,7 @@ def filled(tf: Any, number: int, is_fed: bool) -> Any:
     ([[]], [], 1),
 )
 def filled_otherwise(tf: Any, indices: Any, shape: Any, default: Any) -> Any:
-    """`sparse_fill_empty_rows` of rows that are out of range or out of order, and defaults."""
+    """`sparse_fill_empty_rows` with rows out of range or out of order, and with defaults."""
     indices, shape = np.array(indices, np.int64), np.array(shape, np.int64)
     sparse = tf.SparseTensor(indices, list(range(len(indices))), shape)
     return tf.sparse_fill_empty_rows(sparse, default)
@@ -121,7 +121,7 @@ def split(tf: Any, number: int, count: int, axis: int, is_fed: bool) -> Any:
 
 @case(*[(number,) for number in range(10)])
 def split_otherwise(tf: Any, number: int) -> Any:
-    """`sparse_split` without its arguments, or with wrong ones."""
+    """`sparse_split` with missing and wrong arguments."""
     sparse = tf.SparseTensor(*PARTS[6])
     out_of_range = tf.SparseTensor([[0, 9]], [1], [4, 5])
     return [
@@ -154,7 +154,7 @@ def reshaped(tf: Any, number: int, shape: Any, is_fed: bool) -> Any:
 
 @case((None,), ([None],), ([2],))
 def reshaped_to_what_is_fed(tf: Any, expected: Any) -> Any:
-    """`sparse_reshape` to a shape that is known in the run alone."""
+    """`sparse_reshape` to a shape that is only known at run time."""
     sparse = tf.SparseTensor(*PARTS[6])
     shape = tf.placeholder(tf.int32, expected)
     return outcome(tf, tf.sparse_reshape(sparse, shape), {shape: [2, 10]})

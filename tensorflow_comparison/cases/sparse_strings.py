@@ -14,7 +14,7 @@ PARTS: list[tuple[Any, Any, Any]] = [
 
 @case(*[[parts] for parts in PARTS])
 def serialized(tf: Any, parts: Any) -> Any:
-    """The strings of a whole sparse tensor."""
+    """The serialized strings of a whole sparse tensor."""
     strings = tf.serialize_sparse(tf.SparseTensor(*parts))
     with tf.Session() as session:
         return session.run(strings), strings.shape.as_list()
@@ -22,7 +22,7 @@ def serialized(tf: Any, parts: Any) -> Any:
 
 @case(*[[parts] for parts in PARTS])
 def rows(tf: Any, parts: Any) -> Any:
-    """The serialized rows of a sparse tensor, and the tensor made of them again."""
+    """The serialized rows of a sparse tensor, and the deserialized tensor."""
     sparse = tf.SparseTensor(*parts)
     strings = tf.serialize_many_sparse(sparse)
     again = tf.deserialize_many_sparse(strings, sparse.dtype, rank=len(parts[2]))
@@ -33,7 +33,7 @@ def rows(tf: Any, parts: Any) -> Any:
 
 @case(["int32", 2], ["int64", 2], ["int32", 1], ["int32", None])
 def stacked(tf: Any, dtype: str, rank: Any) -> Any:
-    """Single ones that are stacked, of one rank or of two."""
+    """Stacked single tensors, of one rank or of two."""
     first = tf.SparseTensor(*PARTS[0])
     second = tf.SparseTensor([[0, 8]], [9], [1, 9])
     if rank == 1:
@@ -52,6 +52,6 @@ def refused(tf: Any, strings: Any) -> Any:
 
 @case()
 def no_rows(tf: Any) -> Any:
-    """No strings at all."""
+    """No strings."""
     with tf.Session() as session:
         return session.run(tf.deserialize_many_sparse(tf.zeros([0, 3], tf.string), "int32"))

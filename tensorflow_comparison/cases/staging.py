@@ -1,4 +1,4 @@
-"""Staging areas: order, limits, names of operations, errors."""
+"""Staging areas: order, limits, operation names and errors."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tensorflow_comparison.table import case
 
 
 def area_of(tf: Any, *args: Any, **options: Any) -> Any:
-    """Returns a staging area; TensorFlow 2 has no `contrib`, but the class is there."""
+    """Returns a staging area. TensorFlow 2 has no `contrib`, but still has the class."""
     if tf.__name__.startswith("headrace"):
         return tf.contrib.staging.StagingArea(*args, **options)
     from tensorflow.python.ops import data_flow_ops  # noqa: PLC0415
@@ -16,7 +16,7 @@ def area_of(tf: Any, *args: Any, **options: Any) -> Any:
 
 @case((None, None), (["b", "a"], None), (None, [[], []]), (["b", "a"], [[], [None]]))
 def staged(tf: Any, names: list[str] | None, shapes: Any) -> Any:
-    """Put, peek, get, size, clear."""
+    """`put`, `peek`, `get`, `size` and `clear`."""
     area = area_of(tf, [tf.int32, tf.int64], shapes, names)
     number = tf.placeholder(tf.int32, [])
     values = [number, tf.fill([2], tf.cast(number, tf.int64))]
@@ -36,7 +36,7 @@ def staged(tf: Any, names: list[str] | None, shapes: Any) -> Any:
 
 @case((3, 0), (0, 15), (2, 100))
 def staged_within_limits(tf: Any, capacity: int, memory_limit: int) -> Any:
-    """As many as fit in; one that is larger than the area."""
+    """As many elements as fit, and one that is larger than the area."""
     area = area_of(tf, [tf.int32], capacity=capacity, memory_limit=memory_limit)
     put, get = area.put([tf.constant(1)]), area.get()
     large = area.put([tf.zeros([40], tf.int32)])
@@ -71,7 +71,7 @@ _WRONG = ["type", "shape", "number", "dict", "no dict", "key", "names", "shapes"
 
 @case(*[(what,) for what in [*_WRONG, "capacity"]])
 def wrong_arguments_of_a_staging_area(tf: Any, what: str) -> Any:
-    """Arguments that do not fit."""
+    """Invalid arguments."""
     one = tf.constant([1, 2])
     if what == "names":
         return area_of(tf, [tf.int32], names=["a", "b"])

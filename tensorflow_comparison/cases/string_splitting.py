@@ -1,4 +1,4 @@
-"""Strings taken apart, measured, changed, searched and joined."""
+"""Strings: splitting, lengths, changes, searching and joining."""
 
 from typing import Any
 
@@ -111,7 +111,7 @@ def called(tf: Any, name: str, values: list[Any], options: dict[str, Any]) -> An
 
 @case(*[call for call in [*SPLITS, *CHANGES, *JOINS] if call[1] != [[]]])
 def of_unknown_shape(tf: Any, name: str, values: list[Any], options: dict[str, Any]) -> Any:
-    """The same with tensors whose shapes are known in a run only."""
+    """The same with tensors whose shapes are only known at run time."""
     if "hash_bucket" in name or (name.endswith("reduce_join") and len(values) > 1):
         return unknown(tf, name, values[0], axis=values[1]) if "join" in name else None
     return unknown(tf, name, *values, **options)
@@ -119,7 +119,7 @@ def of_unknown_shape(tf: Any, name: str, values: list[Any], options: dict[str, A
 
 @case(*[(*pattern, replace_global) for pattern in PATTERNS for replace_global in (True, False)])
 def replaced(tf: Any, pattern: str, rewrite: str, replace_global: bool) -> Any:
-    """The matches of a pattern, replaced."""
+    """Replaces the matches of a pattern."""
     return tf.regex_replace(SEARCHED, pattern, rewrite, replace_global)
 
 
@@ -131,13 +131,13 @@ def replaced_badly(tf: Any, pattern: str, rewrite: str) -> Any:
 
 @case(*[(pattern,) for pattern in (*[pattern for pattern, _ in PATTERNS], "a.*", "ab|aab b", ".*")])
 def matched(tf: Any, pattern: str) -> Any:
-    """The strings that match a pattern as a whole."""
+    """Finds strings that fully match a pattern."""
     return tf.strings.regex_full_match(SEARCHED, pattern)
 
 
 @generated("lines_of_words")
 def split_of_any_text(tf: Any, lines: list[bytes], sep: bytes) -> Any:
-    """Lines taken apart in each way."""
+    """Splits lines in each way."""
     return (
         tf.string_split(lines, sep),
         tf.string_split(lines, sep, skip_empty=False),

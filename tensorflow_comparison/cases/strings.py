@@ -1,4 +1,4 @@
-"""Strings: joining them, and numbers as text and back."""
+"""Strings: joining, and converting numbers to text and back."""
 
 import gzip
 import zlib
@@ -20,7 +20,7 @@ from tensorflow_comparison.table import case
     ("ab", "-"),
 )
 def joined(tf: Any, values: Any, separator: Any) -> Any:
-    """Strings side by side; a scalar is joined to each."""
+    """Joins strings element by element, and a scalar with each."""
     return tf.string_join(values, separator)
 
 
@@ -87,7 +87,7 @@ def constant_of(tf: Any, value: Any) -> Any:
 
 @case(*[(payload, kind) for payload in (b"", b"abc" * 50) for kind in ("", "ZLIB", "GZIP", "X")])
 def decompressed(tf: Any, payload: bytes, kind: str) -> Any:
-    """Compressed strings, and others."""
+    """Compressed and uncompressed strings."""
     packed = {"ZLIB": zlib.compress(payload), "GZIP": gzip.compress(payload)}.get(kind, payload)
     return tf.decode_compressed([packed, packed], kind)
 

@@ -1,4 +1,4 @@
-"""Summaries, as the bytes of their messages."""
+"""Summaries, compared as serialized messages."""
 
 from pathlib import Path
 from typing import Any
@@ -9,14 +9,14 @@ from tensorflow_comparison.table import case
 
 
 def fields_of(tf: Any, serialized: bytes) -> list[Any]:
-    """The values of a summary; messages are written as text, so that floats are exact."""
+    """The values of a summary. Messages are formatted as text, so that floats are exact."""
     values = tf.Summary.FromString(serialized).value
     return [(v.tag, str(v.simple_value), str(v.histo), v.WhichOneof("value")) for v in values]
 
 
 @case(*[(name, family) for name in ("a", "a b", "/a/b", "x*y.z-") for family in (None, "f", "g h")])
 def scalar(tf: Any, name: str, family: str | None) -> Any:
-    """Names and tags."""
+    """Names and tags of summaries."""
     with tf.name_scope("scope"):
         summaries = [tf.summary.scalar(name, 1.5, family=family) for _ in range(2)]
     with tf.Session() as session:
@@ -26,7 +26,7 @@ def scalar(tf: Any, name: str, family: str | None) -> Any:
 
 @case(*[(value,) for value in (3, 2.5, "text", True, [1.0], [1.0, 2.0], None, np.uint8(7))])
 def scalar_of(tf: Any, value: Any) -> Any:
-    """Values that may be summarized."""
+    """Values that can be summarized."""
     return tf.summary.scalar("a", value)
 
 
@@ -97,7 +97,7 @@ def written(tf: Any, number: int, directory: Path) -> Any:
         write(tf, writer)
     writer.close()
     paths = sorted((directory / "logs").iterdir())
-    # Names of files begin alike and have the time in them.
+    # File names have a common prefix and contain the time.
     starts = [path.name.split(".tfevents.")[0] for path in paths]
     results = [
         (event.step, event.WhichOneof("what"), event.file_version, bool(event.wall_time))
@@ -116,7 +116,7 @@ def written_without_a_summary(tf: Any, value: Any, directory: Path) -> Any:
 
 @case(with_files=True)
 def not_written(tf: Any, directory: Path) -> Any:
-    """The files of a writer that was given no event."""
+    """The files of a writer without events."""
     with tf.summary.FileWriter(str(directory)):
         pass
     return len(list(directory.iterdir()))

@@ -1,4 +1,4 @@
-"""Monitored sessions, hooks and supervisors: their runs, the order of calls, and their ends."""
+"""Monitored sessions, hooks and supervisors: runs, the order of calls, and ends."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ CAPACITY = 4
 
 
 def counted(tf: Any) -> Any:
-    """A global step and the operation that counts it."""
+    """A global step and the operation that increments it."""
     step = tf.train.get_or_create_global_step()
     return step, tf.assign_add(step, 1)
 
@@ -21,7 +21,7 @@ def numbers(tf: Any, num_epochs: int | None, limit: int = 3) -> Any:
 
 
 def recorder(tf: Any, calls: list[Any], fetches: Any = None) -> Any:
-    """A hook that writes down how it is called."""
+    """A hook that records its calls."""
 
     class Recorder(tf.train.SessionRunHook):  # type: ignore[misc]
         def begin(self) -> None:
@@ -47,7 +47,7 @@ def recorder(tf: Any, calls: list[Any], fetches: Any = None) -> Any:
 
 @case(("MonitoredSession",), ("SingularMonitoredSession",), ("MonitoredTrainingSession",))
 def input_that_ends(tf: Any, kind: str) -> Any:
-    """The end of the input ends the block; threads are joined."""
+    """The end of the input ends the block, and threads are joined."""
     number = numbers(tf, num_epochs=2)
     taken = []
     with getattr(tf.train, kind)() as session:
@@ -58,7 +58,7 @@ def input_that_ends(tf: Any, kind: str) -> Any:
 
 @case(("MonitoredSession",), ("SingularMonitoredSession",))
 def calls_of_hooks(tf: Any, kind: str) -> Any:
-    """Each method of two hooks, in the order of the calls."""
+    """The calls of two hooks, in order."""
     step, count = counted(tf)
     calls: list[Any] = []
     hooks = [recorder(tf, calls), recorder(tf, calls, {"step": step, "all": [count]})]
@@ -70,7 +70,7 @@ def calls_of_hooks(tf: Any, kind: str) -> Any:
 
 @case((ValueError,), (StopIteration,), ("OutOfRangeError",))
 def calls_of_hooks_at_an_error(tf: Any, error: Any) -> Any:
-    """Errors of the block: `end` is not called."""
+    """After an error in the block, `end` is not called."""
     counted(tf)
     calls: list[Any] = []
     kind = getattr(tf.errors, error) if isinstance(error, str) else error
@@ -85,7 +85,7 @@ def calls_of_hooks_at_an_error(tf: Any, error: Any) -> Any:
 
 @case((2, None), (None, 2), (None, 0), (0, None), (5, None))
 def stopped_at_a_step(tf: Any, num_steps: int | None, last_step: int | None) -> Any:
-    """`StopAtStepHook`, also when the step is over already."""
+    """`StopAtStepHook`, also if the step has already passed."""
     _, count = counted(tf)
     hook = tf.train.StopAtStepHook(num_steps=num_steps, last_step=last_step)
     steps = []
@@ -97,7 +97,7 @@ def stopped_at_a_step(tf: Any, num_steps: int | None, last_step: int | None) -> 
 
 @case()
 def run_after_the_stop(tf: Any) -> Any:
-    """A run is an error once a hook has asked for the end."""
+    """After a hook has requested a stop, a run is an error."""
     _, count = counted(tf)
     with tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(num_steps=1)]) as session:
         session.run(count)
@@ -125,7 +125,7 @@ def run_after_the_stop(tf: Any) -> Any:
     ("Scaffold", {"copy_from_scaffold": 1}),
 )
 def made_wrongly(tf: Any, name: str, arguments: dict[str, Any]) -> Any:
-    """Constructors that refuse their arguments."""
+    """Constructors that reject their arguments."""
     return type(getattr(tf.train, name)(**arguments)).__name__
 
 
@@ -138,7 +138,7 @@ def without_a_global_step(tf: Any, name: str) -> Any:
 
 @case()
 def timer(tf: Any) -> Any:
-    """At which steps a timer is due."""
+    """The steps at which a timer triggers."""
     clock = tf.train.SecondOrStepTimer(every_steps=3)
     due = []
     for step in (0, 0, 1, 2, 3, 5, 6, 10, 11):
@@ -153,7 +153,7 @@ def timer(tf: Any) -> Any:
 
 @case((1, False), (2, False), (3, True), (None, True))
 def logged(tf: Any, every: int | None, at_end: bool) -> Any:
-    """The logged texts, and their runs."""
+    """The logged texts and their runs."""
     _, count = counted(tf)
     tf.identity(count, name="counted")
     lines: list[str] = []
@@ -173,7 +173,7 @@ def logged(tf: Any, every: int | None, at_end: bool) -> Any:
 
 @case(("counted",), ("counted:0",), ("absent",), ("two",), (3,))
 def logged_by_name(tf: Any, name: Any) -> Any:
-    """Invalid names, and names of several tensors."""
+    """Invalid names, and names that refer to several tensors."""
     counted(tf)
     tf.constant(1, name="counted")
     tf.unique([1, 1], name="two")
@@ -184,7 +184,7 @@ def logged_by_name(tf: Any, name: Any) -> Any:
 
 @case()
 def fed_by_a_hook(tf: Any) -> Any:
-    """`FeedFnHook` beside the program's own feeds."""
+    """`FeedFnHook` in addition to the program's own feeds."""
     first, second = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
     feeds = iter(range(10))
     hook = tf.train.FeedFnHook(lambda: {first: next(feeds)})
@@ -194,7 +194,7 @@ def fed_by_a_hook(tf: Any) -> Any:
 
 @case((False,), (True,))
 def fed_twice(tf: Any, by_the_program: bool) -> Any:
-    """Two feeds of one tensor."""
+    """Two feeds for one tensor."""
     tensor = tf.placeholder(tf.int32, [])
     hooks = [tf.train.FeedFnHook(lambda: {tensor: 1}) for _ in range(1 if by_the_program else 2)]
     with tf.train.SingularMonitoredSession(hooks=hooks) as session:
@@ -230,7 +230,7 @@ def final_operations(tf: Any) -> Any:
 
 @case()
 def step_functions(tf: Any) -> Any:
-    """`run_step_fn`, and how a step function ends the block."""
+    """`run_step_fn`, and a step function that ends the block."""
     _, count = counted(tf)
     calls: list[Any] = []
     seen: list[Any] = []
@@ -249,7 +249,7 @@ def step_functions(tf: Any) -> Any:
 
 @case((lambda: None,), (lambda other: None,), (lambda step_context, other: None,))
 def step_functions_of_other_arguments(tf: Any, step_fn: Any) -> Any:
-    """Only `step_context` may be one."""
+    """A step function's only argument must be `step_context`."""
     counted(tf)
     with tf.train.MonitoredSession() as session:
         session.run_step_fn(step_fn)
@@ -257,7 +257,7 @@ def step_functions_of_other_arguments(tf: Any, step_fn: Any) -> Any:
 
 @case(("MonitoredSession",), ("SingularMonitoredSession",))
 def thread_that_fails(tf: Any, kind: str) -> Any:
-    """The error of a queue runner comes out of the block."""
+    """The error of a queue runner is raised by the block."""
     queue = tf.FIFOQueue(3, [tf.int32], shapes=[()])
     number = tf.placeholder_with_default(0, [])
     checked = tf.Assert(tf.greater(number, 0), [number])
@@ -271,7 +271,7 @@ def thread_that_fails(tf: Any, kind: str) -> Any:
 
 @case()
 def closed(tf: Any) -> Any:
-    """A second time it is an error."""
+    """A second time, it is an error."""
     counted(tf)
     session = tf.train.MonitoredSession()
     session.close()
@@ -283,7 +283,7 @@ def closed(tf: Any) -> Any:
 
 @case(with_files=True)
 def checkpoints_of_a_training(tf: Any, directory: Path) -> Any:
-    """The files after two trainings, and the start of the second one."""
+    """The files after two training runs, and the start of the second one."""
     _, count = counted(tf)
     tf.summary.scalar("one", tf.constant(1.0))
     steps = []
@@ -304,7 +304,7 @@ def checkpoints_of_a_training(tf: Any, directory: Path) -> Any:
 
 
 def events(tf: Any, directory: Path) -> Any:
-    """The step and the kind of each event of a directory, without graphs."""
+    """The step and kind of each event in a directory, without graphs."""
     results = []
     for path in sorted(directory.glob("*tfevents*")):
         for event in tf.train.summary_iterator(str(path)):
@@ -318,7 +318,7 @@ def events(tf: Any, directory: Path) -> Any:
 
 @case(with_files=True)
 def listeners(tf: Any, directory: Path) -> Any:
-    """Calls of listeners of checkpoints, one of which may end the training."""
+    """Calls of checkpoint listeners, one of which may end training."""
     _, count = counted(tf)
     calls: list[Any] = []
 
@@ -347,7 +347,7 @@ def listeners(tf: Any, directory: Path) -> Any:
 
 @case((None,), ("uninitialized",))
 def scaffold_by_hand(tf: Any, fault: str | None) -> Any:
-    """Functions and operations that a program gives to a scaffold."""
+    """Functions and operations that a program passes to a scaffold."""
     variable = tf.Variable(3, name="v")
     other = tf.Variable(4, name="w")
     seen = []
@@ -363,7 +363,7 @@ def scaffold_by_hand(tf: Any, fault: str | None) -> Any:
 
 @case(with_files=True)
 def sessions_of_a_manager(tf: Any, directory: Path) -> Any:
-    """`SessionManager`: initialized, restored, not restored."""
+    """`SessionManager` with initialized, restored, and not restored variables."""
     variable = tf.Variable(3, name="v")
     saver = tf.train.Saver()
     ready = tf.report_uninitialized_variables()
@@ -388,7 +388,7 @@ def sessions_of_a_manager(tf: Any, directory: Path) -> Any:
 
 @case()
 def waiting_for_nobody(tf: Any) -> Any:
-    """A worker waits for a chief that does not come."""
+    """A worker that waits for a missing chief."""
     tf.Variable(3)
     manager = tf.train.SessionManager(
         ready_op=tf.report_uninitialized_variables(), recovery_wait_secs=0.01
@@ -398,7 +398,7 @@ def waiting_for_nobody(tf: Any) -> Any:
 
 @case((None,), ("logs",), with_files=True)
 def supervised(tf: Any, logs: str | None, directory: Path) -> Any:
-    """A supervisor until the end of the input, twice."""
+    """A supervisor that runs until the end of the input, twice."""
     number = numbers(tf, num_epochs=2)
     _, count = counted(tf)
     tf.summary.scalar("one", tf.constant(1.0))
@@ -420,7 +420,7 @@ def supervised(tf: Any, logs: str | None, directory: Path) -> Any:
 
 @case(("logs",), with_files=True)
 def resumed_by_a_supervisor(tf: Any, logs: str, directory: Path) -> Any:
-    """A supervisor restores the newest checkpoint, and tells when it began and ended."""
+    """A supervisor that restores the newest checkpoint and logs its start and end."""
     _, count = counted(tf)
     supervisor = tf.train.Supervisor(
         logdir=str(directory / logs), save_summaries_secs=0, save_model_secs=0
@@ -438,7 +438,7 @@ def resumed_by_a_supervisor(tf: Any, logs: str, directory: Path) -> Any:
 
 @case((ValueError,), (KeyError,))
 def supervised_with_an_error(tf: Any, error: Any) -> Any:
-    """The error of the block comes out of it."""
+    """An error in the block is raised by it."""
     counted(tf)
     supervisor = tf.train.Supervisor()
     with supervisor.managed_session():
@@ -447,7 +447,7 @@ def supervised_with_an_error(tf: Any, error: Any) -> Any:
 
 @case()
 def supervised_loops(tf: Any) -> Any:
-    """`loop`, `stop`, `summary_computed` and the older names."""
+    """`loop`, `stop`, `summary_computed` and older names."""
     _, count = counted(tf)
     supervisor = tf.train.Supervisor(summary_op=None)
     session = supervisor.PrepareSession()
@@ -500,7 +500,7 @@ CLUSTERS: list[Any] = [
 
 @case(*((cluster,) for cluster in CLUSTERS))
 def clusters(tf: Any, cluster: Any) -> Any:
-    """The contents of a description of a cluster."""
+    """The contents of a cluster specification."""
     spec = tf.train.ClusterSpec(cluster)
     jobs = sorted(spec.jobs)
     tasks = [(spec.num_tasks(job), spec.task_indices(job), spec.job_tasks(job)) for job in jobs]
@@ -528,7 +528,7 @@ NESTS: list[Any] = [[1, (2, {"b": 3, "a": [4]})], {"x": []}, (), 5, "text", {1: 
 
 @case(*((structure,) for structure in NESTS))
 def nested(tf: Any, structure: Any) -> Any:
-    """Structures as `nest` takes them apart and puts them together."""
+    """Structures that `nest` flattens and packs."""
     nest = tf.nest if hasattr(tf, "nest") else tf.contrib.framework.nest
     leaves = nest.flatten(structure)
     packed = nest.pack_sequence_as(structure, [str(leaf) for leaf in leaves])
@@ -537,6 +537,6 @@ def nested(tf: Any, structure: Any) -> Any:
 
 @case(([1], [2, 3]), ([1], (1,)), ({"a": 1}, {"b": 1}), ([1], 1), ([[1]], [1]), ([1], [5]))
 def nested_alike(tf: Any, first: Any, second: Any) -> Any:
-    """Structures of one form, and of several."""
+    """Structures of equal and different forms."""
     nest = tf.nest if hasattr(tf, "nest") else tf.contrib.framework.nest
     return nest.assert_same_structure(first, second)

@@ -1,4 +1,4 @@
-"""Variables and the scopes of their names."""
+"""Variables and their name scopes."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tensorflow_comparison.table import case
 
 
 def of(tf: Any, *fetches: Any) -> Any:
-    """Fetches in order, once the variables are set."""
+    """Initializes the variables, then fetches in order."""
     with tf.Session() as session:
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         return [session.run(fetch) for fetch in fetches]
@@ -35,7 +35,7 @@ VARIABLES: list[tuple[Any, dict[str, Any]]] = [
 
 @case(*VARIABLES)
 def made_of(tf: Any, value: Any, options: dict[str, Any]) -> Any:
-    """The initial value of a variable and the collections that list it."""
+    """The initial value of a variable, and the collections that contain it."""
     variable = tf.Variable(value, **options)
     keys = ("variables", "trainable_variables", "local_variables", "mine")
     listed = [key for key in keys if variable in tf.get_collection(key)]
@@ -46,7 +46,7 @@ def made_of(tf: Any, value: Any, options: dict[str, Any]) -> Any:
 @case(*[(name, value) for name in ("assign", "assign_add", "assign_sub") for value in
         ([5, 6], 5, [[5, 6]], [1.5, 2.5], "a", [1], np.array([2, 3], np.int64))])  # fmt: skip
 def assigned(tf: Any, name: str, value: Any) -> Any:
-    """Values that a variable takes and that it does not."""
+    """Values that a variable accepts and rejects."""
     variable = tf.Variable([1, 2])
     return of(tf, getattr(variable, name)(value), variable, getattr(tf, name)(variable, value))
 
@@ -76,7 +76,7 @@ def counted(tf: Any, limit: Any) -> Any:
 
 @case(("read",), ("assign",), ("add",), ("count",), ("report",), ("is set",), ("initialized",))
 def not_initialized(tf: Any, what: str) -> Any:
-    """A variable before it has a value."""
+    """An uninitialized variable."""
     variable = tf.Variable([1, 2], name="v")
     with tf.Session() as session:
         if what == "assign":
@@ -116,7 +116,7 @@ GETS: list[tuple[Any, ...]] = [
 
 
 def filled_in(tf: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Options with the library's own objects in them."""
+    """Options that contain the library's own objects."""
     own = {"constant": tf.constant_initializer(7), "auto": tf.AUTO_REUSE}
     return {
         key: own.get(value, value) if isinstance(value, str) else value
@@ -141,7 +141,7 @@ def got(tf: Any, name: str, options: dict[str, Any], scope: dict[str, Any]) -> A
     (None, {"shape": [2]}),
 )  # fmt: skip
 def got_twice(tf: Any, reuse: Any, second: dict[str, Any]) -> Any:
-    """A name that exists already, reused or not."""
+    """An existing name, with and without reuse."""
     with tf.variable_scope("scope"):
         first = tf.get_variable("v", [2])
     with tf.variable_scope("scope", **filled_in(tf, {"reuse": reuse})):
@@ -182,14 +182,14 @@ def names(tf: Any, number: int) -> Any:
     (lambda tf: tf.get_variable(None, [1]),),
 )
 def empty_name(tf: Any, make: Any) -> Any:
-    """A name without a letter."""
+    """An empty name."""
     with tf.variable_scope("scope"):
         return make(tf).name
 
 
 @case()
 def names_in_a_random_operation(tf: Any) -> Any:
-    """Operations that one function makes."""
+    """The operations that a function creates."""
     return [op.name for op in tf.random_uniform([2]).graph.get_operations()]
 
 
@@ -200,7 +200,7 @@ def names_in_a_random_operation(tf: Any) -> Any:
     (3, "x"),
 )
 def name_scopes(tf: Any, outer: Any, inner: Any) -> Any:
-    """Scopes in scopes, each of them twice."""
+    """Nested scopes, each entered twice."""
     results = []
     for _ in range(2):
         with tf.name_scope(outer) as first, tf.name_scope(inner, "default") as second:
@@ -228,7 +228,7 @@ def variable_scopes(tf: Any, first: Any, second: Any) -> Any:
 
 @case(("reused",), ("scope itself",), ("back outside",), ("initializer",))
 def variable_scope_rules(tf: Any, what: str) -> Any:
-    """The rules inside a scope."""
+    """The rules that apply inside a scope."""
     with tf.variable_scope("a", initializer=tf.constant_initializer(4)) as scope:
         first = tf.get_variable("v", [2])
         if what == "initializer":
