@@ -1,1 +1,1 @@
-"""Thousands of faults, damages, leak checks and schedules: evidence for docs/reliability.md."""
+"""Stress tests with thousands of faults, damaged files, leak checks and thread schedules."""

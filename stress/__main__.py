@@ -26,7 +26,7 @@ NAMES = sorted(module.name for module in iter_modules(parts.__path__))
 def main(
     names: tuple[str, ...], scale: float | None, nightly: bool, seed: int, is_listed: bool
 ) -> None:
-    """Runs the named parts, or all of them; exits with 1 if anything went wrong."""
+    """Runs the named parts, or all of them. Exits with 1 if anything fails."""
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         sys.exit(f"stress: no part is named {', '.join(unknown)}; there are {', '.join(NAMES)}")
@@ -61,7 +61,7 @@ def nightly_scale_of(name: str) -> float:
 
 
 def run(name: str, options: Options) -> bool:
-    """Runs one part, prints and saves its result; returns whether nothing went wrong."""
+    """Runs one part, prints and saves its result, and returns whether it passed."""
     print(f"== {name}", flush=True)
     begin = time.monotonic()
     result = part_of(name)(options)

@@ -1,4 +1,4 @@
-"""Wrong Python functions of pipelines: they raise errors, or return wrong values."""
+"""Python functions for pipelines that raise errors or return invalid values."""
 
 import asyncio
 import sys
@@ -29,17 +29,17 @@ class Mute(Exception):
 
 
 class Unsure:
-    """An object that refuses to be true or false."""
+    """An object that cannot be converted to a bool."""
 
     def __bool__(self) -> bool:
         raise ValueError("neither")
 
 
 class Faulty:
-    """A function that fails at the example with a given number.
+    """A function that fails at a given example.
 
     Args:
-        moment: The number.
+        moment: The number of the example.
         number_of: Returns the number of an example.
         good: The function for all other examples.
         fault: The function for the failing example.
@@ -104,7 +104,8 @@ def _interrupted(example: Any) -> Iterator[Any]:
     raise Mistake("in the middle")
 
 
-# Values that are not examples. A function of `map` returns them, one of `flat_map` yields them.
+# Values that are not examples, which a function of `map` returns or a function of `flat_map`
+# yields.
 NO_EXAMPLES: dict[str, Function] = {
     "None": _returns(None),
     "a number": _returns(3),

@@ -1,4 +1,4 @@
-"""Takes all items of an iteration: examples in order, and the error that ended it."""
+"""Collects the examples of an iteration in order, and the error that ended it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from headrace.core import errors
 __all__ = ["DATA_ERRORS", "TakenExamples", "take", "words_of"]
 
 _Example = TypeVar("_Example")
-# Errors that users may see for faulty data. Any other is a bug of headrace.
+# Errors that users may see for damaged data. Any other error is a bug in headrace.
 DATA_ERRORS = (
     errors.AbortedError,
     errors.DataLossError,
@@ -24,19 +24,19 @@ DATA_ERRORS = (
 
 @dataclass
 class TakenExamples:
-    """The examples that were taken.
+    """The collected examples.
 
     Attributes:
         numbers: The numbers of the examples, in order; None for an example that is not in the
             files.
-        error: What ended the iteration; None if it was its end.
+        error: The error that ended the iteration, or None.
     """
 
     numbers: list[int | None]
     error: BaseException | None = None
 
     def is_prefix_of(self, uninterrupted: Sequence[int]) -> bool:
-        """Returns whether these are the first of `uninterrupted`, in its order."""
+        """Returns whether these are the first examples of `uninterrupted`, in the same order."""
         return self.numbers == list(uninterrupted[: len(self.numbers)])
 
 

@@ -11,12 +11,12 @@ import headrace.tf1 as tf
 from stress.ended_pipelines import Held, WantedError
 
 _JOIN_SECONDS = 10.0
-# A run takes milliseconds; one that takes this long hangs.
+# A run takes milliseconds. If it takes this long, it hangs.
 _OPTIONS = tf.RunOptions(timeout_in_ms=60_000)
 
 
 def end(way: str, path: Path, number: int, held: Held) -> None:
-    """Makes a graph, runs its runners in a session, and ends the session in one of the ways."""
+    """Creates a graph, starts its runners in a session, and ends the session in a given way."""
     calls = _Calls(way)
 
     def function(value: Any) -> Any:
@@ -44,7 +44,7 @@ def end(way: str, path: Path, number: int, held: Held) -> None:
 
 
 class _Calls:
-    """The state of the Python function, beside its argument."""
+    """An object that the Python function refers to."""
 
     def __init__(self, way: str) -> None:
         self._way = way
@@ -109,7 +109,7 @@ def _loop(way: str, sess: Any, batch: Any) -> None:
 _RAISING: dict[str, type[BaseException] | tuple[type[BaseException], ...]] = {
     "to the end": tf.errors.OutOfRangeError,
     "exception in the loop": WantedError,
-    # The error of the failing runner, or of the run that waits for its queue.
+    # Returns the error of the failing runner, or of the run that waits for its queue.
     "exception in a Python function": (tf.errors.UnknownError, tf.errors.OutOfRangeError),
     "Ctrl-C in the loop": KeyboardInterrupt,
     "Ctrl-C during a run": KeyboardInterrupt,

@@ -16,7 +16,7 @@ Held = Callable[[object], None]
 
 
 class WantedError(Exception):
-    """An error that is raised on purpose."""
+    """An intentional error."""
 
 
 def make(path: Path, number: int, function: Callable[[Example], Example]) -> hr.Pipeline:
@@ -36,7 +36,7 @@ def make(path: Path, number: int, function: Callable[[Example], Example]) -> hr.
 
 
 def end(way: str, path: Path, number: int, held: Held) -> None:
-    """Makes a pipeline and ends it in one of the ways."""
+    """Creates a pipeline and ends it in a given way."""
     state = _State(way)
 
     def function(example: Example) -> Example:
@@ -56,7 +56,7 @@ def end(way: str, path: Path, number: int, held: Held) -> None:
 
 
 class _State:
-    """The state of the Python function, beside its argument."""
+    """An object that the Python function refers to."""
 
     def __init__(self, way: str) -> None:
         self._way = way
@@ -64,7 +64,7 @@ class _State:
 
     def work(self, example: Example) -> Example:
         self._num_calls += 1
-        # The first call is for the components.
+        # The first call only determines the components.
         if self._num_calls == 20:
             if self._way == "exception in a Python function":
                 raise WantedError

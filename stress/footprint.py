@@ -1,4 +1,4 @@
-"""The footprint of a process: threads, open files, memory; and their growth."""
+"""The threads, open files and memory of a process, and their growth."""
 
 import ctypes
 import gc
@@ -13,7 +13,7 @@ SETTLING_SECONDS = 10.0
 """How long threads that were asked to end may take."""
 
 _STATUS = Path("/proc/self/status")
-# The engine's allocator returns pages that were unused for a second.
+# The engine's allocator returns pages after a second without use.
 _DECAY_SECONDS = 1.2
 
 
@@ -22,10 +22,10 @@ class Footprint:
     """The footprint of the process at one moment.
 
     Attributes:
-        threads: Threads of Python and of the engine, as the system counts them.
+        threads: Threads of Python and of the engine, as counted by the system.
         descriptors: Open files, sockets and pipes.
-        blocks: Python's allocated blocks of memory: a leaked object shows here at once.
-        num_bytes: Heaps and stacks, as far as they are in use.
+        blocks: Python's allocated memory blocks, which reveal a leaked object immediately.
+        num_bytes: The used memory of heaps and stacks.
     """
 
     threads: int
@@ -35,10 +35,10 @@ class Footprint:
 
 
 def footprint(threads: int | None = None) -> Footprint:
-    """Collects garbage, and measures the process.
+    """Collects garbage and measures the process.
 
     Args:
-        threads: The expected number of threads: waits a moment until others have ended.
+        threads: The expected number of threads. Waits a moment until others have ended.
     """
     collect()
     deadline = time.monotonic() + SETTLING_SECONDS
@@ -60,7 +60,7 @@ def collect() -> None:
 
 
 def become(condition: Callable[[], bool]) -> bool:
-    """Waits for a condition, for a limited time; returns whether it holds."""
+    """Waits for a condition for a limited time, and returns whether it became true."""
     deadline = time.monotonic() + SETTLING_SECONDS
     while not condition():
         if time.monotonic() > deadline:
@@ -71,7 +71,7 @@ def become(condition: Callable[[], bool]) -> bool:
 
 
 def slope(values: Sequence[float]) -> float:
-    """Returns the growth from one value to the next: least squares over the second half."""
+    """Returns the growth per value, as the least-squares slope over the second half."""
     half = values[len(values) // 2 :]
     if len(half) < 2:
         return 0.0

@@ -1,4 +1,4 @@
-"""Accounts for the examples of a job, outside of the programs that are killed."""
+"""Accounts for the examples of a job, outside the programs that are killed."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,15 +12,15 @@ class Ledger:
     """The results of one cycle of a job.
 
     Attributes:
-        num_repeated: How many batches came again, because a program resumed before them.
+        num_repeated: The number of repeated batches, because a program resumed before them.
     """
 
     def __init__(self, job: Job, sums: dict[int, int]) -> None:
-        """Makes an empty ledger.
+        """Creates an empty ledger.
 
         Args:
             job: The source of the examples.
-            sums: The checksums of the examples seen so far; new ones are added.
+            sums: The checksums of the examples seen so far. New ones are added.
         """
         self.num_repeated = 0
         self._job = job
@@ -32,7 +32,7 @@ class Ledger:
         return len(self._batches)
 
     def begin(self, number: int) -> Iterator[str]:
-        """Records that a program starts after some batches; yields defects."""
+        """Records that a program starts after some batches, and yields defects."""
         if number > len(self._batches):
             yield f"it continues after {number} batches, expected at most {len(self._batches)}"
         if self._job.make is None:
@@ -41,7 +41,7 @@ class Ledger:
         self._at = number
 
     def take(self, number: int, numbers: list[int], sums: list[int]) -> Iterator[str]:
-        """Records a batch; yields its defects."""
+        """Records a batch, and yields its defects."""
         self._at += 1
         if number != self._at:
             yield f"batch {number} came, expected {self._at}"
@@ -57,7 +57,7 @@ class Ledger:
             self._batches.append((numbers, sums))
 
     def finish(self) -> Iterator[str]:
-        """Yields the examples that are missing, came too often, or are wrong."""
+        """Yields the examples that are missing, repeated or wrong."""
         counts = Counter(number for numbers, _ in self._batches for number in numbers)
         expected = Counter(dict.fromkeys(self._job.numbers, self._job.num_epochs))
         for words, actual in (("lost", expected - counts), ("too many", counts - expected)):
@@ -65,7 +65,7 @@ class Ledger:
                 yield f"{actual.total()} examples {words}: of number {min(actual)} and others"
 
     def num_examples(self) -> int:
-        """Returns how many examples were given."""
+        """Returns the number of recorded examples."""
         return sum(len(numbers) for numbers, _ in self._batches)
 
     def _known(self, example: int, value: int) -> int:

@@ -9,9 +9,9 @@ class Options:
     """The options of a part.
 
     Attributes:
-        scale: The share of the work: 1 gives the figures of docs/reliability.md; tests do a small
-            part.
-        seed: The seed of all random choices. The same seed makes the same faults.
+        scale: The share of the work. 1 reproduces the figures of docs/reliability.md, and tests use
+            a small value.
+        seed: The seed of all random choices. The same seed causes the same faults.
     """
 
     scale: float = 1.0
@@ -27,8 +27,8 @@ class Result:
     """The result of a part.
 
     Attributes:
-        figures: Counts and measurements, by their label in the output.
-        failures: Descriptions of failures. Each says how to repeat it.
+        figures: Counts and measurements, by label.
+        failures: Descriptions of failures, with how to reproduce them.
     """
 
     figures: dict[str, int | float | str] = field(default_factory=dict)

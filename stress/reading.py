@@ -1,4 +1,4 @@
-"""Readers of TensorFlow 1 for the parts, and differences between two readings."""
+"""TensorFlow 1 readers for the stress tests, and comparison of results."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ def number_of_record(record: bytes) -> int | None:
 
 
 def read_lines(paths: Sequence[Path | str]) -> Iterator[bytes]:
-    """Yields the lines of files, by the standard program of TensorFlow 1 with one thread."""
+    """Yields the lines of files, read by the standard TensorFlow 1 program with one thread."""
     with tf.Graph().as_default(), tf.Session() as session:
         names = tf.FIFOQueue(len(paths), [tf.string], [[]])
         line = tf.TextLineReader().read(names).value
@@ -31,7 +31,7 @@ def read_lines(paths: Sequence[Path | str]) -> Iterator[bytes]:
 
 
 def difference(actual: Sequence[int | None], expected: Sequence[int | None]) -> str:
-    """Returns in words where two lists of examples differ first."""
+    """Describes the first difference between two lists of examples."""
     pairs = enumerate(zip(actual, expected, strict=False))
     at = next((at for at, (one, two) in pairs if one != two), min(len(actual), len(expected)))
     return (

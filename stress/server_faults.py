@@ -1,4 +1,4 @@
-"""The faults of a server of files, by seed."""
+"""Faults of a file server, determined by a seed."""
 
 import threading
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def stalls_at(share: float, has_begun: threading.Event, until: threading.Event) 
 
 
 def garbage(handler: Handler, body: bytes) -> None:
-    """The answer is not HTTP."""
+    """The response is not HTTP."""
     handler.wfile.write(b"\x00\xff nothing of this kind\r\n\r\n")
     handler.wfile.flush()
     handler.close_connection = True

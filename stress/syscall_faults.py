@@ -1,4 +1,4 @@
-"""Programs that strace kills, or makes fail, at each system call of a kind."""
+"""Uses strace to kill programs, or let system calls fail, at each call of a kind."""
 
 import ctypes
 import json
@@ -32,9 +32,9 @@ WRITING = (
     *("renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "fchmod", "linkat"),
     *("copy_file_range", "sendfile", "utimensat"),
 )
-# These come for files that are read, too.
+# These calls also occur for files that are read.
 OPENING = ("openat", "close")
-# All calls that find, open and read them.
+# All calls that find, open and read files.
 READING = (
     *("open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "readlink", "getdents64"),
     *("read", "pread64", "readv", "preadv", "preadv2", "lseek", "mmap", "fadvise64", "close"),
@@ -45,7 +45,7 @@ _ANYBODY = -1
 
 
 def is_there() -> bool:
-    """Returns whether strace is there, and may trace."""
+    """Returns whether strace is installed and may trace."""
     result = shutil.which("strace")
     if result is None:
         return False
@@ -62,7 +62,7 @@ def run(
         writer: Its name in `stress.programs.writers`.
         directory: The directory to write to.
         seed: The seed of the contents.
-        inject: The fault, in strace's syntax; None for none.
+        inject: The fault in strace's syntax, or None.
 
     Raises:
         subprocess.TimeoutExpired: If it hangs.
@@ -73,7 +73,7 @@ def run(
         calls = ",".join((*WRITING, *OPENING))
         command = ["strace", *trace, "-e", f"trace={calls}", *inject.split(), *command]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.getcwd()}
-    # In a process group of its own, since a killed strace leaves the traced program running.
+    # Uses a new process group, because killing strace leaves the traced program running.
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -91,12 +91,12 @@ def run(
 
 
 def in_child(function: Callable[[], Any], path: Path, inject: str, trace: Path) -> Any:
-    """Calls a function in a child of this process, while strace watches its calls about a path.
+    """Calls a function in a child process, while strace traces its calls for a path.
 
     Args:
-        function: A function whose result fits into JSON.
-        path: The path; other calls are not changed.
-        inject: The fault, in strace's syntax; empty for none.
+        function: A function whose result can be stored as JSON.
+        path: The path. Calls for other paths are not changed.
+        inject: The fault in strace's syntax, or an empty string.
         trace: The file to which strace writes the calls.
 
     Returns:
@@ -133,8 +133,8 @@ def in_child(function: Callable[[], Any], path: Path, inject: str, trace: Path) 
 
 
 def _answer(function: Callable[[], Any], begin: int, out: int) -> None:
-    """Waits for the end of a pipe, and writes the result of a function to another."""
-    # Allows strace to trace this process where only parents may trace.
+    """Waits until a pipe is closed, and writes the result of a function to another pipe."""
+    # Allows strace to trace this process if only parents may do so.
     ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANYBODY, 0, 0, 0)
     code = 1
     try:
@@ -149,7 +149,7 @@ def _answer(function: Callable[[], Any], begin: int, out: int) -> None:
 
 
 def has_hit(directory: Path) -> bool:
-    """Returns whether the call that failed in the last run was about a file in the directory.
+    """Returns whether the call that failed in the last run used a file in the directory.
 
     Other calls wake threads or write to the terminal.
     """
@@ -179,8 +179,8 @@ def _lines_about(directory: Path, trace: Path) -> list[str]:
 def counted(writer: str, directory: Path) -> dict[str, list[int]]:
     """Returns the calls of each kind that a writer makes, counted from 1 in each thread.
 
-    Calls that open and close files count only for written files in the directory. So do a cache's
-    writes, since its threads wake each other with other writes, which cannot fail.
+    Calls that open and close files count only for written files in the directory. The same applies
+    to a cache's writes, because its threads wake each other with other writes, which cannot fail.
     """
     run(writer, directory, 1, inject="")
     trace = directory.with_suffix(".trace")
@@ -190,7 +190,7 @@ def counted(writer: str, directory: Path) -> dict[str, list[int]]:
 
 
 def _about(directory: Path, call: str, trace: Path) -> list[int]:
-    """Returns the numbers of the calls of a kind that are about a file that is written."""
+    """Returns the numbers of the calls of a kind that use a written file."""
     text = trace.read_text()
     written = re.findall(r"O_(?:WRONLY|RDWR).* = \d+<(.*?)>$", text, re.MULTILINE)
     paths = {path for path in written if path.startswith(str(directory))}
@@ -205,7 +205,7 @@ def _about(directory: Path, call: str, trace: Path) -> list[int]:
 
 
 def calls_in(trace: Path) -> dict[str, int]:
-    """Returns how many calls of each kind strace saw, in the thread that made most."""
+    """Returns the number of calls of each kind in the thread that made the most calls."""
     calls = Counter(re.findall(r"^(\d+) +(\w+)\(", trace.read_text(), re.MULTILINE))
     most: dict[str, int] = {}
     for (_, name), count in calls.items():

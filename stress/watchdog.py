@@ -1,4 +1,4 @@
-"""Ends a process that hangs, with a description and all stacks."""
+"""Ends a process that hangs, and prints a description and all stacks."""
 
 import faulthandler
 import os
@@ -17,7 +17,7 @@ def deadline(what: str, seconds: float = SECONDS) -> Iterator[None]:
     """Exits the process with 3 if the body takes too long, and prints where it hung.
 
     Args:
-        what: The case, and how to repeat it.
+        what: The case, and how to reproduce it.
         seconds: The time limit.
 
     Yields:

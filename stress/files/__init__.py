@@ -1,1 +1,1 @@
-"""Files for the stress tests: files to damage and read, and the files that a writer may leave."""
+"""Files for the stress tests, which are damaged and read, or left by a writer."""

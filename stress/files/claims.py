@@ -1,4 +1,4 @@
-"""Files that claim absurd sizes.
+"""Files that declare absurd sizes.
 
 `python -m stress.files.claims NAME...` tries each, and prints the results.
 """
@@ -27,7 +27,7 @@ from headrace.tf1.tensor_bundle.sorted_table import write_table
 __all__ = ["CLAIMS"]
 
 HUGE = (2**62, 2**40, 2**63 - 1, 2**50 + 1)
-# The memory that may be used while a size is refused.
+# The memory that may be used before a size is rejected.
 _MOST_BYTES = 400 << 20
 
 _Call = Callable[[], Any]
@@ -47,7 +47,7 @@ def _crc32c(data: bytes) -> int:
 
 
 def tfrecord(directory: Path) -> Iterator[_Call]:
-    """The length of a record, with the right checksum."""
+    """The length of a record, with a correct checksum."""
     for size in HUGE:
         header = struct.pack("<Q", size)
         path = directory / f"{size}"
@@ -104,7 +104,7 @@ def _images() -> Iterator[bytes]:
 
 
 def images(directory: Path) -> Iterator[_Call]:
-    """Width and height in headers of images."""
+    """Width and height in image headers."""
     native = hr.native(lambda example: {"image": hr.ops.decode_image(example["data"])})
     for number, data in enumerate(_images()):
         path = directory / f"{number}"
@@ -119,7 +119,7 @@ def _evaluated(make: Callable[[], Any]) -> Any:
 
 
 def tensors(directory: Path) -> Iterator[_Call]:
-    """Shapes in messages: of tensors, and of examples that claim lists."""
+    """Shapes in messages of tensors, and lengths of lists in messages of examples."""
     for sizes in ([2**62], [2**40, 2**40], [2**32, 2**32], [-1, 3], [2**62, 4]):
         shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in sizes])
         proto = TensorProto(dtype=1, tensor_shape=shape, float_val=[1.0])
@@ -128,7 +128,7 @@ def tensors(directory: Path) -> Iterator[_Call]:
 
 
 def shapes(directory: Path) -> Iterator[_Call]:
-    """Sizes given to operations."""
+    """Sizes passed to operations."""
     for size in HUGE:
         yield lambda size=size: _evaluated(lambda: tf.zeros([size]) + 1.0)  # type: ignore[misc]
         yield lambda size=size: _evaluated(
@@ -157,7 +157,7 @@ def shapes(directory: Path) -> Iterator[_Call]:
 
 
 def pipelines(directory: Path) -> Iterator[_Call]:
-    """Sizes given to stages, without those that only bound something."""
+    """Sizes passed to stages, except those that are only upper bounds."""
     rows = hr.arrays({"n": np.arange(10), "x": np.arange(10.0)})
     ragged = hr.iterable(lambda: ({"l": list(range(n + 1))} for n in range(9)))
     for size in (*HUGE, 2**64, 2**100, -1, 0):
@@ -192,7 +192,7 @@ def _closed(size: int) -> Any:
 
 
 def checkpoints(directory: Path) -> Iterator[_Call]:
-    """Indexes of checkpoints with absurd sizes of a tensor."""
+    """Checkpoint indexes with absurd tensor sizes."""
     for number, size in enumerate(HUGE):
         prefix = str(directory / f"model{number}")
         shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size)])

@@ -1,4 +1,4 @@
-"""Files of every format that pipelines read, with distinguishable examples."""
+"""Files of every format that pipelines read, each with distinct examples."""
 
 import bz2
 import gzip
@@ -30,7 +30,7 @@ Components = Mapping[str, Any]
 
 
 def text_of(number: int) -> str:
-    """Returns the text of an example: its number, and more text derived from the number."""
+    """Returns the text of an example: its number, and text derived from the number."""
     digest = sha256(b"%d" % number).hexdigest()
     return f"{number}:{digest[: 8 + number % 40]}"
 
@@ -46,14 +46,15 @@ def number_in(text: str | bytes) -> int | None:
 
 @dataclass(frozen=True)
 class Format:
-    """A format of files.
+    """A file format.
 
     Attributes:
-        name: Its name in messages.
-        encode: Makes a file of the examples with the given numbers.
-        read: Makes a pipeline over files, with an example for each of theirs.
-        number_of: The number of an example of the pipeline; None if there is no such example.
-        is_covered: Whether a checksum covers all of the data.
+        name: The name in messages.
+        encode: Creates a file of the examples with the given numbers.
+        read: Creates a pipeline over files, which yields their examples.
+        number_of: Returns the number of an example of the pipeline; None if there is no such
+            example.
+        is_covered: Whether a checksum covers all data.
         is_whole: Whether a file is a single example.
     """
 

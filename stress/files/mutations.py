@@ -1,4 +1,4 @@
-"""Damage to bytes, by seed: flipped bits, runs of other bytes, cuts, blocks that move."""
+"""Damages bytes: flips bits, overwrites, truncates, and moves blocks, according to a seed."""
 
 from collections.abc import Callable
 from random import Random
@@ -9,7 +9,7 @@ _MOST_RUN = 200
 
 
 def mutated(data: bytes, draws: Random) -> bytes:
-    """Returns other bytes than `data`, which has at least two different ones."""
+    """Returns a damaged copy of `data`, which must have at least two different bytes."""
     while True:
         damage = draws.choices(_KINDS, _WEIGHTS)[0]
         array = bytes(damage(bytearray(data), draws))
@@ -18,7 +18,7 @@ def mutated(data: bytes, draws: Random) -> bytes:
 
 
 def first_change(data: bytes, other: bytes) -> int:
-    """Returns the offset of the first byte that differs, or at which one of the two ends."""
+    """Returns the offset of the first difference, or of the end of the shorter one."""
     pairs = enumerate(zip(data, other, strict=False))
     return next((at for at, (one, two) in pairs if one != two), min(len(data), len(other)))
 

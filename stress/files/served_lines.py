@@ -1,4 +1,4 @@
-"""A server with files of lines, for tests of remote files."""
+"""Serves files of lines, for tests of remote files."""
 
 import os
 from collections.abc import Iterator

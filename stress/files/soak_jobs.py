@@ -1,4 +1,4 @@
-"""The data of a soak: files, pipelines over them, and the expected value of each example."""
+"""The data of a soak test: files, pipelines over them, and the expected value of each example."""
 
 import functools
 import gzip
@@ -37,14 +37,14 @@ class Job:
     """A data set to train on.
 
     Attributes:
-        name: Its name in figures and failures.
-        num_epochs: How often a cycle reads everything.
-        write: Makes the files in a directory; returns those of a server, by name.
-        make: Returns the pipeline over the files in a directory and those of the server, by a seed;
-            None for the program of TensorFlow 1.
+        name: The name in figures and failures.
+        num_epochs: The number of epochs per cycle.
+        write: Creates the files in a directory, and returns the files for a server by name.
+        make: Returns the pipeline over the files in a directory and on the server, for a seed; None
+            for the TensorFlow 1 program.
         given: Returns the numbers of the examples of a batch, and the CRC-32 of each.
         numbers: The numbers of the examples of an epoch.
-        num_skipped: How many examples an epoch skips.
+        num_skipped: The number of examples that an epoch skips.
         sum_of: The checksum of the example with a number; None if it cannot be computed.
     """
 
@@ -147,7 +147,7 @@ def _records(numbers: Sequence[int]) -> bytes:
 
 
 def _write_texts(directory: Path) -> dict[str, bytes]:
-    """Writes texts: a third on the server, a third compressed, and a third with damage."""
+    """Writes texts: a third on the server, a third compressed, and a third damaged."""
     third = NUM_TEXTS // 3
     starts = range(0, third, _PER_FILE)
     remote = {

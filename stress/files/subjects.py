@@ -1,4 +1,4 @@
-"""Real files to damage, the way each is read, and the permitted results."""
+"""Real files to damage, how to read each, and the permitted results."""
 
 import bisect
 import functools
@@ -28,23 +28,24 @@ _SIDE = 24
 
 @dataclass
 class Subject:
-    """A kind of file to damage, and a way to read it.
+    """A kind of file to damage, and how to read it.
 
     Attributes:
-        name: Its name in figures and failures.
-        file: The path to damage; related files are beside it.
-        read: Yields its contents, and raises at damage.
-        is_covered: Whether a checksum covers it, so that only the written values may come.
-        is_at_end: Whether the checksum is at the end of the file, so that values come before the
-            error.
-        may_be_cut: Whether a file that was cut short may count as complete.
+        name: The name in figures and failures.
+        file: The path to damage. Related files are in the same directory.
+        read: Yields the contents, and raises an error for damage.
+        is_covered: Whether a checksum covers the file, so that only the written values are
+            permitted.
+        is_at_end: Whether the checksum is at the end of the file, so that the error follows the
+            values.
+        may_be_cut: Whether a truncated file may count as complete.
         ends: The offset at which each value ends, if values are stored in sequence without
-            compression: those before the damage have to come.
+            compression. Values before the damage must be read.
         may_end: Whether the file may end at such an offset without an error.
-        slack_bytes: How many bytes after such an offset count as the end, too.
+        slack_bytes: The number of bytes after such an offset that also count as the end.
         errors: The permitted exceptions.
-        is_named: Whether the error has to name the file.
-        hides: Errors of the system that count as a missing file, as in TensorFlow.
+        is_named: Whether the error must name the file.
+        hides: System errors that count as a missing file, as in TensorFlow.
     """
 
     name: str
@@ -71,7 +72,7 @@ class Subject:
 
 
 def subjects(directory: Path, server: Server) -> list[Subject]:
-    """Writes a file of each kind, and returns them with their readers.
+    """Writes a file of each kind, and returns the files with their readers.
 
     Args:
         directory: Where the files are written.
@@ -83,7 +84,7 @@ def subjects(directory: Path, server: Server) -> list[Subject]:
 
 
 def pipelines(directory: Path, count: int) -> Iterator[Subject]:
-    """Writes a file of each format with some examples; yields how pipelines read it."""
+    """Writes a file of each format with some examples, and yields how pipelines read it."""
     for kind in FORMATS.values():
         if not kind.is_whole:
             yield from _of_pipelines(kind, directory, count)
@@ -111,7 +112,7 @@ def _of_pipelines(kind: Format, directory: Path, count: int) -> Iterator[Subject
         errors=(*DATA_ERRORS, OSError, ValueError) if kind.name == "parquet" else DATA_ERRORS,
     )
     if kind.name in ("tfrecord", "text", "csv", "jsonl", "tar", "fixed"):
-        # A scan comes first: damage that it finds is raised before all examples.
+        # The file is scanned first, so errors for damage are raised before the first example.
         yield Subject(
             f"{kind.name}, all shuffled",
             path,
@@ -131,7 +132,7 @@ def _ends(kind: Format, count: int) -> list[int]:
 
 
 def _of_readers(directory: Path) -> Iterator[Subject]:
-    """Readers of TensorFlow 1's face."""
+    """Readers of the TensorFlow 1 API."""
     for name, compression in (("tfrecord", ""), ("tfrecord.gz", "GZIP"), ("tfrecord.zlib", "ZLIB")):
         path = directory / name
         kind = FORMATS[name]
@@ -142,7 +143,7 @@ def _of_readers(directory: Path) -> Iterator[Subject]:
             True,
             may_be_cut=bool(compression),
             ends=_ends(kind, NUM_EXAMPLES),
-            # As in TensorFlow, an incomplete header is the end.
+            # As in TensorFlow, an incomplete header counts as the end.
             may_end=not compression,
             slack_bytes=11,
         )
@@ -203,12 +204,12 @@ def _read_by(
 
 
 def _images(directory: Path) -> Iterator[Subject]:
-    """Encoded images, through an operation and through a pipeline. Chunks of PNG have checksums."""
+    """Encoded images, decoded by an operation and by a pipeline. PNG chunks have checksums."""
     for name in ("png", "jpeg", "gif", "bmp", "tiff", "webp"):
         path = directory / f"image.{name}"
         _picture().save(path, name.upper())
         is_covered = name == "png"
-        # The session of TensorFlow 1 reads neither TIFF nor WebP.
+        # TensorFlow 1 sessions can read neither TIFF nor WebP.
         if name not in ("tiff", "webp"):
             yield Subject(
                 f"{name}, decode_image",
@@ -251,7 +252,7 @@ def _decoder() -> Any:
 
 
 def _frozen(array: Any) -> Any:
-    """Returns an array in a form that can be compared."""
+    """Converts an array to a comparable form."""
     content = array.tolist() if array.dtype == object else array.tobytes()
     return array.dtype.str, array.shape, content
 
@@ -357,7 +358,7 @@ def _state(directory: Path) -> Subject:
 
 
 def _kept(directory: Path, server: Server) -> Subject:
-    """A cached part of a remote file: a damaged part is requested again."""
+    """A cached part of a remote file, which is requested again if it is damaged."""
     kind, cache = FORMATS["text"], directory / "cache"
     server.files["kept"] = kind.encode(range(NUM_EXAMPLES))
     pipe = kind.read([f"{server.url}/kept"]).options(cache_directory=cache)
@@ -372,9 +373,9 @@ def _kept(directory: Path, server: Server) -> Subject:
 
 
 def listings(directory: Path) -> list[Subject]:
-    """Writes directories of files; returns the ways to list and read them.
+    """Writes directories of files, and returns how to list and read them.
 
-    The file of a subject is the directory to list.
+    The `file` of these subjects is the directory.
     """
     root = directory / "tree"
     for name in ("a", "b", "b/inner"):

@@ -1,4 +1,4 @@
-"""The directory after a writer was killed or failed: old files or new ones."""
+"""Checks the directory after a writer was killed or failed: all files must be old or new."""
 
 import re
 import tempfile
@@ -10,7 +10,7 @@ import headrace.tf1 as tf
 __all__ = ["Files", "files_in", "is_named", "left_in", "wrong_files"]
 
 Files = dict[str, bytes]
-"""What each file holds, by its name."""
+"""The contents of files, by name."""
 
 _TEMPORARY = re.compile(r"\.tmp[0-9a-f]{16}$")
 
@@ -36,7 +36,7 @@ def is_named(text: str) -> bool:
 
 
 def _check_files(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """Each file is the old one or the new one."""
+    """Checks that each file is the old one or the new one."""
     for name, data in seen.items():
         if data not in (old.get(name), new.get(name)):
             return f"{name} has {len(data)} bytes, and is neither the old file nor the new one"
@@ -45,27 +45,27 @@ def _check_files(writer: str, old: Files, seen: Files, new: Files) -> str | None
 
 
 def _check_shards(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """--overwrite removes the old shards first; those that exist are complete."""
+    """--overwrite removes the old shards first. All existing shards must be complete."""
     shards = {name: data for name, data in seen.items() if name.endswith(".tfrecord")}
     kept = {name: data for name, data in old.items() if name not in shards}
     return _check_files(writer, old, {**shards, **kept}, new)
 
 
 def _check_variables(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """The last checkpoint of the list is complete, and has the values of its name."""
+    """Checks that the last checkpoint of the list is complete and has the values for its name."""
     return _check_last(seen, lambda latest: {float(latest.rpartition("-")[2])})
 
 
 def _check_overwritten(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """The checkpoint is the old one or the new one."""
+    """Checks that the checkpoint is the old one or the new one."""
     return _check_last(seen, lambda latest: {0.0, 1.0})
 
 
 def _check_last(seen: Files, expected: Callable[[str], set[float]]) -> str | None:
-    """The last checkpoint of the list has one of the values expected for its name."""
+    """Checks that the last checkpoint of the list has one of the values expected for its name."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in seen.items():
-            # The list has the paths at which they were written.
+            # The list contains the paths at which they were written.
             kept = re.sub(rb'"[^"]*/', b'"', data) if name == "checkpoint" else data
             Path(directory, name).write_bytes(kept)
         latest = tf.train.latest_checkpoint(directory)
@@ -80,7 +80,7 @@ def _check_last(seen: Files, expected: Callable[[str], set[float]]) -> str | Non
 
 
 def _check_events(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """Old files stay; a new one can be read as far as it was written."""
+    """Checks that old files remain, and that a new file can be read as far as it was written."""
     for name, data in old.items():
         if seen.get(name) != data:
             return f"{name} is another one"
@@ -100,12 +100,12 @@ def _check_events(writer: str, old: Files, seen: Files, new: Files) -> str | Non
 
 
 def _check_cache(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """Each part with its final name ends with its checksum; see tests of damaged parts."""
+    """Each part with its final name ends with its checksum (see the tests of damaged parts)."""
     return None if seen.items() <= new.items() else "a part is another one"
 
 
 def wrong_files(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """Returns the defect of files after a fault; None if they are right.
+    """Returns a description of the defect in files after a fault, or None.
 
     Args:
         writer: Its name in `stress.programs.writers`.

@@ -1,1 +1,1 @@
-"""The parts of the stress tests: each module has a function `run` and can be run by itself."""
+"""The parts of the stress tests. Each module has a function `run` and can be run separately."""

@@ -1,4 +1,4 @@
-"""Damage to real files of every format: an error that names the place, or the same data."""
+"""Damages real files of every format, and expects an error with the position, or the same data."""
 
 import tempfile
 from collections import Counter
@@ -21,7 +21,7 @@ _ERRORS = "errors that name the place"
 
 
 def run(options: Options) -> Result:
-    """Damages files of every format by seed, and reads each in all ways."""
+    """Damages files of every format, and reads each in all ways."""
     result = Result()
     outcomes: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory, Server() as server:
@@ -75,7 +75,7 @@ def _judge(
     values: list[object],
     error: BaseException | None,
 ) -> tuple[str, str | None]:
-    """Returns the outcome, and its defect, if there is one."""
+    """Returns the outcome and its defect, if any."""
     if error is not None:
         is_late = values != expected[: len(values)] and subject.is_covered
         words = "errors at the end, by a checksum of the whole file" if is_late else _ERRORS
@@ -115,7 +115,7 @@ def _wrong_with_error(
 def _wrong_before(
     subject: Subject, full: bytes, data: bytes, expected: list[object], values: list[object]
 ) -> str | None:
-    """Returns the error if the records before the damage are not all there."""
+    """Returns an error if records before the damage are missing."""
     intact = subject.num_intact(first_change(full, data))
     if values[:intact] != expected[:intact]:
         return f"of {intact} values before the damage: {_first_other(expected, values)}"

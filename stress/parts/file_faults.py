@@ -22,13 +22,13 @@ FAULTS = 6_000
 _FEWEST = 20
 _FILES = 12
 _PER_FILE = 25
-# Lines of a file that is larger than the bytes read ahead.
+# The number of lines of a file that exceeds the bytes read ahead.
 _MANY = 20_000
 _LARGE = ("tfrecord", "text", "text.gz", "csv", "jsonl", "fixed")
 
 
 def run(options: Options) -> Result:
-    """Changes files at random moments, under pipelines and under readers of TensorFlow 1."""
+    """Changes files at random moments, while pipelines and TensorFlow 1 readers read them."""
     result = Result()
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory:
@@ -83,7 +83,7 @@ def _fault(
     words, change = draws.choice(list(_CHANGES.items()))
     how = draws.choice([_in_pipeline, _in_function, _in_reader, _shuffled])
     if (kind.name, words, how) == ("text", "rewritten", _in_reader):
-        # TensorFlow 1's reader continues at its offset, whatever is there now.
+        # TensorFlow 1's reader continues at its offset, regardless of the content.
         how = _in_pipeline
     what = f"local fault {number} of seed {seed} ({kind.name}, {words}, {how.__name__})"
     paths, expected = _write(directory, kind, draws)
@@ -100,7 +100,7 @@ def _fault(
             if paths[at].exists()
             else TakenExamples([])
         )
-    # A file that is rewritten is empty for a moment.
+    # While a file is rewritten, it is empty for a moment.
     parts = [new.numbers, []] if words == "rewritten" else [new.numbers]
     wrong = _judge(taken, expected, at, parts, str(paths[at]), how is _shuffled)
     outcome = "an error" if taken.error else "whole data"
@@ -128,7 +128,7 @@ def _write(directory: Path, kind: Format, draws: Random) -> tuple[list[Path], li
 def _in_pipeline(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
 ) -> TakenExamples:
-    """The fault comes when the loop has taken some examples."""
+    """The fault happens after the loop has received some examples."""
     pipe = _limited(kind.read([str(path) for path in paths]), draws)
     return take(_failing_at(pipe, moment, fail), kind.number_of)
 
@@ -136,8 +136,8 @@ def _in_pipeline(
 def _in_function(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
 ) -> TakenExamples:
-    """The fault comes while a Python function of the pipeline runs."""
-    # It is called once for its components, before an iteration opens its files.
+    """The fault happens while a Python function of the pipeline runs."""
+    # It is called once to determine its components, before an iteration opens its files.
     calls = -1
 
     def function(example: dict[str, Any]) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _in_function(
 
 
 def _limited(pipe: Pipeline, draws: Random) -> Pipeline:
-    """Limits reading ahead, half of the time, so that changes happen to open files."""
+    """Limits read-ahead half of the time, so that open files are changed."""
     memory_bytes = draws.choice([None, 1])
     return pipe.options(num_threads=draws.randint(1, 4), memory_bytes=memory_bytes)
 
@@ -160,7 +160,7 @@ def _limited(pipe: Pipeline, draws: Random) -> Pipeline:
 def _shuffled(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
 ) -> TakenExamples:
-    """The fault comes after the scan of a shuffle, or with a window where there is none."""
+    """The fault happens after the scan of a full shuffle, or in a windowed shuffle (no scan)."""
     can = kind.name in ("tfrecord", "text", "csv", "jsonl", "tar", "fixed", "files")
     pipe = kind.read([str(path) for path in paths]).shuffle(window=None if can else 9, seed=1)
     return take(_failing_at(pipe, moment, fail), kind.number_of)
@@ -169,7 +169,7 @@ def _shuffled(
 def _in_reader(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
 ) -> TakenExamples:
-    """The same files through a reader of TensorFlow 1, if there is one for them."""
+    """The same files, read by a TensorFlow 1 reader, if there is one for the format."""
     compression = {"tfrecord": "", "tfrecord.gz": "GZIP", "tfrecord.zlib": "ZLIB"}.get(kind.name)
     if compression is not None:
         records = (
@@ -198,7 +198,7 @@ def _judge(
     path: str,
     is_shuffled: bool,
 ) -> str | None:
-    """Returns the defect of examples taken while file `at` changed to one of `parts`."""
+    """Returns the defect of examples that were read while file `at` changed to one of `parts`."""
     error, numbers = taken.error, taken.numbers
     if error is not None and not isinstance(error, (*DATA_ERRORS, OSError)):
         return f"an error of another kind: {words_of(error)}"

@@ -1,4 +1,4 @@
-"""Writers on a disk that is full, or becomes full while they write: old files or new ones."""
+"""Runs writers on a full disk, or one that becomes full, and expects old or new files."""
 
 import subprocess
 import tempfile
@@ -21,7 +21,7 @@ _TRIES = 40
 
 
 def run(options: Options) -> Result:
-    """Runs writers with less and less room than they need, and some with enough."""
+    """Runs writers with decreasing amounts of free space, and some with enough."""
     result = Result()
     if not small_disk.is_there():
         result.failures.append(
@@ -34,7 +34,7 @@ def run(options: Options) -> Result:
     with tempfile.TemporaryDirectory() as directory, served_lines():
         for number, writer in enumerate(draws.sample(cases, options.times(len(cases)))):
             old = _old(writer, Path(directory))
-            # While one file replaces another, both and their neighbours are on the disk.
+            # While one file replaces another, both and the other files are on the disk.
             num_bytes = sum(len(data) for data in files_in(old).values())
             free_bytes = draws.randrange(0, num_bytes * 3 // 2 + 16 * _PAGE_BYTES, _PAGE_BYTES)
             wrong = _wrong(writer, old, free_bytes, Path(directory, str(number)), counts)
@@ -58,7 +58,7 @@ def _old(writer: str, directory: Path) -> Path:
 def _wrong(
     writer: str, old: Path, free_bytes: int, results: Path, counts: Counter[str]
 ) -> str | None:
-    """Returns the defect; None if there is none."""
+    """Returns the defect, or None."""
     try:
         written = small_disk.write(writer, old, free_bytes, results)
     except subprocess.TimeoutExpired:
@@ -71,7 +71,7 @@ def _wrong(
         return wrong
     if written.status and not is_named(written.error):
         return f"the error does not name the file: {written.error}"
-    # Without room nothing is cached; the data are read nevertheless.
+    # Without free space, nothing is cached, but the data are still read.
     if not written.status and seen == before and writer != "cached":
         return "nothing was written, and nobody said so"
     left = left_in(results / "seen")

@@ -1,4 +1,4 @@
-"""Python functions that raise, hang, exit their thread, or return no example."""
+"""Python functions that raise, hang, exit their thread, or return invalid examples."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ _WAIT_S = 20.0
 
 
 def run(options: Options) -> Result:
-    """Makes functions of pipelines and of `tf.py_func` fail at random examples."""
+    """Lets functions of pipelines and of `tf.py_func` fail at random examples."""
     result = Result()
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory:
@@ -50,7 +50,7 @@ def run(options: Options) -> Result:
     return result
 
 
-# Pipelines.
+# Tests functions of pipelines.
 
 
 def _number(example: Any) -> int:
@@ -82,7 +82,7 @@ def _iterable(path: Path, faulty: Callable[..., Faulty]) -> tuple[Faulty, Pipeli
 
 
 _STAGES = {"map": _map, "flat_map": _flat_map, "filter": _filter, "iterable": _iterable}
-# Rows of different shapes are found where the batch is made.
+# Rows of different shapes are detected when the batch is built.
 _SHAPES = ("another shape", "no elements", "more axes")
 
 
@@ -96,7 +96,7 @@ def _pipeline_fault(
     raises = draws.random() < 0.6
     names = sorted(RAISES if raises else RESULTS[stage])
     if stage == "iterable" and raises:
-        # This is how an iterator ends.
+        # This ends an iterator.
         names.remove("StopIteration")
     name = draws.choice(names)
     fault = RAISES[name][0] if raises else RESULTS[stage][name]
@@ -127,7 +127,7 @@ def _pipeline_fault(
             wrong = _wrong_note(error, stage, f"{path}: line {moment + 1}")
     if wrong is None and more is not None:
         wrong = f"it continues after the error: {more}"
-    # The components of a `map` after a filter come from a first block.
+    # The components of a `map` after a filter are inferred from the first block.
     if wrong is None and not 1 <= function.num_faults <= (2 if stage == "filter" else 1):
         wrong = f"the function was called {function.num_faults} times for the example"
     if wrong is not None:
@@ -171,9 +171,9 @@ def _words(error: BaseException | None) -> str:
 
 
 def _hang(seed: int, number: int, counts: Counter[str], failures: list[str]) -> None:
-    """A function that does not return: the iteration can be closed, left and interrupted."""
+    """If a function does not return, the iteration can be closed, left and interrupted."""
     draws = Random(f"{seed} hang {number}")
-    # An example of the first block, which is read ahead.
+    # An example in the first block, which is read ahead.
     moment, way = draws.randrange(1, 20), draws.choice(["close", "Ctrl-C", "forget"])
     stage = draws.choice(list(_STAGES))
     hangs, returns = threading.Event(), threading.Event()
@@ -200,7 +200,7 @@ def _hang(seed: int, number: int, counts: Counter[str], failures: list[str]) -> 
 
 
 def _close(batches: Any, hangs: threading.Event, what: str, failures: list[str]) -> None:
-    batches.statistics()  # Starts the threads of an iterable too.
+    batches.statistics()  # Also starts the threads of an iterable.
     hangs.wait()
     batches.close()
     if next(batches, None) is not None:
@@ -240,7 +240,7 @@ def _join_functions(what: str) -> None:
                 thread.join()
 
 
-# Functions of sessions.
+# Tests functions of sessions.
 
 
 def _session_fault(seed: int, number: int, counts: Counter[str], failures: list[str]) -> None:
@@ -256,7 +256,7 @@ def _session_fault(seed: int, number: int, counts: Counter[str], failures: list[
     if inputs != list(range(moment)):
         failures.append(f"{what}: {len(inputs)} came before it, {moment} expected; {_words(error)}")
     elif error is None and not (has_runner and name == "StopIteration"):
-        # In a runner it is the end of the input, and is logged.
+        # In a runner, it counts as the end of the input and is logged.
         failures.append(f"{what}: there is no error")
     elif not is_usable:
         failures.append(f"{what}: the session is not usable after it")

@@ -1,7 +1,7 @@
-"""Fuzzes every parser of files and states, 20 minutes each; a small part replays the kept inputs.
+"""Fuzzes every parser of files and states, or replays the saved inputs in small runs.
 
-The targets in Rust need cargo-fuzz, those in Python atheris; see fuzz/README.md. Targets that
-cannot be fuzzed are named, and fail the whole part. `cargo test` replays the kept inputs, too.
+Rust targets need cargo-fuzz and Python targets need atheris (see fuzz/README.md). The part fails if
+a target cannot be fuzzed, and lists those targets. `cargo test` also replays the saved inputs.
 """
 
 import re
@@ -17,12 +17,12 @@ NIGHTLY = 0.05
 ROOT = Path(__file__).parents[2]
 FUZZ = ROOT / "fuzz"
 SECONDS = 20 * 60
-# Time that fuzzers take to start.
+# The time that fuzzers need to start.
 LEAST_SECONDS = 10
 
 
 def run(options: Options) -> Result:
-    """Fuzzes every parser of files and states, 20 minutes each; a small part replays inputs."""
+    """Fuzzes every parser for 20 minutes, or only replays inputs for a small share of the work."""
     result = Result()
     replay(result)
     seconds = options.times(SECONDS)
@@ -40,7 +40,7 @@ def run(options: Options) -> Result:
 
 
 def targets() -> dict[str, str | None]:
-    """Returns a remedy for the fuzzer that each target lacks, by its name; None if it has one."""
+    """Returns how to install each target's fuzzer, by name; None if it is installed."""
     no_cargo_fuzz = None if shutil.which("cargo-fuzz") else "run `cargo install cargo-fuzz`"
     no_atheris = None if find_spec("atheris") else "run `pip install atheris`"
     return {
@@ -50,12 +50,12 @@ def targets() -> dict[str, str | None]:
 
 
 def is_rust(name: str) -> bool:
-    """Returns whether a target is one of the engine's."""
+    """Returns whether a target belongs to the engine."""
     return f'\nname = "{name}"\n' in (FUZZ / "Cargo.toml").read_text("utf-8")
 
 
 def replay(result: Result) -> None:
-    """Replays the kept inputs of the targets in Python."""
+    """Replays the saved inputs of the Python targets."""
     from fuzz.python.targets import TARGETS  # noqa: PLC0415 (so that --list does not load headrace)
 
     num_files = 0

@@ -1,4 +1,4 @@
-"""Image files that Pillow writes with random options, decoded as Pillow reads them."""
+"""Image files that Pillow writes with random options, compared with Pillow's decoder."""
 
 from tests.ops.image.written_images import FORMATS, failures
 
@@ -10,10 +10,10 @@ FILES = 10_000
 
 
 def run(options: Options) -> Result:
-    """Compares decoded images of every format with Pillow, over writers and their options."""
+    """Compares decoded images of every format with Pillow, for various writer options."""
     result = Result()
     count = options.times(FILES)
-    # Other files than those of the tests.
+    # Different files than in the tests.
     first = (options.seed + 1) * FILES
     for format in FORMATS:
         result.failures += failures(format, range(first, first + count))

@@ -1,4 +1,4 @@
-"""Pipelines and graphs that end in every way leave no thread, open file or memory behind."""
+"""Checks that pipelines and graphs leave no threads, open files or memory behind."""
 
 import gc
 import logging
@@ -38,7 +38,7 @@ EXAMPLES_BETWEEN = 1_000_000
 # smallest Python object, and less than a page in ten.
 ALLOWED_BLOCKS = 0.1
 ALLOWED_BYTES = 400.0
-# Permitted variation without a leak: pages that an allocator keeps, caches of Python.
+# Permitted variation without a leak, such as pages that an allocator keeps, and Python's caches.
 NOISE_BYTES = 4 << 20
 NOISE_BLOCKS = 2_000
 NUM_LOOKS = 40
@@ -47,7 +47,7 @@ End = Callable[[str, Path, int, Held], None]
 
 
 def run(options: Options) -> Result:
-    """Measures threads, open files and memory after pipelines and graphs that end in all ways."""
+    """Measures threads, open files and memory after pipelines and graphs end in various ways."""
     result = Result()
     # Background processes of a shell ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -71,7 +71,7 @@ def run(options: Options) -> Result:
 
 
 def write(path: Path, count: int) -> Path:
-    """Writes a file of examples with the number "n"."""
+    """Writes a file of examples with a feature "n", their number."""
     with hr.records.TFRecordWriter(path) as writer:
         for number in range(count):
             feature = {"n": Feature(int64_list=Int64List(value=[number]))}
@@ -80,7 +80,7 @@ def write(path: Path, count: int) -> Path:
 
 
 class Ended:
-    """Many pipelines or graphs of one kind, each of which ends in one of some ways."""
+    """Many pipelines or graphs of one kind, which end in various ways."""
 
     def __init__(
         self, what: str, ways: tuple[str, ...], end: End, path: Path, count: int, seed: int
@@ -94,8 +94,8 @@ class Ended:
         self._failed: Counter[str] = Counter()
 
     def run(self, result: Result) -> None:
-        """Runs all of them, and reports the resources that they left behind."""
-        # Modules and caches that the first of each way loads are not a leak.
+        """Runs all of them, and reports the resources that they leave behind."""
+        # Modules and caches that the first run of each kind loads are not leaks.
         for position in range(2 * len(self._ways)):
             self._one(position, result)
         begin = time.monotonic()
@@ -111,7 +111,7 @@ class Ended:
         result.figures[f"seconds for {self._what}"] = round(time.monotonic() - begin)
 
     def _one(self, position: int, result: Result) -> None:
-        """Ends one; afterwards no reference to it may exist."""
+        """Ends one, after which no reference to it may exist."""
         way = self._ways[position % len(self._ways)]
         refs: list[tuple[str, weakref.ref[object]]] = []
 
@@ -129,7 +129,7 @@ class Ended:
             self._fail(way, f"{where}: somebody still holds {', '.join(left)}", result)
 
     def _fail(self, way: str, text: str, result: Result) -> None:
-        """Records a failure, up to a few of each way."""
+        """Records a failure, up to a few of each kind."""
         self._failed[way] += 1
         if self._failed[way] <= 3:
             result.failures.append(text)
@@ -161,7 +161,7 @@ class Ended:
 
 
 def be_flat(path: Path, count: int, result: Result) -> None:
-    """Iterates over very many examples of one pipeline; its memory must not grow."""
+    """Iterates over very many examples of one pipeline, whose memory must not grow."""
     batch_size = 1_000
     pipe = hr.tfrecords(path).parse({"n": int}).shuffle(window=10_000, seed=1).epochs()
     pipe = pipe.batch(batch_size)
@@ -191,7 +191,7 @@ def be_flat(path: Path, count: int, result: Result) -> None:
         result.failures.append(
             f"a long pipeline grows by {each * len(looks) / 2 / 2**20:.1f} MiB in its second half"
         )
-    # Each epoch has each number once: missing and repeated numbers change the sum.
+    # Each epoch has each number once, so missing and repeated numbers change the sum.
     num_epochs, rest = divmod(seen, NUM_LONG)
     if rest == 0 and total != num_epochs * sum(range(NUM_LONG)):
         result.failures.append(f"a long pipeline: the sum of its numbers is {total}")

@@ -13,7 +13,7 @@ CHANGES = 10_000
 
 
 def run(options: Options) -> Result:
-    """Changes mixtures at random batches: no example is lost or comes twice."""
+    """Changes mixtures at random batches, and checks that no example is lost or repeated."""
     result = Result()
     logging.getLogger("headrace.pipeline").setLevel(logging.ERROR)
     expected, changes, number = options.times(CHANGES), 0, (options.seed + 1) * CHANGES

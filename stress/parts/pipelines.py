@@ -1,4 +1,4 @@
-"""Random pipelines: any order of all stages, compared with a model, and resumed."""
+"""Random pipelines with all stages in any order, compared with a model and resumed."""
 
 import logging
 import tempfile
@@ -21,14 +21,14 @@ PROGRAMS = 10_000
 def run(options: Options) -> Result:
     """Runs random pipelines with several options, resumes them, and changes the number of ranks."""
     result = Result()
-    # Advice about orders is ignored here.
+    # Warnings about the order of stages are ignored here.
     logging.getLogger("headrace.pipeline").setLevel(logging.ERROR)
     kinds: Counter[str] = Counter()
     count = options.times(PROGRAMS)
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         write_files(directory)
-        # Other numbers than in the tests.
+        # Different numbers than in the tests.
         for number in range((options.seed + 1) * PROGRAMS, (options.seed + 1) * PROGRAMS + count):
             program = program_of(number)
             kinds.update(program.kinds)

@@ -1,4 +1,4 @@
-"""Tests whose examples hypothesis draws, with other examples than those of `make test`."""
+"""Runs Hypothesis tests with other examples than `make test`."""
 
 import subprocess
 import sys
@@ -10,12 +10,12 @@ from stress.part import Options, Result
 NIGHTLY = 0.05
 ROOT = Path(__file__).parents[2]
 RUNS = 40
-# The last lines of a run tell which examples failed.
+# The last lines of a run contain the failing examples.
 LINES = 60
 
 
 def run(options: Options) -> Result:
-    """Tests whose examples hypothesis draws, with other examples than those of `make test`."""
+    """Runs Hypothesis tests with other examples than `make test`."""
     result = Result()
     command = [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis"]
     runs = options.times(RUNS)

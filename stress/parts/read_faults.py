@@ -1,4 +1,4 @@
-"""Calls that find, open, read and close files, failing one by one: an error, or all the data."""
+"""Lets calls that find, open, read and close files fail; expects an error or all data."""
 
 import errno
 import functools
@@ -25,7 +25,7 @@ from stress.watchdog import deadline
 
 # The share of it that runs each night.
 NIGHTLY = 0.2
-# Calls that fail, and their errors. An interrupted call is made again.
+# Calls that fail, and their errors. Interrupted calls are repeated.
 _ERRORS = {
     "getdents64": ("EIO", "ESTALE"),
     "read": ("EIO", "ESTALE", "EINTR"),
@@ -48,8 +48,8 @@ _ALLOWED = (
 _SAYING_MISSING = ("load_checkpoint", "ListDirectory")
 _FEWEST = 8
 _MANY = 20_000
-# Very frequent calls fail at this many from the beginning, at one in the middle, and at the last;
-# strace counts up to `_MOST`.
+# Of very frequent calls, this many fail at the start, one in the middle, and the last one; strace
+# counts up to `_MOST`.
 _FIRST = 20
 _MOST = 65_535
 
@@ -59,9 +59,9 @@ class _Case:
     """A call that fails.
 
     Attributes:
-        subject: The file and the way to read it.
+        subject: The file and how to read it.
         expected: The result without a fault.
-        num_left: How many more files, of connections, are open after that.
+        num_left: The number of additional files, such as connections, that are open afterwards.
         call: The system call.
         number: The number of the call in its thread, from 1.
         error: The error of the call.
@@ -79,7 +79,7 @@ class _Case:
 
 
 def run(options: Options) -> Result:
-    """Makes each call about each file fail, in a child process of its own."""
+    """Lets each call for each file fail, each time in a separate child process."""
     result = Result()
     if not syscall_faults.is_there():
         result.failures.append("strace is not there, or may not trace: apt-get install strace")
@@ -135,7 +135,7 @@ def _try(case: _Case, trace: Path, counts: Counter[str], failures: list[str]) ->
 
 
 def _judged(case: _Case) -> tuple[str, str | None]:
-    """Reads; returns the outcome, and its defect, if there is one."""
+    """Reads, and returns the outcome and its defect, if any."""
     num_open = _num_open()
     values: list[Any] = []
     failure: BaseException | None = None
@@ -144,7 +144,7 @@ def _judged(case: _Case) -> tuple[str, str | None]:
             values.append(value)
     except BaseException as error:
         failure = error.with_traceback(None)
-        # Tracebacks hold frames, and with them the objects that these use.
+        # Tracebacks keep frames alive, and the objects that these use.
         failure.__context__ = failure.__cause__ = None
     gc.collect()
     num_left = _num_open() - num_open
@@ -166,7 +166,7 @@ def _judged(case: _Case) -> tuple[str, str | None]:
 def _wrong_error(case: _Case, error: BaseException) -> str | None:
     subject, words = case.subject, words_of(error)
     is_silent = os.strerror(getattr(errno, case.error)) not in words
-    # For a checkpoint, its prefix is enough.
+    # For a checkpoint, the prefix is enough.
     name = re.sub(r"\.(index|data-\d+-of-\d+)$", "", str(subject.file))
     if not isinstance(error, _ALLOWED):
         return "an error of another kind"

@@ -1,4 +1,4 @@
-"""Pipelines of the engine under random schedules: the deterministic simulation."""
+"""Runs engine pipelines under random thread schedules in a deterministic simulation."""
 
 import os
 import re
@@ -19,10 +19,10 @@ COMMAND = (
 
 
 def run(options: Options) -> Result:
-    """Runs pipelines of the engine under random schedules: order, hand-over, budget, close."""
+    """Runs engine pipelines under random schedules; checks order, delivery, budget and closing."""
     environment = {
         **os.environ,
-        # cmake may be installed only beside this Python.
+        # cmake may only be installed next to this Python.
         "PATH": f"{os.environ['PATH']}:{Path(sys.executable).parent}",
         "HEADRACE_SCHEDULES": str(options.times(SCHEDULES)),
         "HEADRACE_SEED": str(options.seed * SCHEDULES),

@@ -1,4 +1,4 @@
-"""Operations with little memory, all of them; tests call a few."""
+"""Runs all operations with little memory; tests only run a few."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ PROGRAMS = ["tests.pipeline.native_functions.short_memory", "tests.tf1.short_mem
 
 
 def run(options: Options) -> Result:
-    """Runs operations with little memory, which must give a result or an error."""
+    """Runs operations with little memory, which must return a result or raise an error."""
     result = Result()
     for program in PROGRAMS:
         command = [sys.executable, "-m", program]

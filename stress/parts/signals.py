@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and forks at random moments: programs end in time, and children do not hang."""
+"""Sends signals and forks at random moments: programs must end, and children must not hang."""
 
 import signal
 import subprocess
@@ -19,7 +19,7 @@ FORKS = 600
 _FEWEST = 3
 _WAIT_S = 30
 _EXAMPLES = 3_000
-# Programs print this when they take their first batch.
+# Programs print this when they receive their first batch.
 _BEGUN = b"begun\n"
 
 
@@ -69,7 +69,7 @@ def _signal(path: Path, seed: int, number: int, counts: Counter[str], failures: 
 
 
 def _fork(path: Path, options: Options, counts: Counter[str], failures: list[str]) -> None:
-    """One program after the other forks many times while it iterates."""
+    """Each program, one after the other, forks many times while it iterates."""
     left = max(2 * _FEWEST, options.times(FORKS))
     number = 0
     while left > 0:

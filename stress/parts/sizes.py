@@ -1,4 +1,4 @@
-"""Absurd sizes, from files and from arguments: an error before memory is asked for."""
+"""Absurd sizes in files and arguments must be rejected before memory is allocated."""
 
 import resource
 import subprocess
@@ -10,14 +10,14 @@ from stress.part import Options, Result
 
 # The share of it that runs each night.
 NIGHTLY = 1.0
-# Far less than any claimed size, and more than the program needs.
+# Far less than any declared size, and more than the program needs.
 _MEMORY_BYTES = 6 << 30
 _FEWEST = 6
 _SECONDS = 600
 
 
 def run(options: Options) -> Result:
-    """Lets files and arguments claim sizes, in a process that cannot have so much memory."""
+    """Uses files and arguments with absurd sizes in a process with limited memory."""
     result = Result()
     names = sorted(CLAIMS)
     few = Random(options.seed).sample(

@@ -1,4 +1,4 @@
-"""Hours of training that is repeatedly killed, interrupted and cut off from its storage."""
+"""Trains for hours while being repeatedly killed, interrupted and disconnected from storage."""
 
 import json
 import os
@@ -69,11 +69,11 @@ def run(options: Options) -> Result:
 
 
 class _Faults(list[Fault | None]):
-    """An endless iterator of the faults of requests: now and then a temporary fault.
+    """An endless iterator over the faults of requests, with occasional temporary faults.
 
     Attributes:
-        is_down: Whether the server refuses everything.
-        num_made: How many requests failed by it.
+        is_down: Whether the server rejects every request.
+        num_made: The number of faulty requests.
     """
 
     def __init__(self, seed: int) -> None:
@@ -96,7 +96,7 @@ class _Faults(list[Fault | None]):
 
 
 class _Soak(threading.Thread):
-    """One job, over and over."""
+    """Runs one job repeatedly."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class _Soak(threading.Thread):
         self._states: deque[tuple[int, Any]] = deque(maxlen=_STATES)
 
     def run(self) -> None:
-        """Runs cycles until the time is over, or one of the jobs has failed."""
+        """Runs cycles until the time is over or a job has failed."""
         number = 0
         try:
             while number == 0 or not self._is_over():
@@ -144,7 +144,7 @@ class _Soak(threading.Thread):
         return {**counts, f"{name}: most memory of a program, MiB": round(mega, 1)}
 
     def _cycle(self, number: int) -> None:
-        """Reads all epochs once, with as many programs as needed."""
+        """Reads all epochs once, in as many programs as needed."""
         self._directory.joinpath("session").unlink(missing_ok=True)
         self._ledger = Ledger(self._job, self._sums)
         self._states.clear()
@@ -154,7 +154,7 @@ class _Soak(threading.Thread):
             pass
         self._check(self._ledger.finish(), seed)
         if self._job.make is not None and number % _WHOLE_EVERY == 0 and not self.failures:
-            # The same order without an interruption.
+            # The order without an interruption.
             self._states.clear()
             self._states.append((0, None))
             self._life(seed, "end")
@@ -170,7 +170,7 @@ class _Soak(threading.Thread):
         return self._draws.choice([*endings, *(["outage"] if self._job.num_skipped else [])])
 
     def _life(self, seed: int, ending: str) -> str:
-        """Runs one program; returns how it ended by its own account, "" if it was killed."""
+        """Runs one program, and returns its reported end, or "" if it was killed."""
         draws = self._draws
         count = draws.randint(1, 100) if ending == "break" else 0
         command = [
@@ -220,7 +220,7 @@ class _Soak(threading.Thread):
     def _disturbed(
         self, process: "subprocess.Popen[bytes]", ending: str
     ) -> Iterator[dict[str, Any]]:
-        """Yields the output of a program; disturbs it once it has started."""
+        """Yields the output of a program, and disturbs it once it has started."""
         timers = []
         if ending not in ("break", "end"):
             timers.append((self._draws.expovariate(1 / MEAN_LIFE_S), ending))
@@ -253,7 +253,7 @@ class _Soak(threading.Thread):
                 process.send_signal(_SIGNALS[how])
 
     def _note(self, said: dict[str, Any], pid: int, seed: int) -> None:
-        """Enters the output of a program into the ledger."""
+        """Records the output of a program in the ledger."""
         if "numbers" in said:
             self._check(self._ledger.take(said["number"], said["numbers"], said["sums"]), seed)
             self._counts["batches"] += 1
@@ -270,7 +270,7 @@ class _Soak(threading.Thread):
 
     def _judge(self, ending: str, code: int, said: dict[str, Any], errors: str, seed: int) -> None:
         """Fails unless the program ended as expected."""
-        # Ctrl-C may come while the interpreter ends.
+        # Ctrl-C may arrive while the interpreter exits.
         is_late = ending == "Ctrl-C" and (code == -signal.SIGINT or "KeyboardInterrupt" in errors)
         is_over = "how" in said and (code == 0 or is_late)
         is_killed = ending in _SIGNALS and code == -_SIGNALS[ending] and ending != "Ctrl-C"
@@ -291,7 +291,7 @@ _SIGNALS = {"kill": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "Ctrl-C": signal.
 
 
 def _lines(process: "subprocess.Popen[bytes]") -> Iterator[dict[str, Any]]:
-    """Yields the output lines of a process; the last one may be cut off.
+    """Yields the output lines of a process, of which the last one may be truncated.
 
     Raises:
         TimeoutError: If it writes nothing for too long.

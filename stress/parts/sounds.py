@@ -1,4 +1,4 @@
-"""Sound files that soundfile writes with random options, decoded as soundfile reads them."""
+"""Sound files that soundfile writes with random options, compared with soundfile's decoder."""
 
 from tests.ops.audio.written_sounds import FORMATS, failures
 
@@ -10,10 +10,10 @@ FILES = 10_000
 
 
 def run(options: Options) -> Result:
-    """Compares decoded sounds of every format with soundfile, over encodings and channels."""
+    """Compares decoded sounds with soundfile, for various formats, encodings and channels."""
     result = Result()
     count = options.times(FILES)
-    # Other files than those of the tests.
+    # Different files than in the tests.
     first = (options.seed + 1) * FILES
     for format in FORMATS:
         result.failures += failures(format, range(first, first + count))

@@ -1,4 +1,4 @@
-"""Failing servers: connections that break or stall, refusals, truncated bodies."""
+"""Failing servers: broken or stalled connections, rejected requests, and truncated bodies."""
 
 import os
 import threading
@@ -27,7 +27,7 @@ _FEWEST = 3
 
 
 def run(options: Options) -> Result:
-    """Makes a server fail while pipelines and readers of TensorFlow 1 read from it."""
+    """Lets a server fail while pipelines and TensorFlow 1 readers read from it."""
     result = Result()
     counts: Counter[str] = Counter()
     with _server() as server:
@@ -55,7 +55,7 @@ def _server() -> Iterator[Server]:
 
 
 def _put(server: Server, draws: Random) -> tuple[Format, list[str], list[int]]:
-    """Puts new files on the server; returns their format, URLs and contents."""
+    """Puts new files on the server, and returns their format, URLs and contents."""
     kind = draws.choice([kind for kind in FORMATS.values() if kind.name != "parquet"])
     count = draws.choice([1, 3])
     server.files.clear()
@@ -73,7 +73,7 @@ def _put(server: Server, draws: Random) -> tuple[Format, list[str], list[int]]:
 
 
 def _ways(kind: Format, urls: Sequence[str], draws: Random) -> Callable[[], TakenExamples]:
-    """Returns a way to read files of a server: a pipeline, or a reader of TensorFlow 1."""
+    """Returns a function that reads remote files with a pipeline or a TensorFlow 1 reader."""
     if kind.name == "text" and draws.random() < 0.5:
         return lambda: take(read_lines(urls), number_in)
     if kind.name == "tfrecord" and draws.random() < 0.5:
@@ -87,7 +87,7 @@ def _ways(kind: Format, urls: Sequence[str], draws: Random) -> Callable[[], Take
 def _remote(
     server: Server, seed: int, number: int, counts: Counter[str], failures: list[str]
 ) -> None:
-    """Temporary faults are retried: the data are complete."""
+    """After temporary faults, requests are retried, and the data are complete."""
     draws = Random(f"{seed} remote {number}")
     kind, urls, expected = _put(server, draws)
     faults = [draws.choice(list(PASSING)) for _ in range(draws.randint(1, 3))]
@@ -107,7 +107,7 @@ def _remote(
 def _lasting(
     server: Server, seed: int, number: int, counts: Counter[str], failures: list[str]
 ) -> None:
-    """A lasting fault is an error that names the URL, after the data before it, if it occurs."""
+    """A permanent fault raises an error that names the URL, after the data before it."""
     draws = Random(f"{seed} lasting {number}")
     kind, urls, expected = _put(server, draws)
     name = draws.choice(list(LASTING))
@@ -134,7 +134,7 @@ def _lasting(
 def _stalled(
     server: Server, seed: int, number: int, counts: Counter[str], failures: list[str]
 ) -> None:
-    """A body that does not continue does not keep `close` waiting."""
+    """`close` does not wait for a stalled body."""
     draws = Random(f"{seed} stalled {number}")
     kind, urls, _ = _put(server, draws)
     goes_on, has_begun = threading.Event(), threading.Event()

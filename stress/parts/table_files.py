@@ -1,4 +1,4 @@
-"""Random table files, of many options of their writers, compared with the values written."""
+"""Random table files with many writer options, compared with the written values."""
 
 import tempfile
 from pathlib import Path
@@ -17,7 +17,7 @@ def run(options: Options) -> Result:
     """Writes random files of each format with pyarrow and Python, and reads them."""
     result = Result()
     count = options.times(FILES)
-    # Other numbers than in the tests.
+    # Different numbers than in the tests.
     first = (options.seed + 1) * FILES
     for writer in WRITERS:
         for number in range(first, first + count):

@@ -1,7 +1,7 @@
-"""Killed worker processes: each example comes once, or there is an error.
+"""Kills worker processes, and checks that each example is returned once or an error is raised.
 
-Programs that have workers are killed, too, and no worker may stay; many epochs must leave nothing
-behind.
+Also kills programs with workers, which no worker may survive, and checks that many epochs leave
+nothing behind.
 """
 
 import contextlib
@@ -27,12 +27,12 @@ NUM_EXAMPLES = 400
 _WHOLE = 1000
 _WHOLE_PARENTS = 50
 _WHOLE_EPOCHS = 1000
-# Epochs before counting starts, which load modules and fill caches.
+# The number of epochs before counting starts, which load modules and fill caches.
 _NUM_WARM = 4
-# The time that a worker may outlive its program.
+# The time for which a worker may outlive its program.
 _MOST_SECONDS = 2.0
 _PATIENCE_S = 20.0
-# Permitted variation without a leak, and the permitted growth for each epoch.
+# Permitted variation without a leak, and permitted growth per epoch.
 _NOISE_BYTES = 4 << 20
 _ALLOWED_BYTES = 400
 _PROGRAM = """
@@ -96,12 +96,12 @@ def endless_part(worker: int, num_workers: int) -> Iterator[dict[str, int]]:
 
 
 def part(worker: int, num_workers: int, count: int) -> Iterator[dict[str, int]]:
-    """Yields every `num_workers`-th number, each of which takes a fraction of a millisecond."""
+    """Yields every `num_workers`-th number, with a fraction of a millisecond for each."""
     return (busy({"n": number}) for number in range(worker, count, num_workers))
 
 
 def _iterate_parts(random: Random, number: int, failures: list[str]) -> int:
-    """Returns 1 if a death was an error."""
+    """Returns 1 if a death raised an error."""
     inputs: list[int] = []
     parts = hr.iterable(partial(part, count=NUM_EXAMPLES), num_processes=random.randint(2, 3))
     try:
@@ -116,10 +116,10 @@ def _iterate_parts(random: Random, number: int, failures: list[str]) -> int:
 
 
 def _kill_parents(options: Options, result: Result) -> None:
-    """Kills programs that iterate, and waits for the ends of their workers."""
+    """Kills programs that iterate, and waits until their workers have ended."""
     random, longest, num_workers = Random(f"{options.seed} parents"), 0.0, 0
     times = options.times(_WHOLE_PARENTS)
-    # A small part, as in tests, asserts no time.
+    # A small share of the work, as in tests, does not check times.
     most = _MOST_SECONDS if times > 1 else _PATIENCE_S
     for number in range(times):
         program = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE)
@@ -146,7 +146,7 @@ def _kill_parents(options: Options, result: Result) -> None:
 
 
 def _iterate_epochs(options: Options, result: Result) -> None:
-    """Runs many epochs that keep their workers, and many that do not; threads take part in both."""
+    """Runs many epochs that keep their workers, and many that do not, both with threads."""
     numbers = hr.arrays({"n": list(range(50))})
     rows = numbers.map(busy, num_processes=2)
     parts = hr.iterable(partial(part, count=50), num_processes=2)
@@ -180,7 +180,7 @@ def _iterate_epochs(options: Options, result: Result) -> None:
 
 
 def _judge_workers(before: dict[int, tuple[int, int]], allowed: int, result: Result) -> None:
-    """Compares kept workers with what they were: the same ones, with as many files and bytes."""
+    """Checks that kept workers are the same ones, with as many open files and bytes as before."""
     after = _of_workers()
     if not before or after.keys() != before.keys():
         result.failures.append(f"workers {sorted(before)} became {sorted(after)}")
@@ -193,7 +193,7 @@ def _judge_workers(before: dict[int, tuple[int, int]], allowed: int, result: Res
 
 
 def _of_workers() -> dict[int, tuple[int, int]]:
-    """Returns the private bytes of each worker, and the number of its descriptors."""
+    """Returns the private bytes of each worker, and its number of descriptors."""
     results = {}
     for worker in _workers():
         lines = Path(f"/proc/{worker}/status").read_text().splitlines()
@@ -213,7 +213,7 @@ def _pipeline(random: Random) -> "hr.Pipeline":
 
 
 def _iterate(random: Random, number: int, failures: list[str]) -> int:
-    """Returns 1 if a death was an error."""
+    """Returns 1 if a death raised an error."""
     inputs: list[int] = []
     try:
         inputs.extend(int(example["n"]) for example in _pipeline(random))
@@ -233,7 +233,7 @@ def _iterate_skipping(random: Random, number: int, failures: list[str]) -> int:
         batches = iter(_pipeline(random).skip_errors(NUM_EXAMPLES))
         inputs.extend(int(example["n"]) for example in batches)
     except RuntimeError as error:
-        # Kills before each of the first calls.
+        # Kills a worker before each of the first calls.
         if "worker process" not in str(error):
             failures.append(f"worker deaths {number}: {error}")
         return 0
@@ -247,7 +247,7 @@ def _iterate_skipping(random: Random, number: int, failures: list[str]) -> int:
 
 @contextlib.contextmanager
 def _killing(random: Random) -> Iterator[list[int]]:
-    """Kills a worker now and then, as long as the block runs."""
+    """Kills a worker now and then while the block runs."""
     is_over, kills = Event(), []
 
     def kill() -> None:
@@ -268,7 +268,7 @@ def _killing(random: Random) -> Iterator[list[int]]:
 
 
 def _workers() -> list[int]:
-    """Returns the processes that the fork server has started and that have not ended."""
+    """Returns the running processes that the fork server started."""
     server = fork_server()._process
     if server is None:
         return []

@@ -1,4 +1,4 @@
-"""Writers that are killed at a call that writes, or whose calls fail: old files or new ones."""
+"""Kills writers at each writing call, or lets the call fail, and expects old or new files."""
 
 import shutil
 import signal
@@ -30,12 +30,12 @@ _ERRORS = {
     "openat": ("ENOSPC", "EACCES", "EMFILE", "EROFS"),
     "close": ("EIO",),
 }
-# In a cache, the thread of each write varies from run to run.
+# In a cache, the thread of each write varies between runs.
 _NOT_AGAIN = "calls that did not come again"
 
 
 def run(options: Options) -> Result:
-    """Kills writers, and lets their calls fail, at one call after the other."""
+    """Kills writers at each call in turn, and lets each call fail."""
     result = Result()
     if not syscall_faults.is_there():
         result.failures.append("strace is not there, or may not trace: apt-get install strace")
@@ -52,7 +52,7 @@ def run(options: Options) -> Result:
 
 
 def _cases(writer: str, directory: Path) -> Iterator[tuple[str, str, int, str | None]]:
-    """Yields the writer, its call, the number of the call, and the error; None for a kill."""
+    """Yields the writer, its call, the number of the call, and the error (None for a kill)."""
     folder = _old(writer, directory)
     for call, numbers in syscall_faults.counted(writer, folder).items():
         for number in numbers:
@@ -109,7 +109,7 @@ def _try(
     counts["temporary files left by kills"] += len(left)
     wrong = wrong_files(writer, old, seen, files_in(folder))
     if writer == "cached" and not error and done.returncode == 0:
-        # The number of calls that set file times depends on its speed.
+        # The number of calls that set file times depends on the writer's speed.
         counts["kills"] -= 1
         counts[_NOT_AGAIN] += 1
     elif wrong is None and not error and done.returncode != -signal.SIGKILL:

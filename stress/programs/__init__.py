@@ -1,1 +1,1 @@
-"""Programs that stress tests run in processes of their own, to end them."""
+"""Programs that stress tests run in separate processes, so that they can end them."""

@@ -1,6 +1,6 @@
-"""Programs that continue until a signal ends them: `python -m stress.programs.endless NAME PATH`.
+"""Programs that run until a signal ends them: `python -m stress.programs.endless NAME PATH`.
 
-They exit with 7 and print what ended them.
+They exit with 7 and print the reason.
 """
 
 import os
@@ -17,7 +17,7 @@ from headrace.io.atomic_file import replacing
 
 
 class Terminated(BaseException):
-    """SIGTERM came."""
+    """The process received SIGTERM."""
 
 
 def terminate(number: int, frame: FrameType | None) -> NoReturn:
@@ -26,20 +26,20 @@ def terminate(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def pipeline(path: Path) -> None:
-    """Iterates for ever, natively."""
+    """Iterates forever with native functions."""
     for _ in hr.text_lines(path).shuffle(window=100, seed=1).epochs().batch(8):
         begun()
 
 
 def functions(path: Path) -> None:
-    """Iterates for ever, through Python functions."""
+    """Iterates forever with Python functions."""
     pipe = hr.text_lines(path).map(lambda line: {"n": len(line["text"])})
     for _ in pipe.filter(lambda row: row["n"] % 2).epochs().batch(8):
         begun()
 
 
 def session(path: Path) -> None:
-    """Runs a program of TensorFlow 1 for ever, with runners."""
+    """Runs a TensorFlow 1 program with queue runners forever."""
     names = tf.train.string_input_producer([str(path)])
     line = tf.TextLineReader().read(names).value
     batch = tf.train.shuffle_batch([line], 8, 100, 20, num_threads=2)
@@ -56,7 +56,7 @@ def session(path: Path) -> None:
 
 
 def writer(path: Path) -> None:
-    """Replaces a file again and again."""
+    """Replaces a file repeatedly."""
     while True:
         with replacing(path.with_name("written")) as file:
             for _ in range(50):
@@ -69,7 +69,7 @@ _first = threading.Lock()
 
 
 def begun() -> None:
-    """Prints once that the loop is running."""
+    """Prints a line when the loop has started."""
     if _first.acquire(blocking=False):
         print("begun", flush=True)
 

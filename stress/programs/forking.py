@@ -20,7 +20,7 @@ _CHILD_S = 15
 
 
 def main(path: str, count: int, draws: Random) -> None:
-    """Forks repeatedly at random moments, and prints the children's findings."""
+    """Forks repeatedly at random moments, and prints the children's results."""
     pipe = hr.text_lines(path).map(lambda line: line).shuffle(window=50, seed=1).batch(8)
     uninterrupted = [batch["text"].tolist() for batch in pipe]
     left = count

@@ -1,6 +1,6 @@
-"""A disk with little room: `python -m stress.programs.small_disk WRITER OLD BYTES RESULTS`.
+"""A disk with little space: `python -m stress.programs.small_disk WRITER OLD BYTES RESULTS`.
 
-Mounts a file system in memory, so it needs a mount namespace of its own (`unshare --mount`).
+Mounts a file system in memory, so it needs its own mount namespace (`unshare --mount`).
 """
 
 import json
@@ -22,13 +22,13 @@ _ALONE = ("unshare", "--user", "--map-root-user", "--mount")
 
 @dataclass(frozen=True)
 class DiskWrites:
-    """The writes to the disk, and the writes again once there was room.
+    """The results of writing to the disk, and of writing again with enough space.
 
     Attributes:
-        status: How it ended.
-        error: Its error.
-        status_again: How it ended with enough room.
-        error_again: Its error with enough room.
+        status: The exit status.
+        error: The error output.
+        status_again: The exit status with enough space.
+        error_again: The error output with enough space.
     """
 
     status: int
@@ -38,7 +38,7 @@ class DiskWrites:
 
 
 def is_there() -> bool:
-    """Returns whether file systems may be mounted in a namespace of one's own."""
+    """Returns whether file systems may be mounted in a new namespace."""
     if shutil.which("unshare") is None:
         return False
     command = [*_ALONE, "mount", "-t", "tmpfs", "none", os.curdir]
@@ -46,12 +46,12 @@ def is_there() -> bool:
 
 
 def write(writer: str, old: Path, free_bytes: int, results: Path) -> DiskWrites:
-    """Runs a writer on a disk that has the old files and the given room.
+    """Runs a writer on a disk with the old files and the given free space.
 
-    Its files are then in `results/seen`, and those written with enough room in `results/new`.
+    Its files are then in `results/seen`, and those written with enough space in `results/new`.
 
     Raises:
-        RuntimeError: If the disk could not be made.
+        RuntimeError: If the disk could not be mounted.
         subprocess.TimeoutExpired: If it hangs.
     """
     arguments = [writer, str(old), str(free_bytes), str(results)]

@@ -1,9 +1,9 @@
-"""A program that trains, for a soak.
+"""A training program for soak tests.
 
 Run as `python -m stress.programs.training NAME DIRECTORY SEED COUNT`.
 
 It prints the number of earlier batches, and then a line of JSON for each batch. The first line of
-its input says where it continues, and which resources it may use.
+its input contains the position to continue from, and its resource limits.
 """
 
 import json
@@ -27,12 +27,12 @@ _PATIENCE_S = 60.0
 
 
 class BatchFacts(NamedTuple):
-    """The facts about a batch that the ledger needs.
+    """The information about a batch that the ledger needs.
 
     Attributes:
         numbers: The numbers of its examples, in order.
         sums: The CRC-32 of each.
-        state: The state to resume after it; None if the program keeps that itself.
+        state: The state after the batch; None if the program saves it itself.
     """
 
     numbers: list[int]
@@ -41,7 +41,7 @@ class BatchFacts(NamedTuple):
 
 
 class Interrupts:
-    """Ctrl-C as in Python, except that a line is written completely first."""
+    """Handles Ctrl-C as in Python, but completes the current output line first."""
 
     def __init__(self) -> None:
         self._is_writing = False
@@ -59,7 +59,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def stop(self) -> None:
-        """Makes Ctrl-C do nothing from now on."""
+        """Ignores Ctrl-C from now on."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _come(self, *_: object) -> None:
@@ -72,10 +72,10 @@ Steps = Generator[tuple[int, BatchFacts | None], None, None]
 
 
 def queues(job: Job, directory: Path, seed: int) -> Steps:
-    """Runs a program of TensorFlow 1 that keeps its own checkpoints and resumes at the last one.
+    """Runs a TensorFlow 1 program that saves its own checkpoints and resumes from the last one.
 
     Yields:
-        The number of batches so far, and the last of them; None for it at the beginning.
+        The number of batches so far, and the last batch, which is None at the beginning.
     """
     path, shards = directory / "session", sorted(map(str, directory.glob("digits-*")))
     names = tf.train.string_input_producer(shards, num_epochs=job.num_epochs, seed=seed)
@@ -118,17 +118,17 @@ def queues(job: Job, directory: Path, seed: int) -> Steps:
 
 
 def pipeline(job: Job, directory: Path, seed: int, begin: str) -> Steps:
-    """A loop over a pipeline, which continues at a state.
+    """A loop over a pipeline, which continues from a state.
 
     Args:
         job: The data set.
         directory: The directory of its files.
         seed: The seed of shuffles.
-        begin: JSON of the number of batches before it, the state, the number of threads, and the
-            bytes that may be held.
+        begin: JSON with the number of earlier batches, the state, the number of threads, and the
+            memory limit.
 
     Yields:
-        As `queues` does.
+        The same as `queues`.
     """
     assert job.make is not None
     number, state, num_threads, memory_bytes = json.loads(begin)
@@ -167,7 +167,7 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
                 how = "break"
                 break
         steps.close()
-        interrupts.stop()  # An interrupt that comes now has nothing to end.
+        interrupts.stop()  # An interrupt that arrives now has nothing to end.
     except KeyboardInterrupt:
         how = "Ctrl-C"
         steps.close()
@@ -175,7 +175,7 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
 
 
 def left_threads() -> list[str]:
-    """Returns the names of threads that do not end, after time for running functions."""
+    """Returns the names of threads that do not end, even after a running function could finish."""
     until = time.monotonic() + _PATIENCE_S
     # A thread interrupted at its start cannot be joined yet.
     while len(threads := threading.enumerate()) > 1 and time.monotonic() < until:

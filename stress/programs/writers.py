@@ -1,8 +1,8 @@
-"""Programs that write files of each kind.
+"""Programs that write various kinds of files.
 
 Run as `python -m stress.programs.writers NAME DIRECTORY SEED`.
 
-Their output depends on the seed: 0 makes the old files, 1 the new ones.
+Their output depends on the seed: 0 for the old files, and 1 for the new ones.
 """
 
 import json
@@ -25,19 +25,19 @@ _RECORDS = 400
 
 
 def records(directory: Path, seed: int, compression: str = "") -> None:
-    """A file of records."""
+    """Writes a file of records."""
     with TFRecordWriter(directory / "file", compression) as writer:
         for number in range(_RECORDS):
             writer.write(b"%d %d" % (seed, number) + bytes(2000))
 
 
 def gzip_records(directory: Path, seed: int) -> None:
-    """A compressed file of records."""
+    """Writes a compressed file of records."""
     records(directory, seed, "GZIP")
 
 
 def variables(directory: Path, seed: int) -> None:
-    """A checkpoint of `Saver`, each with a name of its own, and the list of them."""
+    """Writes `Saver` checkpoints with different names, and their list."""
     with tf.Graph().as_default(), tf.Session() as session:
         variable = tf.Variable(np.full(20_000, seed, np.float32), name="v")
         session.run(variable.initializer)
@@ -48,7 +48,7 @@ def variables(directory: Path, seed: int) -> None:
 
 
 def overwritten(directory: Path, seed: int) -> None:
-    """A checkpoint of `Saver` that replaces one of the same name."""
+    """Writes a `Saver` checkpoint that replaces one with the same name."""
     with tf.Graph().as_default(), tf.Session() as session:
         variable = tf.Variable(np.full(20_000, seed, np.float32), name="v")
         session.run(variable.initializer)
@@ -56,7 +56,7 @@ def overwritten(directory: Path, seed: int) -> None:
 
 
 def session(directory: Path, seed: int) -> None:
-    """A checkpoint of a whole session."""
+    """Writes a checkpoint of a whole session."""
     with tf.Graph().as_default(), tf.Session() as sess:
         queue = tf.FIFOQueue(99, [tf.int64], [[]], name="q")
         variable = tf.Variable(np.full(20_000, seed, np.float32), name="v")
@@ -65,7 +65,7 @@ def session(directory: Path, seed: int) -> None:
 
 
 def events(directory: Path, seed: int) -> None:
-    """Another event file."""
+    """Writes another event file."""
     with tf.summary.FileWriter(str(directory), filename_suffix=f".{seed}") as writer:
         for step in range(20):
             writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="x")]), step)
@@ -74,7 +74,7 @@ def events(directory: Path, seed: int) -> None:
 
 
 def written_file(directory: Path, seed: int) -> None:
-    """The file of an operation."""
+    """Writes a file with an operation."""
     with tf.Graph().as_default(), tf.Session() as sess:
         sess.run(tf.write_file(str(directory / "file"), b"%d" % seed * 50_000))
 
@@ -90,7 +90,7 @@ def _command(directory: Path, *arguments: str) -> None:
 
 
 def convert(directory: Path, seed: int) -> None:
-    """Shards of `headrace convert`."""
+    """Writes shards with `headrace convert`."""
     if not seed:
         for table in (0, 1):
             rows = "".join(f"{number},{table}\n" for number in range(300))
@@ -102,13 +102,13 @@ def convert(directory: Path, seed: int) -> None:
 
 
 def index(directory: Path, seed: int) -> None:
-    """An index of records, by headrace."""
+    """Writes an index of records in headrace's format."""
     _write_records(directory, seed)
     _command(directory, "index", "records")
 
 
 def shuffled(directory: Path, seed: int) -> None:
-    """The index of records that a shuffle writes beside their file, if that is possible."""
+    """Writes the index that a shuffle stores next to the records, if possible."""
     _write_records(directory, seed)
     os.environ["XDG_CACHE_HOME"] = os.path.join(os.devnull, "nowhere")
     shuffled = hr.tfrecords(directory / "records").shuffle(seed=1).batch(100)
@@ -119,7 +119,7 @@ def shuffled(directory: Path, seed: int) -> None:
 
 
 def dali_index(directory: Path, seed: int) -> None:
-    """An index of records, as NVIDIA DALI reads it."""
+    """Writes an index of records in NVIDIA DALI's format."""
     _write_records(directory, seed)
     _command(directory, "index", "--dali", "records")
 
@@ -129,12 +129,12 @@ def _write_records(directory: Path, seed: int) -> None:
     with TFRecordWriter(path) as writer:
         for number in range(2000 + seed):
             writer.write(b"x" * number)
-    # An index has the time of the file.
+    # An index contains the file's modification time.
     os.utime(path, (1_000_000 + seed, 1_000_000 + seed))
 
 
 def cached(directory: Path, seed: int) -> None:
-    """Parts of remote files that are kept on this machine."""
+    """Writes parts of remote files to the local cache."""
     url = f"{os.environ['STRESS_URL']}/{seed}"
     pipe = hr.text_lines(url).options(cache_directory=str(directory / "kept"))
     digest = sum(len(batch["text"]) for batch in pipe.batch(10_000))
