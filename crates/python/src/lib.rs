@@ -1,6 +1,7 @@
 //! The native module `headrace._native`, a thin Python layer over the engine. This file only
 //! registers it.
 
+#[cfg_attr(target_env = "msvc", path = "system_allocator.rs")]
 mod allocator;
 mod boundary;
 mod error;
