@@ -1,6 +1,7 @@
 """Exercises an installed headrace, to check that its wheel is complete.
 
-`--without-licences` is for wheels without the licences of linked crates.
+`--without-licences` is for a headrace that pip has built from source: the licences of linked crates
+and their list (SBOM) are added to wheels by `tools/finish_wheel.py`.
 """
 
 import os
@@ -12,6 +13,7 @@ from importlib.metadata import files
 from pathlib import Path
 
 import numpy as np
+from try_formats import try_formats
 
 import headrace as hr
 import headrace.tf1 as tf
@@ -38,16 +40,19 @@ def doubled(example):
 
 
 def main() -> None:
-    """Reads, shuffles, decodes, exits with blocked threads, and connects to a missing server."""
+    """Reads each format, exits with blocked threads, and connects to a missing server."""
     os.environ["HEADRACE_STORAGE_RETRIES"] = "0"
     package = Path(hr.__file__).parent
     assert "site-packages" in str(package), f"{package} is no installed package"
-    licences = [str(path) for path in files("headrace") or [] if "licenses" in str(path)]
     if "--without-licences" not in sys.argv:
-        assert any(path.endswith("LINKED.txt") for path in licences), licences
+        names = [path.name for path in files("headrace") or []]
+        assert "LINKED.txt" in names, names
+        assert any(name.endswith(".cyclonedx.json") for name in names), names
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         assert not has_gil(), "something that was imported has put the GIL on"
     with tempfile.TemporaryDirectory() as directory:
+        for name, outcome in try_formats(Path(directory)):
+            print(f"{name}: {outcome}")
         path = Path(directory, "lines.txt")
         path.write_text("".join(f"{number}\n" for number in range(1000)))
         pipeline = hr.text_lines(path).map(doubled).shuffle(seed=1).batch(100)
