@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Finds cmake in .venv if the system has none, and cargo if this shell was started before rustup was installed.
 export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help dev quick demo test test-all test-tensorflow test-frameworks test-ray test-gpu test-sanitizers stress check bench docs wheel clean
+.PHONY: help dev quick demo test test-all test-tensorflow test-frameworks test-ray test-gpu test-sanitizers stress check bench docs wheel release-check clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -54,8 +54,11 @@ bench: dev ## compare the speed with other libraries (installs them; more than a
 docs: dev ## generate the reference, and build the site in build/site
 	@tools/docs.sh
 
-wheel: dev ## build wheels for Linux in dist/, and try them with each Python on this machine
-	@tools/wheel.sh
+wheel: dev ## build wheels for Linux in dist/ (x86-64 and aarch64, glibc and musl), or TARGETS="x86_64-unknown-linux-gnu"
+	@tools/wheel.sh $(TARGETS)
+
+release-check: dev ## try everything about a release that one machine can try, and print a table (hours), or STEPS="wheels minute"
+	@$(PY) -m tools.release_check $(STEPS)
 
 clean: ## remove everything that the other targets created
-	rm -rf .venv .libraries .frameworks .ray .ray-bench .docs .wheel .deny dist build .bench benchmarks/results stress/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .libraries .frameworks .ray .ray-bench .docs .wheel .foreign .deny dist build .bench benchmarks/results stress/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
