@@ -19,6 +19,7 @@ CLIP, EVERY, SIDE = 16, 4, 224
 BITS = 16
 """The blocks at the top of a picture show the frame's number (9 bits) and the video's (7 bits)."""
 FRAME_BITS = 9
+TORCHCODEC = ["torch", "torchcodec.decoders", "torchcodec.samplers", "torchcodec.transforms"]
 
 
 def make(home: Path, count: int) -> list[Part]:
@@ -86,7 +87,7 @@ W22 = Workload(
     sums_of,
     count=96,
     make=make,
-    num_epochs=2,
+    num_epochs=4,
 )
 
 
@@ -134,6 +135,7 @@ def with_pyav(home: Path, num_epochs: int) -> Iterator[Any]:
     "torchcodec, two workers",
     "`DataLoader(num_workers=2, prefetch_factor=4)`; `clips_at_random_indices`, exact",
     "video",
+    TORCHCODEC,
     mode="exact",
 )
 @W22.program(
@@ -141,6 +143,7 @@ def with_pyav(home: Path, num_epochs: int) -> Iterator[Any]:
     "torchcodec, approximate, two workers",
     "the same with `seek_mode='approximate'`, which assumes a constant frame rate",
     "video",
+    TORCHCODEC,
     mode="approximate",
 )
 def with_torchcodec(home: Path, num_epochs: int, mode: str) -> Iterable[Any]:
