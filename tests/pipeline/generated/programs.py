@@ -221,7 +221,7 @@ def _counted(items: Items, run: Run, pace: Pace) -> Items:
 
 
 def _ended(random: Random, program: Program) -> Program:
-    """In most cases, adds a batch at the end, which reduces the number of items."""
+    """Adds a batch at the end in most cases, which makes fewer items."""
     shape = program.shape
     if shape.depth == 0 and random.random() < 0.6:
         if shape.names & LISTS:
@@ -406,10 +406,16 @@ def _concat(random: Random, parts: Sequence[Program]) -> Beginning:
 
 def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
     names = ["n", *(f"n{number}" for number in range(1, len(parts)))]
-    models = _models(parts)
+    models, has_keys = _models(parts), random.random() < 0.3
 
     def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
         pipelines = [part.pipeline(directory, ranks) for part in parts]
+        if has_keys:
+            keyed = {
+                f"part {number}": output.select("n") for number, output in enumerate(pipelines)
+            }
+            after = {f"part {number}.n": name for number, name in enumerate(names)}
+            return hr.zip(keyed, strict=False).rename(**after)
         renamed = [
             output if name == "n" else output.rename(n=name)
             for name, output in zip(names, pipelines, strict=True)
@@ -438,5 +444,6 @@ def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
         return Numbered(min(part.count for part in inner), items)
 
     shape = _shape_of(parts, frozenset(names)).with_tags("zip")
-    text = f"zip([{_texts(parts)}], strict=False)"
+    keys = ", keys" * has_keys
+    text = f"zip([{_texts(parts)}], strict=False{keys})"
     return Beginning("zip", text, begin, model, shape, tuple(parts), numbered=numbered)

@@ -115,6 +115,29 @@ def _squares():
     return ({"square": number**2} for number in range(1000))
 
 
+def test_zip_of_a_dict_adds_the_keys_to_the_names(records, items_of):
+    numbered = hp.tfrecords(records).parse({"number": int})
+    tens = numbers(0, 1000, "number").map(lambda row: {"number": row["number"] * 10})
+    zipped = hp.zip({"a": numbered, "b": tens.select("number")})
+    result = items_of(zipped)
+    assert list(result[0]) == ["a.number", "b.number"]
+    assert all(row["b.number"] == 10 * row["a.number"] for row in result)
+    assert len(result) == 1000
+
+
+def test_zip_of_shuffles_pairs_each_example_with_others(items_of):
+    pipeline = numbers(0, 50)
+    zipped = hp.zip({"a": pipeline.shuffle(seed=1), "b": pipeline.shuffle(seed=2)}).epochs(2)
+    result = items_of(zipped)
+    for name in ("a.n", "b.n"):
+        assert sorted(values(result[:50], name)) == sorted(values(result[50:], name))
+        assert sorted(values(result[:50], name)) == list(range(50))
+    assert values(result, "a.n") != values(result, "b.n")
+    assert values(result[:50], "a.n") != values(result[50:], "a.n")
+    shards = [values(zipped.shard(rank, 2), "b.n") for rank in range(2)]
+    assert sorted(shards[0] + shards[1]) == sorted(values(result, "b.n"))
+
+
 def test_zip_raises_at_the_end_of_the_shorter_part(items_of):
     results = []
     message = "zip: pipeline 1 ends after 20 examples, pipeline 0 continues.*strict=False"
@@ -162,6 +185,14 @@ def test_zip_raises_the_error_of_a_part(tmp_path):
             "batches and others examples",
         ),
         (lambda p: hp.zip([]), ValueError, "zip: there are no pipelines"),
+        (lambda p: hp.zip({}), ValueError, "zip: there are no pipelines"),
+        (lambda p: hp.zip({"a": 3}), TypeError, "zip: got 3, expected a pipeline"),
+        (lambda p: hp.zip({1: p}), TypeError, "zip: the key 1 is not a string"),
+        (
+            lambda p: hp.zip({"a": p.map(lambda row: row)}),
+            ValueError,
+            r"component names of the pipeline 'a' are unknown until it is read. Call select\(",
+        ),
         (
             lambda p: hp.mix([p, p.epochs(2)]).shuffle(3),
             ValueError,
