@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from headrace.ops.augment.iou_crop import *
     from headrace.ops.augment.letterbox import *
     from headrace.ops.augment.mixing import *
+    from headrace.ops.augment.mosaic import *
     from headrace.ops.augment.normalize import *
     from headrace.ops.augment.policies import *
     from headrace.ops.augment.random_erasing import *

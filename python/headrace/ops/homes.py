@@ -37,6 +37,7 @@ HOMES: Final = homes(
         "headrace.ops.augment.iou_crop": "random_iou_crop",
         "headrace.ops.augment.letterbox": "letterbox",
         "headrace.ops.augment.mixing": "cutmix mixup",
+        "headrace.ops.augment.mosaic": "mosaic",
         "headrace.ops.augment.normalize": "normalize",
         "headrace.ops.augment.policies": "rand_augment trivial_augment",
         "headrace.ops.augment.random_erasing": "random_erasing",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.ops.augment import test_mosaic
 from tests.ops.augment.models import region
 from tests.ops.augment.test_targets import BOXES, HEIGHT, KEYPOINTS, WIDTH, masks, moved, picture
 
@@ -83,7 +84,7 @@ def test_operation_matches_torchvision(name):
     mask = tv_tensors.Mask(torch.from_numpy(masks(BOXES).astype(np.uint8)))
     pixels = theirs(image).numpy().transpose(1, 2, 0)
     difference = abs(result["image"].astype(int) - pixels)
-    # A few pixels may be rounded to either neighbour.
+    # Nearest pixels may lie on either side of the middle; their number is small.
     assert np.median(difference) == 0
     assert (difference > 1).mean() <= (0.03 if "nearest" in name or "affine" in name else 0)
     assert result["image"].dtype == np.uint8
@@ -108,3 +109,52 @@ def test_resized_crop_matches_torchvision():
     for value, actual in ((boxes, "boxes"), (points, "keypoints"), (mask, "masks")):
         expected = F.resized_crop(value, *part, [16, 24])
         assert np.allclose(result[actual], expected.numpy(), atol=1e-4)
+
+
+def test_mosaic_matches_a_composition_of_torchvision():
+    height, width, row, column = 61, 83, 27, 37
+    result = test_mosaic.run(
+        lambda images, **lists: ops.mosaic(images, (height, width), center_range=0.45, **lists),
+        **test_mosaic.targets(),
+    )
+    canvas = torch.full((3, height, width), 114, dtype=torch.uint8)
+    joined = {"boxes": [], "masks": [], "keypoints": []}
+    for number, pixels in enumerate(test_mosaic.pictures()):
+        of_image = {name: values[number] for name, values in test_mosaic.targets().items()}
+        h, w = pixels.shape[:2]
+        scale = min(height / 2 / h, width / 2 / w)
+        size = [round(h * scale), round(w * scale)]
+        top = row - size[0] if number < 2 else row
+        left = column - size[1] if number % 2 == 0 else column
+        quarter = [
+            [0, row][number // 2],
+            [0, column][number % 2],
+            [row, height - row][number // 2],
+            [column, width - column][number % 2],
+        ]
+
+        def placed(target, fill, size=size, top=top, left=left, quarter=quarter):
+            # Crops to the quarter before the rest of the mosaic is added.
+            y, x, h, w = quarter
+            part = F.crop(F.resize(target, size), y - top, x - left, h, w)
+            return F.pad(part, [x, y, width - x - w, height - y - h], fill=fill)
+
+        image = tv_tensors.Image(torch.from_numpy(pixels.transpose(2, 0, 1).copy()))
+        inside = F.resize(image, size)
+        y, x, h_part, w_part = quarter
+        y0, x0 = max(top, y), max(left, x)
+        y1, x1 = min(top + size[0], y + h_part), min(left + size[1], x + w_part)
+        canvas[:, y0:y1, x0:x1] = inside[:, y0 - top : y1 - top, x0 - left : x1 - left]
+        boxes, points = torch.from_numpy(of_image["boxes"]), torch.from_numpy(of_image["keypoints"])
+        mask = tv_tensors.Mask(torch.from_numpy(of_image["masks"].astype(np.uint8)))
+        for name, target in {
+            "boxes": tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=(h, w)),
+            "keypoints": tv_tensors.KeyPoints(points, canvas_size=(h, w)),
+            "masks": mask,
+        }.items():
+            joined[name].append(placed(target, 0))
+    pixels = canvas.numpy().transpose(1, 2, 0)
+    assert abs(result["image"].astype(int) - pixels).max() <= 1
+    for name, parts in joined.items():
+        expected = np.concatenate([part.numpy() for part in parts])
+        assert np.allclose(result[name], expected, atol=2e-4), name

@@ -93,8 +93,20 @@ def native_targets(example):
     return _with_sum(example, hr.ops.stack(sums))
 
 
+@hr.native
+def native_mosaic(example):
+    corner = hr.ops.cast(example["n"] % 5, "float32")
+    boxes = [hr.ops.reshape(hr.ops.stack([0.0, corner, 8.0, 6.0]), [1, 4])] * 4
+    pictures = [_picture({"n": example["n"] + k}) for k in range(4)]
+    made = hr.ops.mosaic(pictures, (9, 14), boxes, labels=[[k] for k in range(4)], min_area=5)
+    mixed = hr.ops.mixup([made.image] * 2, [made.labels] * 2, 32, boxes=[made.boxes] * 2)
+    parts = [made.image, mixed.image, mixed.boxes, mixed.labels]
+    sums = [hr.ops.reduce_sum(hr.ops.cast(part, "float64")) for part in parts]
+    return _with_sum(example, hr.ops.stack(sums))
+
+
 def _mixed(example: Any, mixing: Callable[..., Any]) -> Any:
-    """Mixes the images of a batch. The sums are those of each image and its label."""
+    """Mixes the pictures of a batch; the sums are those of each picture and its label."""
     numbers = hr.ops.reshape(example["n"], [-1, 1])
     positions = hr.ops.range(int(np.prod(SHAPE)), dtype="int64")
     pixels = hr.ops.cast((numbers + positions * 7) % 251, "uint8")
@@ -159,6 +171,8 @@ def picture(random: Random, shape: Shape) -> Step | None:
     if shape.depth:
         mixing = random.choice([native_mixup, native_cutmix])
         return _step("mix pictures", mixing, random.randrange(2**20))
+    if random.random() < 0.2:
+        return _step("mosaic", native_mosaic, random.randrange(2**20))
     functions = [native_crop, native_crop_of_jpeg, native_blur, native_policies, native_targets]
     return _step("augment", random.choice(functions), random.randrange(2**20))
 

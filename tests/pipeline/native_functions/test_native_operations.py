@@ -83,6 +83,7 @@ AT_RANDOM = {
     "cutmix": lambda e: ops.cutmix(e["image"][None], [1], num_classes=3).images,
     "gaussian_blur": lambda e: ops.gaussian_blur(e["image"], 3),
     "mixup": lambda e: ops.mixup(e["image"][None], [1], num_classes=3).labels,
+    "mosaic": lambda e: ops.mosaic([e["image"]] * 4, 8),
     "rand_augment": lambda e: ops.rand_augment(e["image"]),
     "random_erasing": lambda e: ops.random_erasing(e["image"]),
     "random_grayscale": lambda e: ops.random_grayscale(e["image"]),

@@ -1,20 +1,24 @@
-"""Mixes the images of a batch.
+"""Mixes the images of a batch, or two images with targets.
 
-Source: `torchvision.transforms.v2.MixUp` and `CutMix`.
+Source: `torchvision.transforms.v2.MixUp` and `CutMix`. For detection: "Bag of Freebies for Training
+Object Detection Neural Networks" (arXiv:1902.04103).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 from headrace.core import dtypes
 from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.ops.augment.arguments import layout_axes
+from headrace.ops.augment.arguments import known_image, layout_axes
+from headrace.ops.augment.combine import Combination, images_of
+from headrace.ops.augment.targets import Move
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.image.crop import shifted
 from headrace.ops.image.frames import require
 from headrace.ops.math.cast import cast
 from headrace.ops.random.numbers import random_uniform
@@ -37,37 +41,91 @@ class Mixed(NamedTuple):
     labels: Tensor
 
 
+@overload
 def mixup(
     images: TensorLike,
     labels: TensorLike,
     alpha: float = 1.0,
     num_classes: int | None = None,
     seed: int | None = None,
-) -> Mixed:
-    """Mixes each image of a batch with the previous one, and the first with the last.
+) -> Mixed: ...
 
-    One weight w is drawn for the whole batch from Beta(`alpha`, `alpha`). The result is w times the
-    image plus 1 - w times the previous image. Labels are mixed in the same way. Call it after a
-    shuffle and `batch`. For float32, the result is the same as in torchvision, to within 1e-6 of
-    the largest value. uint8, which torchvision does not support, is rounded.
+
+@overload
+def mixup(
+    images: Sequence[TensorLike],
+    labels: Sequence[TensorLike] | None = None,
+    alpha: float = 1.0,
+    *,
+    seed: int | None = None,
+    boxes: Sequence[TensorLike] | None = None,
+    masks: Sequence[TensorLike] | None = None,
+    keypoints: Sequence[TensorLike] | None = None,
+    format: str = "xyxy",
+    normalized: bool = False,
+    min_area: float | None = None,
+) -> Any: ...
+
+
+def mixup(
+    images: Any,
+    labels: Any = None,
+    alpha: float = 1.0,
+    num_classes: int | None = None,
+    seed: int | None = None,
+    *,
+    boxes: Sequence[TensorLike] | None = None,
+    masks: Sequence[TensorLike] | None = None,
+    keypoints: Sequence[TensorLike] | None = None,
+    format: str = "xyxy",
+    normalized: bool = False,
+    min_area: float | None = None,
+) -> Any:
+    """Mixes each image of a batch with the previous one, or two images together with their targets.
+
+    **For classification:** the first image of a batch is mixed with the last. One weight w is drawn
+    for the whole batch from Beta(`alpha`, `alpha`). The result is w times the image plus 1 - w
+    times the previous image. Labels are mixed in the same way. Call it after a shuffle and `batch`.
+    For float32, the result is the same as in torchvision, to within 1e-6 of the largest value.
+    uint8, which torchvision does not support, is rounded.
+
+    **For detection:** pass a list of two images of the same shape, and their targets. The result is
+    w times the first image plus 1 - w times the second one, with the targets of both. Trainers of
+    YOLO models use `alpha=32`, so that w is near 0.5. To get two images in one example, use
+    `hr.zip` with shuffles of different seeds.
 
     Args:
-        images: uint8 or float32, (batch, ...).
+        images: uint8 or float32, (batch, ...). For detection, a list of two images (height, width,
+            channels).
         labels: Integers, (batch,), from 0 to `num_classes - 1`. Or the weight of each class,
-            float32, (batch, classes).
+            float32, (batch, classes). For detection, a list of two tensors with one value per
+            object, of any type, (objects, ...).
         alpha: The parameter of the distribution, above 0. If it is near 0, most weights are near 0
             or 1.
-        num_classes: The number of classes, if labels are integers.
+        num_classes: The number of classes, if labels are integers. Not for detection.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        boxes: The boxes of both images, two tensors of float32, (boxes, 4), in pixels. They are
+            clipped to the image, and none is removed unless you pass `min_area`.
+        masks: The masks of both images, uint8 or bool, (masks, height, width).
+        keypoints: The positions x, y in both images, float32, (points, 2) or (objects, points, 2).
+        format: The format of boxes: "xyxy" (left, top, right, bottom), "xywh" (left, top, width,
+            height) or "cxcywh" (centre, width, height).
+        normalized: If True, boxes and keypoints are fractions of the width and the height.
+        min_area: The smallest area of a box in pixels. Smaller boxes are removed, with their masks,
+            keypoints and labels.
 
     Returns:
-        A pair: images of the same type and shape, and labels, float32, (batch, classes).
+        A pair: images of the same type and shape, and labels, float32, (batch, classes). For
+        detection, a named tuple: `image` and those of `boxes`, `masks`, `keypoints` and `labels`
+        that you passed, first those of the first image. With `min_area` also `kept`, bool, which is
+        False for removed boxes.
 
     Raises:
-        InvalidArgumentError: When run, if a label is not a class, or the numbers of labels and
-            images differ.
-        TypeError: If images or labels have the wrong type.
-        ValueError: If an argument is out of range, or `num_classes` is missing.
+        InvalidArgumentError: When run, if a label is not a class, the numbers of labels and images
+            differ, or the two images or their targets have the wrong shape.
+        TypeError: If images or labels have the wrong type, or an argument is not a list.
+        ValueError: If an argument is out of range, `num_classes` is missing, or a list does not
+            have two tensors.
 
     Source: `torchvision.transforms.v2.MixUp`.
 
@@ -79,10 +137,65 @@ def mixup(
         >>> data = {"image": np.zeros((4, 8, 8, 3), np.uint8), "label": [3, 1, 4, 1]}
         >>> next(iter(hr.arrays(data).batch(4).map(mix, seed=7)))["label"].shape
         (4, 10)
+        >>> @hr.native
+        ... def mix_two(example):
+        ...     images, boxes = zip(*[(example[f"{k}.image"], example[f"{k}.boxes"]) for k in "ab"])
+        ...     return hr.ops.mixup(images, alpha=32, boxes=boxes)._asdict()
+        >>> data = {"image": np.zeros((4, 8, 8, 3), np.uint8), "boxes": [[[0, 0, 4, 6]]] * 4}
+        >>> pipe = hr.arrays(data)
+        >>> two = hr.zip({"a": pipe.shuffle(seed=1), "b": pipe.shuffle(seed=2)})
+        >>> next(iter(two.map(mix_two, seed=3)))["boxes"].shape
+        (2, 4)
     """
+    if boxes is not None or masks is not None or keypoints is not None:
+        targets = Combination(
+            "mixup", 2, boxes, masks, keypoints, labels, format, normalized, min_area
+        )
+        return _mixed_pair(images, alpha, num_classes, seed, targets)
+    if min_area is not None or normalized or format != "xyxy":
+        raise ValueError(
+            "mixup: format, normalized and min_area need boxes, expected boxes=[a, b]."
+        )
+    if labels is None:
+        raise TypeError(
+            "mixup: labels is None, expected the labels of a batch, or boxes=, masks= or "
+            "keypoints= for two images."
+        )
     with name_scope(None, "mixup", [images, labels]):
         pixels, classes = _batch("mixup", images), _labels("mixup", labels, num_classes)
         return _mixed(pixels, classes, _share("mixup", alpha, seed), num_classes)
+
+
+def _mixed_pair(
+    images: Any, alpha: float, num_classes: int | None, seed: int | None, targets: Combination
+) -> Any:
+    require(
+        num_classes is None,
+        f"mixup: num_classes is {num_classes!r}, but labels are not mixed if there are boxes, "
+        "masks or keypoints. Omit num_classes.",
+    )
+    with name_scope(None, "mixup", []):
+        return _blended(images_of("mixup", images, 2), _share("mixup", alpha, seed), targets)
+
+
+def _blended(images: Sequence[Tensor], share: TensorLike, targets: Combination) -> Any:
+    """Mixes two images with a weight (a float64 scalar), and joins their targets."""
+    image, other = images
+
+    def infer(image: Tensor, *_: Tensor) -> Outputs:
+        return [(image.dtype.base_dtype, known_image(image))]
+
+    inputs = [
+        Input("image", image),
+        Input("other", other),
+        Input("share", share, dtypes.float64),
+    ]
+    blended = apply_op("BlendImages", inputs, infer).outputs[0]
+
+    def moves(number: int) -> list[Move]:
+        return [Move(images[number], blended, lambda *_: shifted(0.0, 0.0), lambda masks, _: masks)]
+
+    return targets.combined(blended, moves)
 
 
 def cutmix(
@@ -229,6 +342,7 @@ def _share(what: str, alpha: float, seed: int | None) -> Tensor:
     return apply_op("SymmetricBeta", inputs, infer, attrs={"alpha": float(alpha)}).outputs[0]
 
 
+define("BlendImages", is_own=True)
 define("CutMix", is_own=True)
 define("MixUp", is_own=True)
 define("SymmetricBeta", is_own=True)

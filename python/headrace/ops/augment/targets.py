@@ -26,7 +26,15 @@ from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.image.frames import require
 from headrace.ops.math.cast import cast as cast_op
 
-__all__ = ["Move", "TakesTargets", "Targets", "affine_map", "image_size", "takes_targets"]
+__all__ = [
+    "Move",
+    "TakesTargets",
+    "Targets",
+    "affine_map",
+    "image_size",
+    "result_type",
+    "takes_targets",
+]
 
 _FORMATS: Final = ("xyxy", "xywh", "cxcywh")
 _Arguments = ParamSpec("_Arguments")
@@ -185,7 +193,7 @@ class Targets:
                 )
             if kept is not None:
                 values["kept"] = kept
-            return _named(tuple(values))(*values.values())
+            return result_type(tuple(values))(*values.values())
 
     def box_tensor(self) -> Tensor:
         """Returns the boxes as float32.
@@ -312,7 +320,8 @@ def _documented(text: str) -> str:
 
 
 @functools.cache
-def _named(names: tuple[str, ...]) -> Callable[..., Any]:
+def result_type(names: tuple[str, ...]) -> Callable[..., Any]:
+    """Returns the named tuple with these fields."""
     return namedtuple("Moved", names)
 
 

@@ -1,4 +1,4 @@
-//! Mixes the images of a batch with their neighbours, and mixes their labels in the same way.
+//! Mixes two images, or each image of a batch with the previous one, and mixes labels in the same way.
 
 use super::beta;
 use crate::error::{Error, Result};
@@ -48,15 +48,51 @@ impl Kernel for MixUp {
         let [images, labels, share] = expect_inputs(&inputs)?;
         let share = first(share.values::<f64>()?)?;
         let labels = mixed_labels("mixup", images, labels, self.num_classes, share)?;
-        let (own, other) = (share as f32, (1.0 - share) as f32);
         let mixed = match images.dtype() {
-            DType::UInt8 => mixed(images, |value: u8, before| {
-                (f32::from(before) * other + f32::from(value) * own).round_ties_even() as u8
-            }),
-            _ => mixed(images, |value: f32, before| before * other + value * own),
+            DType::UInt8 => mixed(images, blend_bytes(share)),
+            _ => mixed(images, blend_floats(share)),
         }?;
         Ok(Step::Done([mixed, labels].into_iter().collect()))
     }
+}
+
+/// Maps `(image, other image, share)` to the image times the share, plus the other times the rest.
+pub struct BlendImages;
+
+impl Kernel for BlendImages {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [image, other, share] = expect_inputs(&inputs)?;
+        if image.shape() != other.shape() {
+            return Err(Error::invalid_argument(format!(
+                "mixup: the images have shapes {} and {}, expected the same shape. Resize both to one size first, for \
+                 example with letterbox",
+                bracketed(image.shape()),
+                bracketed(other.shape())
+            )));
+        }
+        let share = first(share.values::<f64>()?)?;
+        match image.dtype() {
+            DType::UInt8 => blended(image, other, blend_bytes(share)),
+            _ => blended(image, other, blend_floats(share)),
+        }
+        .map(Step::one)
+    }
+}
+
+fn blended<T: Numeric>(image: &Tensor, other: &Tensor, mix: impl Fn(T, T) -> T) -> Result<Tensor> {
+    let pairs = image.values::<T>()?.iter().zip(other.values::<T>()?);
+    let pixels = allocate::elements(image.dtype(), image.shape()).collect(pairs.map(|(a, b)| mix(*a, *b)))?;
+    Tensor::from_values(image.shape().clone(), pixels)
+}
+
+fn blend_bytes(share: f64) -> impl Fn(u8, u8) -> u8 {
+    let (own, rest) = (share as f32, (1.0 - share) as f32);
+    move |value, other| (f32::from(other) * rest + f32::from(value) * own).round_ties_even() as u8
+}
+
+fn blend_floats(share: f64) -> impl Fn(f32, f32) -> f32 {
+    let (own, rest) = (share as f32, (1.0 - share) as f32);
+    move |value, other| other * rest + value * own
 }
 
 /// Maps `(images, labels, share, draws)` to images that contain a rectangle of the previous image.
@@ -157,8 +193,7 @@ fn mixed_labels(what: &str, images: &Tensor, labels: &Tensor, num_classes: usize
         1 => one_hot(what, labels, num_classes)?,
         _ => labels.clone(),
     };
-    let (own, other) = (share as f32, (1.0 - share) as f32);
-    mixed(&probabilities, |value: f32, before| before * other + value * own)
+    mixed(&probabilities, blend_floats(share))
 }
 
 fn one_hot(what: &str, labels: &Tensor, num_classes: usize) -> Result<Tensor> {
@@ -180,7 +215,7 @@ fn one_hot(what: &str, labels: &Tensor, num_classes: usize) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::testing::{error_text, run};
+    use crate::kernels::testing::{error_text, run, run_one};
 
     fn labels(values: &[i64]) -> Tensor {
         Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap()
@@ -192,6 +227,15 @@ mod tests {
         let outputs = run(&MixUp { num_classes: 3 }, &[images, labels(&[2, 0]), Tensor::scalar(0.75)]).unwrap();
         assert_eq!(outputs[0].bytes(), [50, 88, 150, 63]);
         assert_eq!(outputs[1].values::<f32>().unwrap(), [0.25, 0.0, 0.75, 0.75, 0.0, 0.25]);
+    }
+
+    #[test]
+    fn two_images_are_blended_if_they_have_the_same_shape() {
+        let image = |values: &[u8]| Tensor::from_values(Shape::new(&[1, values.len(), 1]), values.to_vec()).unwrap();
+        let inputs = [image(&[0, 100]), image(&[200, 51]), Tensor::scalar(0.75)];
+        assert_eq!(run_one(&BlendImages, &inputs).unwrap().bytes(), [50, 88]);
+        let text = error_text(&BlendImages, &[image(&[0, 100]), image(&[200]), Tensor::scalar(0.75)]);
+        assert!(text.contains("mixup: the images have shapes [1,2,1] and [1,1,1], expected the same shape"), "{text}");
     }
 
     #[test]

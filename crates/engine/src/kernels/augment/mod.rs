@@ -30,6 +30,7 @@ use std::sync::Arc;
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "AffineHomographies" => Arc::new(warp::AffineHomographies),
+        "BlendImages" => Arc::new(mixing::BlendImages),
         "CenterCrop" => Arc::new(center_crop::CenterCrop::from_attrs(attrs)?),
         "ColorJitter" => Arc::new(color_jitter::ColorJitter),
         "CutMix" => Arc::new(mixing::CutMix::from_attrs(attrs)?),
