@@ -21,6 +21,7 @@ from benchmarks.workloads import (
     functions,
     imagenet_photos,
     json_lines,
+    mosaics,
     parquet_rows,
     patches,
     photos,
@@ -40,7 +41,7 @@ WORKLOADS = [
     *(parquet_rows.W10, parquet_rows.W10_NUMBERS, parquet_rows.W10_OBJECTS),
     *(json_lines.W11, tar_photos.W12),
     *(functions.HOLDS, functions.HOLDS_LARGE, functions.RELEASES, functions.RELEASES_LARGE),
-    *(arrays_in_memory.W14, sounds.W16, patches.W19, videos.W22),
+    *(arrays_in_memory.W14, sounds.W16, patches.W19, mosaics.W20, videos.W22),
     *(worker_processes.PYTHON, worker_processes.NUMPY),
     *(torch_loaders.SMALL, torch_loaders.MEDIUM, torch_loaders.LARGE),
 ]

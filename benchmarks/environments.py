@@ -20,7 +20,10 @@ REQUIREMENTS = {
     "numpy": ["numpy>=1.26", "protobuf>=5.26", *PHOTO_TOOLS],
     # torchaudio works only with the PyTorch of the same version.
     "sound": ["torch==2.11.*", "torchaudio==2.11.*", "librosa>=0.10", "soundfile>=0.12"],
-    "vision": ["transformers>=5,<6", "torch>=2.5,<3", "torchvision>=0.20", "pillow>=11"],
+    "vision": [
+        *("transformers>=5,<6", "torch>=2.5,<3", "torchvision>=0.20", "pillow>=11"),
+        *("albumentations>=2,<3", "opencv-python-headless>=4.10,<6"),
+    ],
     # torchcodec also needs FFmpeg's shared libraries.
     "video": ["torch>=2.8,<3", "torchcodec>=0.8,<1", "torchvision>=0.20", "av>=17", "numpy>=1.26"],
     # Not a peer: it provides real photographs.

@@ -47,6 +47,7 @@ LABELS = {
     "W16": "sounds",
     "W17": "worker processes",
     "W19": "patches",
+    "W20": "mosaics",
     "W22": "videos",
 }
 """A one- or two-word description of each workload's data."""
