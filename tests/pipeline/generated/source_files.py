@@ -7,7 +7,7 @@ import lzma
 import re
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import cycle
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from tests import tfds_files
 from tests.archives import add_members
+from tests.pipeline.run_lengths import compressed
 
 import headrace as hr
 from headrace.io.records import TFRecordWriter
@@ -35,7 +36,7 @@ _GROUP_ROWS = 17
 ROW_GROUPS = (17, 17, 17, 2, 17, 17, 10)
 # The extension of files with some damaged records.
 DAMAGED = "damaged"
-# The directory of files with nested data, and the extension of files that have pieces.
+# The directory of files of nested data, and the ending of those that have pieces.
 ROWS = "rows"
 ROWS_OF_ARRAYS = "rows.json"
 # The directory of Parquet files with large values, and the bytes of the values.
@@ -44,6 +45,9 @@ _LARGE_BYTES = (100, 20_000, 150_000, 400_000)
 # The directories of data sets of TFDS: one with examples, and one with episodes.
 TFDS = "tfds"
 EPISODES = "episodes"
+# The directory of a data set of Pascal VOC, and the height and width of images with masks.
+VOC = "voc"
+CANVAS = [5, 100]
 # The numbers of steps of successive episodes.
 _STEPS = (3, 0, 5, 1)
 # The directories of compressed copies of files.
@@ -182,25 +186,61 @@ def episode_ids() -> list[int]:
 
 
 def boxes_of(n: int) -> list[list[int]]:
-    """Boxes in an image (x, y, width and height). Some images have none."""
+    """The boxes x, y, width and height in a picture; some have none."""
     return [[n, k, k + 1, 2] for k in range(n % 4)]
 
 
+def outline_of(box: Sequence[int]) -> list[list[int]]:
+    """The polygon of a box."""
+    x, y, width, height = box
+    return [[x, y, x + width, y, x + width, y + height, x, y + height]]
+
+
+def _runs_of(box: Sequence[int]) -> list[int]:
+    """The run lengths of a box, column by column."""
+    x, y, width, height = box
+    between = CANVAS[0] - height
+    runs = [x * CANVAS[0] + y, *[height, between] * width]
+    return [*runs[:-1], CANVAS[0] * CANVAS[1] - sum(runs[:-1])]
+
+
 def _write_annotations(directory: Path) -> None:
-    """Writes the boxes of the images as a COCO file and as text files."""
+    """Writes the boxes of the images as a COCO file, as text files and as XML files."""
     entries: dict[str, list[Any]] = {"images": [], "annotations": [], "categories": []}
     entries["categories"] = [{"id": k, "name": f"class {k}"} for k in (3, 5)]
+    for folder in ("Annotations", "ImageSets/Main", "JPEGImages"):
+        (directory / VOC / folder).mkdir(parents=True)
     for n in ALL:
         [path] = directory.glob(f"images/*/{n:03}.png")
         name = path.relative_to(directory / "images")
-        entries["images"].append({"id": n, "file_name": str(name)})
-        for box in boxes_of(n):
-            entries["annotations"].append({"image_id": n, "category_id": 5, "bbox": box})
+        height, width = CANVAS
+        image = {"id": n, "file_name": str(name), "height": height, "width": width}
+        entries["images"].append(image)
+        for k, box in enumerate(boxes_of(n)):
+            runs = _runs_of(box)
+            forms: list[Any] = [outline_of(box)]
+            forms += [{"size": CANVAS, "counts": counts} for counts in (runs, compressed(runs))]
+            more = {"segmentation": forms[k % 3], "keypoints": [n, k, 1 + k % 2], "iscrowd": k % 2}
+            entries["annotations"].append({"image_id": n, "category_id": 5, "bbox": box, **more})
         labels = (directory / "labels" / name).with_suffix(".txt")
         labels.parent.mkdir(parents=True, exist_ok=True)
         if boxes_of(n):
             labels.write_text("".join(f"1 0.5 0.{n:03} 0.25 0.5\n" for _ in boxes_of(n)))
+        _write_voc(directory / VOC, n, path.read_bytes())
     (directory / "boxes.coco").write_text(json.dumps(entries))
+    names = "".join(f"{n:03}\n" for n in ALL)
+    (directory / VOC / "ImageSets/Main/all.txt").write_text(names)
+
+
+def _write_voc(root: Path, n: int, image: bytes) -> None:
+    objects = ""
+    for x, y, width, height in boxes_of(n):
+        # Pixels count from 1, and the last one belongs to the box.
+        edges = {"xmin": x + 1, "ymin": y + 1, "xmax": x + width, "ymax": y + height}
+        box = "".join(f"<{edge}>{value}</{edge}>" for edge, value in edges.items())
+        objects += f"<object><name>dog</name><bndbox>{box}</bndbox></object>"
+    (root / f"Annotations/{n:03}.xml").write_text(f"<annotation>{objects}</annotation>")
+    (root / f"JPEGImages/{n:03}.jpg").write_bytes(image)
 
 
 def name_of(n: int) -> str:
@@ -216,7 +256,7 @@ def _write_large(path: Path, numbers: range) -> None:
 
 
 def large_of(n: int) -> bytes:
-    """A value that is larger than the other values of its row. Row groups have some megabytes."""
+    """A value that is larger than the others of its row; row groups have some megabytes."""
     return b"%d" % n * (_LARGE_BYTES[n % len(_LARGE_BYTES)] // len(str(n)))
 
 

@@ -13,6 +13,7 @@ from tests.pipeline.generated.python_sources import arrays, indexed, iterable, j
 from tests.pipeline.generated.source import COMPRESSED, LARGE_VALUES, MANY, SPLIT, Source
 from tests.pipeline.generated.source_files import (
     ALL,
+    CANVAS,
     COMPRESSIONS,
     DAMAGED,
     EPISODES,
@@ -22,6 +23,7 @@ from tests.pipeline.generated.source_files import (
     ROWS,
     ROWS_OF_ARRAYS,
     TFDS,
+    VOC,
     boxes_of,
     episode_ids,
     has_damage,
@@ -77,7 +79,7 @@ def sizes_of_pieces(source: Source, block_bytes: int | None) -> Sequence[int]:
 
 
 def keys_of(seed: int, positions: Sequence[tuple[int, int]]) -> list[int]:
-    """The hashes that determine splits of records, as documented in the engine."""
+    """The hashes by which records are split, as documented by the engine."""
     return [_mixed(_mixed(seed, record), file) for file, record in positions]
 
 
@@ -119,7 +121,7 @@ def _records(random: Random, ending: str = "tfrecord") -> Source:
 
 
 def _tfds(random: Random) -> Source:
-    """A TFDS data set, or a part of one in random order."""
+    """A data set of TFDS, or a part of one in a random order."""
     seed, first = random.choice([(None, 0), (None, 0), (random.randrange(2**20), 20)])
     split = f"train[{first}:]" if first else "train"
 
@@ -272,7 +274,10 @@ def _number_of_member(example: Example) -> Example:
 
 def _folder(random: Random) -> Source:
     return random.choice(
-        [_images, _sounds, _videos, _coco, _yolo, _archived_images, _archived_files]
+        [
+            *(_images, _sounds, _videos, _coco, _yolo, _pascal_voc, _archived_images),
+            *(_archived_files, partial(_coco_objects, random.choice([None, False, True]))),
+        ]
     )()
 
 
@@ -313,6 +318,47 @@ def _number_of_coco(example: Example) -> Example:
     edges = [[x, y, x + width, y + height] for x, y, width, height in boxes_of(n)]
     is_right = example["boxes"].tolist() == edges and len(example["labels"]) == len(edges)
     return {"n": n if is_right and example["image_id"] == n else -1}
+
+
+def _coco_objects(iscrowd: bool | None) -> Source:
+    """Masks and keypoints, of all objects, or with or without crowds."""
+
+    def begin(directory: Path) -> hr.Pipeline:
+        arguments = directory / "images", directory / "boxes.coco"
+        return hr.coco(*arguments, masks=True, keypoints=True, iscrowd=iscrowd).map(
+            partial(_number_of_objects, iscrowd=iscrowd)
+        )
+
+    text = f"coco(images, masks=True, keypoints=True, iscrowd={iscrowd})"
+    return Source(text, begin, _only("n"), sizes=(1,) * 97, kind="coco objects")
+
+
+def _number_of_objects(example: Example, iscrowd: bool | None) -> Example:
+    n = int(example["image"])
+    objects = [(k, box) for k, box in enumerate(boxes_of(n)) if iscrowd is None or k % 2 == iscrowd]
+    masks = np.zeros((len(objects), *CANVAS), np.uint8)
+    for mask, (_, (x, y, width, height)) in zip(masks, objects, strict=True):
+        mask[y : y + height, x : x + width] = 1
+    is_right = (
+        np.array_equal(example["masks"], masks)
+        and example["keypoints"].tolist() == [[[n, k]] for k, _ in objects]
+        and example["visibility"].tolist() == [[1 + k % 2] for k, _ in objects]
+    )
+    return {"n": n if is_right else -1}
+
+
+def _pascal_voc() -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.pascal_voc(directory / VOC, "all").map(_number_of_voc)
+
+    return Source("pascal_voc(voc)", begin, _only("n"), sizes=(1,) * 97)
+
+
+def _number_of_voc(example: Example) -> Example:
+    n = int(example["image"])
+    edges = [[x, y, x + width, y + height] for x, y, width, height in boxes_of(n)]
+    is_right = example["boxes"].tolist() == edges and example["image_id"] == f"{n:03}"
+    return {"n": n if is_right else -1}
 
 
 def _yolo() -> Source:

@@ -13,14 +13,14 @@ from tests.pipeline.generated.programs import program_of
 
 # Groups of nearly equal size, so that a failure does not stop all.
 GROUPS = 8
-# The first programs all run. Of the others, only those that are the first with a kind run.
+# The first ones all run; of the others, those that are the first with a kind.
 PROGRAMS = 40
 # More are not looked through.
 MOST = 2000
 KINDS = {
     *("tfrecords", "tfds", "tfds steps", "text_lines", "csv", "json_lines", "json_array", "files"),
     *("fixed_length_records", "image_folder", "audio_folder", "webdataset", "tokens"),
-    *("coco", "yolo"),
+    *("coco", "coco objects", "yolo", "pascal_voc"),
     "zip archive",
     *("arrays", "indexed", "iterable", "journal"),
     *("rows", "mix", "concat", "zip", "compressed", "inferred", "parquet of large values"),
@@ -38,14 +38,14 @@ KINDS = {
     *("windows", "windows at offsets"),
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
     "without_steps",
-    *("chat", "augment", "mix pictures", "decode_audio", "spectrogram"),
+    *("chat", "augment", "mosaic", "mix pictures", "decode_audio", "spectrogram"),
     *(("video_folder", "clips") if find_spec("av") else ("video_folder",)),
 }
 
 
 @cache
 def numbers() -> list[int]:
-    """The numbers of the programs that run. Each kind is in one of them."""
+    """The numbers of the programs that run; each kind is in one of them."""
     missing, chosen = set(KINDS), []
     for number in range(MOST):
         kinds = program_of(number).kinds

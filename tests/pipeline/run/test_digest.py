@@ -1,4 +1,4 @@
-"""The digest of the global order: the changes that it detects and ignores."""
+"""The digest of the global order: the changes that it detects, and those that it ignores."""
 
 import json
 import re

@@ -22,7 +22,7 @@ RATE = 30
 
 @dataclass
 class Checks:
-    """The number of checked frames, and the failures.
+    """The number of frames that were checked, and what was wrong.
 
     Attributes:
         num_frames: The number of checked frames, by kind of video.
@@ -99,9 +99,9 @@ class Video:
 
     Attributes:
         path: The file.
-        kind: The kind of video.
+        kind: What is special about it.
         numbers: The number that each of its frames shows.
-        num_turns: The number of clockwise rotations by 90 degrees that players apply.
+        num_turns: How often players turn it clockwise by 90 degrees.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Decoded frames of random videos are the requested ones."""
+"""Frames of random videos are those that were asked for."""
 
 import pytest
 from tests.pipeline.video.random_videos import Checks, check

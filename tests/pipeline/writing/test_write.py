@@ -34,7 +34,7 @@ def here(tmp_path, monkeypatch):
 
 
 def examples() -> hr.Pipeline:
-    """The components that each format supports."""
+    """Components of all kinds that each format holds."""
     return hr.arrays(
         {
             "n": np.arange(-3, 4),

@@ -3,6 +3,7 @@
 pub mod carried;
 pub mod collate;
 pub mod csv;
+pub mod draw_masks;
 pub mod fetch;
 mod join;
 pub mod json;

@@ -44,6 +44,7 @@ use headrace_pipeline::row_order::{OrderStage, Weights as RowWeights};
 use headrace_pipeline::stages;
 use headrace_pipeline::stages::carried::Along;
 use headrace_pipeline::stages::collate::{Collate, Layout, Padding, Unbatch};
+use headrace_pipeline::stages::draw_masks::DrawMasks;
 use headrace_pipeline::stages::fetch::{Fetch, SharedLookup};
 use headrace_pipeline::stages::meter_stage::MeterStage;
 use headrace_pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
@@ -132,6 +133,12 @@ impl Stage {
         let columns = columns.iter().map(|column| column.get().0.clone()).collect();
         let table = Block::new(columns, num_files, Provenance::Unknown).into_python(py)?;
         Ok(Self(Arc::new(WithFileRows { num_columns, table: Arc::new(table) })))
+    }
+
+    /// Replaces the outlines in a column with masks. Column `size` has the height and the width.
+    #[staticmethod]
+    fn draw_masks(column: usize, size: usize) -> Self {
+        Self(Arc::new(DrawMasks { column, size }))
     }
 
     /// Keeps some of the columns.

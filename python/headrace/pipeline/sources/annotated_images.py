@@ -20,6 +20,7 @@ from headrace.pipeline.values.types import Spec, Specs, engine_code
 __all__ = [
     "AnnotatedImages",
     "Annotations",
+    "Outlines",
     "check_images_exist",
     "checked_boxes",
     "read_text",
@@ -28,6 +29,22 @@ __all__ = [
 
 _BOXES = Spec(np.dtype(np.float32), (None, 4))
 _LABELS = Spec(np.dtype(np.int64), (None,))
+_MASKS = "masks"
+_SIZE = "size of the image"
+
+
+class Outlines(NamedTuple):
+    """The outlines of all objects, from which the engine draws masks.
+
+    Attributes:
+        numbers: The outlines as `DrawMasks` of the engine reads them, int32.
+        ends: The position at which the outlines of each image end, int64.
+        sizes: The height and width of each image, int32, (images, 2).
+    """
+
+    numbers: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int32]
 
 
 class Annotations(NamedTuple):
@@ -41,6 +58,7 @@ class Annotations(NamedTuple):
         of_objects: Further values of each object, by component.
         of_images: Further values of each image, by component.
         classes: The class names, in label order; None if they are unknown.
+        outlines: The outlines of the objects, for the component `masks`; None for no masks.
     """
 
     paths: list[str]
@@ -50,6 +68,7 @@ class Annotations(NamedTuple):
     of_objects: Mapping[str, npt.NDArray[Any]]
     of_images: Mapping[str, npt.NDArray[Any]]
     classes: tuple[str, ...] | None
+    outlines: Outlines | None = None
 
 
 class _Once:
@@ -123,12 +142,14 @@ class AnnotatedImages(FileSource, is_base=True):
         paths = [os.fsencode(path) for path in annotations.paths]
         plan = engine.whole_files(paths, [])
         columns = self._columns(annotations)
-        order = [1, *range(2, 2 + len(columns)), 0]
+        names = ["path", "image", *columns]
         stages = [
             check_paths([(0, "path")]),
-            engine.Stage.with_file_rows(2, columns, len(paths)),
-            engine.Stage.select(order),
+            engine.Stage.with_file_rows(2, list(columns.values()), len(paths)),
         ]
+        if annotations.outlines is not None:
+            stages.append(engine.Stage.draw_masks(names.index(_MASKS), names.index(_SIZE)))
+        stages.append(engine.Stage.select([names.index(name) for name in specs]))
         return SourcePlan(plan, paths, stages, len(paths), part="annotations")
 
     def records(self) -> None:
@@ -138,23 +159,30 @@ class AnnotatedImages(FileSource, is_base=True):
         """Returns 1 for each file, because each file is one example."""
         return [1] * len(self.annotations.paths)
 
-    def _columns(self, annotations: Annotations) -> list[engine.Column]:
-        ends = [0, *np.cumsum(annotations.counts).tolist()]
+    def _columns(self, annotations: Annotations) -> dict[str, engine.Column]:
         lists: dict[str, npt.NDArray[Any]] = {
             "boxes": annotations.boxes,
             "labels": annotations.labels,
             **annotations.of_objects,
         }
-        columns = [
-            engine.Column.each(
-                [values[start:end] for start, end in pairwise(ends)],
-                engine_code(self.spec[name].dtype),
-            )
-            for name, values in lists.items()
-        ]
-        for name, values in annotations.of_images.items():
-            columns.append(engine.Column.dense(values, engine_code(self.spec[name].dtype)))
+        ends = np.cumsum(annotations.counts)
+        columns = {name: _each(values, ends) for name, values in lists.items()}
+        columns |= {name: _column(values) for name, values in annotations.of_images.items()}
+        if annotations.outlines is not None:
+            numbers, ends, sizes = annotations.outlines
+            columns |= {_MASKS: _each(numbers, ends), _SIZE: _column(sizes)}
         return columns
+
+
+def _each(values: npt.NDArray[Any], ends: npt.NDArray[np.int64]) -> engine.Column:
+    """Returns a column with a list per image."""
+    lists = [values[start:end] for start, end in pairwise([0, *ends.tolist()])]
+    return engine.Column.each(lists, engine_code(values.dtype))
+
+
+def _column(values: npt.NDArray[Any]) -> engine.Column:
+    """Returns a column with a value per image. Objects are strings."""
+    return engine.Column.dense(values, engine_code(str if values.dtype == object else values.dtype))
 
 
 def read_text(where: str, path: str, remedy: str = "") -> str:

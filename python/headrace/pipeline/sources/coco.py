@@ -2,11 +2,12 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace.io import storage
 from headrace.pipeline.sources.annotated_images import (
@@ -18,11 +19,16 @@ from headrace.pipeline.sources.annotated_images import (
     refuse,
 )
 from headrace.pipeline.sources.class_folder import folder_path
+from headrace.pipeline.sources.coco_outlines import Entry, outlines_of
+from headrace.pipeline.stages.arguments import check_bool
+from headrace.pipeline.stages.stage import named
 from headrace.pipeline.values.types import Spec
 
 __all__ = ["Coco", "coco"]
 
 _SECTIONS: Final = ("images", "annotations", "categories")
+# The most pixels of an image with masks.
+_MOST_PIXELS: Final = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,9 @@ class Coco(AnnotatedImages):
     Attributes:
         images: The directory of the images.
         file: The JSON file.
+        masks: Whether each object has a mask.
+        keypoints: Whether each object has keypoints.
+        iscrowd: Whether to keep only crowds, or only single objects; None for all annotations.
     """
 
     object_specs: ClassVar[Mapping[str, Spec]] = {
@@ -42,40 +51,95 @@ class Coco(AnnotatedImages):
 
     images: str
     file: str
+    masks: bool = named(False)
+    keypoints: bool = named(False)
+    iscrowd: bool | None = named(None)
 
     @property
     def name(self) -> str:
         """The source's name in messages."""
         return "coco"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The component names."""
+        return tuple(self._specs(None))
+
+    @property
+    def spec(self) -> dict[str, Spec] | None:  # type: ignore[override]
+        """The components of an example; None if the number of keypoints must be read."""
+        return None if self.keypoints else self._specs(None)
+
+    def inferred(self) -> dict[str, Spec]:
+        """Reads the annotations, and returns the components of an example."""
+        return self._specs(self.annotations.of_objects["keypoints"].shape[1])
+
+    def described(self) -> str:
+        """Describes how the number of keypoints is determined."""
+        return "the number of keypoints is that in the annotations"
+
+    def _specs(self, num_keypoints: int | None) -> dict[str, Spec]:
+        specs = super().spec
+        after = {name: specs.pop(name) for name in (*self.image_specs, "path")}
+        if self.masks:
+            specs["masks"] = Spec(np.dtype(np.uint8), (None, None, None))
+        if self.keypoints:
+            specs["keypoints"] = Spec(np.dtype(np.float32), (None, num_keypoints, 2))
+            specs["visibility"] = Spec(np.dtype(np.uint8), (None, num_keypoints))
+        return specs | after
+
     def read(self) -> Annotations:
         """Reads the JSON file."""
-        file_names, objects, categories = self._sections()
+        content = self._content()
+        file_names = self._by_id(content["images"], "images", "file_name")
+        categories = self._by_id(content["categories"], "categories", "name")
+        if not file_names:
+            refuse("coco", self.file, "'images' is empty, expected at least one image.")
         label_of = {category: label for label, category in enumerate(sorted(categories))}
         images = sorted(file_names.items())
         row_of = {image_id: row for row, (image_id, _) in enumerate(images)}
         paths = [os.path.join(self.images, file_name) for _, file_name in images]
         check_images_exist("coco", paths, self.file)
-        numbers = np.array([self._object(*item, row_of, label_of) for item in enumerate(objects)])
+        entries = content["annotations"]
+        numbers = np.array([self._object(*item, row_of, label_of) for item in enumerate(entries)])
         numbers = numbers.reshape(-1, 8)
-        checked_boxes("coco", numbers[:, :4], lambda number: self._place(objects, number))
-        rows = numbers[:, 6].astype(np.int64)
-        order = np.argsort(rows, kind="stable")
+        checked_boxes("coco", numbers[:, :4], lambda number: self._place(entries, number))
+        order = np.argsort(numbers[:, 6], kind="stable")
+        if self.iscrowd is not None:
+            order = order[numbers[order, 5] == self.iscrowd]
         numbers = numbers[order]
+        rows = numbers[:, 6].astype(np.int64)
         boxes = numbers[:, :4]
         boxes[:, 2:] += boxes[:, :2]
+        of_objects: dict[str, npt.NDArray[Any]] = {
+            "area": numbers[:, 4].astype(np.float32),
+            "iscrowd": numbers[:, 5] != 0,
+        }
+        if self.keypoints:
+            of_objects |= self._keypoints(content["categories"], entries, order.tolist())
+        outlines = None
+        if self.masks:
+            sizes = {row_of[image["id"]]: self._size(image) for image in content["images"]}
+            outlines = outlines_of(
+                [
+                    Entry(self._place(entries, number), row, entries[number].get("segmentation"))
+                    for number, row in zip(order.tolist(), rows.tolist(), strict=True)
+                ],
+                sizes,
+            )
         return Annotations(
             paths,
             np.bincount(rows, minlength=len(paths)),
             boxes.astype(np.float32),
             numbers[:, 7].astype(np.int64),
-            {"area": numbers[:, 4].astype(np.float32), "iscrowd": numbers[:, 5] != 0},
+            of_objects,
             {"image_id": np.array([image_id for image_id, _ in images], np.int64)},
             tuple(categories[category] for category in sorted(categories)),
+            outlines,
         )
 
-    def _sections(self) -> tuple[dict[int, str], list[Any], dict[int, str]]:
-        """Returns the file of each image, the annotations, and the name of each category."""
+    def _content(self) -> dict[str, Any]:
+        """Returns the content of the file, after checking that all sections are lists."""
         remedy = ". Pass the JSON file of the annotations."
         try:
             content = json.loads(read_text("coco", self.file, remedy))
@@ -93,11 +157,7 @@ class Coco(AnnotatedImages):
                 f"there is no list {missing[0]!r}, expected an object with the lists 'images', "
                 "'annotations' and 'categories'. Pass the file of instances, not of captions.",
             )
-        images = self._by_id(content["images"], "images", "file_name")
-        categories = self._by_id(content["categories"], "categories", "name")
-        if not images:
-            refuse("coco", self.file, "'images' is empty, expected at least one image.")
-        return images, content["annotations"], categories
+        return cast("dict[str, Any]", content)
 
     def _by_id(self, items: list[Any], section: str, value: str) -> dict[int, str]:
         result: dict[int, str] = {}
@@ -150,11 +210,76 @@ class Coco(AnnotatedImages):
             )
         return (*box, area, is_crowd, row_of[image], label_of[category])
 
-    def _place(self, objects: list[Any], number: int) -> str:
-        return f"{self.file}: annotations[{number}] (id {objects[number].get('id')})"
+    def _size(self, image: dict[str, Any]) -> tuple[int, int]:
+        """Returns the height and the width of an image."""
+        height: Any = image.get("height")
+        width: Any = image.get("width")
+        are_sides = all(type(side) is int and side > 0 for side in (height, width))
+        if not are_sides or height * width > _MOST_PIXELS:
+            refuse(
+                "coco",
+                f"{self.file}: image {image['id']}",
+                f"height is {height!r} and width is {width!r}, expected positive integers with a "
+                f"product of at most {_MOST_PIXELS:,}. Masks need them: correct the file, or omit "
+                "masks=True.",
+            )
+        return height, width
+
+    def _keypoints(
+        self, categories: list[Any], entries: list[Any], order: Sequence[int]
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Returns the keypoints of the objects in this order, and their visibility."""
+        names = {category["id"]: category.get("keypoints") for category in categories}
+        count_of = {key: len(value) for key, value in names.items() if isinstance(value, list)}
+        lists = [entry.get("keypoints", []) for entry in entries]
+        lengths = [len(values) // 3 for values in lists if isinstance(values, list)]
+        most = max(count_of.values() or lengths, default=0)
+        if most == 0:
+            refuse(
+                "coco",
+                self.file,
+                "there are no keypoints. Pass a file such as person_keypoints_train2017.json, or "
+                "omit keypoints=True.",
+            )
+        points = np.zeros((len(order), most, 3), np.float64)
+        for row, number in enumerate(order):
+            values = lists[number]
+            expected = count_of.get(entries[number]["category_id"], most)
+            is_list = isinstance(values, list) and all(map(_is_number, values))
+            if not is_list or len(values) not in (0, 3 * expected):
+                refuse(
+                    "coco",
+                    self._place(entries, number),
+                    f"keypoints is {values!r}, expected {3 * expected} numbers x, y, visibility. "
+                    "Correct the annotation, or remove it.",
+                )
+            points[row, : len(values) // 3] = np.reshape(values, (-1, 3))
+        visibility = points[:, :, 2]
+        is_valid = np.isfinite(points).all((1, 2)) & np.isin(visibility, (0, 1, 2)).all(1)
+        if not is_valid.all():
+            number = order[int(np.argmin(is_valid))]
+            refuse(
+                "coco",
+                self._place(entries, number),
+                f"keypoints is {lists[number]!r}, expected finite numbers, with a visibility of 0, "
+                "1 or 2. Correct the annotation, or remove it.",
+            )
+        return {
+            "keypoints": points[:, :, :2].astype(np.float32),
+            "visibility": visibility.astype(np.uint8),
+        }
+
+    def _place(self, entries: list[Any], number: int) -> str:
+        return f"{self.file}: annotations[{number}] (id {entries[number].get('id')})"
 
 
-def coco(images: str | os.PathLike[str], annotations: str | os.PathLike[str]) -> Coco:
+def coco(
+    images: str | os.PathLike[str],
+    annotations: str | os.PathLike[str],
+    masks: bool = False,
+    keypoints: bool = False,
+    iscrowd: bool | None = None,
+) -> Coco:
     """Reads images and their objects from a data set in COCO format.
 
     An example has these components:
@@ -165,6 +290,10 @@ def coco(images: str | os.PathLike[str], annotations: str | os.PathLike[str]) ->
       are sorted by id, so there are no gaps between labels.
     - `area`: float32, (objects,): the area in pixels, from the file.
     - `iscrowd`: bool, (objects,): whether the box contains a crowd instead of one object.
+    - `masks`, if requested: uint8, (objects, height, width): 1 inside the object, otherwise 0.
+    - `keypoints`, if requested: float32, (objects, points, 2): the positions x, y in pixels.
+    - `visibility`, together with `keypoints`: uint8, (objects, points): 0 if a point is not in the
+      file, 1 if it is hidden and 2 if it is visible.
     - `image_id`: int64, and `path`: str.
 
     Images are sorted by id. Images without objects are included, with arrays of length 0.
@@ -173,9 +302,17 @@ def coco(images: str | os.PathLike[str], annotations: str | os.PathLike[str]) ->
         images: The directory of the images.
         annotations: The JSON file, such as `instances_train2017.json`. It is read when the pipeline
             first needs it, and its numbers are then kept in memory.
+        masks: If True, each object has a mask. Polygons and both kinds of run lengths are drawn as
+            by pycocotools. Images need `height` and `width` in the file.
+        keypoints: If True, each object has keypoints. If categories have different numbers of
+            them, or an object has none, missing points are (0, 0) with visibility 0.
+        iscrowd: If False, annotations of crowds are left out. If True, all others are.
 
     Raises:
-        TypeError: If an argument is not a path.
+        TypeError: If an argument is not a path, or not a bool. All other errors are raised when the
+            pipeline first needs the annotations.
+        InvalidArgumentError: If the file is not in this format, or an annotation is invalid.
+        NotFoundError: If the file or an image does not exist.
 
     Source: `torchvision.datasets.CocoDetection`, which returns the entries of the file unchanged.
     The format is described at https://cocodataset.org/#format-data.
@@ -200,7 +337,11 @@ def coco(images: str | os.PathLike[str], annotations: str | os.PathLike[str]) ->
         array([[10., 20., 40., 60.]], dtype=float32)
     """
     file = folder_path("coco", annotations)
-    return Coco(folder_path("coco", images), storage.local_path(file))
+    check_bool("coco", "masks", masks)
+    check_bool("coco", "keypoints", keypoints)
+    if iscrowd is not None:
+        check_bool("coco", "iscrowd", iscrowd)
+    return Coco(folder_path("coco", images), storage.local_path(file), masks, keypoints, iscrowd)
 
 
 def _is_number(value: object) -> bool:

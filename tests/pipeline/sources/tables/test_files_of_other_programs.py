@@ -1,6 +1,6 @@
 """Tables written by Spark, DuckDB, polars and fastparquet; pyarrow is the oracle.
 
-The scripts that wrote them are in the same directory.
+The scripts that made them lie beside them.
 """
 
 import math
@@ -76,16 +76,13 @@ def _parquet(path: Path) -> Any:
     for name in file.schema_arrow.names:
         try:
             results[name] = file.read(columns=[name])[name]
-        except pa.ArrowInvalid:  # Null lists of a fixed length, as written by DuckDB.
+        except pa.ArrowInvalid:  # Null lists of one length, as DuckDB writes them.
             assert name.startswith(("fixed_", "struct_of_fixed_"))
     return pa.table(results)
 
 
 def values(column: Any) -> list[Any]:
-    """Returns the values that pyarrow reads.
-
-    Times are numbers, because Python supports few years.
-    """
+    """The values that pyarrow reads; times as numbers, since Python has few years."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return column.to_pylist()
@@ -129,7 +126,7 @@ def same(got: Any, kind: Any) -> Any:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Returns whether values are equal. NaN equals NaN here."""
+    """True if values are equal; so are two NaN."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(is_same, one, other))
     if isinstance(one, float) and math.isnan(one):
