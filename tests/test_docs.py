@@ -26,7 +26,7 @@ PAGES = [
 
 SETTINGS, NAVIGATION = (TOP / "mkdocs.yml").read_text("utf-8").split("\nnav:\n")
 
-# Folders whose files are named on pages; files that tools write there are not in the repository.
+# Folders whose files pages mention. Files that tools write there are not in the repository.
 FOLDERS = (
     *("python", "crates", "tests", "tools", "docs", "benchmarks", "stress", "examples"),
     *("tensorflow_comparison", "fuzz", ".github", ".ci"),
@@ -65,7 +65,7 @@ def named_paths(page: Path) -> list[str]:
 
 
 def missing_paths(names: list[str], paths: str) -> list[str]:
-    """Returns the names that are not the last parts of any path; `<stem>` and `*` fit all."""
+    """Returns the names that are not the end of any path. `<stem>` and `*` match anything."""
     return [
         name
         for name in names

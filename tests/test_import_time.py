@@ -10,7 +10,7 @@ MOST_SECONDS = {"headrace": 0.050, "headrace.tf1": 0.150}
 
 
 def seconds_of_import(module: str) -> float:
-    """Imports a module after NumPy in a new interpreter; returns the seconds of processor time."""
+    """Imports a module after NumPy in a new interpreter, and returns the CPU time in seconds."""
     program = (
         "import time, numpy\n"
         "begin = time.process_time()\n"

@@ -19,9 +19,9 @@ NATIVE = "headrace._native"
 # Operations need one number of the machine, and stand above the engine. import-linter sees Python
 # modules only.
 MAY_IMPORT_NATIVE = frozenset({"headrace.core.engine", "headrace.core.allocation_guard"})
-# Modules that load others of the package when they first need them, since those take longer to load
-# than the rest: all below that of a command, worker processes, writers, messages of protocol
-# buffers, traces of a session, keys of disk caches, NumPy's generators, and hints in errors.
+# Modules that load slow modules of the package only when they first need them: commands, worker
+# processes, writers, protocol buffer messages, session traces, disk cache keys, NumPy's generators,
+# and hints in errors.
 MAY_IMPORT_LATE = (
     "headrace.cli.bench.command",
     "headrace.cli.convert.command",

@@ -1,4 +1,4 @@
-"""The examples in the README and on pages run unchanged; see tests/tf1 for docs/tf1."""
+"""The examples in the README and on pages run unchanged (see tests/tf1 for docs/tf1)."""
 
 import subprocess
 import sys

@@ -78,7 +78,7 @@ def re_exports(module: Module, code: str) -> dict[str, Module]:
 
 
 def imports(sources: Mapping[str, str]) -> dict[Module, set[Module]]:
-    """Returns the modules that each module imports, itself not among them.
+    """Returns the modules that each module imports, except itself.
 
     A re-exported name counts as one of the module that defines it; the re-export itself does not
     count.

@@ -45,7 +45,7 @@ def write_gif(path, rows):
     """Writes a GIF of black and white pixels, with LZW codes that never grow."""
     height, width = len(rows), len(rows[0])
     size = np.array([width, height], "<u2").tobytes()
-    # Each code has three bits, the first one in the lowest place; 4 clears the table, 5 ends.
+    # Each code has three bits, starting with the lowest one. 4 clears the table, and 5 ends.
     codes = [code for row in rows for pixel in row for code in (4, pixel)] + [5]
     number = sum(code << (3 * place) for place, code in enumerate(codes))
     data = number.to_bytes((3 * len(codes) + 7) // 8, "little")

@@ -3,9 +3,9 @@
 Arguments: the number of epochs, the number of batches between two backups, whether the pipeline
 knows its length, and after how many batches each process is killed.
 
-Prints, as JSON, the lines of an uninterrupted training and of the killed one. Each batch has a line
-with its epoch, its number, and the loss and the metric up to it. Each epoch has one with the loss
-of the validation, and the last line has the sums of the variables.
+Prints, as JSON, the lines of an uninterrupted training and of the killed one: for each batch its
+epoch, its number, and the loss and metric so far, for each epoch the validation loss, and at the
+end the sums of the variables.
 """
 
 import json

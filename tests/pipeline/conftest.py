@@ -115,7 +115,7 @@ WAYS = (
     {"num_threads": 2, "memory_bytes": 300_000},
     {"num_threads": 8, "memory_bytes": 1},
 )
-# For pipelines that need some memory, such as windows: a block of one row takes 300 bytes.
+# For pipelines that need some memory, such as windows. A block of one row takes 300 bytes.
 LARGE_WAYS = (
     {"num_threads": 1},
     {"num_threads": 2, "memory_bytes": 500_000},

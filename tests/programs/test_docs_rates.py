@@ -63,7 +63,7 @@ def test_rows_of_several_workloads_list_competitors_in_order():
         ("Grain", "2", False),
         ("polars", "3.0", False),
     ]
-    # Another way of doing a work is beside the programs of the row above.
+    # Another variant of a workload is compared with the programs of the row above.
     assert others_of(objects) == [("pyarrow", "0.89", True)]
 
 

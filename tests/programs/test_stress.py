@@ -15,13 +15,14 @@ from stress.programs import small_disk
 from tests.tiers import nightly_after
 
 SCALE = 0.002
-# Tests draw these files and programs, too; and the soak takes seconds rather than half a minute.
+# Other tests already generate such files and programs, and the soak test takes seconds instead of
+# half a minute.
 DRAWN = ("images", "mixtures", "pipelines", "sounds", "table_files", "videos")
 SMALLER = {"soak": 0.0003, **dict.fromkeys(DRAWN, 1e-4)}
-# `make test` runs the simulation of schedules beside these tests, and others call operations where
-# memory is short or draw with hypothesis.
+# `make test` runs the simulation of schedules separately, and other tests run operations with
+# little memory, or use Hypothesis.
 PARTS = [name for name in NAMES if name not in ("property_tests", "schedules", "short_memory")]
-# Each change runs the parts that find most; the others need 10 to 30 s even if they are small.
+# For each change, only the most useful parts run. The others need 10 to 30 s even at a small scale.
 SLOW = ("fuzz", "full_disk", "leaks", "read_faults", "soak", "storage_faults", "write_faults")
 CASES = sorted(PARTS, key=lambda name: name in SLOW)
 

@@ -47,7 +47,7 @@ def test_randomly_killed_readers_change_no_batch(cluster, seed):
                 number += 1
             kill_process(drawn.choice(list(readers_of(feed).values())))
             before = batches.statistics().waiting_seconds
-            # More than are under way, so that those of the reader that starts again are among them.
+            # More than the batches in flight, so that they include batches of the restarted reader.
             for _ in range(40):
                 assert (next(batches)["number"] == next(expected)["number"]).all(), number
                 number += 1
@@ -137,7 +137,7 @@ def test_losing_a_node_changes_no_batch(nodes, cpus):
             # A reader continues for a moment when its node is lost.
             while not select([process], [], [], 0)[0]:
                 inputs.append(next(batches)["number"].tolist())
-            # More than are under way, so that those of the lost reader are among them.
+            # More than the batches in flight, so that they include batches of the lost reader.
             inputs += [next(batches)["number"].tolist() for _ in range(100)]
             result = batches.statistics()
         left = nodes_of(feed)
@@ -153,7 +153,7 @@ GONE = "batches: the process that manages the readers has ended.*Call serve agai
 
 
 def check_continues(inputs, batches, pipe):
-    """Serves again, and compares the batches with those of one machine, up to some further."""
+    """Serves again, and compares some further batches with those of one machine."""
     expected = iter(pipe)
     with hray.serve(pipe, num_readers=2) as feed, feed.batches(state=batches.state()) as rest:
         inputs += [next(rest)["number"].tolist() for _ in range(50)]
@@ -240,7 +240,7 @@ def test_readers_are_placed_beside_their_trainers():
 
     with hray.serve(pipe, num_readers=2) as feed:
         where = sorted(set(nodes_of(feed).values()))
-        # Trainer 0 is where reader 1 is.
+        # Trainer 0 runs on the same node as reader 1.
         order = [nodes_of(feed)["reader-1"], nodes_of(feed)["reader-0"]]
         tasks = [
             ray.remote(num_cpus=0, num_returns="streaming")(train)

@@ -9,7 +9,7 @@ from headrace.testing import dump_waits
 
 @pytest.fixture
 def wait_for_dump() -> Callable[[str], str]:
-    """Waits until the dump has a text, since brief waits are omitted; returns the dump."""
+    """Waits until the dump contains a text (short waits are omitted), and returns the dump."""
 
     def wait(pattern: str) -> str:
         results: list[str] = []

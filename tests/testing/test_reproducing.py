@@ -69,7 +69,7 @@ def test_pipeline_without_an_order_is_rejected(numbers):
 
 
 class Failing:
-    """A function that fails at another example in each run."""
+    """A function that fails at a different example in each run."""
 
     def __init__(self):
         self.count = 0

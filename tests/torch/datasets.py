@@ -32,7 +32,7 @@ class Draws(Numbers):
 
 
 class Kinds(Numbers):
-    """Values of all the kinds that a batch may have."""
+    """All kinds of values that a batch may contain."""
 
     def __getitem__(self, index):
         return {
@@ -106,7 +106,7 @@ class KeepsPosition(IterableDataset):
 
 
 class CountsReads(KeepsPosition):
-    """The same numbers, each with the number of those that this object has read."""
+    """The same numbers, each with the count of numbers that this object has read."""
 
     def example(self, number):
         return number, self.num_read

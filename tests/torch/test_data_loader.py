@@ -226,7 +226,7 @@ def test_bottleneck_names_what_limits():
 
 @pytest.fixture
 def accelerator(monkeypatch):
-    """Stands in for a device; returns the batches that were pinned, with their threads."""
+    """Replaces a device, and returns the pinned batches with their threads."""
     pinned = []
 
     def pin_memory(data, device):

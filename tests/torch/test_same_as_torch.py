@@ -29,7 +29,7 @@ def patience(monkeypatch):
 
 
 def outcome(program, kind):
-    """Runs a program with a loader; returns its result or error, its warnings and later draws."""
+    """Runs a program with a loader, and returns its result or error, warnings and later draws."""
     random.seed(7)
     np.random.seed(7)
     torch.manual_seed(7)
@@ -40,7 +40,7 @@ def outcome(program, kind):
         except Exception as error:
             text = re.sub(r" \(at the sample.*?\)$", "", str(error))
             result = type(error), text.partition("\nOriginal")[0]
-    gc.collect()  # An iteration that failed is in the cycle of its traceback.
+    gc.collect()  # A failed iteration is part of a reference cycle through its traceback.
     said = [(warning.category, str(warning.message)) for warning in caught]
     return result, said, random.random(), float(np.random.rand()), float(torch.rand(()))
 
@@ -158,7 +158,7 @@ def setting(worker):
 
 
 class ReadsInfo(datasets.Numbers):
-    """Returns what `worker_init_fn` has set."""
+    """Returns the value that `worker_init_fn` has set."""
 
     def __getitem__(self, index):
         return self.length, torch.initial_seed(), torch.get_num_threads()

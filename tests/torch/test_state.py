@@ -1,4 +1,4 @@
-"""States of the loader: resumed at every batch, with every kind of dataset and sampler."""
+"""Resumes the loader at every batch, with every kind of dataset and sampler."""
 
 import json
 import random
@@ -61,9 +61,9 @@ def resumed_everywhere(make, epochs=2, is_exact_after=True):
     """Resumes at each batch of an epoch in a new loader, and compares the remaining batches.
 
     Args:
-        make: Makes a loader.
-        epochs: The number of epochs that are compared.
-        is_exact_after: Whether the global generators decide nothing after the first epoch.
+        make: Creates a loader.
+        epochs: The number of epochs to compare.
+        is_exact_after: Whether the global generators are unused after the first epoch.
     """
     seed(1)
     loader = make()

@@ -38,7 +38,7 @@ class Images(Dataset):
 
 
 def run(body, *before):
-    """Runs a program in a new interpreter; returns its output."""
+    """Runs a program in a new interpreter, and returns its output."""
     script = PROGRAM + textwrap.dedent(body)
     done = subprocess.run(
         [*before, sys.executable, "-W", "ignore", "-c", script],
@@ -137,7 +137,7 @@ def test_a_batch_that_is_kept_does_not_change():
 
 
 class Cached(datasets.Numbers):
-    """Keeps what `default_collate` makes in the worker, and returns it in all later batches."""
+    """Keeps the result of `default_collate` in the worker, and returns it in all later batches."""
 
     def __init__(self):
         super().__init__(200)

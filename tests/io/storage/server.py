@@ -1,5 +1,7 @@
-"""A server of files for tests: HTTP, and as much of S3's, Google's and Azure's protocols as reading
-and writing whole files needs. Tests can make it fail.
+"""A file server for tests, which can be made to fail.
+
+It supports HTTP, and the parts of S3's, Google's and Azure's protocols for reading and writing
+whole files.
 
 Source of the protocols: "Amazon S3 API Reference", "XML API" of Cloud Storage, "Blob service REST
 API" of Azure Storage; RFC 9110 for ranges and conditions.
@@ -28,7 +30,7 @@ class Server:
     """The server, on its own port.
 
     Attributes:
-        files: The files by their paths, without a slash at the beginning.
+        files: The files by path, without a leading slash.
         faults: The faults for the next requests for data, in order; None for a correct answer.
         requests: Method, path and range of each request so far.
         asked: An event that the first request sets.
@@ -38,7 +40,7 @@ class Server:
         has_lengths: Whether it reports lengths; otherwise, files are sent in chunks.
         head_status: The status of answers to HEAD; None for the status of the file.
         redirects: Other URLs for paths.
-        redirect_bytes: The length of the body of such an answer.
+        redirect_bytes: The length of the body of a redirect.
         passwords: The required header `Authorization` for some paths.
         is_list_endless: Whether listings are endless.
         has_endless_pages: Whether each page of a listing is followed by another one.

@@ -53,7 +53,7 @@ def test_missing_key_does_not_match_another_key(s3, bucket):
 def test_listed_keys_with_any_characters_are_read(s3, bucket, seed):
     rng = random.Random(seed)
     names = ["".join(rng.choices(LETTERS, k=rng.randint(1, 8))) for _ in range(25)]
-    # Dots alone are no names for object_store, and those that begin with one are hidden.
+    # object_store rejects names that consist of dots, and hides names that begin with one.
     names = [name if name.strip(".") else "x" for name in names]
     keys = sorted({"/".join(rng.choices(names, k=rng.randint(1, 3))) for _ in range(30)})
     put(s3, bucket, *keys)

@@ -24,7 +24,7 @@ VORBIS_ORDER: Final = {
 
 
 class Format(NamedTuple):
-    """A format of soundfile, its encodings, its channels, and how much samples may differ."""
+    """A format of soundfile, its encodings and channels, and how much samples may differ."""
 
     subtypes: tuple[str, ...]
     most_channels: int = 8

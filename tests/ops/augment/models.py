@@ -51,7 +51,7 @@ def saturated(image: Image, factor: float) -> Image:
 
 
 def sharpened(image: Image, factor: float) -> Image:
-    """Moves pixels away from the weighted mean of the nine around them; not those at the edge."""
+    """Moves pixels away from the weighted mean of their 3x3 neighbourhood, except at the edge."""
     pixels = image.astype(np.float64)
     height, width = image.shape[:2]
     mean = 4 * pixels[1:-1, 1:-1]
@@ -85,10 +85,10 @@ def equalized(image: Image) -> Image:
 
 
 def warped(image: Image, matrix: Any, fill: float = 0) -> tuple[Image, Image]:
-    """Takes each pixel from the nearest to a place, by a map between places from the centre.
+    """Takes each pixel from the nearest pixel to a position, given by a map relative to the centre.
 
     Returns:
-        The image, and where places are too near to the middle between two pixels to tell.
+        The image, and where positions are too close to the middle between two pixels to decide.
     """
     height, width = image.shape[:2]
     y, x = np.mgrid[:height, :width]
@@ -122,7 +122,7 @@ def _weights(size: int, new_size: int) -> Image:
 def region(
     height: int, width: int, scale: tuple[float, float], ratio: tuple[float, float], draws: Any
 ) -> tuple[int, int, int, int] | None:
-    """Returns row, column, height and width of a part, by 22 random numbers; None if none fits.
+    """Returns row, column, height and width of a random part; None if none fits.
 
     The ratio is the width divided by the height.
     """

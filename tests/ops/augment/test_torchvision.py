@@ -84,7 +84,7 @@ def test_rand_augment_operations_match_torchvision(photo, interpolation, fill, c
             draws = np.float32([(CHANGES.index(change) + 0.5) / 14, 0.75 if sign > 0 else 0.25])
             result = computed(lambda x: _augmented("RandAugment", x, draws, attrs), x=image)  # noqa: B023
             expected = changed(change, image, sign * strength, interpolation, fill)
-            # Nearest pixels may lie on either side of the middle; their number is small.
+            # A few pixels may be rounded to either neighbour.
             is_placed = change in OF_PLACES and interpolation == "nearest"
             check(result, expected, 255 if is_placed else 1, 0.1)
 

@@ -34,7 +34,7 @@ def test_crop_is_resized(photo, seed, size, channels):
 @pytest.mark.parametrize("shape", [(20, 90), (90, 20), (40, 44)])
 def test_center_is_cropped_if_no_region_fits(photo, shape):
     image = photo(*shape)
-    # Ten times the whole area in a shape that is not that of the image.
+    # Ten times the whole area, in a different shape than the image's.
     draws = np.ones(22, np.float32) - np.float32(1e-7)
     height, width = shape
     new_height, new_width = min(height, round(width / 0.75)), min(width, round(height * 4 / 3))

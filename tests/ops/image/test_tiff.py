@@ -18,7 +18,7 @@ def decoded(file, **options):
 
 
 def packed(image, samples, extra=(), tags=(), order="<"):
-    """Makes an uncompressed TIFF of pixels, with entries of one number each."""
+    """Creates an uncompressed TIFF of pixels, with one number per entry."""
     height, width = image.shape[:2]
     data = image.astype(image.dtype.newbyteorder(order)).tobytes()
     bits = 8 * image.dtype.itemsize

@@ -70,7 +70,10 @@ def _compare(format: str, file: Written) -> None:
 
 
 def _converted(image: Image.Image, mode: str) -> Image.Image:
-    """Converts an image; Pillow warns of palettes with alpha unless they become RGBA first."""
+    """Converts an image.
+
+    Pillow warns about palettes with alpha unless they are converted to RGBA first.
+    """
     has_alpha = isinstance(image.info.get("transparency"), bytes)
     return image.convert("RGBA").convert(mode) if has_alpha else image.convert(mode)
 
@@ -291,7 +294,7 @@ def tiled(
     is_big: bool,
     options: dict[str, Any],
 ) -> bytes:
-    """Makes a TIFF of tiles, each of which Pillow has compressed as a separate file."""
+    """Creates a TIFF of tiles, each compressed by Pillow as a separate file."""
     tiles = []
     for plane in image.split() if is_planar else [image]:
         for top, left in itertools.product(

@@ -14,8 +14,8 @@ _IS_LEAF = 1 << 31
 def rules(folds_case: bool) -> dict[str, str]:
     """Returns rules like those of `nmt_nfkc`, or of `nmt_nfkc_cf`, which folds case.
 
-    They have the compatible forms of characters, letters with marks that are composed, spaces of
-    all kinds, and controls that are removed.
+    They map characters to compatible forms, compose letters with marks, unify spaces, and remove
+    control characters.
     """
     points = (*range(1, 0x3400), *range(0xF900, 0xFFF0), *range(0x1D400, 0x1D430))
     results = {}
@@ -25,7 +25,7 @@ def rules(folds_case: bool) -> dict[str, str]:
 
 
 def charsmap(rules: Mapping[str, str]) -> bytes:
-    """Compiles rules, texts of which become others, for `normalizers.Precompiled`."""
+    """Compiles replacement rules for `normalizers.Precompiled`."""
     texts = bytearray()
     trie: dict[int, Any] = {}
     for text, normal in rules.items():

@@ -46,7 +46,7 @@ def _bytes_tokenizer() -> Tokenizer:
 def saved_folder(
     folder: Path, template: str | None = TEMPLATE, config: Mapping[str, Any] | None = None
 ) -> Path:
-    """Writes a tokenizer of bytes with a chat template; returns the folder."""
+    """Writes a byte tokenizer with a chat template, and returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     _bytes_tokenizer().save(str(folder / "tokenizer.json"))
     tokens = {"bos_token": "<s>", "eos_token": {"content": "</s>", "__type": "AddedToken"}}

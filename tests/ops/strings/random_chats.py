@@ -38,7 +38,7 @@ def value(random: Random, depth: int = 2) -> Any:
 
 
 def tools(random: Random) -> list[dict[str, Any]] | None:
-    """Returns schemas of functions; None in half of the cases."""
+    """Returns function schemas, or None in half of the cases."""
     if random.random() < 0.5:
         return None
     return [_tool(random) for _ in range(random.randint(1, 3))]

@@ -114,7 +114,7 @@ def _special_tokens(path: Path) -> list[str]:
 
 
 def requested(tokenizer: Any, messages: Any, tools: Any, **options: Any) -> Any:
-    """The tokens and the mask of transformers; None if the template rejects the conversation."""
+    """Returns transformers' tokens and mask; None if the template rejects the conversation."""
     try:
         result = tokenizer.apply_chat_template(
             messages, tools, return_dict=True, return_assistant_tokens_mask=True, **options

@@ -31,7 +31,7 @@ def files(tmp_path_factory):
 
 
 def tokenized(path, texts, threads=2, **options):
-    """The tokens of texts that go through a pipeline."""
+    """Returns the tokens of texts that a pipeline tokenizes."""
     column = np.array([text.encode() if isinstance(text, str) else text for text in texts], object)
     function = hr.native(lambda e: {"tokens": hr.ops.tokenize(path, e["text"], **options)})
     pipe = hr.arrays({"text": column}).map(function).options(num_threads=threads)
@@ -159,7 +159,7 @@ def test_missing_file_is_an_error_when_the_pipeline_is_defined(tmp_path):
     refused("gpt2", hr.errors.NotFoundError, "hub is not a path")
     with pytest.raises(hr.errors.FailedPreconditionError, match=r"this is a directory, expected"):
         tokenized(tmp_path, ["on"])
-    # Its description would be all of the vocabulary.
+    # Its description would contain the whole vocabulary.
     with pytest.raises(TypeError, match=r"is a Tokenizer, expected the path of a tokenizer\.json"):
         tokenized(Tokenizer.from_file(str(WORDS)), ["on"])
 

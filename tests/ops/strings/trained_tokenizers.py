@@ -102,7 +102,7 @@ def _byte_fallback() -> Tokenizer:
         [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
     )
     _bpe(tokenizer, [], 400)
-    # Bytes are tokens of the vocabulary, as they are in files of SentencePiece.
+    # The vocabulary contains tokens for bytes, as in SentencePiece files.
     content = json.loads(tokenizer.to_str())
     vocabulary = content["model"]["vocab"]
     for byte in range(256):
@@ -157,7 +157,7 @@ def _words() -> Tokenizer:
 
 
 def _clip() -> Tokenizer:
-    """BPE whose last piece of a word has a mark, as in CLIP."""
+    """BPE that marks the last piece of a word, as in CLIP."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]
@@ -238,7 +238,7 @@ def _folded() -> Tokenizer:
 
 
 def _added() -> Tokenizer:
-    """Byte-level BPE with added tokens of all kinds."""
+    """Byte-level BPE with various added tokens."""
     tokenizer = _gpt2()
     tokenizer.add_tokens(
         [
@@ -286,10 +286,10 @@ def all_characters() -> Iterator[str]:
 
 
 def odd_texts(seed: int = 0, num_texts: int = 120) -> Iterator[str]:
-    """Yields random texts of characters that change those beside them, in each normal form.
+    """Yields random texts of characters that interact with their neighbours, in each normal form.
 
-    They have marks that combine, joiners, selectors of variants, marks of direction, jamo, flags
-    and skin tones, characters beside the surrogates, and points without a character.
+    They contain combining marks, joiners, variation selectors, direction marks, jamo, flags and
+    skin tones, characters next to the surrogates, and unassigned code points.
     """
     random = Random(seed)
     by_category: dict[str, list[str]] = {}

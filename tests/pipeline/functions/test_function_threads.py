@@ -15,7 +15,7 @@ NUM_ROWS = 16
 
 
 class Meeting:
-    """The calls for two examples, each of which waits until the other has begun."""
+    """The calls for two examples, which wait until both have started."""
 
     def __init__(self):
         self._met = threading.Barrier(2)
@@ -116,7 +116,7 @@ def test_skipped_examples_are_reported_in_order(num_threads):
 
 
 def test_close_stops_all_function_threads():
-    """Threads that wait and threads with a task end; `no_thread_left` checks that."""
+    """Both waiting threads and threads with a task end, which `no_thread_left` checks."""
     is_over = threading.Event()
     meet, is_begun = threading.Barrier(3), []
 
@@ -156,7 +156,7 @@ def test_state_resumes_with_any_number_of_threads():
 
 
 def test_rows_of_one_block_are_divided_among_threads():
-    """Each thread gets some of a few rows, even though all rows would fit into one small task."""
+    """Each thread gets some rows, even though all rows would fit into one small task."""
     threads, is_begun = set(), threading.Event()
     met = threading.Barrier(4)
 
@@ -167,7 +167,8 @@ def test_rows_of_one_block_are_divided_among_threads():
                 met.wait(timeout=TIMEOUT)
         return example
 
-    # The function is known to be quick, with results of a few bytes, before four calls must meet.
+    # Before four calls must run concurrently, earlier calls show that the function is quick and its
+    # results are small.
     pipeline = hp.arrays({"n": np.arange(1000)}).map(slow, num_threads=4)
     assert list(pipeline.spec) == ["n"]
     assert [int(example["n"]) for example in pipeline] == list(range(1000))

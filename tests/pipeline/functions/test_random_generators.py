@@ -14,7 +14,7 @@ def draw(example, rng):
 
 
 def draws_of(pipeline):
-    """The draws of each number, one for each time it comes."""
+    """The draws for each number, one per occurrence."""
     return [
         (int(number), int(drawn))
         for example in pipeline

@@ -35,7 +35,7 @@ class TestTorch:
             return draw()
 
     def check_own(self, draw):
-        """The generator of the example makes the draws; the program's does not change."""
+        """Draws come from the example's generator, and the program's generator does not change."""
         before = self.torch.get_rng_state()
         first, again, other = (self.drawn(draw, seed) for seed in (5, 5, 6))
         assert self.torch.equal(first, again)

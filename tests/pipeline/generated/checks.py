@@ -22,21 +22,21 @@ import headrace as hr
 from headrace.core import errors
 from headrace.pipeline.run.node.local_ranks import check_node
 
-# One of them scans files for a shuffle of all examples; the others use existing indexes and write
-# missing ones.
+# One of them scans files for a full shuffle. The others use existing indexes and write missing
+# ones.
 WAYS: Sequence[dict[str, Any]] = (
     {"num_threads": 1, "index": "memory"},
     {"num_threads": 3, "memory_bytes": 400_000},
     {"num_threads": 8, "memory_bytes": 4_000_000},
 )
-# The memory of a window of large values, or a cache of others, and of all of a few sources.
+# The memory for a window of large values, a cache of other values, and a few sources.
 _WINDOW_BYTES = 8_000_000
 _SHUFFLE_BYTES = 200_000_000
 # Rejected before the first batch: by `resume`, or by the first `next` after it.
 REFUSED = (ValueError, errors.InvalidArgumentError)
 # The errors of functions, of files, and of budgets.
 FAILURES = (LookupError, errors.OpError, errors.SkippedExamples)
-# The number of positions of an iteration that are resumed, and of those that it is closed at.
+# The number of positions at which an iteration is resumed, and at which it is closed.
 _PLACES = 5
 _ENDS = 2
 # The number of items from one digest to the next.
@@ -44,24 +44,27 @@ _DIGESTED = 7
 
 
 def ways_of(program: Program) -> Sequence[dict[str, Any]]:
-    """The options for a program; those of large values have the least memory that they need."""
+    """The options for a program.
+
+    Programs with large values get the minimum memory that they need.
+    """
     kinds = program.kinds
     if LARGE_VALUES not in kinds:
         return WAYS
     has_window = any(kind.startswith(("window", "cache")) for kind in kinds)
-    # Sources of some parts shuffle, too.
+    # The sources of some parts are also shuffled.
     is_shuffled = "sample" in kinds or "shuffle(seed=" in repr(program)
     least = _SHUFFLE_BYTES if is_shuffled else _WINDOW_BYTES if has_window else 1
     return [{**way, "memory_bytes": least * 2**number} for number, way in enumerate(WAYS)]
 
 
 def check(program: Program, directory: Path, number: int) -> None:
-    """Raises AssertionError unless a program gives the items of its model, with all options.
+    """Raises AssertionError unless a program yields the items of its model, with all options.
 
     Args:
         program: The program to check.
         directory: Where the files are.
-        number: The number that it was drawn from; other choices are made from it, too.
+        number: The number that determines the program and all other choices.
     """
     random = Random(-number)
     ranks = Ranks()
@@ -139,7 +142,7 @@ def run(
     batches: hr.Batches | None = None
     failure = None
     try:
-        # Errors while components are inferred, before the first batch, come here, too.
+        # This includes errors during the inference of components, before the first batch.
         with pipeline.options(**way).resume(state) as batches:
             states.append(copied(batches.state()))
             for item in batches:
@@ -165,7 +168,7 @@ def note_digest(batches: hr.Batches, index: int, digests: dict[int, str]) -> Non
     try:
         digests[index] = batches.digest()
     except errors.FailedPreconditionError as error:
-        # An error may come before all ranks have their item.
+        # An error may occur before all ranks have their item.
         if not any(words in str(error) for words in ("no global order", "ended early with")):
             raise
 
@@ -173,8 +176,8 @@ def note_digest(batches: hr.Batches, index: int, digests: dict[int, str]) -> Non
 def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[str, Any]) -> None:
     """Checks an iterator that yields each example only when an item needs it."""
     pace, text = program.beginning.pace, repr(program)
-    # Types of lists are inferred from lists that are not empty. The model fills a cache in a run of
-    # its own, which is not compared.
+    # List types are inferred from lists that are not empty. The model fills a cache in a separate
+    # run, which is not compared.
     if pace is None or "with_list" in text or program.kinds & {"cache", "cache on disk"}:
         return
     model_run = Run()
@@ -193,7 +196,7 @@ def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[
 def check_resumes(
     program: Program, directory: Path, ranks: Ranks, value: Any, random: Random
 ) -> None:
-    """Resumes at each position, or at some of many, and then resumes again from there."""
+    """Resumes at each position, or at some if there are many, and then resumes again from there."""
     uninterrupted, states, skipped, digests = value
     may_fail = BUDGET in program.kinds
     # Each run starts the processes.
@@ -213,7 +216,8 @@ def check_resumes(
             f"{where}: {_difference(again, uninterrupted[index:])}"
         )
         if "zip" in program.kinds:
-            # Each part resumes at its own position, so skipped examples come in another order.
+            # Each part resumes at its own position, so skipped examples are reported in another
+            # order.
             omitted, expected = omitted.sorted(), skipped.sorted()
         else:
             expected = skipped
@@ -276,7 +280,7 @@ def check_views(
     index = random.randrange(len(states))
     with program.pipeline(directory, ranks).progress(states[index]) as batches:
         assert same(list(batches), uninterrupted[index:])
-    # Steps at the end that are left out do not reach the loop.
+    # Steps that are left out at the end do not reach the loop.
     if batches._total is not None and "without_steps" not in program.kinds:
         assert batches._number == batches._total, f"progress after {index}"
 
@@ -323,8 +327,8 @@ def check_shared_node(program: Program, directory: Path, random: Random) -> None
 def check_ranks(program: Program, directory: Path, old: int, random: Random) -> None:
     """Continues with another number of ranks.
 
-    The new ranks give all remaining items, each as often as expected; or every rank's state is
-    refused.
+    The new ranks yield all remaining items, each as often as expected, or every rank's state is
+    rejected.
     """
     new = random.choice([1, 2, 3, 4, 8])
     if new == old:
@@ -428,7 +432,7 @@ def _difference(actual: Sequence[Any], expected: Sequence[Any]) -> str:
 
 
 def shrunk(program: Program, directory: Path, number: int) -> Program:
-    """A program of fewer stages that fails, too."""
+    """Returns a program with fewer stages that also fails."""
     for index in range(len(program.steps)):
         steps = program.steps[:index] + program.steps[index + 1 :]
         shorter = Program(program.beginning, steps)

@@ -31,7 +31,7 @@ def _kind(name: str, sizes: m.Sizes) -> str:
 
 
 def sized_batch(random: Random, shape: Shape, sizes: list[int]) -> Step:
-    """Batches of one of some sizes, or of several by position."""
+    """Batches of one size, or of several sizes by position."""
     return batch(_sizes(random, shape, sizes), "keep", shape)
 
 
@@ -46,7 +46,10 @@ def any_batch(random: Random, shape: Shape) -> Step | None:
 
 
 def batch(size: m.Sizes, remainder: str = "keep", shape: Shape | None = None) -> Step:
-    """Batches of a size, or of sizes by position; then `shape` is that of the items before."""
+    """Batches of one size, or of several sizes by position.
+
+    In the second case, `shape` is that of the earlier items.
+    """
 
     def batched(items: Items, at: At) -> Items:
         distance = 1 if shape is None else shape.turn(at.ranks)[1]

@@ -106,7 +106,7 @@ def native_mosaic(example):
 
 
 def _mixed(example: Any, mixing: Callable[..., Any]) -> Any:
-    """Mixes the pictures of a batch; the sums are those of each picture and its label."""
+    """Mixes the images of a batch. The sums are those of each image and its label."""
     numbers = hr.ops.reshape(example["n"], [-1, 1])
     positions = hr.ops.range(int(np.prod(SHAPE)), dtype="int64")
     pixels = hr.ops.cast((numbers + positions * 7) % 251, "uint8")

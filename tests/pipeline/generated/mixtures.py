@@ -52,7 +52,7 @@ def check_changes(number: int) -> int:
     Returns the number of changes.
     """
     random = Random(number)
-    # Parts with a shard of their own have no common order, so no ranks follow.
+    # Parts with their own shard have no common order, so no ranks follow.
     shard = random.choice([None, None, None, (0, 1), (0, 2), (1, 2), (2, 3)])
     parts = {name: _Part(random, index, shard) for index, name in enumerate(_NAMES)}
     unit: Any = random.choice(["examples", "examples", ("tokens", "list")])
@@ -119,7 +119,7 @@ def _read(
     parts: Mapping[str, _Part],
     most: int | None,
 ) -> dict[str, Any] | None:
-    """Takes some or all batches of each rank; returns the state after them, None at the end."""
+    """Takes some or all batches of each rank, and returns the next state, or None at the end."""
     num_taken = 0
     while most is None or num_taken < most:
         example = [batch for rank in ranks if (batch := next(rank, None)) is not None]

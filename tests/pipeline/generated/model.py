@@ -1,8 +1,8 @@
 """A model of each stage in simple Python: generators over examples, which are dicts.
 
-A batch is a dict of lists. The model has no blocks, threads or checkpoints. Orders of shuffles and
-draws of mixes come from the engine itself, run over numbers in one thread: tests check that any
-items at any position come in that order.
+A batch is a dict of lists. The model has no blocks, threads or checkpoints. The orders of shuffles
+and the draws of mixes come from the engine itself, which processes numbers in one thread. The tests
+check that other items have the same order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ Items = Iterator[Example]
 
 
 class Anything:
-    """Equal to every value; replaces values that the model does not compute, such as draws."""
+    """Equals every value. Replaces values that the model does not compute, such as draws."""
 
     def __eq__(self, other: object) -> bool:
         return True
@@ -52,7 +52,7 @@ def deep(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def filled(value: Any, number: int) -> Any:
-    """The same nested lists of one number."""
+    """Returns the same nested lists, with one number as all values."""
     return deep(lambda _: number, value)
 
 
@@ -96,7 +96,10 @@ def groups_of(items: Items, size: int) -> Iterator[list[Example]]:
 def sized_groups(
     items: Items, sizes: Sizes, distance: int = 1
 ) -> Iterator[tuple[int, list[Example]]]:
-    """Groups of items, each with the size at its position; positions count `distance` per item."""
+    """Groups of items, each with the size for its position.
+
+    Each item advances the position by `distance`.
+    """
     position = 0
     while group := list(islice(items, size_at(sizes, position))):
         yield size_at(sizes, position), group
@@ -112,9 +115,10 @@ def batch(
     listed: Sequence[str] = (),
     distance: int = 1,
 ) -> Items:
-    """Batches of a size; lists are padded to the width for the longest if one is given.
+    """Batches of one size.
 
-    Lists of the components `listed` stay apart: those that fill up a batch are empty.
+    Lists are padded to the width for the longest if one is given. Lists of the components `listed`
+    stay separate, and padding examples have empty ones.
     """
     for size, group in sized_groups(items, sizes, distance):
         if len(group) == size or remainder != "drop":
@@ -246,9 +250,9 @@ def pack(
     turn: tuple[int, int] = (0, 1),
     cost: Callable[[Example, int], float] = lambda _, length: length**2,
 ) -> Items:
-    """Lists of the component `list` packed into rows by first fit.
+    """Packs lists of the component `list` into rows by first fit.
 
-    The cost is that of an example and of the length of its piece.
+    The cost is the sum of a cost per example and a cost for the length of its piece.
     """
 
     def cost_of(row: _Row) -> float:
@@ -344,7 +348,7 @@ _Group = TypeVar("_Group")
 def _balanced(
     rows: Iterator[_Group], world: int, cost: Callable[[_Group], float]
 ) -> Iterator[_Group]:
-    """Rows in an order in which ranks get equal costs."""
+    """Returns rows in an order in which ranks get equal costs."""
     if world == 1:
         yield from rows
         return
@@ -369,7 +373,7 @@ def shuffle(items: Items, seed: int, number: int) -> Items:
 
 
 def drawn_from_window(items: Items, count: int, window: int, seed: int, number: int) -> Items:
-    """Draws `count` items in the order of a pass; takes no more items than the window needs."""
+    """Draws `count` items in the order of a pass, taking no more than the window needs."""
     taken: list[Example] = []
     for value, position in enumerate(order(count, window, seed, number)):
         taken.extend(islice(items, min(count, value + window) - len(taken)))
@@ -419,7 +423,7 @@ def drawn_evenly(
 
 
 def in_turn(pieces: Sequence[Items], num_open: int) -> Items:
-    """One item of each open piece in turn; where one ends, the next takes its turn."""
+    """Yields one item of each open piece in turn. When a piece ends, the next one replaces it."""
     coming = iter(pieces)
     slots: list[Items | None] = list(islice(coming, num_open))
     while any(slot is not None for slot in slots):

@@ -40,7 +40,7 @@ class Pieces(NamedTuple):
 
 
 class At(NamedTuple):
-    """The position of the model.
+    """The position of the model in a run.
 
     Attributes:
         run: The iteration.
@@ -94,14 +94,14 @@ def numbered_list(examples: Sequence[Example]) -> Numbered:
 
 @dataclass(frozen=True)
 class Shape:
-    """The known facts about the items after a step.
+    """The properties of the items after a step.
 
     Attributes:
         names: The components.
-        depth: How many leading axes batches have put before examples.
+        depth: The number of leading axes that batches have added.
         is_even: Whether the values of all items have equal shapes, so that batches can be made.
-        tags: The kinds of sources and stages before.
-        shards: The index and the count of each shard before, or None for that of the ranks. None
+        tags: The kinds of earlier sources and stages.
+        shards: The index and count of each earlier shard, or None for the shard of the ranks. None
             instead of the tuple if parts of a combination have shards.
     """
 
@@ -133,9 +133,9 @@ class Step:
     Attributes:
         text: The source text of the call.
         apply: Adds the stages to a pipeline.
-        model: The model of the stages, given the model before them.
-        shape: The shape after the stages, given the one before.
-        kind: The name by which tests count it.
+        model: The model of the stages, given the preceding model.
+        shape: The shape after the stages, given the shape before them.
+        kind: The name under which tests count it.
         least_pieces: The number of pieces that a program before it must have.
         order: Its effect on the order of files before it: "any" if it works on each item alone,
             "one" if a part with it is one piece, "kept" if files keep their order, "own" if it sets

@@ -221,7 +221,7 @@ def _counted(items: Items, run: Run, pace: Pace) -> Items:
 
 
 def _ended(random: Random, program: Program) -> Program:
-    """Adds a batch at the end in most cases, which makes fewer items."""
+    """In most cases, adds a batch at the end, which reduces the number of items."""
     shape = program.shape
     if shape.depth == 0 and random.random() < 0.6:
         if shape.names & LISTS:

@@ -119,7 +119,7 @@ def _slow(count: int) -> Iterator[Example]:
 
 
 class _Once:
-    """A factory of a single iterator: examples lost from it do not come again."""
+    """A factory that always returns the same iterator, so lost examples are not repeated."""
 
     def __init__(self, count: int, pace: Pace) -> None:
         self._iterator = self._examples(count, pace)
@@ -135,7 +135,7 @@ class _Once:
 
 
 class _Shifted:
-    """An iterator with an offset added to its numbers; it has a state if the inner one has."""
+    """An iterator that adds an offset to its numbers. It has a state if the inner one has."""
 
     def __init__(self, iterator: Any, more: int) -> None:
         self._iterator, self._more = iterator, more
@@ -156,7 +156,7 @@ def _part(worker: int, num_workers: int, makes: Any, counts: Sequence[int]) -> I
 
 
 def _parts(random: Random) -> Source:
-    """Iterators in two worker processes, whose examples come in turn."""
+    """Iterators in two worker processes, whose examples are taken in turn."""
     counts = random.choice([(1, 0), (0, 30), (30, 12), (7, 90)])
     makes = random.choice([_yielded, _Counter, _slow])
     parts = [[1000 * worker + n for n in range(count)] for worker, count in enumerate(counts)]

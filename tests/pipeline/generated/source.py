@@ -30,7 +30,7 @@ class Source:
         ending: The extension of the files if they have pieces; empty if each file is one piece.
         kind: The name by which tests count it; empty for the first word of the text.
         positions: The file number and record number of each example, if known.
-        pace: Holds back examples that are not needed yet; None for a source that does not wait.
+        pace: Delays examples that are not needed yet; None for a source that does not wait.
     """
 
     text: str
@@ -55,7 +55,7 @@ COMPRESSED = "compressed"
 
 
 class Pace:
-    """The number of examples that an iterator may give; it waits for more."""
+    """The number of examples that an iterator may yield before it waits."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

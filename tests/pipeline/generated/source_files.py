@@ -36,7 +36,7 @@ _GROUP_ROWS = 17
 ROW_GROUPS = (17, 17, 17, 2, 17, 17, 10)
 # The extension of files with some damaged records.
 DAMAGED = "damaged"
-# The directory of files of nested data, and the ending of those that have pieces.
+# The directory of files with nested data, and the extension of files that have pieces.
 ROWS = "rows"
 ROWS_OF_ARRAYS = "rows.json"
 # The directory of Parquet files with large values, and the bytes of the values.
@@ -186,7 +186,7 @@ def episode_ids() -> list[int]:
 
 
 def boxes_of(n: int) -> list[list[int]]:
-    """The boxes x, y, width and height in a picture; some have none."""
+    """Boxes in an image (x, y, width and height). Some images have none."""
     return [[n, k, k + 1, 2] for k in range(n % 4)]
 
 
@@ -256,7 +256,7 @@ def _write_large(path: Path, numbers: range) -> None:
 
 
 def large_of(n: int) -> bytes:
-    """A value that is larger than the others of its row; row groups have some megabytes."""
+    """A value that is larger than the other values of its row. Row groups have some megabytes."""
     return b"%d" % n * (_LARGE_BYTES[n % len(_LARGE_BYTES)] // len(str(n)))
 
 

@@ -79,7 +79,7 @@ def sizes_of_pieces(source: Source, block_bytes: int | None) -> Sequence[int]:
 
 
 def keys_of(seed: int, positions: Sequence[tuple[int, int]]) -> list[int]:
-    """The hashes by which records are split, as documented by the engine."""
+    """The hashes that determine splits of records, as documented in the engine."""
     return [_mixed(_mixed(seed, record), file) for file, record in positions]
 
 
@@ -121,7 +121,7 @@ def _records(random: Random, ending: str = "tfrecord") -> Source:
 
 
 def _tfds(random: Random) -> Source:
-    """A data set of TFDS, or a part of one in a random order."""
+    """A TFDS data set, or a part of one in random order."""
     seed, first = random.choice([(None, 0), (None, 0), (random.randrange(2**20), 20)])
     split = f"train[{first}:]" if first else "train"
 

@@ -47,7 +47,7 @@ _DIRECTORY = TemporaryDirectory(prefix="headrace-caches-")
 ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
 # The tag of a budget that may be too small.
 BUDGET = "budget"
-# The tag of a shard that gives all ranks equally many items.
+# The tag of a shard that assigns equally many items to all ranks.
 EVEN = "even shard of ranks"
 # The kinds of stages that depend on the rank.
 OF_RANKS = frozenset({"shard of ranks", EVEN, BUCKET_OF_RANKS})
@@ -237,7 +237,7 @@ def _chat(random: Random, shape: Shape) -> Step | None:
 
 
 def _callers(random: Random) -> tuple[str, dict[str, int]]:
-    """Draws threads or processes for a function; processes rarely, since they are slow to start."""
+    """Draws threads or processes for a function. Processes are rare, because they start slowly."""
     if random.random() < 0.05:
         callers = {"num_processes": random.randint(1, 2)}
     else:
@@ -354,7 +354,7 @@ def adding_calls() -> Step:
 
 
 def _calls(key: object, at: At) -> int:
-    """Counts a call; returns the number of all of them."""
+    """Counts a call, and returns the total number of calls."""
     kept = at.run.kept
     kept[key, at.path] = kept.get((key, at.path), 0) + 1
     return kept[key, at.path]
@@ -542,7 +542,7 @@ def _skip_errors(random: Random, shape: Shape) -> Step:
 
 
 def failing(random: Random, shape: Shape, in_zip: bool = False) -> Step:
-    """A function that fails at some items; in the model these are dropped at once, or by `zip`."""
+    """A function that fails at some items. In the model, these are dropped at once, or by `zip`."""
     is_native = not shape.depth and random.random() < 0.5
     function = f.native_failing if is_native else f.failing
     fails = f.native_fails_in_model if is_native else f.fails_in_model
@@ -588,7 +588,7 @@ def _budget(random: Random) -> Step:
 
 
 def joined(one: Step, other: Step) -> Step:
-    """Two steps as one, of the kind of the first."""
+    """Combines two steps into one, of the kind of the first."""
     return Step(
         BUDGET if other.kind == BUDGET else one.kind,
         f"{one.text}.{other.text}",

@@ -33,7 +33,7 @@ class TextColumn(NamedTuple):
 
     Attributes:
         word: Its type in headrace.
-        values: Its values; None where one is missing.
+        values: Its values, with None for missing ones.
     """
 
     word: Any
@@ -45,7 +45,7 @@ def check_table_file(writer: str, number: int, directory: Path) -> None:
 
     Args:
         writer: One of `WRITERS`.
-        number: Says which file; the same number gives the same one.
+        number: The number of the file. The same number always creates the same file.
         directory: A directory for it.
     """
     WRITERS[writer](Random(f"{writer} {number}"), directory)
@@ -243,7 +243,7 @@ def _csv_text(random: Random, value: Any) -> Any:
 
 
 def _json_rows(random: Random) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Columns, and their rows as objects, whose keys come in any order and may lack if null."""
+    """Columns, and their rows as objects with keys in any order, without some that are null."""
     columns = {name.replace(".", "_"): column for name, column in _text_columns(random).items()}
     rows = []
     for row in zip(*(column.values for column in columns.values()), strict=True):

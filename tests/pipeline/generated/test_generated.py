@@ -13,7 +13,7 @@ from tests.pipeline.generated.programs import program_of
 
 # Groups of nearly equal size, so that a failure does not stop all.
 GROUPS = 8
-# The first ones all run; of the others, those that are the first with a kind.
+# The first programs all run. Of the others, only those that are the first with a kind run.
 PROGRAMS = 40
 # More are not looked through.
 MOST = 2000
@@ -45,7 +45,7 @@ KINDS = {
 
 @cache
 def numbers() -> list[int]:
-    """The numbers of the programs that run; each kind is in one of them."""
+    """The numbers of the programs that run. Each kind is in one of them."""
     missing, chosen = set(KINDS), []
     for number in range(MOST):
         kinds = program_of(number).kinds

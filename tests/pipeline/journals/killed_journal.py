@@ -61,7 +61,7 @@ def write(directory, begun, run, is_last):
 
 
 def read(directory, begun, mode):
-    """Continues from the last saved state; the file of results may have more."""
+    """Continues from the last saved state. The file of results may contain more."""
     saved, results = directory / "saved.json", directory / "results"
     last = json.loads(saved.read_text()) if saved.exists() else {"state": None, "size": 0}
     with open(results, "ab") as file:
@@ -121,7 +121,7 @@ def forked(function, *arguments):
 
 
 def recorded(directory):
-    """The rows of the order of arrival: those delivered, and those dropped."""
+    """The rows in order of arrival: delivered and dropped ones."""
     files = JournalDirectory(str(directory / "journal"))
     description = files.description()
     segments, log = Segments(files, description), OrderLog(files, description.number)

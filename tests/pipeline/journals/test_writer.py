@@ -1,4 +1,4 @@
-"""`Journal`: what it accepts, and what is left after a failure or a kill."""
+"""`Journal`: accepted values, and the files after a failure or a kill."""
 
 import os
 import subprocess

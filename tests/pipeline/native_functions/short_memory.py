@@ -94,7 +94,7 @@ def _parsed(example: Any) -> Any:
     return ops.parse_single_example(example, features)["n"]
 
 
-# Calls that make large results of the inputs above.
+# Calls that return large results for the inputs above.
 _LARGER: dict[str, Callable[[Any], Any]] = {
     "broadcast_to": lambda e: ops.broadcast_to(e["f"][:, :, None], [2, _NUM_BYTES // 8, 3]),
     "eye": lambda e: ops.eye(2000),
@@ -217,7 +217,7 @@ def _called(
 
 
 def _source_of(function: Any) -> str:
-    """Returns the text of a function, which says which components it uses."""
+    """Returns the source of a function, which contains the components that it uses."""
     while isinstance(function, partial):
         function = function.func
     return inspect.getsource(function)

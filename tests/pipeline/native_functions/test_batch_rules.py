@@ -1,4 +1,4 @@
-"""Batch rules: an operation on all rows at once gives the same as on each row alone.
+"""Batch rules: an operation on all rows at once returns the same as on each row separately.
 
 Each operation with a rule has a case here, which generates calls and their inputs. The rule's
 result is compared with the results for single rows: types, shapes and bits.
@@ -30,7 +30,7 @@ shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
 
 
 class Case(NamedTuple):
-    """A function of one operation, and the rows of its arguments."""
+    """A function with one operation, and the rows of its arguments."""
 
     function: Callable[[dict[str, Any]], Any]
     arguments: dict[str, np.ndarray[Any, Any]]

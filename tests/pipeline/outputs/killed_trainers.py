@@ -48,7 +48,7 @@ def uninterrupted(num_steps):
 
 
 class Run:
-    """The files of a training: its checkpoints, and a list of those that are complete."""
+    """The files of a training: its checkpoints, and a list of the complete ones."""
 
     def __init__(self, directory, num_steps):
         self.directory, self.num_steps = directory, num_steps
@@ -339,7 +339,7 @@ def with_torchtitan(run):
     loader = config.build(
         dp_rank=RANK, dp_world_size=WORLD, tokenizer=None, seq_len=1, local_batch_size=BATCH
     )
-    # torchtitan's checkpoints are those of PyTorch.
+    # torchtitan uses PyTorch's checkpoints.
     parts, step = {"model": model, "dataloader": loader}, run.last()
     if step:
         dcp.load(parts, checkpoint_id=run.path(step))

@@ -1,10 +1,10 @@
 """Lightning's checkpoints, each of which a new trainer continues from.
 
-Run as a program: `resumed_lightning.py KIND`. KIND tells who knows the number of batches: "known"
-for the pipeline, "unknown" for nobody, "given" for the loader. With " estimated" after it, the
-model asks for the number of steps before the checkpoint is read. "max_size" and "max_size_cycle"
-combine a loader with a shorter one. Prints, as JSON, for each checkpoint how many batches
-were before it and which batches followed, by their numbers in a training without an interruption.
+Run as a program: `resumed_lightning.py KIND`. KIND determines whether the number of batches is
+"known" to the pipeline, "unknown", or "given" to the loader. With " estimated" after it, the model
+requests the number of steps before the checkpoint is read. "max_size" and "max_size_cycle" combine
+a loader with a shorter one. Prints, as JSON, for each checkpoint how many batches were before it
+and which batches followed, by their numbers in a training without an interruption.
 """
 
 import json

@@ -172,7 +172,7 @@ def test_training_resumes_far_into_an_epoch_without_reading_what_came_before(tmp
         return trainer.model.first
 
     train(1)
-    # A state does not depend on the size of batches, so that of few large ones serves.
+    # A state does not depend on the batch size, so a few large batches are enough.
     batches = iter(examples.shard(0, 1).batch(1000 * size))
     for _ in range(step // 1000):
         next(batches)

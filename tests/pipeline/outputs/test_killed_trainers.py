@@ -78,7 +78,7 @@ class Ranks:
 
 
 def check_killed(framework, directory, num_steps, num_kills, seed):
-    """Trains and kills; each loss must be that of the uninterrupted training, to the last bit."""
+    """Trains and kills. Each loss must equal that of the uninterrupted training to the last bit."""
     expected = killed_trainers.uninterrupted(num_steps)
     draws = random.Random(seed)
     kills = sorted(draws.sample(range(2, num_steps), num_kills))

@@ -35,7 +35,7 @@ def run(program):
 
 
 def run_script(name, argument):
-    """Returns the last line that a program beside this one prints, as JSON."""
+    """Returns the last line that a program in this directory prints, as JSON."""
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name(name)), argument],
         capture_output=True,
@@ -232,7 +232,7 @@ def test_accelerate_does_not_redistribute_the_examples_of_a_rank(tmp_path):
 @pytest.mark.timeout(480)
 @pytest.mark.parametrize(("world", "num_steps"), [(1, 3), (2, 2)])
 def test_gradient_accumulation_on_the_page_stops_with_the_epoch(tmp_path, world, num_steps):
-    """Of 5 batches of one process 2 + 2 + 1 make a step, of 3 batches of two processes 2 + 1."""
+    """Steps have 2, 2 and 1 of the 5 batches of one process, or 2 and 1 of the 3 batches of two."""
     page = Path(__file__).parents[3] / "docs/guides/train/accelerate.md"
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
     (program,) = (block for block in blocks if "gradient_accumulation_steps" in block)

@@ -22,7 +22,7 @@ def external(rank, world):
 
 
 def wrapped(train):
-    """What Megatron makes of an external loader."""
+    """Wraps an external loader like Megatron."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # It warns about packages for GPUs.
         from megatron.core.rerun_state_machine import RerunDataIterator  # noqa: PLC0415

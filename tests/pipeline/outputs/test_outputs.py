@@ -24,7 +24,7 @@ def needs(name):
 
 @pytest.fixture
 def pipe():
-    """Components of all kinds, in batches."""
+    """Batches with various components."""
     texts = np.array([f"ä{number}" for number in range(100)], object)
     return (
         hr.arrays(
@@ -342,9 +342,9 @@ class TestTorch:
 
     @pytest.mark.timeout(300)
     def test_ranks_of_a_process_group_have_the_same_number_of_batches(self, tmp_path):
-        """Four processes of gloo, whose data do not divide, meet at each batch and at the end.
+        """Four gloo processes, whose data do not divide evenly, meet at each batch and at the end.
 
-        A rank that fails ends all of them, which `torchrun` sees to.
+        If a rank fails, `torchrun` ends all of them.
         """
         (tmp_path / "rank.py").write_text(RANK)
         start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]

@@ -12,7 +12,7 @@ WANTED = os.environ.get("HEADRACE_TEST_GPU") == "1"
 
 
 def torch_with_gpu():
-    """Returns PyTorch; skips the test without a GPU, unless a GPU is required."""
+    """Returns PyTorch. Skips the test without a GPU, unless a GPU is required."""
     if find_spec("torch") is None and not WANTED:
         pytest.skip("torch is not installed")
     torch = pytest.importorskip("torch") if not WANTED else __import__("torch")
@@ -24,7 +24,7 @@ def torch_with_gpu():
 
 
 def jax_with_gpu():
-    """Returns JAX; as `torch_with_gpu`."""
+    """Returns JAX, like `torch_with_gpu`."""
     if find_spec("jax") is None and not WANTED:
         pytest.skip("jax is not installed")
     jax = __import__("jax")

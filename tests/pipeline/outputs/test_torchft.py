@@ -79,7 +79,7 @@ def test_killed_replica_comes_back_at_the_step_of_the_others(tmp_path):
     check_steps(0, whole)
     check_steps(1, back)
     assert [step for step, _ in whole] == list(range(NUM_STEPS))
-    # It has not started from the beginning. The step in which it was killed may be complete.
+    # It did not start from the beginning. The step in which it was killed may be complete.
     first = back[0][0]
     assert first in (len(steps), len(steps) + 1)
     assert [step for step, _ in back] == list(range(first, NUM_STEPS))

@@ -39,7 +39,7 @@ def kept_lines():
 
 
 def run_ranks(directory, world, results, state=None, *options):
-    """Runs the program as the given number of ranks; returns the steps and the state of each."""
+    """Runs the program with the given number of ranks, and returns the steps and state of each."""
     results.mkdir()
     state_file = results / "state"
     if state is not None:

@@ -29,7 +29,7 @@ def main(lighthouse, replica, num_replicas, num_steps):
         pg=ProcessGroupGloo(timeout=timedelta(seconds=60)),
         load_state_dict=None,
         state_dict=None,
-        # The others wait for a killed replica, so that it comes back before they end.
+        # The other replicas wait for a killed one, so that it returns before they end.
         min_replica_size=2,
         use_async_quorum=False,
         quorum_timeout=timedelta(seconds=300),
@@ -55,7 +55,7 @@ def main(lighthouse, replica, num_replicas, num_steps):
     manager.register_state_dict_fn("train", load, train.state_dict)
     manager.register_state_dict_fn("model", model.load_state_dict, model.state_dict)
     while manager.current_step() < num_steps:
-        optimizer.zero_grad()  # A replica that comes back loads the state of another one here.
+        optimizer.zero_grad()  # A returning replica loads the state of another one here.
         step, position = manager.current_step(), train.state_dict()
         batch = next(batches)
         wrapped(batch["n"][:, None].float()).mean().backward()

@@ -13,7 +13,7 @@ import headrace as hr
 from headrace.core import errors
 from headrace.pipeline.paths.listing import files_below, files_in, matching
 
-# Links among them: to a file, to a directory beside, back up, to themselves, and to nothing.
+# Includes links to a file, to a sibling and a parent directory, to themselves, and to nothing.
 LINKS = {
     "link": "a/1.txt",
     "a/beside": "../b",
@@ -69,7 +69,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def forbidden(here):
-    """A directory that nobody may list."""
+    """A directory without permission to list it."""
     shutil.rmtree("a")
     path = here / "b" / "forbidden"
     path.mkdir(mode=0)

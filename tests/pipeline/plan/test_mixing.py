@@ -23,7 +23,7 @@ def num_files(pipe: hr.Pipeline) -> int:
 
 
 def of_files(pipe: hr.Pipeline) -> int:
-    """The true number of files that the first examples come from."""
+    """The actual number of files that the first examples come from."""
     with iter(pipe.batch(1000)) as batches:
         return len(set(next(batches)["text"].tolist()))
 

@@ -41,9 +41,9 @@ def test_default_threads_follow_the_quota_of_the_container(endless, tmp_path, mo
 def native_threads():
     """The names of this process's threads that belong to pipelines.
 
-    Without the thread that makes requests to storage, which lives as long as the process, and
-    without those of Python functions, which `threading` counts. Since Python 3.14 the latter have
-    names here, which threads that a library such as pyarrow starts in one of them inherit and keep.
+    Excludes the thread for storage requests, which lives as long as the process, and threads of
+    Python functions, which `threading` counts. Since Python 3.14, the latter have names here, and
+    threads that a library such as pyarrow starts in one of them inherit its name.
     """
     names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
     others = ("headrace-io", "headrace-functi")
@@ -126,12 +126,13 @@ def test_next_epoch_is_prepared_before_the_current_one_ends(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("a\n" * 3_000)
     per_epoch = hp.text_lines(path).shuffle(window=1_000, seed=1).batch(100).epochs(2)
-    # A worker is woken once fewer than half of the batches are left: with two, perhaps never here.
+    # A worker is woken when fewer than half of the batches are left, which may never happen with
+    # two.
     with iter(per_epoch.prefetch(3)) as batches:
         for _ in range(29):
             next(batches)
         batch = [stage.name for stage in batches.statistics().stages].index("batch")
-        # One batch of the first epoch is left, and a batch of the second one is made.
+        # One batch of the first epoch is left, and a batch of the second one is being built.
         wait_until(lambda: batches.statistics().stages[batch].examples > 3_000)
 
 

@@ -33,7 +33,7 @@ def run(pipeline, seconds=0.0):
 
 
 def waited(batches):
-    """The share of the time in which the loop waited."""
+    """The share of the time for which the loop waited."""
     readings = batches._readings()
     return readings.consumer_waiting / readings.seconds
 
@@ -193,7 +193,7 @@ def test_bottleneck_names_a_slow_iterable(lines):
 
 @contextmanager
 def slow_files(directory: Path, count: int) -> Iterator[list[Path]]:
-    """Named pipes, each of which gives its few blocks one by one, with a pause before each."""
+    """Named pipes, each with a few blocks that arrive one by one after a pause."""
     paths = [directory / f"{count}-{index}" for index in range(count)]
 
     def serve(path: Path) -> None:
@@ -383,7 +383,7 @@ def test_no_share_exceeds_100_percent(lines):
         for counted in iter(hr.text_lines(lines).map(slow))._counted
         if isinstance(counted.stage, Map)
     ]
-    # Clocks of threads continue a little longer than that of the iteration.
+    # The clocks of threads run a little longer than the iteration's clock.
     for stages in ([], [stage_readings(mapped, 20.0)], [stage_readings(source, 25.0, 25.0)]):
         for seconds in ("idle", "consumer_waiting", "budget_waiting", "tasks_busy"):
             result = bottleneck(readings([stage_readings(batch, 0.1), *stages], **{seconds: 25.4}))

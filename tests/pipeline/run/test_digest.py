@@ -1,4 +1,4 @@
-"""The digest of the global order: the changes that it detects, and those that it ignores."""
+"""The digest of the global order: the changes that it detects and ignores."""
 
 import json
 import re

@@ -1,7 +1,7 @@
 """The memory of a pipeline stays within `memory_bytes`, measured from outside its process.
 
-Each is a process of its own that reads a sparse file of 10 GB. `SLACK_BYTES` allows for
-differences between machines and runs.
+Each runs in its own process and reads a sparse file of 10 GB. `SLACK_BYTES` allows for differences
+between machines and runs.
 """
 
 import json
@@ -75,7 +75,7 @@ print(json.dumps([count, largest, error]))
 
 @pytest.fixture
 def grown(tmp_path):
-    """Runs a pipeline; returns its memory, number of batches, largest batch, and error."""
+    """Runs a pipeline, and returns its memory, number of batches, largest batch and error."""
     path = tmp_path / "sparse"
     path.touch()
     os.truncate(path, FILE_BYTES)

@@ -30,8 +30,8 @@ def steps_of(pipeline):
 def check_ranks(pipeline, old, new, **changed):
     """Resumes `old` ranks as `new` ones after each step, from the state of each rank.
 
-    The new ranks give all remaining examples, each as often as expected; or every rank's state is
-    refused. Returns the number of steps that are not refused.
+    The new ranks yield all remaining examples, each as often as expected, or every rank's state is
+    rejected. Returns the number of steps that are not rejected.
     """
     ranks = [steps_of(pipeline(rank, old)) for rank in range(old)]
     full = Counter(number for steps, _ in ranks for step in steps for number in step)

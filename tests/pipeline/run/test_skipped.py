@@ -18,7 +18,7 @@ from headrace.pipeline.run import state as states_of
 
 
 def run(pipeline):
-    """All numbers, and the skipped examples; equal for all ways to run it."""
+    """Returns all numbers and the skipped examples, which are equal for all ways to run it."""
     first, *others = (once(pipeline.options(**way)) for way in WAYS)
     assert all(other == first for other in others)
     return first
@@ -35,7 +35,7 @@ def positions(skipped):
 
 
 def numbered(path, numbers):
-    """Writes a TFRecord file of numbers as text; returns where each record begins."""
+    """Writes a TFRecord file of numbers as text, and returns the start of each record."""
     with TFRecordWriter(path) as writer:
         for number in numbers:
             writer.write(b"%d" % number)
@@ -64,7 +64,7 @@ def text_as_number(line):
 def test_offsets_of_thousands_of_skipped_examples_are_correct(
     tmp_path, source, is_compressed, window
 ):
-    """Each block is searched once: not all of it for each example."""
+    """Each block is searched once, and not once per example."""
     count = 4000
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
@@ -181,7 +181,7 @@ class TestFormats:
         source = source.shuffle(seed=3) if is_shuffled else source
         numbers, skipped = run(source.select("number").skip_errors(5))
         assert sorted(numbers) == [1, 3]
-        # The number is that of the line, from 0.
+        # The number is the line number, starting from 0.
         assert sorted(positions(skipped)) == [("a.csv", 3, 20), ("a.csv", 6, 27), ("a.csv", 7, 34)]
         assert {one.stage for one in skipped} == {"csv"}
 

@@ -253,7 +253,7 @@ class TestShards:
         assert len(full) - 480 - len(resumed) < count
 
     def test_four_shards_resume_as_a_thousand(self):
-        """No example is lost or comes twice; ranks differ by at most one example."""
+        """No example is lost or repeated, and ranks differ by at most one example."""
 
         def pipeline(index, count, size):
             numbers = hr.arrays({"number": np.arange(5500)})

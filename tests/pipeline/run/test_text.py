@@ -21,7 +21,7 @@ needs_bytes_in_names = pytest.mark.skipif(
 
 
 def run(pipeline, name):
-    """All strings of a component, and the skipped examples; equal for all ways to run it."""
+    """Returns all strings of a component and the skipped examples, equal for all ways to run it."""
     first, *others = (once(pipeline.options(**way), name) for way in WAYS)
     assert all(other == first for other in others)
     return first

@@ -11,7 +11,7 @@ from headrace.core import errors
 
 @pytest.fixture
 def sounds(tmp_path):
-    """Two classes, one with sounds in a subdirectory; and files that are omitted."""
+    """Two classes, one with sounds in a subdirectory, and files that are ignored."""
     names = ("b/1.WAV", "b/.hidden.wav", "a/2.flac", "a/10.mp3", "a/sub/1.ogg", "a/notes.txt")
     for name in (*names, ".git/1.wav", "README.wav"):
         path = tmp_path / name

@@ -177,7 +177,7 @@ def test_file_truncated_anywhere_is_an_error(tmp_path, name, how):
     lines = b"".join(b"line %d\n" % number for number in range(100))
     uninterrupted = COMPRESS[name](lines) + COMPRESS[name](b"more")
     between = len(COMPRESS[name](lines))
-    # A byte may be anything, as no ending of names says that it is of zlib.
+    # Any byte is possible, because there is no file extension for zlib.
     least = 2 if name == "zlib" else 0
     for length in {*range(40), *range(between - 12, len(uninterrupted))} - {1, between}:
         path.write_bytes(uninterrupted[:length])

@@ -19,7 +19,7 @@ COLUMNS = {"number": int, "text": str}
 
 
 def write(path: Path, lines: list[str]) -> list[int]:
-    """Writes a table; returns the offset of each line, the header's first."""
+    """Writes a table, and returns the offset of each line, including the header."""
     path.write_text("".join(["number,text\n", *lines]))
     lengths = [len(line.encode()) for line in ["number,text\n", *lines]]
     return list(accumulate(lengths, initial=0))
@@ -30,7 +30,7 @@ def numbered(count: int) -> list[str]:
 
 
 def run(pipeline):
-    """All numbers, sorted, and the skipped records; equal for all ways to run it."""
+    """Returns all sorted numbers and the skipped records, equal for all ways to run it."""
     first, *others = (once(pipeline.options(**way)) for way in WAYS)
     assert all(other == first for other in others)
     return first
@@ -45,7 +45,8 @@ def once(pipeline):
 @pytest.mark.parametrize("is_shuffled", [False, True])
 def test_stray_quote_costs_one_line(tmp_path, is_shuffled):
     lines = numbered(50_000)
-    # Nothing closes the first; the quote that begins another field closes the second.
+    # The first quote is never closed, and the second is closed by the quote that begins another
+    # field.
     lines[40_000] = '40000,"text\n'
     lines[7] = '7,"text\n'
     lines[9_000] = '9000,"9,000"\n'
@@ -110,7 +111,7 @@ def test_lost_lines_count_towards_the_budget(tmp_path, is_shuffled):
 
 def test_lines_inside_a_field_of_a_wrong_type_count_as_lost(tmp_path):
     lines = numbered(100)
-    # It closes and has two fields; only the type of a field shows that it is not a record.
+    # It is closed and has two fields. Only a field's type shows that it is not a record.
     lines[50] = '"50,a\n51,b\n52,",c\n'
     write(tmp_path / "a.csv", lines)
     numbers, [skipped] = run(hr.csv(tmp_path / "a.csv", COLUMNS).skip_errors(3))

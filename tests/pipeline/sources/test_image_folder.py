@@ -9,7 +9,7 @@ from headrace.core import errors
 
 @pytest.fixture
 def photos(tmp_path):
-    """Two classes, one with images in a subdirectory; and files that are omitted."""
+    """Two classes, one with images in a subdirectory, and files that are ignored."""
     names = ("b/1.JPG", "b/.hidden.png", "a/2.png", "a/10.jpeg", "a/sub/1.gif", "a/notes.txt")
     for name in (*names, ".git/1.png", "README.png"):
         path = tmp_path / name

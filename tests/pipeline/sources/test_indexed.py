@@ -11,7 +11,7 @@ import headrace as hr
 
 
 class Numbers:
-    """Rows by number or in blocks; keeps the numbers that were requested."""
+    """Returns rows by number or in blocks, and records the requested numbers."""
 
     def __init__(self, length: int = 100) -> None:
         self.length = length

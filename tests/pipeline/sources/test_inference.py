@@ -26,7 +26,7 @@ def table(tmp_path):
 
 @pytest.fixture
 def objects(tmp_path):
-    """Writes JSON lines of these texts, of the key `a`; None for a line without it."""
+    """Writes JSON lines with these texts for the key `a`, or without it for None."""
 
     def write(*texts):
         path = tmp_path / "a.jsonl"

@@ -16,7 +16,7 @@ def numbers(first, count):
 
 
 def of_parts(pipe):
-    """The number of examples of each part in each run of 100, of which parts have 1,000."""
+    """The number of examples of each part per 100 examples. Parts have 1,000 examples."""
     results = [int(example["n"]) // 1000 for example in pipe]
     return [
         np.bincount(results[n : n + 100], minlength=2).tolist() for n in range(0, len(results), 100)

@@ -17,7 +17,7 @@ def item(name, *edges, difficult=None):
 
 @pytest.fixture
 def voc(tmp_path):
-    """Two listed images, of which one has two objects, and one that isn't listed."""
+    """Two listed images, one of them with two objects, and an unlisted image."""
     files = {
         "ImageSets/Main/train.txt": "2008_2\n2008_1 -1\n",
         "JPEGImages/2008_1.jpg": "one",

@@ -18,7 +18,7 @@ def views(draw):
     """An array of 1 to 3 axes that views another one in some way."""
     dtype = np.dtype(draw(st.sampled_from(TYPES)))
     shape = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
-    # Bytes other than 0 and 1 are true as well.
+    # Bytes other than 0 and 1 are also true.
     array = np.arange(np.prod(shape)).astype("uint8" if dtype.kind == "b" else dtype)
     array = array.view(bool) if dtype.kind == "b" else array
     array = array.reshape(shape).transpose(draw(st.permutations(range(len(shape)))))

@@ -42,7 +42,7 @@ def assert_documents(path, dtype, documents=DOCUMENTS):
 
 @pytest.fixture(scope="module")
 def datatrove():
-    """The module of datatrove that writes files; the thread of fsspec that it keeps is started."""
+    """The datatrove module that writes files, with its permanent fsspec thread started."""
     module = pytest.importorskip("datatrove.pipeline.tokens.tokenizer")
     pytest.importorskip("fsspec.asyn").get_loop()
     return module
@@ -63,7 +63,7 @@ def test_datatrove_tokenizer_files_are_read():
     assert_documents(FILES / "tokenizer.ds", np.uint16, documents)
 
 
-# Megatron's builder makes an array of a tensor in a way that NumPy has given up.
+# Megatron's builder converts tensors to arrays in a way that NumPy no longer supports.
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32])
 def test_files_written_by_the_installed_megatron_are_read(tmp_path, dtype):

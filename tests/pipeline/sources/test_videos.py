@@ -11,7 +11,7 @@ from headrace.core import errors
 
 @pytest.fixture
 def moves(tmp_path):
-    """Two classes, one with videos in a subdirectory; and files that are omitted."""
+    """Two classes, one with videos in a subdirectory, and files that are ignored."""
     names = ("run/1.MP4", "run/.hidden.mp4", "jump/2.mov", "jump/sub/1.m4v", "jump/notes.txt")
     for name in (*names, ".git/1.mp4", "README.mp4"):
         path = tmp_path / name

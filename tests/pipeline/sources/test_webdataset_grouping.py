@@ -1,7 +1,7 @@
-"""The grouping of an archive's members to samples, beside the library webdataset 1.0.2.
+"""Compares how archive members are grouped into samples with the library webdataset 1.0.2.
 
-The samples in the table are that library's, with all their files. Its results do not depend on the
-form of the archive, so each case is tried in all forms that can hold it.
+The table contains that library's samples, with all their files. Its results do not depend on the
+archive format, so each case is tested in all formats that can store it.
 """
 
 import io
@@ -21,7 +21,7 @@ LINKS = {
 }
 FORMS = (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT)
 
-# Names of files, whose contents are their indices in the list; or a name and a member type.
+# File names, whose contents are their indices in the list, or a name and a member type.
 CASES = {
     "several points": (
         ["a.b.c", "a.d", "a.b.c.d"],
@@ -108,7 +108,7 @@ CASES = {
 
 
 def archive(members, form):
-    """An archive of a case; None if this form cannot hold its names."""
+    """Creates an archive for a case; None if this format cannot store its names."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=form) as output:
         for position, value in enumerate(members):
@@ -179,7 +179,7 @@ class TestDifferences:
             grouped(str(tmp_path / "a.tar"))
 
     def test_hidden_files_in_directories_are_skipped(self, tmp_path):
-        # The library makes a sample of the key "d/" with the extension "a.x" of it.
+        # The library reads this as a sample with the key "d/" and the extension "a.x".
         data = archive(["d/.a.x", "d/a.x", "d/._a.x"], tarfile.PAX_FORMAT)
         (tmp_path / "a.tar").write_bytes(data)
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "d/a", "x": "1"}]
@@ -196,6 +196,6 @@ class TestDifferences:
         assert [one["__key__"] for one in grouped(str(tmp_path / "a.tar"))[1]] == ["a", "b"]
 
     def test_file_with_the_key_extension_is_skipped(self, tmp_path):
-        # The library sees a second file of one name, which is an error.
+        # The library finds two files with the same name, which is an error.
         (tmp_path / "a.tar").write_bytes(archive(["a.__key__", "a.x"], tarfile.PAX_FORMAT))
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "a", "x": "1"}]

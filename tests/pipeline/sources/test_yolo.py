@@ -9,7 +9,7 @@ from headrace.core import errors
 
 @pytest.fixture
 def farm(tmp_path):
-    """Three images; one has two objects, and one has no text file."""
+    """Three images, one with two objects, and one without a text file."""
     files = {
         "images/train/b.jpg": "b",
         "images/train/sub/a.PNG": "a",

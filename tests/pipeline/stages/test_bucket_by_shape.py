@@ -32,7 +32,7 @@ def bucket_of(number):
 
 
 def in_runs(numbers, length):
-    """The numbers in runs of one bucket, without incomplete runs."""
+    """The numbers in complete runs of one bucket."""
     filling = {bucket: [] for bucket in range(3)}
     for number in numbers:
         run = filling[bucket_of(number)]

@@ -354,7 +354,7 @@ def test_functions_before_a_full_cache_are_not_called(lines, directory):
         state = rows.state()
     assert [row["half"] for row in pipe().resume(state)] == [half for _, half, _ in first][1:]
     assert calls == []
-    # Other code, or other files, have components of their own.
+    # Other code or files have their own components.
     assert [int(row["n"]) for row in pipe(2)][:2] == [2, 2]
     assert len(calls) > 0
     lines.write_text("40\n")
@@ -563,7 +563,7 @@ def test_least_recently_used_cache_is_evicted(lines, directory):
     assert numbers(numbered(lines).cache(directory))
     (first,) = kept(directory)
     assert numbers(numbered(lines).map(padded).cache(directory))
-    # Sizes of files differ a little between runs; the third one is smaller than the second.
+    # File sizes differ slightly between runs. The third file is smaller than the second.
     limit = size()
     assert numbers(numbered(lines).cache(directory))
     assert numbers(numbered(lines, 1).cache(directory, bytes=limit))

@@ -96,7 +96,7 @@ def test_stage_must_state_each_of_its_facts(kind, facts):
 
 
 def is_stated_by(kind, fact):
-    """Returns whether a base below the kinds of stages answers already."""
+    """Returns whether a common base class already defines this."""
     bases = (one for one in kind.__mro__ if one not in (Step, Source, *Step.__mro__))
     return any(
         fact in vars(one) and not getattr(vars(one)[fact], "__isabstractmethod__", False)

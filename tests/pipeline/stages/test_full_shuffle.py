@@ -95,7 +95,7 @@ def test_cached_examples_are_shuffled(lines, items_of):
 
     cached = hp.text_lines(lines).map(note).cache()
     pipeline = cached.shuffle(seed=3).epochs(3)
-    # The first example is called for the spec, and its result is kept.
+    # The function is called for the first example to infer the spec, and this result is kept.
     assert cached.spec
     assert len(calls) == 1
     shuffled = texts(pipeline)

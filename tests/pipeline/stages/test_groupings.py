@@ -44,7 +44,7 @@ def native_sum(item):
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
-    """Directories of JSON lines, one for each kind of lengths."""
+    """Directories of JSON lines, one for each distribution of lengths."""
     directory = tmp_path_factory.mktemp("lines")
     for kind, length in LENGTHS.items():
         for index, numbers in enumerate([range(20), range(20, 20), range(20, NUM_EXAMPLES)]):
@@ -125,7 +125,7 @@ def test_batches_of_different_sizes_are_mixed_individually(batches, items_of):
 
 
 def test_function_can_keep_several_batches(batches):
-    """Resumes at each batch, even if several batches come from one block."""
+    """Resumes at each batch, including several batches from one block."""
     shuffled = batches.shuffle(window=4, seed=3).map(
         lambda batch: {**batch, "sum": batch["n"].sum()}
     )

@@ -271,7 +271,7 @@ def test_lists_along_of_other_shapes_are_rejected():
 
 
 def costs(rows, world, cost_of):
-    """For each step of several rows per rank, the largest cost of a rank over the mean."""
+    """For each step of several rows per rank, the highest cost of a rank divided by the mean."""
     size = 4 * world
     steps = [list(map(cost_of, rows[n : n + size])) for n in range(0, len(rows) - size, size)]
     sums = [[sum(step[rank::world]) for rank in range(world)] for step in steps]

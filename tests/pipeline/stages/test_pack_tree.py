@@ -29,7 +29,7 @@ def answers(groups):
 
 
 def unfolded(tree, name=None):
-    """The lists from which a tree was made, in order of arrival; those of its first component."""
+    """The lists of a tree's first component, in order of arrival."""
     values = next(iter(tree.values())) if name is None else tree[name]
     ends = np.cumsum(tree["node_lengths"])
     nodes = np.split(values, ends[:-1])

@@ -24,7 +24,7 @@ def lines(tmp_path):
 
 
 def sources(lines):
-    """Sources of the same numbers, each with a different kind of access to its records."""
+    """Sources of the same numbers, each with a different way to access records."""
     table = {"n": np.arange(COUNT)}
     return {
         "lines": hr.text_lines(lines).map(lambda e: {"n": np.int64(e["text"])}),

@@ -48,7 +48,7 @@ def test_text_is_decoded(records):
 
 @pytest.mark.parametrize("text_bytes", [10, 10_000])
 def test_strings_are_the_same_in_short_and_long_records(tmp_path, items_of, text_bytes):
-    """Strings of short records are copied; strings of long ones share the record's memory."""
+    """Strings of short records are copied, and strings of long records share their memory."""
     texts = [b"%d" % number * (text_bytes // 2) for number in range(10, 60)]
     with TFRecordWriter(tmp_path / "a") as writer:
         for text in texts:

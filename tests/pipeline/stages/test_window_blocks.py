@@ -25,7 +25,7 @@ _ARCHIVE_BLOCKS = (300, 5000, 1_000_000)
 
 
 def lines_of(count: int, file: int) -> Iterator[str]:
-    """Lines of many lengths, some of them empty."""
+    """Lines of various lengths, some of them empty."""
     return (f"{file}-{n} " + "x" * (n * n % 90) if n % 7 else "" for n in range(count))
 
 
@@ -126,7 +126,7 @@ def test_piece_contains_the_lines_that_start_in_its_bytes(tmp_path, block_bytes)
     pieces = pieces_of(lines, block_bytes)
     rest, order = results, []
     while rest:
-        # The longest matching piece; pieces of empty lines are equal.
+        # The longest matching piece. Pieces of empty lines are equal.
         number = max(
             (n for n, piece in pieces.items() if rest[: len(piece)] == piece),
             key=lambda n: len(pieces[n]),

@@ -46,7 +46,7 @@ def of(lines: Path) -> hr.Pipeline:
 
 
 def in_turn(files: list[int], num_open: int) -> list[tuple[int, int]]:
-    """One example of each open file in turn; where one ends, the next takes its turn."""
+    """Yields one example of each open file in turn. When a file ends, the next one replaces it."""
     coming = [[(file, place) for place in range(SIZES[file])] for file in files]
     slots, results = [coming.pop(0) if coming else [] for _ in range(num_open)], []
     while any(slots) or coming:
@@ -87,7 +87,7 @@ def test_open_files_take_turns_example_by_example(lines, items_of, num_open):
 
 def test_two_open_files_take_turns(lines):
     shuffled = of(lines).shuffle(1, 7, num_open=2, file_order="sequential").take(12)
-    # File 1 is empty, so file 2 has its turns; file 3 follows that, and file 4 follows file 0.
+    # File 1 is empty, so file 2 replaces it. File 3 follows file 2, and file 4 follows file 0.
     assert pairs(shuffled) == [
         *[(0, 0), (2, 0), (0, 1), (2, 1), (0, 2), (2, 2), (0, 3), (3, 0), (0, 4), (3, 1)],
         *[(4, 0), (3, 2)],

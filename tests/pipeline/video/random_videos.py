@@ -22,7 +22,7 @@ RATE = 30
 
 @dataclass
 class Checks:
-    """The number of frames that were checked, and what was wrong.
+    """The number of checked frames, and the failures.
 
     Attributes:
         num_frames: The number of checked frames, by kind of video.
@@ -99,9 +99,9 @@ class Video:
 
     Attributes:
         path: The file.
-        kind: What is special about it.
+        kind: The kind of video.
         numbers: The number that each of its frames shows.
-        num_turns: How often players turn it clockwise by 90 degrees.
+        num_turns: The number of clockwise rotations by 90 degrees that players apply.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Frames of random videos are those that were asked for."""
+"""Decoded frames of random videos are the requested ones."""
 
 import pytest
 from tests.pipeline.video.random_videos import Checks, check

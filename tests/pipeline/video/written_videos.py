@@ -36,7 +36,7 @@ def number_of(frame):
 
 
 def numbers_of_many(frames):
-    """Returns the numbers of pictures of one size, faster than `numbers_of`."""
+    """Returns the numbers of pictures of equal size, faster than `numbers_of`."""
     rows, columns = 3, 4
     count, height, width, _ = frames.shape
     blocks = frames[..., 1].reshape(count, rows, height // rows, columns, width // columns)

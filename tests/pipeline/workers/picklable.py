@@ -73,7 +73,7 @@ class Large:
 
 
 class SlowToLoad:
-    """A function that a worker process loads only once a file is there."""
+    """A function that a worker process only loads once a file exists."""
 
     def __init__(self, file):
         self.file = file
@@ -89,7 +89,7 @@ class SlowToLoad:
 
 
 class SlowSource(SlowToLoad):
-    """A factory that a worker process loads only once a file is there."""
+    """A factory that a worker process only loads once a file exists."""
 
     def __call__(self):
         return [{"n": 1}]
@@ -244,7 +244,7 @@ class Waits:
 
 
 class MeetsWhenLoaded:
-    """Each process that unpickles it writes a file; a call waits for several such files."""
+    """Each process that unpickles it writes a file, and a call waits for several such files."""
 
     def __init__(self, directory, count):
         self.directory, self.count = directory, count

@@ -40,7 +40,7 @@ def run(*command, **more):
 
 
 def may_mount():
-    """Returns True if file systems may be mounted in a namespace of one's own."""
+    """Returns True if file systems may be mounted in a new namespace."""
     mount = (*_ALONE, "mount", "-t", "tmpfs", "none", "/dev/shm")
     return shutil.which("unshare") is not None and run(*mount).returncode == 0
 

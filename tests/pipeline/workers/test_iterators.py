@@ -32,7 +32,7 @@ COUNTS = (7, 0, 12, 3)
 
 
 def in_turn(*parts):
-    """Items of lists, one of each in turn; lists that have ended are skipped."""
+    """Yields one item of each list in turn, skipping lists that have ended."""
     longest = max(map(len, parts))
     return [part[n] for n in range(longest) for part in parts if n < len(part)]
 

@@ -34,7 +34,7 @@ def here(tmp_path, monkeypatch):
 
 
 def examples() -> hr.Pipeline:
-    """Components of all kinds that each format holds."""
+    """The components that each format supports."""
     return hr.arrays(
         {
             "n": np.arange(-3, 4),

@@ -1,4 +1,4 @@
-"""The fingerprint of code: each way in which code reaches other code, and values that differ."""
+"""The fingerprint of code: each way to refer to other code, and different values."""
 
 import importlib
 import os

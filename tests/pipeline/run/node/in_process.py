@@ -1,4 +1,4 @@
-"""Ranks of a node as iterations of one process, for tests that need no processes."""
+"""Ranks of a node as iterations in one process, for tests that need no separate processes."""
 
 import itertools
 import os

@@ -14,7 +14,7 @@ import headrace as hr
 
 @pytest.fixture
 def warnings():
-    """Waits for the given number of warnings; returns their texts."""
+    """Waits for the given number of warnings, and returns their texts."""
     value = queue.SimpleQueue()
     handler = logging.Handler()
     handler.emit = lambda record: value.put(record.getMessage())
@@ -26,7 +26,7 @@ def warnings():
 
 @pytest.fixture
 def hung():
-    """Set at the end of a test; functions that hang wait for it, so that no thread is left."""
+    """Set at the end of a test. Functions that hang wait for it, so that no thread is left."""
     event = threading.Event()
     yield event
     event.set()

@@ -1,6 +1,6 @@
 """Tables written by Spark, DuckDB, polars and fastparquet; pyarrow is the oracle.
 
-The scripts that made them lie beside them.
+The scripts that wrote them are in the same directory.
 """
 
 import math
@@ -76,13 +76,16 @@ def _parquet(path: Path) -> Any:
     for name in file.schema_arrow.names:
         try:
             results[name] = file.read(columns=[name])[name]
-        except pa.ArrowInvalid:  # Null lists of one length, as DuckDB writes them.
+        except pa.ArrowInvalid:  # Null lists of a fixed length, as written by DuckDB.
             assert name.startswith(("fixed_", "struct_of_fixed_"))
     return pa.table(results)
 
 
 def values(column: Any) -> list[Any]:
-    """The values that pyarrow reads; times as numbers, since Python has few years."""
+    """Returns the values that pyarrow reads.
+
+    Times are numbers, because Python supports few years.
+    """
     kind = column.type
     if pa.types.is_dictionary(kind):
         return column.to_pylist()
@@ -126,7 +129,7 @@ def same(got: Any, kind: Any) -> Any:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """True if values are equal; so are two NaN."""
+    """Returns whether values are equal. NaN equals NaN here."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(is_same, one, other))
     if isinstance(one, float) and math.isnan(one):

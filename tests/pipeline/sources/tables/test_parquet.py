@@ -181,7 +181,7 @@ def test_duplicate_column_names_are_rejected(tmp_path):
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(hp.parquet(tmp_path))
     assert [int(example["b"]) for example in hp.parquet(tmp_path, ["b"])] == [2]
-    # A later file, too.
+    # The same for a later file.
     pq.write_table(pa.table({"a": [5]}), tmp_path / "0.parquet")
     pq.write_table(table, tmp_path / "1.parquet")
     with pytest.raises(errors.InvalidArgumentError, match=r"1.parquet: there are 2 columns 'a'"):

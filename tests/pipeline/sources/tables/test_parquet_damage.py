@@ -199,7 +199,7 @@ def test_page_header_list_longer_than_the_header_is_an_error(tmp_path):
 
 
 def test_library_panic_prints_nothing(tmp_path, capfd):
-    """Of strings by their differences, whose lengths are checked where they are put together."""
+    """Delta-encoded strings, whose lengths are checked during decoding."""
     path = tmp_path / "a.parquet"
     table = pa.table({"s": [f"abc{n % 7}x{n}" for n in range(200)]})
     encodings = {"s": "DELTA_BYTE_ARRAY"}

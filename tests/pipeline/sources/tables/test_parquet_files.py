@@ -101,7 +101,7 @@ def test_files_with_a_page_index_and_no_arrow_schema_are_read(tmp_path):
     pq.write_table(table(), path, **options)
     result = rows(hr.parquet(path, defaults=NO_FLOAT))
     assert result == expected(path)
-    # Only the schema of Arrow says that lists have one length.
+    # Only the Arrow schema contains the fixed length of lists.
     assert hr.parquet(path).spec["v"].is_ragged
 
 
@@ -239,7 +239,7 @@ def test_skip_errors_skips_rows_with_nulls(tmp_path):
 
 @pytest.fixture
 def damaged(tmp_path):
-    """A file of row groups of 20 rows with pages of 5; a byte of row 27 is wrong."""
+    """A file with row groups of 20 rows and pages of 5, in which a byte of row 27 is wrong."""
     path = tmp_path / "a.parquet"
     strings = pa.array([f"row {n:02}: {'x' * 50}" for n in range(60)])
     pq.write_table(
