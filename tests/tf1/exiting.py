@@ -1,8 +1,8 @@
 """A program that ends while its threads work: `python exiting.py`, for `tests/tf1/test_exit.py`.
 
-`ACTIVITIES` are what the threads of its runners do at the end, and `ENDINGS` the ways in which it
-ends. The program ends once each activity has begun. For each line `ACTIVITY+ACTIVITY ENDING` of
-stdin it forks, so that it need not be started again.
+`ACTIVITIES` lists the activities of its runner threads at the end, and `ENDINGS` the ways to end.
+The program ends once each activity has started. It forks for each line `ACTIVITY+ACTIVITY ENDING`
+of stdin, so it does not have to be started again.
 """
 
 import atexit
@@ -306,7 +306,7 @@ def wait_for(pid):
 
 
 def serve():
-    """Forks for each line; the child returns, and ends like any program."""
+    """Forks for each line. The child returns, and ends like any program."""
     for line in sys.stdin:
         with tempfile.TemporaryFile() as output:
             pid = os.fork()

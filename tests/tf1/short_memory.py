@@ -17,7 +17,7 @@ import headrace.tf1 as tf
 from headrace.protos import SequenceExample
 
 COUNT = 300_000
-# Rows that are tensors of their own.
+# Rows that are separate tensors.
 FEW = 30_000
 CALLS: dict[str, Callable[["Inputs"], Any]] = {}
 
@@ -265,7 +265,7 @@ def failures(names: list[str]) -> Iterator[str]:
         def prepare(graph: Any = graph, ready: Any = ready, sessions: Any = sessions) -> None:
             sessions.append(tf.Session(graph=graph))
             sessions[0].run(ready)
-            # NumPy's library of products ends or hangs where it gets no memory for its buffers.
+            # NumPy's BLAS library exits or hangs if it gets no memory for its buffers.
             np.ones((512, 512)) @ np.ones((512, 512))
 
         def call(sessions: Any = sessions, fetch: Any = fetch, value: Any = value) -> None:

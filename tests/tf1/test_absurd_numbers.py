@@ -1,6 +1,6 @@
 """For any argument, numbers out of range raise the right class of error, and never hang.
 
-That is neither Python's OverflowError nor the engine's error as it comes out of the native module.
+The class is neither Python's OverflowError nor the native module's own error.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The environment of a program: its command line, its messages, its text."""
+"""A program's environment: its command line, messages and text."""
 
 import logging
 import subprocess

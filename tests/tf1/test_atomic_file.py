@@ -124,7 +124,7 @@ def test_threads_saving_into_one_directory_leave_valid_files(tmp_path, is_shared
     savers = [tf.train.Saver(max_to_keep=2)] * 3
     if not is_shared:
         savers = [tf.train.Saver(max_to_keep=2) for _ in savers]
-    # With one saver two threads write the same prefixes; each of several needs its own.
+    # With one saver, two threads write the same prefixes. Several savers need one prefix each.
     names = ("a", "a", "b") if is_shared else ("a", "b", "c")
 
     def save(saver, name):

@@ -1,4 +1,4 @@
-"""The base class of graph tests: its sessions, its comparisons and their messages."""
+"""The base class of graph tests: sessions, comparisons and messages."""
 
 import os
 import subprocess

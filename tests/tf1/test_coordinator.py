@@ -494,7 +494,7 @@ def test_failing_looper_thread_stops_the_others_and_skips_stop_loop(coord, inter
 
 
 class ClockCoordinator(Coordinator):
-    """Waits by setting a clock forward; stops at the seventh wait."""
+    """Waits by advancing a clock, and stops at the seventh wait."""
 
     def __init__(self):
         super().__init__()

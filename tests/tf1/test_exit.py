@@ -1,7 +1,7 @@
 """Programs that end while runner threads are working: no abort, no hang, and the right status.
 
-Failures there are rare. `HEADRACE_EXITS=200 pytest tests/tf1/test_exit.py` ends each kind of
-program 200 times.
+Failures are rare. `HEADRACE_EXITS=200 pytest tests/tf1/test_exit.py` ends each kind of program 200
+times.
 """
 
 import json
@@ -16,7 +16,7 @@ import pytest
 PROGRAM = Path(__file__).parent / "exiting.py"
 NUM_EXITS = int(os.environ.get("HEADRACE_EXITS", "1"))
 
-# Each activity alone with a normal end, and all kinds of ends with the most difficult activities.
+# Each activity alone with a normal end, and all ends with the most difficult activities.
 ALONE = (
     *("computing", "sleeping", "napping", "locked", "writing", "failing", "printing", "counting"),
     *("native", "enqueueing", "dequeueing", "reading", "running", "feeding", "eager"),

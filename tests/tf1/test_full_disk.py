@@ -1,6 +1,6 @@
-"""A disk that is full in the middle of a file: each writer raises an error and stops writing.
+"""If the disk is full in the middle of a file, each writer raises an error and stops writing.
 
-Each program runs with a limit on the size of files, in a process of its own.
+Each program runs in its own process with a file size limit.
 """
 
 import json
@@ -34,7 +34,7 @@ KEPT = "The target was not changed. Write the file again."
 
 
 def outcomes(tmp_path, program):
-    """Returns the results of a program's calls; the program prints them as JSON."""
+    """Returns the results of a program's calls, which the program prints as JSON."""
     done = subprocess.run(
         [sys.executable, "-c", START + textwrap.dedent(program)],
         cwd=tmp_path,

@@ -52,7 +52,7 @@ def test_queue_fills_while_a_c_call_holds_the_gil(records, hold_the_gil):
         grown = session.queue_statistics(queue).size - before
         coord.request_stop()
         coord.join(threads)
-    # A hundred a second would be enough; it is tens of thousands.
+    # A hundred per second would be enough, but there are tens of thousands.
     assert grown > 100 * HELD_SECONDS
 
 

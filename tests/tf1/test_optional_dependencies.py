@@ -1,4 +1,4 @@
-"""The library runs without its extras; errors of functions that require one name the package."""
+"""The library runs without its extras. Errors of functions that need one name the package."""
 
 from tests.core.hidden_packages import run, run_without_protobuf
 

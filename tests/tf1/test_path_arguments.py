@@ -1,4 +1,4 @@
-"""Every path argument accepts a `pathlib.Path`, which means the same as its text."""
+"""Every path argument accepts a `pathlib.Path`, with the same result as its text."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -117,7 +117,7 @@ def listed(files: Files, as_given: Callable[[Path], Any]) -> Any:
     return list(state.all_model_checkpoint_paths), files.saver.last_checkpoints
 
 
-# Each takes a way to give a path: as it is, or as text.
+# Each takes a function that returns a path unchanged or as text.
 USES: dict[str, Callable[[Files, Callable[[Path], Any]], Any]] = {
     "read_file": lambda f, p: run(tf.read_file(p(f.lines))),
     "write_file": lambda f, p: (run(tf.write_file(p(f.directory / "w"), "x")), len(list_of(f))),

@@ -1,4 +1,4 @@
-"""`repr` says headrace in a program with pipelines, and tf in one of TensorFlow 1."""
+"""`repr` begins with headrace in programs with pipelines, and with tf in TensorFlow 1 programs."""
 
 import subprocess
 import sys

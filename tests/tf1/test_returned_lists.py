@@ -1,7 +1,7 @@
 """The result of a function belongs to the caller: changing it changes no graph.
 
-Every exported function and property that says it may return a list or dict stands in `RETURNED`,
-with a call; `NO_LIST` says why some need none.
+`RETURNED` has a call for every exported function and property that may return a list or dict, and
+`NO_LIST` explains the exceptions.
 """
 
 import inspect
@@ -44,7 +44,7 @@ class World:
         return self.saver.save(self.session, f"{self.path}-saved")
 
     def kind(self, name: str) -> Any:
-        """A queue of a kind, of two components."""
+        """Creates a queue with two components."""
         arguments = {"FIFOQueue": (9,), "RandomShuffleQueue": (9, 1), "PaddingFIFOQueue": (9,)}
         if name == "PriorityQueue":
             return tf.PriorityQueue(9, [tf.int32], [[]])
@@ -364,7 +364,7 @@ def described(graph: tf.Graph) -> list[Any]:
 
 
 def spoil(value: Any) -> int:
-    """Empties all lists and dicts in a value; returns how many there were."""
+    """Empties all lists and dicts in a value, and returns their number."""
     if isinstance(value, (list, dict)):
         items = list(value.values()) if isinstance(value, dict) else list(value)
         value.clear()

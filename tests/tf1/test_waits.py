@@ -1,7 +1,7 @@
-"""Every call that waits: docs/reference/waits.md has a row for each, and each row has tests.
+"""Every call that waits has a row in docs/reference/waits.md, and each row has tests.
 
-Ctrl-C is tested here, for all of them. Other ends of waits are mostly tested beside the code, and
-the table says where.
+Ctrl-C is tested here, for all of them. Other ends of waits are mostly tested with their code, as
+listed in the table.
 """
 
 import ast

@@ -112,7 +112,7 @@ def test_old_name_adds_the_same_operations_as_the_new_one(pair):
 
 
 def arguments(function) -> list[tuple]:
-    """The names, kinds and defaults of a function's parameters; not their annotations."""
+    """The names, kinds and defaults of a function's parameters, without annotations."""
     parameters = inspect.signature(function).parameters.values()
     return [(parameter.name, parameter.kind, parameter.default) for parameter in parameters]
 
@@ -126,7 +126,7 @@ def test_adapters_exist_only_for_functions_with_different_arguments():
         and inspect.isfunction(getattr(module, name))
         and arguments(getattr(module, name)) == arguments(getattr(ops, name))
     ]
-    # The arguments of `concat` may change places; the result of the other is a `tf.Variable`.
+    # The arguments of `concat` may be swapped. The result of the other adapter is a `tf.Variable`.
     assert same == ["concat", "create_global_step"]
 
 

@@ -13,7 +13,7 @@ TIMEOUT_MS = 20_000
 
 
 class Lines:
-    """Lines of a file go through a queue; numbers are drawn, and a variable counts."""
+    """Passes lines of a file through a queue, draws random numbers, and counts with a variable."""
 
     def __init__(self, path: Path, capacity: int = 3) -> None:
         self.path = path

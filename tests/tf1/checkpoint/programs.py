@@ -1,11 +1,11 @@
-"""TensorFlow 1 programs that are stopped in the middle, in this process or in their own.
+"""TensorFlow 1 programs that are stopped midway, in this process or in their own.
 
     python -m tests.tf1.checkpoint.programs PROGRAM DIRECTORY whole
     python -m tests.tf1.checkpoint.programs PROGRAM DIRECTORY save 0 3 7
     python -m tests.tf1.checkpoint.programs PROGRAM DIRECTORY resume 3
 
-prints what the program has fetched, as JSON. `save` saves before the steps of these numbers and
-continues; `resume` continues from such a checkpoint.
+prints the fetched values as JSON. `save` saves before the steps of these numbers and continues;
+`resume` continues from such a checkpoint.
 """
 
 import json
@@ -118,7 +118,7 @@ def lines(directory: Path) -> Program:
 
 
 def fixed_length(directory: Path) -> Program:
-    """Records of one length in compressed files, the queue of which has no shapes."""
+    """Fixed-length records in compressed files, with a queue without shapes."""
     reader = tf.FixedLengthRecordReader(8, 4, 1, 11, encoding="ZLIB")
     key, value = reader.read(_names(directory, "bin"))
     queue = tf.FIFOQueue(4, [tf.string, tf.int32])
@@ -145,7 +145,7 @@ def ranges(directory: Path) -> Program:
 
 
 def padded(directory: Path) -> Program:
-    """Lists of different lengths, padded; and sparse tensors that wait in a table."""
+    """Padded lists of different lengths, and sparse tensors that wait in a table."""
 
     def values() -> tf.SparseTensor:
         _, value = tf.TFRecordReader().read(_names(directory, "tfrecords"))
@@ -168,7 +168,7 @@ def images(directory: Path) -> Program:
 
 
 def priorities(directory: Path) -> Program:
-    """A queue by priority, in which many have the same."""
+    """A priority queue in which many elements have the same priority."""
     number = tf.train.range_input_producer(40, num_epochs=2, seed=SEED).dequeue()
     queue = tf.PriorityQueue(6, [tf.int32], [[]])
     enqueue = queue.enqueue([tf.cast(number % 3, tf.int64), number])
@@ -239,14 +239,14 @@ def run(
     saves: Iterable[int] = (),
     limit: int | None = None,
 ) -> list[Any]:
-    """Runs a program, from a checkpoint if `first_step` is not 0; returns the fetched values.
+    """Runs a program, from a checkpoint if `first_step` is not 0, and returns the fetched values.
 
     Args:
         program: The program, which is in the default graph.
         directory: Where its checkpoints are.
         first_step: The number of its first step.
-        saves: The numbers of steps before which it is saved.
-        limit: The number of the first step that is not done.
+        saves: The steps before which it is saved.
+        limit: The step at which it stops.
     """
     outputs: list[Any] = []
     config = tf.ConfigProto(operation_timeout_in_ms=_TIMEOUT_MS)
@@ -294,7 +294,7 @@ def _plain(value: Any) -> Any:
 
 
 def main(name: str, where: str, what: str, *steps: str) -> None:
-    """Prints the values that a program fetches; see above."""
+    """Prints the values that a program fetches (see above)."""
     directory, numbers = Path(where), list(map(int, steps))
     program = PROGRAMS[name](directory)
     if what == "resume":

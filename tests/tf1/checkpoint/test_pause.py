@@ -14,7 +14,7 @@ from headrace.tf1.checkpoint.pause import paused
 
 
 def make_counting(num_threads=1, capacity=3):
-    """A runner that counts its steps after its enqueue."""
+    """A runner that counts its steps after each enqueue."""
     counter = tf.Variable(0)
     queue = tf.FIFOQueue(capacity, [tf.int32], [[]], name="numbers")
     with tf.control_dependencies([queue.enqueue([7])]):
@@ -147,7 +147,7 @@ def test_threads_save_one_after_the_other(lines, session, tmp_path):
 
 
 def test_runners_that_feed_each_other_pause_together(session, path):
-    """Elements go round between two queues."""
+    """Elements circulate between two queues."""
     one, two = (tf.FIFOQueue(3, [tf.int32], [[]], name=name) for name in ("one", "two"))
     fill = one.enqueue_many([[1, 2, 3]])
     for source, target in ((one, two), (two, one)):

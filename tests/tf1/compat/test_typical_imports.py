@@ -165,7 +165,7 @@ import tensorflow.compat.v2 as tf2
 
 @pytest.fixture(scope="module")
 def errors():
-    """The error of each line; the lines run one after the other in one process."""
+    """Returns the error of each line. The lines run one after the other in one process."""
     program = (
         "import headrace.tf1, sys\n"
         "headrace.tf1.compat.install()\n"

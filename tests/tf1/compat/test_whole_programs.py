@@ -1,4 +1,4 @@
-"""Complete training programs of 2016 to 2019: their input runs, and their steps report the model.
+"""Complete training programs from 2016 to 2019, whose input runs and whose steps report the model.
 
 Each program consists of its input, which defines `batch`, and of the model with its loop.
 """

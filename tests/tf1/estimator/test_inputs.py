@@ -9,7 +9,7 @@ numpy_input_fn = tf.estimator.inputs.numpy_input_fn
 
 
 def taken(fetches):
-    """Everything that a pipeline gives until its end."""
+    """Returns all results of a pipeline."""
     results = []
     with tf.train.MonitoredSession() as sess:
         while not sess.should_stop():

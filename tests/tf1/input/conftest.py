@@ -18,8 +18,8 @@ class Pipeline:
     """The standard program around a graph: start the runners, fetch to the end, stop, join.
 
     Attributes:
-        end: The error that ended the fetching, if it did.
-        failure: What `Coordinator.join` raised.
+        end: The error that ended fetching, if any.
+        failure: The error that `Coordinator.join` raised.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ def pipeline() -> Pipeline:
 
 @pytest.fixture
 def numbers() -> Callable[..., Any]:
-    """Makes a tensor that gives 0, 1, ... in order, each once."""
+    """Creates a tensor that returns 0, 1, ... in order, each once."""
 
     def numbers(limit: int) -> Any:
         source = tf.train.range_input_producer(limit, num_epochs=1, shuffle=False)

@@ -9,7 +9,7 @@ import pytest
 
 import headrace.tf1 as tf
 
-# Each makes batches of two of one example, so that shared behaviour is tested once.
+# Each creates batches of two from one example, so that shared behaviour is tested once.
 BATCHERS = {
     "batch": lambda tensors, **options: tf.train.batch(tensors, 2, **options),
     "batch_join": lambda tensors, **options: tf.train.batch_join([tensors], 2, **options),
@@ -405,7 +405,7 @@ def test_shuffle_batch_with_threads_reads_one_file_at_a_time(pipeline, write_rec
     batches = pipeline.values(batch)
     records = [record for values in batches for record in values]
     assert sorted(records) == sorted(b"%d-%d" % (i, j) for i in range(3) for j in range(50))
-    # So few wait that the last file is not begun when the first batch is taken.
+    # So few elements wait that the last file has not been started when the first batch is taken.
     assert not any(record.startswith(b"2") for record in batches[0])
 
 
@@ -429,7 +429,7 @@ def test_preloaded_data_is_sliced_and_batched(pipeline, is_variable):
     images = np.arange(60, dtype=np.float32).reshape(10, 6)
     labels = np.arange(10, dtype=np.int32)
     if is_variable:
-        # Not in any collection, so that the initializer alone is given the data.
+        # Not in any collection, so that only the initializer is fed the data.
         tensors = [
             tf.Variable(tf.placeholder(value.dtype, value.shape), trainable=False, collections=[])
             for value in (images, labels)

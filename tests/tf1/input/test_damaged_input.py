@@ -37,7 +37,7 @@ def record_bytes(path):
 
 
 def train_on(paths, label_dtype=tf.int64, image_size=30, num_threads=2):
-    """Runs the training template over files; returns the examples seen and the error of join."""
+    """Runs the training template over files, and returns the examples and the error of `join`."""
     names = tf.train.string_input_producer([str(p) for p in paths], num_epochs=1, shuffle=False)
     _, record = tf.TFRecordReader(name="reader").read(names)
     features = {
@@ -59,7 +59,7 @@ def train_on(paths, label_dtype=tf.int64, image_size=30, num_threads=2):
                 session.run(batch)
                 seen += 1
         except tf.errors.OutOfRangeError:
-            pass  # A pipeline that failed ends so, too; join tells.
+            pass  # A failed pipeline also ends like this, and `join` raises the error.
         finally:
             coord.request_stop()
         error = None
@@ -200,7 +200,7 @@ def test_error_for_an_invalid_csv_line_names_file_line_and_offset(tmp_path, line
 
 @pytest.mark.parametrize("asks", [True, False])
 def test_should_stop_loop_drops_elements_left_in_the_queue_after_an_error(path, asks):
-    """As docs/tf1/errors.md says, and as TensorFlow does."""
+    """As in docs/tf1/errors.md, and in TensorFlow."""
     records = [b"%d" % number for number in range(10)]
     write_records(path, records)
     path.write_bytes(path.read_bytes()[:-1])

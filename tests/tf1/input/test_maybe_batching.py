@@ -7,7 +7,7 @@ import pytest
 
 import headrace.tf1 as tf
 
-# Each makes batches of two of one example where a condition holds.
+# Each creates batches of two from one example if a condition is true.
 BATCHERS = {
     "batch": lambda tensors, keep, **options: tf.train.maybe_batch(tensors, keep, 2, **options),
     "batch_join": lambda tensors, keep, **options: tf.train.maybe_batch_join(

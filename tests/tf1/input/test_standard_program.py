@@ -1,4 +1,4 @@
-"""The guide's program around a pipeline, and the ways in which it ends."""
+"""The guide's program with a pipeline, and how it can end."""
 
 import threading
 
@@ -51,7 +51,7 @@ def test_queued_elements_can_be_dequeued_after_an_early_stop():
         except tf.errors.OutOfRangeError:
             pass
         coord.join(threads, stop_grace_period_secs=10)
-    # 51, the elements in the queue, and those that the threads were about to add.
+    # 51, plus the elements in the queue, and those that the threads were about to add.
     assert 51 <= taken <= 51 + 10 + 3
 
 

@@ -1,6 +1,6 @@
-"""Programs give the same results with and without rewrites.
+"""Programs return the same results with and without rewrites.
 
-Random programs are run both ways, and compared.
+Random programs run both ways and are compared.
 """
 
 import tempfile
@@ -25,8 +25,8 @@ def config(level):
     return tf.ConfigProto(operation_timeout_in_ms=TIMEOUT * 1000, graph_options=options)
 
 
-# Steps that change tensor `x` of known shape; `n` and `number` are random, `past` are all earlier
-# tensors. A step that does not apply returns `x` itself.
+# Steps that change a tensor `x` of known shape. `n` and `number` are random, and `past` contains
+# all earlier tensors. A step that does not apply returns `x` itself.
 
 
 def constant_of(x, number):
@@ -52,7 +52,7 @@ def arithmetic(x, n, number, past):
 
 
 def combine(x, n, number, past):
-    """With a tensor that others may read too."""
+    """With a tensor that other operations may also read."""
     others = [y for y in past if y.dtype == x.dtype and y.shape.as_list() == x.shape.as_list()]
     other = others[n % len(others)]
     if not is_number(x):
@@ -176,7 +176,7 @@ chains = st.lists(
 
 
 def grow(tensors, chain):
-    """Adds the results of steps to `tensors`; most steps apply to the newest one."""
+    """Adds the results of steps to `tensors`. Most steps apply to the newest one."""
     for step, n, number in chain:
         x = tensors[-1 - (n % 5 == 4 and n % len(tensors))]
         past = [tensor for tensor in tensors if tensor.shape.is_fully_defined()]
@@ -186,14 +186,14 @@ def grow(tensors, chain):
                 tensors.append(output)
 
 
-# Sources: each writes a file into a directory; it returns the operation to run first, the reader,
+# Sources. Each writes a file into a directory, and returns the operation to run first, the reader,
 # and the records.
 
 NUM_RECORDS = 7
 
 
 def filled_queue(dtype, values, name):
-    """A queue that gives `values`, and the operation that fills and closes it."""
+    """A queue that returns `values`, and the operation that fills and closes it."""
     queue = tf.FIFOQueue(20, dtype, [()], name=name)
     with tf.control_dependencies([queue.enqueue_many([values])]):
         return queue, queue.close()
@@ -286,7 +286,7 @@ def outcome(run):
 
 
 class Program:
-    """A random program in the default graph."""
+    """Builds a random program in the default graph."""
 
     def __init__(self, draw, directory):
         some = st.lists(st.integers(0, 1000), min_size=1, max_size=4)

@@ -100,14 +100,13 @@ def test_every_kernel_table_is_read():
     assert read["Cast"] == {"math/cast"}
     assert read["QueueEnqueueV2"] == {"queues/queue"}
     assert read["ResizeArea"] == {"image/resize"}
-    # No table goes by another name than `match op_type`.
+    # All tables use `match op_type`.
     source = "".join(path.read_text("utf-8") for _, path in files_of_kernels())
     arms = {name for name in _definitions if re.search(rf'"{name}"\s*(=>|\|)', source)}
     assert arms == set(read)
 
 
-# Operations that conversion itself makes are defined below their family.
-# `where` is a word of Rust.
+# Operations that conversion creates are defined below their family. `where` is a word of Rust.
 ELSEWHERE = {"Cast": "math/cast", "Pack": "array/join", "Select": "array/select"}
 
 

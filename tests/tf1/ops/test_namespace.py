@@ -19,9 +19,9 @@ ROOMS = [
     if (path / "__init__.py").exists() and path.name != "framework"
 ]
 
-# Names that a module of operations has for other modules: by module; None for all of its names.
-# Those that TensorFlow 1 does not have (under torchvision's names, tokens, sound) are of native
-# functions alone.
+# Names that a module of operations provides for other modules, by module; None means all names.
+# Names that TensorFlow 1 does not have (torchvision's, tokens, sound) are only for native
+# functions.
 INTERNAL: dict[str, set[str] | None] = {
     "augment/arguments": None,
     "augment/center_crop": None,
@@ -77,7 +77,7 @@ INTERNAL: dict[str, set[str] | None] = {
     "variables/scope": {"no_regularizer"},
     "variables/store": None,
 }
-# Names that say more than they do in their module.
+# Names that are longer than in their module.
 RENAMED = {
     "Assert": "assert_true",
     "histogram": "histogram_summary",
@@ -151,7 +151,7 @@ def test_no_operation_has_an_argument_only_for_tensorflow_1():
 
 
 def positional(function) -> list[str]:
-    """The names of a function's parameters, without those that are passed by name only."""
+    """The names of a function's parameters, without keyword-only ones."""
     parameters = inspect.signature(function).parameters.values()
     return [item.name for item in parameters if item.kind is not item.KEYWORD_ONLY]
 

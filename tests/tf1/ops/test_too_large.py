@@ -71,7 +71,7 @@ TOO_LARGE = {
 
 @pytest.fixture
 def items():
-    """Makes a tensor of which only the type and the rank are known to the graph."""
+    """Creates a tensor of which the graph only knows the type and rank."""
 
     def make(value):
         array = np.asarray(value)

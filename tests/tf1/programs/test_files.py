@@ -11,7 +11,7 @@ import headrace.tf1 as tf
 
 
 def run_to_the_end(fetches, init=True):
-    """The training loop of the guide; returns the fetched values of each step."""
+    """The training loop of the guide, which returns the fetched values of each step."""
     steps = []
     with tf.Session() as sess:
         if init:

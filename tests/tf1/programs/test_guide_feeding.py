@@ -54,7 +54,7 @@ def test_feed_of_a_wrong_shape_is_an_error():
 
 
 def test_feeding_thread_fills_a_queue():
-    """The way from feeding to queues: one thread feeds, another one takes batches."""
+    """The migration from feeding to queues: one thread feeds, and another one takes batches."""
     value = tf.placeholder(tf.float32, shape=[2])
     queue = tf.FIFOQueue(capacity=4, dtypes=[tf.float32], shapes=[[2]])
     enqueue, close, batch = queue.enqueue([value]), queue.close(), queue.dequeue_many(5)

@@ -100,7 +100,7 @@ def test_runner_fills_a_queue_from_four_threads():
             assert sess.run(train_op) == 30.0
         coord.request_stop()
         coord.join(enqueue_threads)
-        # Four enqueue, and one closes the queue when the stop comes.
+        # Four threads enqueue, and one closes the queue at the stop.
         assert len(enqueue_threads) == 5
         assert not any(thread.is_alive() for thread in enqueue_threads)
 
@@ -120,12 +120,12 @@ def test_queued_elements_can_be_dequeued_after_a_stop():
                     coord.request_stop()
         except tf.errors.OutOfRangeError:
             coord.join(threads)
-    # Those until the stop, those in the queue, and one that was on its way.
+    # The elements before the stop, those in the queue, and one that was being enqueued.
     assert 51 <= len(taken) <= 51 + 10 + 1
 
 
 def test_runner_needs_no_coordinator():
-    """Its threads end with the input; the last of them closes the queue."""
+    """Its threads end with the input, and the last one closes the queue."""
     queue = tf.FIFOQueue(10, tf.int32)
     counter = tf.Variable(0)
     qr = tf.train.QueueRunner(queue, [queue.enqueue(counter.count_up_to(40))] * 2)
@@ -156,7 +156,7 @@ def test_one_operation_of_a_runner_can_increment_a_counter():
         numbers = [sess.run(queue.dequeue()) for _ in range(10)]
         coord.request_stop()
         coord.join(enqueue_threads)
-        # The remaining elements can still be dequeued; then the input ends.
+        # The remaining elements can still be dequeued. Then the input ends.
         numbers += [sess.run(queue.dequeue()) for _ in range(sess.run(queue.size()))]
         with pytest.raises(tf.errors.OutOfRangeError):
             sess.run(queue.dequeue())

@@ -69,7 +69,7 @@ def test_model_trains_until_the_input_ends(squares):
 
 
 def test_loop_reads_every_example_of_every_epoch_until_the_end(squares):
-    """Also those that `min_after_dequeue` held back."""
+    """Including the elements that `min_after_dequeue` kept back."""
     numbers, targets = input_pipeline(squares, batch_size=7, num_epochs=3)
     taken = []
     with tf.Session() as sess:

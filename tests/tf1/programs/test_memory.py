@@ -65,7 +65,7 @@ def test_text_shorter_than_a_batch_is_an_error():
         ptb_producer(list(range(4)), batch_size=2, num_steps=3)
 
 
-# Pairs of words: a Python function gives many examples at a time
+# Pairs of words, of which a Python function returns many at a time
 
 
 def test_python_function_generates_pairs_of_words():

@@ -1,4 +1,4 @@
-"""The table of programs that is compared with TensorFlow; here without TensorFlow."""
+"""The table of programs that is compared with TensorFlow, here without TensorFlow."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def run_python(code: str, directory: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-# The table takes 10 seconds to make, or more beside other tests.
+# Building the table takes 10 seconds, or more if other tests run at the same time.
 pytestmark = pytest.mark.timeout(120)
 
 
@@ -81,7 +81,7 @@ def test_sample_of_the_programs_runs(lines: list[str]) -> None:
 
 
 def test_programs_run_in_their_own_directory(tmp_path: Path, monkeypatch) -> None:
-    """Files that a program writes beside itself do not stay in the directory of the caller."""
+    """Files that a program writes do not stay in the caller's directory."""
     outputs: list[Path] = []
 
     def run(command: list[str], *, cwd: Path, **_: object) -> subprocess.CompletedProcess[str]:

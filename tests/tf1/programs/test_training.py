@@ -14,7 +14,7 @@ LABEL_BYTES = 1
 
 @pytest.fixture
 def image_files(tmp_path):
-    """Two files of six records: a label, then the bytes of an image of one colour, its label."""
+    """Two files of six records: a label, then an image whose bytes all equal the label."""
     paths = []
     for part in range(2):
         labels = np.arange(6, dtype=np.uint8) + 6 * part

@@ -139,7 +139,7 @@ def test_error_after_join_is_kept_by_the_runner(coord, thread_errors):
 
 
 def start_but(number, monkeypatch):
-    """Makes the start of one thread fail, as if there were too many."""
+    """Lets the start of one thread fail, as if there were too many."""
     start, count = threading.Thread.start, iter(range(100))
 
     def start_or_fail(thread):

@@ -31,7 +31,7 @@ def make_queue(capacity=10, name="queue"):
 
 
 def make_limited_enqueue(queue, limit, name=None):
-    """Makes an operation that enqueues 0, 1, … `limit - 1`, then says that the input ended."""
+    """Creates an operation that enqueues 0, 1, … `limit - 1`, then reports the end of the input."""
     counter = tf.Variable(0, name="counter")
     return queue.enqueue([counter.count_up_to(limit)], name=name)
 
@@ -296,7 +296,7 @@ def test_several_operations_fill_one_queue_until_the_last_ends():
 
 
 def fill_from(function, coord, num_threads=1):
-    """Fills a queue with results of a Python function, and empties it; returns the elements."""
+    """Fills a queue with results of a Python function, empties it, and returns the elements."""
     queue = make_queue()
     value = tf.py_func(function, [], tf.int32, name="f")
     value.set_shape([])
@@ -338,8 +338,8 @@ def test_functions_that_end_the_input_together_are_logged_once(caplog):
 
     for _ in range(20):
         caplog.clear()
-        # A new graph: otherwise the runners of earlier rounds start again, and a stop that
-        # comes before their first run leaves others alone at the barrier.
+        # Uses a new graph. Otherwise, the runners of earlier rounds would start again, and a stop
+        # before their first run would leave others alone at the barrier.
         with tf.Graph().as_default():
             assert fill_from(end, tf.train.Coordinator(), num_threads=8) == []
         assert len(caplog.records) == 1
@@ -516,7 +516,7 @@ def test_stop_leaves_no_callback_behind(coord):
         sess.run(tf.global_variables_initializer())
         filling, _ = runner.create_threads(sess, coord, start=True)
         filling.join(TIMEOUT)
-        # What is left is that of the thread which waits for the stop.
+        # The remaining one belongs to the thread that waits for the stop.
         assert len(coord._stop_callbacks) <= 1
         coord.request_stop()
         coord.join(stop_grace_period_secs=TIMEOUT)

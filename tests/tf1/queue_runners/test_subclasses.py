@@ -30,7 +30,7 @@ def thread_errors(monkeypatch):
 class FeedingQueueRunner(tf.train.QueueRunner):
     """Feeds results of Python functions, as TensorFlow's own feeding runners do.
 
-    It makes its threads itself, and counts them with the private names of `QueueRunner`.
+    It creates its threads itself, and counts them with private names of `QueueRunner`.
     """
 
     def __init__(self, queue=None, enqueue_ops=None, feed_fns=None):

@@ -1,6 +1,6 @@
 """Helpers for tests of queues without a graph, with the same interface for all kinds.
 
-Calls that block run in threads, and tests continue as soon as the queue says that they wait.
+Blocking calls run in threads, and tests continue as soon as the queue reports that they wait.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +16,10 @@ from headrace.tf1 import queues
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of queue, of integers: a priority queue has each as its own priority.
+    """A kind of queue of integers.
 
-    So all but the shuffling ones give numbers in the order they came in, if that was ascending.
+    A priority queue uses each integer as its priority, so all queues except shuffling ones return
+    ascending numbers in the order of insertion.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Kind:
         return (column, column) if self.is_priority else column
 
     def numbers(self, taken: Any) -> list[int]:
-        """Returns the numbers of a dequeued result; sorted if the queue has no order."""
+        """Returns the numbers of a dequeued result, sorted if the queue has no order."""
         result = np.atleast_1d(taken[1] if self.is_priority else taken).tolist()
         return result if self.has_order else sorted(result)
 
@@ -64,7 +65,7 @@ Blocked = Callable[[queues.Queue, Callable[[], Any]], Call]
 
 @pytest.fixture
 def blocked() -> Iterator[Blocked]:
-    """Starts a call on a queue in a thread; returns it once it waits for the queue."""
+    """Starts a call of a queue in a thread, and returns it once it waits for the queue."""
     used: list[queues.Queue] = []
 
     def start(queue: queues.Queue, function: Callable[[], Any]) -> Call:

@@ -109,7 +109,7 @@ def test_timed_out_batch_loses_nothing(kind, call, timeout):
     fill(kind, queue, range(3))
     with pytest.raises(errors.DeadlineExceededError) as caught:
         getattr(queue, call)(5, timeout)
-    # A priority queue gives a batch all at once.
+    # A priority queue returns a batch all at once.
     held = "0 of 5 elements" if kind.is_priority else "3 of 5 elements, which are back in the queue"
     assert f"'numbers': {call} waited {timeout} s for elements, had taken {held}." in str(
         caught.value

@@ -1,6 +1,6 @@
-"""Queues compared with a list: after random calls both agree.
+"""Compares queues with a list after random calls.
 
-No call blocks: a timeout of 0 shows which calls would, as the model says, too.
+No call blocks, because a timeout of 0 reveals which calls would, and the model predicts these.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ counts = st.integers(0, 8)
 
 
 def outcome_of(call, *arguments):
-    """Calls without waiting; returns its outcome as a word, and the result or the error's text."""
+    """Calls without waiting, and returns the outcome as a word, and the result or error."""
     try:
         return "done", call(*arguments, timeout=0)
     except errors.CancelledError as error:
@@ -28,9 +28,9 @@ def outcome_of(call, *arguments):
 
 
 class QueueModel(RuleBasedStateMachine):
-    """A queue of elements (priority, number, vector), and the list of those that are in it.
+    """A queue of elements (priority, number, vector), and the list of its elements.
 
-    The vector says again which element it belongs to, in as many numbers as its length.
+    The vector repeats the element's number.
     """
 
     min_after_dequeue = 0
@@ -134,7 +134,7 @@ class QueueModel(RuleBasedStateMachine):
             self.drain()
 
     def drain(self):
-        """Checks that all elements of the model come out of the queue."""
+        """Checks that all elements of the model can be dequeued."""
         self.queue.close(cancel_pending_enqueues=True)
         self.is_closed = True
         while self.elements:
@@ -166,7 +166,7 @@ class QueueModel(RuleBasedStateMachine):
         self.num_enqueued += len(new)
 
     def take(self, taken, vectors):
-        """Checks that these elements may come out now, with their vectors, padded with 0."""
+        """Checks that these elements may be dequeued now, with their vectors padded with 0."""
         for (_, number, length), vector in zip(taken, vectors, strict=True):
             assert vector.tolist() == [number] * length + [0] * (len(vector) - length)
         self.check_order(taken)

@@ -110,7 +110,7 @@ class Round:
             pass  # Another one was first.
 
     def consume(self, number, choice):
-        # A priority queue never has more than its capacity to give at once.
+        # A priority queue never has more elements to return than its capacity.
         largest = min(LARGEST_BATCH, self.capacity) if self.is_priority else LARGEST_BATCH
         take_all = False
         while True:

@@ -12,7 +12,7 @@ TYPES = ["float16", "float32", "float64", "complex64", "complex128", "bool"] + [
 
 
 def through(dtype, value, shape=None):
-    """Returns the value that comes out of a queue after a value has gone in."""
+    """Enqueues a value, and returns the dequeued one."""
     queue = FIFOQueue(1, dtype, shapes=shape)
     queue.enqueue(value, timeout=0)
     return queue.dequeue(timeout=0)

@@ -393,7 +393,7 @@ class TestKeeping:
         written = [(path, time.time() + 3 * 3600) for path in saver.last_checkpoints]
         saver.set_last_checkpoints_with_time(written)
         self.save(saver, session, tmp_path, [3, 5])
-        # Three hours after the start the first is kept, which moves the limit to four.
+        # Three hours after the start, the first one is kept, which moves the limit to four hours.
         assert files(tmp_path) == ["checkpoint", *checkpoint_files("m-1", "m-5")]
 
     def test_new_saver_can_adopt_existing_checkpoints(self, session, v, tmp_path):

@@ -36,7 +36,7 @@ def test_first_of_two_values_for_one_key_stays():
 class TestPrograms:
     @pytest.fixture
     def lowered(self, monkeypatch):
-        """Lets sessions keep few programs; counts how often each combination was lowered."""
+        """Limits the programs that sessions keep, and counts how often combinations are lowered."""
         counts = Counter()
         lower = Lowering.lower
 

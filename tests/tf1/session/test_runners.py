@@ -100,7 +100,7 @@ def test_rerun_notebook_cell_leaves_no_old_threads():
     for _ in range(5):
         batch = make_pipeline()
         sess = tf.Session()
-        # All runners of the default graph start, those of the earlier cells among them.
+        # All runners of the default graph start, including those of earlier cells.
         threads = start(sess, tf.train.Coordinator())
         sess.run(batch, options=OPTIONS)
     wait_until(lambda: set(threading.enumerate()) - before <= set(threads))
@@ -124,7 +124,7 @@ def test_resetting_the_default_graph_ends_the_runners_of_its_sessions():
 
 
 def test_threads_created_before_a_reset_end_when_they_start():
-    """As do those that were started, but have not got into their loops."""
+    """So do those that were started but have not reached their loops."""
     tf.reset_default_graph()
     make_pipeline()
     sess, coord = tf.Session(), tf.train.Coordinator()

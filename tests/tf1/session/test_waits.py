@@ -16,7 +16,7 @@ SHORTLY = tf.RunOptions(timeout_in_ms=50)
 
 
 class Warnings(logging.Handler):
-    """Collects the library's warnings; a test can wait for them."""
+    """Collects the library's warnings, and lets tests wait for them."""
 
     def __init__(self):
         super().__init__(logging.WARNING)

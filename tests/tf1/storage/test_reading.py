@@ -1,4 +1,4 @@
-"""Every reader takes URLs, from each kind of storage."""
+"""Every reader accepts URLs of each kind of storage."""
 
 from tests.io.storage.server import Server
 

@@ -1,4 +1,4 @@
-"""A secret is sent to the host that it is for, and to no other."""
+"""A secret is only sent to its own host."""
 
 import base64
 

@@ -74,7 +74,7 @@ def test_writer_killed_at_any_rename_leaves_a_valid_checkpoint(tmp_path, num_cal
 
 
 class Killed(BaseException):
-    """Ends a writer; afterwards only temporary files are removed."""
+    """Ends a writer, after which only temporary files are removed."""
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, prefix: Path, value: float, num_calls: int) -> None:

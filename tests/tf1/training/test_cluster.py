@@ -1,4 +1,4 @@
-"""Clusters of one task, and targets of sessions."""
+"""Clusters with one task, and session targets."""
 
 import pytest
 

@@ -126,7 +126,7 @@ class TestBothKinds:
 
 
 class Preempted(tf.train.SessionRunHook):
-    """Fails once, as a session whose machine goes away."""
+    """Fails once, like a session whose machine is lost."""
 
     def __init__(self, error):
         self.error = error

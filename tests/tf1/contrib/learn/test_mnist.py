@@ -28,7 +28,10 @@ def idx(array):
 
 @pytest.fixture
 def directory(tmp_path):
-    """The four files: every pixel of an image is its number, and so is its label, modulo 10."""
+    """The four files.
+
+    Every pixel of an image is the image's number, and its label is this number modulo 10.
+    """
     for part, count in (("train", NUM_TRAIN), ("t10k", NUM_TEST)):
         numbers = np.arange(count, dtype=np.uint8)
         images = np.broadcast_to(numbers[:, None, None], (count, 3, 2))

@@ -38,7 +38,7 @@ def keys(draw, shape):
 
 
 def run(make, *values):
-    """The result of operations over placeholders, of which nothing is known beforehand."""
+    """Returns the result of operations on placeholders without known types and shapes."""
     with tf.Graph().as_default(), tf.Session() as session:
         fed = [tf.placeholder(tf.string if v.dtype == object else v.dtype) for v in values]
         return session.run(make(*fed), dict(zip(fed, values, strict=True)))

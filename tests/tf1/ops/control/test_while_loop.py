@@ -47,7 +47,7 @@ def test_outside_values_are_the_same_in_each_iteration():
 
 
 def test_body_without_python_runs_natively():
-    # One call of the engine: a Python function would come back as a call to make.
+    # A single call of the engine, because a Python function would be returned as a call to make.
     assert run(counted(200_000)) == 200_000
 
 

@@ -15,7 +15,7 @@ def test_jpeg_too_short_for_its_claimed_size_is_rejected(options):
     Image.new("L", (8, 8)).save(data, "JPEG", **options)
     small = data.getvalue()
     frame = small.index(b"\xff\xc2" if options else b"\xff\xc0")
-    # The marker, its length and precision, then the height and the width.
+    # The marker, the length, the precision, the height and the width.
     large = small[: frame + 5] + (13_000).to_bytes(2) * 2 + small[frame + 9 :]
     with tf.Graph().as_default(), tf.Session() as session:
         decoded = tf.image.decode_jpeg(large)

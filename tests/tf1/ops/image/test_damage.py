@@ -38,7 +38,7 @@ def png_of_size(width, height, data):
 
 
 def frame_header(jpeg, offset, value):
-    """Changes the segment of a JPEG that holds its precision and size."""
+    """Changes the JPEG segment with its precision and size."""
     return changed(jpeg, jpeg.index(b"\xff\xc0") + offset, value)
 
 
@@ -189,7 +189,7 @@ def test_compressed_text_chunks_of_gigabytes_are_not_unpacked(run, files, name):
 
 
 def first_error(image):
-    """Runs a pipeline until its first error; returns how many images came before, and it."""
+    """Runs a pipeline until its first error, and returns the number of images, and the error."""
     with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=20_000)) as session:
         session.run(tf.local_variables_initializer())
         coord = tf.train.Coordinator()

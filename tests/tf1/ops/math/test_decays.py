@@ -1,4 +1,4 @@
-"""Learning rates by the step; `tensorflow_comparison/cases/schedules.py` has their values."""
+"""Learning-rate schedules. `tensorflow_comparison/cases/schedules.py` compares their values."""
 
 import math
 

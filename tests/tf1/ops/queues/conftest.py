@@ -1,7 +1,7 @@
 """Helpers for tests of queues, with the same interface for all kinds.
 
-Tests run operations in threads where those block, and continue as soon as the queue itself says
-that somebody waits.
+Tests run blocking operations in threads, and continue as soon as the queue reports that a call
+waits.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,11 +18,11 @@ from headrace.tf1.queues import QueueStatistics
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of queue, with the same calls for all.
+    """A kind of queue, with the same interface for all.
 
-    Elements are given without their priority: a priority queue gets the number of the row, or the
-    first component if that is an int32, so elements come out in the order they went in if they are
-    enqueued in ascending order.
+    Elements are passed without a priority. A priority queue uses the row number, or the first
+    component if that is an int32, so elements enqueued in ascending order are dequeued in the same
+    order.
     """
 
     name: str

@@ -82,7 +82,7 @@ def test_batch_that_is_too_large_dequeues_nothing(kind, sess, queue):
 
 
 def test_dequeue_up_to_returns_the_rest(kind, sess, queue):
-    """A priority queue gives the rest too, where TensorFlow loses it."""
+    """A priority queue also returns the rest, which TensorFlow loses."""
     assert numbers(kind, sess.run(queue.dequeue_up_to(5))) == [1, 2, 3]
     assert sess.size(queue) == 0
 

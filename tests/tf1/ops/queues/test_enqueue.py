@@ -79,7 +79,7 @@ def test_extra_components_are_dropped(kind, sess):
 
 
 def test_list_of_batches_is_a_list_of_components(sess):
-    """The pitfall: three batches of one row, of which two have no component, and not three rows."""
+    """The pitfall: this means three batches, two of them without a component, not three rows."""
     queue = tf.FIFOQueue(9, [tf.int32], [()])
     sess.run(queue.enqueue_many([[1], [2], [3]]))
     assert sess.size(queue) == 1

@@ -4,8 +4,8 @@ import pytest
 
 import headrace.tf1 as tf
 
-# Of twenty elements, ten taken at once and ten one by one, as TensorFlow 2.21 gives them:
-# (graph's seed, seed, shared name) -> the operation's two seeds, the order.
+# The order of twenty elements in TensorFlow 2.21, ten dequeued at once and ten one by one: (graph's
+# seed, seed, shared name) -> the operation's two seeds, the order.
 ORDERS = {
     (None, 0, None): (
         (87654321, 0),
@@ -171,7 +171,7 @@ def test_open_queue_keeps_min_after_dequeue_elements(sess):
     dequeue = queue.dequeue()
     taken = [sess.run(dequeue) for _ in range(2)]
     call = sess.blocked(queue, dequeue)
-    # Those that are kept back count.
+    # Elements that are kept back count.
     assert sess.size(queue) == 3
     sess.run(queue.enqueue(6))
     taken.append(call.result())

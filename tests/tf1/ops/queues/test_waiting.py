@@ -125,7 +125,7 @@ def test_waiting_batch_holds_the_elements_so_far(kind, sess, method):
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     call = sess.blocked(queue, getattr(queue, method)(5))
-    # A priority queue gives all or nothing, so that they are the best ones.
+    # A priority queue returns all or nothing, so that they are the best ones.
     assert sess.size(queue) == (3 if kind.is_priority else 0)
     sess.run(queue.enqueue_many(kind.rows([4, 5])))
     assert numbers(kind, call.result()) == [1, 2, 3, 4, 5]
@@ -215,7 +215,7 @@ def test_close_returns_the_elements_of_a_waiting_batch_to_the_queue(kind, sess):
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     call = sess.blocked(queue, queue.dequeue_many(5))
     sess.run(queue.close())
-    # A priority queue had given nothing; of the others the last three were counted already.
+    # A priority queue had returned nothing. For the others, the last three were already counted.
     missing = "requested 5, current size 3" if kind.is_priority else "requested 2, current size 0"
     with pytest.raises(tf.errors.OutOfRangeError, match=missing):
         call.result()

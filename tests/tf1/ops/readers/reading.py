@@ -28,11 +28,11 @@ class Kind:
     """A kind of reader with the files it reads.
 
     Attributes:
-        make: Makes the reader.
-        write: Makes the bytes of a file from records of four bytes; None if names are records.
-        expected: Returns what is read from a file of the given name and records: keys and values.
-        has_whole_files: Whether a file is one record, and has ended with it.
-        first: What errors call the first record.
+        make: Creates the reader.
+        write: Creates the bytes of a file from records of four bytes; None if names are records.
+        expected: Returns the expected keys and values for a file name and records.
+        has_whole_files: Whether a file is a single record.
+        first: The name of the first record in errors.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Kind:
 
 
 def tfrecords(records: Sequence[bytes]) -> bytes:
-    """A TFRecord file, made here and not by the package."""
+    """A TFRecord file that this test writes without the package."""
     return b"".join(
         frame_length(len(record)) + record + masked_crc32c(record) for record in records
     )
@@ -132,10 +132,10 @@ KINDS = [
 
 
 class Reading:
-    """A reader at work in a session, over names that wait in a closed queue.
+    """A reader in a session, which reads names from a closed queue.
 
     Args:
-        make: Makes the reader.
+        make: Creates the reader.
         names: The names.
         is_closed: Whether the queue of names is closed.
     """
@@ -214,7 +214,7 @@ class Reading:
         return self.error().message.split("\n")[0]
 
     def blocked(self, function: Callable[[], Any], results: list[Any]) -> threading.Thread:
-        """Starts a call in a thread; returns once it waits for a name."""
+        """Starts a call in a thread, and returns once it waits for a name."""
 
         def run() -> None:
             try:

@@ -1,6 +1,6 @@
 """Damaged files: the records before the damage, and the error with file, record, byte and remedy.
 
-A table for each kind of file. Files that cannot be opened are in `test_contract.py`, records that
+Each kind of file has a table. Files that cannot be opened are in `test_contract.py`, records that
 cannot be decoded in `tests/ops/test_bad_records.py`.
 """
 
@@ -223,7 +223,7 @@ def test_damaged_fixed_length_files(make_file, reading, encoding, data, records,
     path = make_file("data", data)
     one = reading(lambda: tf.FixedLengthRecordReader(4, 2, 2, encoding=encoding), [path])
     assert [one.read()[1] for _ in records] == records
-    # A header that is not there ends the input as in TensorFlow.
+    # A missing header ends the input, as in TensorFlow.
     error = one.error()
     is_loss = text is not None and "inflate" in text
     assert isinstance(error, tf.errors.DataLossError if is_loss else tf.errors.OutOfRangeError)
@@ -287,7 +287,7 @@ def test_damaged_file_fails_the_same_way_in_every_call(make_file, reading):
 
 
 def test_threads_with_their_own_readers_continue_with_the_next_file(make_file):
-    """Reads as in docs/tf1/errors.md: the records before the damage, and all of other files."""
+    """Reads as in docs/tf1/errors.md: records before the damage, and all of other files."""
     paths, expected = [], []
     for number in range(24):
         data = flipped(PLAIN, 32) if number % 3 == 1 else PLAIN

@@ -11,7 +11,7 @@ ALPHABET = bytes(range(65, 91))
 
 
 def records(data, record, header=0, footer=0, hop=0):
-    """Returns the records that TensorFlow makes of a file: a model, record by record."""
+    """A model of TensorFlow's reader, which splits a file record by record."""
     hop = hop or record
     results, start = [], header
     while start <= len(data) and start + record + footer <= len(data):

@@ -1,4 +1,4 @@
-"""Files and states that TensorFlow wrote; `tensorflow/README.md` says how they were made."""
+"""Files and states that TensorFlow wrote, as described in `tensorflow/README.md`."""
 
 import gzip
 import zlib
@@ -40,7 +40,7 @@ def test_written_files_have_the_bytes_of_tensorflow(name, compression, records, 
         for record in records:
             writer.write(record)
     ours, theirs = (tmp_path / "ours").read_bytes(), (MADE / f"{name}.tfrecord").read_bytes()
-    # How well it is compressed is free; how the compressed file begins and what is in it, not.
+    # The compressed size may differ, but the header and the content must be equal.
     unpack = {"": bytes, "GZIP": gzip.decompress, "ZLIB": zlib.decompress}[compression]
     assert unpack(ours) == unpack(theirs)
     assert ours[:2] == theirs[:2]

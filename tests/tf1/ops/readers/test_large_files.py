@@ -16,7 +16,7 @@ RECORD_BYTES = 4 * MEBIBYTE
 NUM_RECORDS = 64
 MAX_GROWTH_BYTES = 64 * MEBIBYTE
 
-# Reads a file; prints how many bytes it has and how much the process grew after the first records.
+# Reads a file, and prints its size and the memory growth of the process after the first records.
 READ_ALL = """
 import resource, sys
 import headrace.tf1 as tf
@@ -35,7 +35,7 @@ with tf.Session() as session:
         print(total, peak() - before)
 """
 
-# Reads one more record after a state; prints it and the next state.
+# Reads one more record after a state, and prints it and the next state.
 READ_ONE = """
 import sys
 import headrace.tf1 as tf
@@ -48,7 +48,7 @@ with tf.Session() as session:
     print(*session.run(read), session.run(save).hex().encode())
 """
 
-# Gives operations what claims to be huge; prints the classes of the errors and how much it grew.
+# Passes inputs of absurd sizes to operations, and prints the error classes and the memory growth.
 CLAIM_MUCH = """
 import resource, sys
 import headrace.tf1 as tf
@@ -82,7 +82,7 @@ with tf.Session() as session:
 """
 
 
-# Reads a larger file with little memory; prints the class and the text of the error.
+# Reads a larger file with little memory, and prints the class and text of the error.
 READ_WITH_LITTLE = """
 import resource, sys
 import headrace.tf1 as tf
@@ -113,7 +113,7 @@ def run(program: str, *arguments: str) -> str:
 
 
 def write_sparse(path: Path, parts: list[tuple[int, bytes]], size: int) -> None:
-    """Writes parts at their offsets; the gaps between them take no space on the disk."""
+    """Writes parts at their offsets. The gaps between them use no disk space."""
     with path.open("wb") as file:
         for offset, part in parts:
             file.seek(offset)
@@ -182,7 +182,7 @@ def test_record_with_a_huge_false_length_needs_no_memory(tmp_path):
     plain.write_bytes(frame_length(2**40) + b"data")
     packed.write_bytes(gzip.compress(frame_length(2**40) + b"data"))
     *errors, growth = run(CLAIM_MUCH, str(plain), str(packed)).split()
-    # No name comes after a file in which there is no record: the time is up.
+    # After a file without records, no further name arrives, so the call times out.
     end = "DeadlineExceededError"
     assert errors == [
         *("DataLossError", "DataLossError", end, end, "OutOfRangeError", end),

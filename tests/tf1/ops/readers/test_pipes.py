@@ -36,7 +36,7 @@ def pipe(tmp_path):
 
 @pytest.fixture
 def in_thread():
-    """Calls functions in threads; each gives a future."""
+    """Calls functions in threads, and returns a future for each."""
     with ThreadPoolExecutor() as pool:
         yield pool.submit
 
@@ -165,7 +165,7 @@ class TestWriters:
             os.close(reader)
 
     def test_timed_out_run_loses_nothing(self, pipe):
-        """Between two records; the reader continues where it was."""
+        """Between two records. The reader continues at the same position."""
         late = tf.RunOptions(timeout_in_ms=50)
         with tf.Session() as session, open(os.open(pipe, os.O_RDWR), "wb", buffering=0) as writer:
             value, _ = read(session, pipe, tf.TextLineReader)
@@ -190,7 +190,7 @@ class TestWriters:
 
 
 def test_harmless_signal_handler_ends_no_wait(pipe, in_thread):
-    """The main thread reads; the signal comes while it waits."""
+    """The main thread reads, and the signal arrives while it waits."""
     seen = threading.Event()
     before = signal.signal(signal.SIGUSR1, lambda *_: seen.set())
     try:

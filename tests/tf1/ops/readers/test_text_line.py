@@ -9,7 +9,7 @@ import headrace.tf1 as tf
 
 
 def lines(data):
-    """Returns the lines that TensorFlow makes of a text: a model, line by line."""
+    """A model of TensorFlow's reader, which splits a text line by line."""
     *ended, rest = data.split(b"\n")
     last = [rest.removesuffix(b"\r")]
     return [line.removesuffix(b"\r") for line in ended] + (last if last != [b""] else [])

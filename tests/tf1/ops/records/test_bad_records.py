@@ -1,7 +1,7 @@
 """Errors for bad records, for each decoder and each kind of source.
 
-The tables of the decoders' own tests say what is refused; here, that the message leads to the
-record: by file, number and byte, or by its place in the batch if it went through a queue.
+The decoders' own tests list the rejected records. These tests check that the message identifies the
+record by file, number and byte, or by its position in the batch if it passed through a queue.
 """
 
 import gzip
@@ -30,12 +30,12 @@ def example(**values: int) -> bytes:
 
 @dataclass(frozen=True)
 class Case:
-    """A decoder with a record that it takes and one that it does not.
+    """A decoder with a valid and an invalid record.
 
     Attributes:
-        decode: Decodes one record; if `is_batched`, also a vector of them.
-        words: What the message begins with, for one record.
-        words_of_batch: The same for the third record of a vector, if that is something else.
+        decode: Decodes one record or, if `is_batched`, also a vector of records.
+        words: The start of the message for one record.
+        words_of_batch: The start of the message for the third record of a vector, if it differs.
     """
 
     decode: Callable[[tf.Tensor], Any]

@@ -101,5 +101,5 @@ def test_result_has_sparse_features_first_and_each_kind_in_order():
         "é": VAR(tf.int64),
         "y": SPARSE("x", "w", tf.float32, 5),
     }
-    # The parts of a SparseFeature are omitted; it comes last itself.
+    # The parts of a SparseFeature are left out, and the feature itself is last.
     assert list(parse(features)) == ["Z", "é", "a", "b", "y"]

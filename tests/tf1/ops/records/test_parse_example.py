@@ -90,7 +90,7 @@ class TestOneExample:
                 "Key: a.  Can't parse serialized Example. Number of float values != expected.  "
                 "Values size: 2 but output shape: [3]",
             ),
-            # A list that is there but empty is not missing.
+            # An empty list is not a missing list.
             (FIXED([], tf.int64, 5), {"a": []}, "Key: a.  Can't parse serialized Example"),
             (
                 *(ROWS([2], tf.int64, allow_missing=True), {"a": [1, 2, 3]}),

@@ -12,7 +12,7 @@ FIXED, VAR, ROWS = tf.FixedLenFeature, tf.VarLenFeature, tf.FixedLenSequenceFeat
 
 
 def fill(feature, values):
-    """Sets the list of ints, floats or bytes; none of them for None."""
+    """Sets the list of ints, floats or bytes, or none of them for None."""
     if values is not None:
         kinds = {int: "int64_list", float: "float_list", bytes: "bytes_list"}
         result = getattr(feature, kinds[type(values[0]) if values else int])

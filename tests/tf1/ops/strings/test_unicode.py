@@ -1,4 +1,4 @@
-"""Characters of strings; `tensorflow_comparison/cases/characters.py` has more of them."""
+"""Characters of strings (`tensorflow_comparison/cases/characters.py` has more cases)."""
 
 import numpy as np
 import pytest

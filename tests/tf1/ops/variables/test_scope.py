@@ -8,7 +8,7 @@ import headrace.tf1 as tf
 
 
 def made_in(scope):
-    """Makes a variable and an operation; returns all names that depend on the scopes."""
+    """Creates a variable and an operation, and returns all names that depend on the scopes."""
     index = len(tf.global_variables())
     variable = tf.get_variable(f"x{index}", [1])
     return scope.name, scope.original_name_scope, variable.op.name, tf.no_op(name="op").name

@@ -221,7 +221,7 @@ def test_build_cost_model_reports_costs_of_every_nth_run(
                 call(4.0, run_metadata=metadata)
             else:
                 session.run([y, z], {x: 4.0}, run_metadata=metadata)
-            session.run(y, {x: 4.0})  # Has a count of its own.
+            session.run(y, {x: 4.0})  # Has its own count.
             if metadata.cost_graph.node:
                 reported.append(number)
     assert reported == [number for number in expected if number > 1]
