@@ -232,7 +232,7 @@ impl Executor {
         state
     }
 
-    /// Calls up to `count` idle workers. Returns the number of threads to wake.
+    /// Marks up to `count` idle workers as called. Returns the number of threads to wake.
     #[must_use]
     fn call(state: &mut State, count: usize) -> usize {
         let count = count.min(state.num_idle);

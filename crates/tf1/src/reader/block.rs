@@ -145,7 +145,7 @@ impl BlockFile {
         Ok(taken)
     }
 
-    /// Skips `count` bytes. Returns whether the file has that many.
+    /// Skips `count` bytes. Returns false if the file ends first.
     pub fn skip(&mut self, count: u64) -> Result<bool> {
         let mut rest = count;
         loop {

@@ -1,7 +1,7 @@
 """Damaged files: the records before the damage, and the error with file, record, byte and remedy.
 
 Each kind of file has a table. Files that cannot be opened are in `test_contract.py`, records that
-cannot be decoded in `tests/ops/test_bad_records.py`.
+cannot be decoded in `tests/tf1/ops/records/test_bad_records.py`.
 """
 
 import gzip

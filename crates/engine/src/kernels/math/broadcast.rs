@@ -7,10 +7,10 @@ use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 use std::iter::repeat_n;
 
-/// Repeated values are written out up to this length. Short rows, such as the channels of a pixel,
-/// are repeated because a loop over a few elements costs more than the elements. A single value of
-/// the first operand is repeated because another loop per function and type would make the binary
-/// much larger.
+/// Repeated values are copied into a buffer of up to this length. Short rows, such as the channels
+/// of a pixel, are repeated because a loop over a few elements costs more than the elements. A
+/// single value of the first operand is repeated because another loop per function and type would
+/// make the binary much larger.
 const TILE: usize = 256;
 
 /// Iterates over two tensors, repeating dimensions of size 1.

@@ -1,7 +1,7 @@
 //! Translates RE2's syntax to the syntax of `regex`.
 //!
-//! The result is explicit: it needs no flags and gives each character as a number, so differences
-//! between the two syntaxes don't matter.
+//! The result uses no flags and writes each character as a number, so differences between the two
+//! syntaxes don't matter.
 
 use super::Misfit;
 use super::bracket::{bracketed, named_class};

@@ -21,7 +21,7 @@ pub struct Replay {
     rows: Rows,
     /// Ranges of requested row numbers, in ascending order. The last range is open-ended.
     wanted: VecDeque<Range<u64>>,
-    /// Row numbers and checkpoints further ahead. Jumping to one of them avoids reading the rows in
+    /// Later row numbers and their checkpoints. Jumping to one of them avoids reading the rows in
     /// between.
     parts: VecDeque<(u64, Checkpoint)>,
     restart: Option<Restart>,

@@ -1,4 +1,4 @@
-//! Groups rows into batches of a size.
+//! Groups rows into batches of a given size.
 
 use crate::blocks::block::{FileProvenance, Pass};
 use crate::blocks::part_counts::RowAnnotations;
@@ -10,7 +10,8 @@ use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
-/// Returns as many rows at a time as the size at their position. The last group may be smaller.
+/// Groups rows into batches, whose size may depend on their position. The last batch may be
+/// smaller.
 pub struct Batch {
     input: Box<dyn Node>,
     sizes: Sizes,
