@@ -48,7 +48,7 @@ def write(directory, begun, run, is_last):
                 {
                     "id": run * 10**6 + number + k,
                     "group": run * 10**6 + (number + k) // GROUP_SIZE,
-                    "data": np.full(draws.randrange(200), run, np.uint8),
+                    "data": np.full(draws.randrange(200), run % 256, np.uint8),
                 }
                 for k in range(draws.randrange(1, 6))
             ]
