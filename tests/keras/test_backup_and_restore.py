@@ -86,7 +86,7 @@ def test_backup_is_deleted_at_the_end_unless_it_is_kept(tmp_path):
     assert model.history.epoch == [0]
 
 
-def test_backups_of_other_models_or_data_and_damaged_ones_are_errors(tmp_path):
+def test_backup_that_is_damaged_or_of_another_model_or_data_is_an_error(tmp_path):
     def backup_of(pipe):
         data = hr.keras.adapter(pipe, "x", "y")
         return data, hr.keras.BackupAndRestore(data, tmp_path, 1, delete_checkpoint=False)

@@ -18,7 +18,7 @@ class ControlScope:
     """One `with graph.control_dependencies(...)` block. It can be entered only once at a time.
 
     Args:
-        stack: The stack of the thread in which it will be entered.
+        stack: The stack of the thread that enters the block.
         ops: The operations to wait for. None makes the block ignore all outer blocks, their branch
             and their loop.
     """

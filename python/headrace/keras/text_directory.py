@@ -44,7 +44,7 @@ def text_dataset_from_directory(
     Args:
         directory: The directory with one subdirectory for each class. Files whose names end with
             `.txt` are read.
-        labels: See `image_dataset_from_directory`, also for the other arguments that are not
+        labels: See `image_dataset_from_directory`, which also describes the arguments that are not
             listed here.
         label_mode: The encoding of the labels.
         class_names: The subdirectories to read.

@@ -86,7 +86,7 @@ class TestBatches:
         pipe = PIPE.without_steps([(0, 1)]).select("n").prefetch(5)
         assert numbers_of(pipe) == ALL[1:]
 
-    def test_examples_skipped_in_a_step_left_out_are_reported(self):
+    def test_examples_skipped_in_left_out_steps_are_reported(self):
         def check(example):
             if example["n"] % 8 == 1:
                 raise ValueError("bad")

@@ -406,7 +406,7 @@ impl Executor {
         !state.is_over()
     }
 
-    /// Waits up to `timeout` until the pipeline is closed. Returns whether it is.
+    /// Waits up to `timeout` for the pipeline to be closed. Returns true if it was.
     pub fn wait_until_closed(&self, timeout: Duration) -> bool {
         let since = Instant::now();
         let mut state = self.state.lock();

@@ -37,7 +37,7 @@ pub trait Choose: Send {
         false
     }
 
-    /// State in addition to the numbers of the inputs.
+    /// How many rows a mixture has taken from each part, which checkpoints also store.
     fn shares(&self) -> Option<Shares> {
         None
     }

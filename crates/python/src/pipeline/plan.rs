@@ -305,7 +305,7 @@ impl Stage {
 /// The name and number of a column, and the shape, dtype and kind of its images.
 type ImageArgument = (String, usize, Vec<Option<usize>>, u8, bool);
 
-/// A feature of a data set of TFDS; see [`StoredFeature`].
+/// A feature of a TFDS data set; see [`StoredFeature`].
 #[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "StoredFeature")]
 pub struct StoredFeatureArgument {
     name: String,

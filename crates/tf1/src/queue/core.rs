@@ -111,8 +111,8 @@ impl Core {
         let waiter = Waiter::new(parker);
         self.waiters(wait_queue).push_back((request, Arc::clone(&waiter)));
         self.flush();
-        // The flush may have served it: its first elements let a dequeue finish, which made room
-        // for the rest.
+        // The flush may already have completed the request, if its first elements let a dequeue
+        // finish and so made room for the rest.
         waiter.take().ok_or(waiter)
     }
 

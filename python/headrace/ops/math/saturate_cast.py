@@ -43,7 +43,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 
 def _nearest_inside(limit: float, source: DType, target: DType) -> Tensor:
-    """Returns the `source` number that is nearest to a limit of `target`, but within it."""
+    """Returns the `source` number nearest to a limit of `target` that does not exceed it."""
     nearest = np.array(limit).astype(source.as_numpy_dtype)
     if target.is_integer and not target.min <= int(nearest) <= target.max:
         nearest = np.nextafter(nearest, source.as_numpy_dtype(0))

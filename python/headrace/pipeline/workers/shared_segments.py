@@ -125,7 +125,7 @@ class SegmentPool:
         self.dropped: list[int] = []
 
     def release(self, numbers: Sequence[int]) -> None:
-        """Makes segments that the program no longer uses available again."""
+        """Frees segments that the program no longer uses, or drops them."""
         for number in numbers:
             self._free_or_drop(self._filled.pop(number))
 
@@ -136,7 +136,7 @@ class SegmentPool:
         return self._current.take(num_bytes)
 
     def fill(self, pieces: Sequence[npt.NDArray[np.uint8]]) -> tuple[Segment, list[int]]:
-        """Puts bytes into one segment; returns the segment and the location of each piece.
+        """Puts bytes into one segment, and returns the segment and the location of each piece.
 
         Pieces that `take` has returned stay where they are.
         """

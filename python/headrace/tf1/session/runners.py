@@ -121,7 +121,7 @@ class Life:
             self.end(is_abandoned=True)
 
     def call_at_end(self, callback: Callable[[], object]) -> None:
-        """Calls a function, possibly twice, when this thread's term ends. It must not block."""
+        """Registers a function to call, maybe twice, at the end of this term. It must not block."""
         with self._lock:
             self._callbacks.append(callback)
             is_over = self._session.is_cancelled() or self.term is not self._current

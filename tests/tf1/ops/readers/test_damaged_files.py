@@ -167,7 +167,7 @@ def test_tfrecord_file_truncated_at_any_byte(make_file, reading, size):
 
 
 @pytest.mark.parametrize("position", range(len(PLAIN)))
-def test_tfrecord_file_with_any_byte_changed(make_file, reading, position):
+def test_any_changed_byte_of_a_tfrecord_file_is_detected(make_file, reading, position):
     path = make_file("a.tfrecord", flipped(PLAIN, position))
     count = sum(end <= position for end in STARTS[1:])
     start = STARTS[count]

@@ -166,7 +166,7 @@ struct Source<'a, T> {
 }
 
 impl<T: Channel> Source<'_, T> {
-    /// Returns the pixel at a whole position, if it is inside the image.
+    /// Returns the pixel at an integer position, if it is inside the image.
     fn at(&self, [x, y]: [f64; 2]) -> Option<&[T]> {
         let Frame { height, width, channels, .. } = *self.frame;
         let is_inside = x >= 0.0 && y >= 0.0 && x < width as f64 && y < height as f64;

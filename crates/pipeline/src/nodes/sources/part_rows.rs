@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_rows_are_read_by_their_own_numbers() {
+    fn part_has_the_first_or_the_selected_rows() {
         let rows = || -> Arc<dyn Indexed> { Arc::new(RowNumbers::new(100)) };
         assert_eq!(numbers_of(&PartRows::first(rows(), 3)), [0, 1, 2]);
         assert_eq!(PartRows::first(rows(), 300).len(), 100);
