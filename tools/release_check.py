@@ -157,7 +157,8 @@ def sdist() -> Iterator[Row]:
     yield Row(archive.name, "built here", f"{archive.stat().st_size / 1e6:.2f} MB")
     run("sdist-unpack", "tar", "-xf", archive, "-C", folder)
     [source] = (path for path in folder.iterdir() if path.is_dir())
-    run("sdist-fetch", "cargo", "fetch", "--locked", cwd=source)
+    # Not with `--locked`, because crates that only tests need are missing from the archive.
+    run("sdist-fetch", "cargo", "fetch", cwd=source)
     packages = folder / "packages"
     needs = ("maturin>=1.14,<2", "cmake>=3.20,<5", "numpy", "click", "tqdm", "protobuf", "absl-py")
     run("sdist-packages", sys.executable, "-m", "pip", "download", "--dest", packages, *needs)
