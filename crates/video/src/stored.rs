@@ -146,7 +146,7 @@ mod tests {
             num_bytes: 7 + number,
             duration: 1001,
             time: i64::from(number) - 2,
-            is_keyframe: number % 2 == 0,
+            is_keyframe: number.is_multiple_of(2),
         };
         Video {
             codec: "vp9",
