@@ -50,6 +50,7 @@ MAY_IMPORT_LATE = (
     "headrace.pipeline.run.spec_inference",
     "headrace.pipeline.stages.bucket_by_shape",
     "headrace.pipeline.stages.other_libraries",
+    "headrace.pipeline.stages.split_by",
     "headrace.pipeline.stages.stage",
     "headrace.pipeline.workers.iterator_pool",
     "headrace.pipeline.workers.main_module",

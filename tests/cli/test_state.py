@@ -245,7 +245,10 @@ def test_every_stage_has_a_position_text():
         "learn",
         "many_clips",
     }  # States of users don't contain these.
-    with_names_of_stages = {"pack_tree", "shape_bucket", "crop_to_bucket", "in_buckets"}
+    with_names_of_stages = {
+        *("pack_tree", "shape_bucket", "crop_to_bucket", "in_buckets"),
+        "split_by",
+    }
     names = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", step.__name__).lower() for step in steps}
     named = {name for name, _ in position._SAYINGS}
     without_place = {"prefetch", "without_steps", *position._OF_ROWS, *position._GROUPS}

@@ -39,6 +39,7 @@ from tests.pipeline.generated.program import (
     items_of,
 )
 from tests.pipeline.generated.source import COMPRESSED, LARGE_VALUES, MANY, ONCE
+from tests.split_hashes import hash_of
 
 import headrace as hr
 
@@ -494,6 +495,24 @@ def windows_at_offsets(random: Random, shape: Shape) -> Step | None:
     )
 
 
+def split_by(random: Random, shape: Shape) -> Step | None:
+    if shape.depth:
+        return None
+    share, seed = random.choice([0.3, 0.5, 0.8]), random.randrange(2**20)
+    number, num_hashes = random.randrange(2), 2**62
+
+    def is_kept(item: Example) -> bool:
+        return (hash_of(item["n"], seed) >= round(share * num_hashes)) == (number == 1)
+
+    return Step(
+        "split by value",
+        f"split({share}, {1 - share}, seed={seed}, by='n')[{number}]",
+        lambda p, _: p.split(share, 1 - share, seed=seed, by="n")[number],
+        items_of(lambda i, _: filter(is_kept, i)),
+        order="any",
+    )
+
+
 def unbatch(names: frozenset[str]) -> Step:
     """Splits the leading axis. Padded lists have many lengths then, and are dropped."""
     kept = tuple(sorted(names - LISTS))
@@ -606,6 +625,7 @@ _DRAWS: list[Draw] = [
     *[pack_arrays, pack_trees] * 3,
     *[counting, sample, bucket_by_shape, windows] * 4,
     *[windows_at_offsets] * 2,
+    *[split_by] * 4,
     *[bucket_by_shape_of_a_rank] * 2,
     *[_tokens, _chat, media.picture, media.sound, media.clips] * 2,
 ]

@@ -604,3 +604,19 @@ def test_older_descriptions_of_features_are_read(tmp_path):
 def test_arguments_of_the_wrong_type_are_rejected(toy, arguments, message):
     with pytest.raises(TypeError, match=message):
         hr.tfds(**{"path": toy, "split": "train", **arguments})
+
+
+def test_windows_and_parts_consist_of_whole_episodes(robot):
+    steps = hr.tfds(robot, steps=True).select("reward", "episode_id")
+    rewards = {}
+    for step in steps:
+        rewards.setdefault(int(step["episode_id"]), []).append(float(step["reward"]))
+    seen = []
+    for part in steps.split(0.5, 0.5, seed=1, by="episode_id"):
+        for window in part.windows(2, within="episode_id"):
+            (episode,) = set(window["episode_id"].tolist())
+            seen.append((episode, window["reward"].tolist()))
+    expected = [
+        (e, values[n : n + 2]) for e, values in rewards.items() for n in range(len(values) - 1)
+    ]
+    assert sorted(seen) == expected

@@ -7,6 +7,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
+from tests.split_hashes import hash_of
 
 import headrace as hr
 from headrace.testing import assert_resumes
@@ -286,3 +287,155 @@ def test_split_of_deeply_nested_combinations_is_rejected():
         list(hr.concat([train]))
     with pytest.raises(ValueError, match="split: combinations are nested 9 levels deep, but"):
         hr.concat([pipe]).split(0.5, 0.5)
+
+
+LENGTHS = (7, 3, 1, 12, 5, 2, 9, 4, 8, 6)
+
+
+def rows_of_episodes(values):
+    """Columns of numbers, and of the values of their episodes."""
+    return {"n": np.arange(sum(LENGTHS)), "episode": np.repeat(np.asarray(values), LENGTHS)}
+
+
+class TestByValue:
+    VALUES = pytest.mark.parametrize(
+        "values",
+        [list(range(10)), [-(10**i) for i in range(10)], [f"episode {n} é" for n in range(10)]],
+        ids=["small", "large", "texts"],
+    )
+
+    @VALUES
+    def test_parts_are_chosen_by_a_keyed_hash_of_the_value(self, values):
+        rows = rows_of_episodes(values)
+        pipe = hr.arrays(rows)
+        parts = pipe.split(0.5, 0.3, 0.2, seed=4, by="episode")
+        bounds = [round(end * 2**62) for end in (0, 0.5, 0.8)] + [2**62]
+        for number, part in enumerate(parts):
+            expected = [
+                n
+                for n, value in zip(rows["n"].tolist(), rows["episode"].tolist(), strict=True)
+                if bounds[number] <= hash_of(value, 4) < bounds[number + 1]
+            ]
+            assert numbers(part) == expected
+            assert len(part) == part.count() == len(expected)
+
+    def test_shares_are_those_of_the_values(self):
+        pipe = hr.arrays({"n": np.arange(4000), "user": np.arange(4000) // 2})
+        parts = pipe.split(0.8, 0.2, by="user")
+        assert [len(part) / 4000 for part in parts] == pytest.approx([0.8, 0.2], abs=0.03)
+        other, _ = pipe.split(0.8, 0.2, seed=1, by="user")
+        assert numbers(other) != numbers(parts[0])
+
+    @pytest.mark.parametrize("options", [{"num_threads": 1}, {"num_threads": 4, "memory_bytes": 1}])
+    def test_full_shuffle_keeps_its_order_and_resumes(self, options):
+        pipe = hr.arrays(rows_of_episodes(range(10)))
+        full = pipe.shuffle(seed=5)
+        for part in pipe.split(0.6, 0.4, by="episode"):
+            members = set(numbers(part))
+            shuffled = part.shuffle(seed=5).options(**options)
+            for epoch in range(2):
+                expected = [n for n in numbers(full.epoch(epoch)) if n in members]
+                assert numbers(shuffled.epoch(epoch)) == expected
+            assert len(shuffled) == len(members)
+            assert_resumes(part.shuffle(seed=5).epochs(2).batch(7))
+            ranks = [numbers(part.shuffle(seed=5).shard(rank, 3)) for rank in range(3)]
+            assert sorted(chain.from_iterable(ranks)) == sorted(members)
+
+    @pytest.mark.parametrize("length", [3, {"n": [-2, 0, 1]}, {"n": [1], "episode": [-1, 0]}])
+    @pytest.mark.parametrize("pad", [None, "repeat", "zero"])
+    @pytest.mark.parametrize("values", [range(10), [0, 1] * 5])
+    def test_windows_of_a_part_are_the_windows_of_its_episodes(self, length, pad, values):
+        pipe = hr.arrays(rows_of_episodes(values))
+        whole = list(pipe.windows(length, 2, "episode", pad))
+        start = 1 if isinstance(length, dict) and "episode" in length else 0
+        found = []
+        for part in pipe.split(0.5, 0.5, seed=1, by="episode"):
+            members = {int(row["episode"]) for row in part}
+            windows = part.windows(length, 2, "episode", pad)
+            expected = [
+                window["n"].tolist()
+                for window in whole
+                if int(np.ravel(window["episode"])[start]) in members
+            ]
+            assert [window["n"].tolist() for window in windows] == expected
+            shuffled = windows.shuffle(seed=2)
+            assert sorted(w["n"].tolist() for w in shuffled) == sorted(expected)
+            assert_resumes(windows.shuffle(seed=2).batch(3))
+            found += expected
+        assert len(found) == len(whole)
+
+    def test_windows_must_stay_within_the_values(self):
+        part, _ = hr.arrays(rows_of_episodes(range(10))).split(0.5, 0.5, by="episode")
+        for within in (None, "n"):
+            with pytest.raises(
+                ValueError, match=r"after split\(by='episode'\), .*within='episode'"
+            ):
+                part.windows(2, within=within)
+        with pytest.raises(ValueError, match=r"its value at offset 0\. Add 0 to the offsets"):
+            part.windows({"episode": [1]}, within="episode", pad="zero")
+
+    def test_part_supports_other_sources_and_stages(self, tmp_path):
+        rows = rows_of_episodes(range(10))
+        lines = [f"{n},{episode}\n" for n, episode in zip(*rows.values(), strict=True)]
+        path = tmp_path / "rows.csv"
+        path.write_text("n,episode\n" + "".join(lines))
+        expected = numbers(hr.arrays(rows).split(0.5, 0.5, by="episode")[0])
+        part, _ = hr.csv(path).split(0.5, 0.5, by="episode")
+        assert numbers(part) == expected
+        with pytest.raises(
+            TypeError, match=r"len: the number of examples .* is unknown until they are"
+        ):
+            len(part)
+        assert part.count() == len(expected)
+        doubled, _ = (
+            hr.csv(path).map(lambda e: {**e, "n": 2 * e["n"]}).split(0.5, 0.5, by="episode")
+        )
+        assert numbers(doubled) == [2 * n for n in expected]
+        assert_resumes(doubled.shuffle(window=7, seed=1).epochs(2).batch(4))
+        assert sorted(numbers(part.cache().shuffle(window=4, seed=1))) == expected
+        drawn = part.epochs(2)
+        assert numbers(drawn) == expected * 2
+
+    def test_parts_of_parts_are_disjoint(self):
+        pipe = hr.arrays(rows_of_episodes(range(10)))
+        train, rest = pipe.split(0.5, 0.5, by="episode")
+        validation, test = rest.split(0.5, 0.5, seed=1, by="episode")
+        parts = [train, validation, test]
+        assert sorted(chain.from_iterable(map(numbers, parts))) == numbers(pipe)
+        assert len(validation) == len(numbers(validation))
+        records, _ = rest.split(0.5, 0.5)
+        assert set(numbers(records)) < set(numbers(rest))
+
+    def test_random_access_within_a_combination_is_rejected(self):
+        part, _ = hr.arrays(rows_of_episodes(range(10))).split(0.5, 0.5, by="episode")
+        expected = sorted(numbers(part))
+        with pytest.raises(ValueError, match=r"split\(by='episode'\) must read examples to divide"):
+            hr.concat([part]).shuffle(seed=1)
+        with pytest.raises(ValueError, match=r"split\(by='episode'\) must read examples to divide"):
+            part.sample(by="episode", seed=1)
+        assert sorted(numbers(hr.concat([part.shuffle(seed=1)]))) == expected
+        assert sorted(numbers(hr.concat([part.cache()]).shuffle(seed=1))) == expected
+
+    def test_state_of_another_component_is_rejected(self):
+        rows = rows_of_episodes(range(10))
+        pipe = hr.arrays({**rows, "user": rows["episode"]})
+        first, _ = pipe.split(0.5, 0.5, by="episode")
+        other, _ = pipe.split(0.5, 0.5, by="user")
+        batches = iter(first.batch(10))
+        next(batches)
+        state = json.loads(json.dumps(batches.state()))
+        batches.close()
+        with pytest.raises(ValueError, match=r"stage 1 is split\(.*'user'\), but it was split\("):
+            other.batch(10).resume(state)
+
+    def test_wrong_components_are_rejected(self):
+        pipe = hr.arrays({"x": np.zeros((3, 2)), "y": np.zeros(3), "n": np.zeros(3, int)})
+        for name in ("x", "y"):
+            with pytest.raises(ValueError, match=f"split: by='{name}' is Spec.*a single integer"):
+                pipe.split(0.5, 0.5, by=name)
+        with pytest.raises(ValueError, match=r"split: there is no component 'm', expected one of"):
+            pipe.split(0.5, 0.5, by="m")
+        with pytest.raises(TypeError, match="split: by is 3, expected the name of a component"):
+            pipe.split(0.5, 0.5, by=3)
+        with pytest.raises(ValueError, match="split: cannot come after batch"):
+            pipe.batch(2).split(0.5, 0.5, by="n")

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from headrace.pipeline.stages.components import ChainSpecs, source_of, steps
 from headrace.pipeline.stages.source import Origin
-from headrace.pipeline.stages.stage import Stage
+from headrace.pipeline.stages.split_by import SplitBy
+from headrace.pipeline.stages.stage import Stage, Step
 
 __all__ = ["defer_reads"]
 
@@ -27,13 +28,19 @@ def defer_reads(
     end = read + 1
     for step in steps(chain)[read:]:
         # A stage that counts examples must know which ones were skipped.
-        if step.needs_values or (has_error_skipper and step.counts_examples):
+        needs_values = step.needs_values and not _can_split_first(step, steps(chain)[read - 1])
+        if needs_values or (has_error_skipper and step.counts_examples):
             break
         end += 1
     specs = chain_specs.specs
     moved = [*specs[:read], *[specs[read - 1]] * (end - read - 1), specs[read], *specs[end:]]
     later = [*chain[:read], *chain[read + 1 : end], chain[read], *chain[end:]]
     return later, replace(chain_specs, specs=moved)
+
+
+def _can_split_first(step: Step, reading_step: Step) -> bool:
+    """Returns whether a step splits by a value that is known before anything is read."""
+    return isinstance(step, SplitBy) and reading_step.keeps_component(step.by)
 
 
 def _reading_step(chain: Sequence[Stage]) -> int | None:

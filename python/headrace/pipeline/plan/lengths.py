@@ -13,6 +13,7 @@ from headrace.pipeline.plan.revisions import pinned, revisions_of
 from headrace.pipeline.stages.components import num_cached, source_of, steps
 from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.split import RecordPart, num_kept
+from headrace.pipeline.stages.split_by import SplitBy, num_kept_by
 from headrace.pipeline.stages.stage import Effect, Stage, Step
 
 __all__ = ["counts_of", "length_after", "length_of"]
@@ -100,7 +101,12 @@ class _Lengths:
             length = self._combined(source, index, part) if counts is None else sum(counts)
         num_epochs: float = 1
         splits: list[RecordPart] = []
-        for step in steps(chain)[drawn + 1 :]:
+        for number, step in enumerate(steps(chain)[drawn + 1 :], drawn + 2):
+            if isinstance(step, SplitBy):
+                kept_by = num_kept_by(chain[: number + 1])
+                length = length_after(step, length) if kept_by is None else kept_by
+                counts = None
+                continue
             if step.effect is Effect.SPLITS and source.numbers_lines:
                 counts = None
             if step.effect is Effect.SPLITS and counts is not None:

@@ -145,7 +145,7 @@ def _through_names(chain: Sequence[Stage], name: str) -> tuple[list[Step], str] 
     """
     kept: list[Step] = []
     for step in reversed(steps(chain)):
-        if step.effect in (Effect.SPLITS, Effect.DIVIDES):
+        if isinstance(step, RecordPart) or step.effect is Effect.DIVIDES:
             kept.insert(0, step)
         elif isinstance(step, Rename):
             name = {new: old for old, new in step.names}.get(name, name)

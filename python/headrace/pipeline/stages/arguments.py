@@ -11,11 +11,13 @@ from headrace.io import storage
 from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.functions.iterators import name_of
 from headrace.pipeline.functions.native_function import NativeFunction
+from headrace.pipeline.values.types import Json, Spec
 
 __all__ = [
     "check_bool",
     "check_budget",
     "check_function",
+    "check_key",
     "check_processes",
     "check_remainder",
     "checked_directory",
@@ -71,6 +73,23 @@ def check_function(where: str, function: object, has_seed: bool = False) -> None
         )
         text = f"{name} does not accept {expected}. Bind other arguments with functools.partial."
     raise TypeError(f"{where}: {text}")
+
+
+def check_key(where: str, name: str, spec: Spec, kinds: str = "iub") -> None:
+    """Raises ValueError unless a component is a single value that examples can have in common.
+
+    Args:
+        where: The argument that names the component, for the message.
+        name: The name of the component.
+        spec: Its type and shape.
+        kinds: NumPy's letters for the kinds of values that are allowed, besides strings.
+    """
+    is_key = isinstance(spec.dtype, type) or spec.dtype.kind in kinds
+    if spec.shape not in ((), None) or not is_key or spec.dtype is Json:
+        raise ValueError(
+            f"{where}={name!r} is {spec}, expected a single integer, bool or string per example, "
+            "such as the number of an episode."
+        )
 
 
 def _takes(function: Callable[..., object], num_arguments: int) -> bool:

@@ -360,6 +360,10 @@ class Clips(FunctionStep):
         check_names(self, [self.component], names)
         return names and (*names, _PAD)
 
+    def keeps_component(self, name: str) -> bool:
+        """Returns whether a component is neither the video nor the mark of repeated frames."""
+        return name not in (self.component, _PAD)
+
     def length_after(self, length: float) -> float:
         """Returns the number of clips."""
         return length * self.count

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, cast
 
 from headrace.pipeline.stages.components import batch_depth, num_cached, source_of, steps
+from headrace.pipeline.stages.split_by import SplitBy
 from headrace.pipeline.stages.stage import Effect, OrderStage, Stage, Step
 
 __all__ = [
@@ -95,6 +96,18 @@ def obstacle(
         is_part: Whether the stages belong to a combined pipeline.
         may_be_divided: Whether a `shard` may be among the stages.
     """
+    split = _last_split_by(chain) if is_part or may_be_divided else None
+    reason = _obstacle_in_stages(chain, is_part, may_be_divided)
+    if split is not None and reason is None:
+        reason = (
+            f"split(by={split.by!r}) must read examples to divide them. Shuffle its parts, or "
+            "write cache() after it"
+        )
+    return reason or source_of(chain).obstacle
+
+
+def _obstacle_in_stages(chain: Sequence[Stage], is_part: bool, may_be_divided: bool) -> str | None:
+    """Returns the reason why a full shuffle cannot follow these stages, whatever their source."""
     is_split = is_divided = False
     for index, step in enumerate(steps(chain), 1):
         if step.effect is Effect.WINDOWS:
@@ -117,7 +130,13 @@ def obstacle(
             return f"{step.name} does not turn each example into exactly one"
         # The keys of a split are known before its examples are read.
         is_split = True
-    return source_of(chain).obstacle
+    return None
+
+
+def _last_split_by(chain: Sequence[Stage]) -> SplitBy | None:
+    """Returns a `split(by=...)` after the last cache, which stores a part with known positions."""
+    behind = chain[num_cached(chain) + 1 :]
+    return next((step for step in behind if isinstance(step, SplitBy)), None)
 
 
 def _obstacle_to_windows(chain: Sequence[Stage]) -> str | None:

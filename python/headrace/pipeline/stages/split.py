@@ -14,6 +14,7 @@ from headrace.core import engine
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import ChainSpecs, steps
+from headrace.pipeline.stages.split_by import BUCKETS, SplitBy
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Stage
 
 __all__ = [
@@ -94,7 +95,7 @@ class SplitMethod(Chain):
 
     __slots__ = ()
 
-    def split(self, *shares: float, seed: int = 0) -> tuple[Self, ...]:
+    def split(self, *shares: float, seed: int = 0, by: str | None = None) -> tuple[Self, ...]:
         """Divides the examples into several pipelines, for example for training and validation.
 
         An example belongs to the same part in every epoch, process and rank, after every resume,
@@ -108,9 +109,17 @@ class SplitMethod(Chain):
         `iterable` and `parquet` number their examples in the order in which they arrive, so this
         order must never change.
 
+        With `by`, examples with equal values of a component belong to the same part, such as the
+        frames of an episode. The part then depends only on the seed and the value, so you can add,
+        remove and reorder examples. Shares are approximate shares of the values: with a share of
+        0.1 and 20 episodes, a part has about 2 episodes, and may have none. A full shuffle of a
+        part reads the examples of all parts and drops the others.
+
         Args:
             *shares: The share of each part, above 0. They must add up to 1.
             seed: Different seeds divide the examples differently. Must be between 0 and 2^63 - 1.
+            by: A component with integers, bools or strings, such as "episode_index". If None, each
+                record is assigned by itself.
 
         Returns:
             One pipeline per share.
@@ -118,27 +127,34 @@ class SplitMethod(Chain):
         Raises:
             TypeError: If a share is not a number.
             ValueError: If there are fewer than two shares, or they do not add up to 1. Also if
-                `seed` is out of range, or if this stage follows one that groups examples, such as
-                `batch` or `pack`.
+                `seed` is out of range, if `by` isn't a single value of each example, or if this
+                stage follows one that groups examples, such as `batch` or `pack`.
 
         Examples:
             >>> train, validation = hr.arrays({"x": range(1000)}).split(0.9, 0.1)
             >>> train.count(), validation.count()
             (902, 98)
+            >>> pipe = hr.arrays({"episode": [1, 1, 1, 2, 2, 3, 3]})
+            >>> train, validation = pipe.split(0.7, 0.3, seed=1, by="episode")
+            >>> [int(example["episode"]) for example in validation]
+            [1, 1, 1]
         """
-        return tuple(self._then(stage) for stage in _splits(self._stages, shares, seed))
+        return tuple(self._then(stage) for stage in _splits(self._stages, shares, seed, by))
 
 
-def _splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[Split]:
+def _splits(
+    chain: Sequence[Stage], shares: Sequence[float], seed: int, by: str | None
+) -> list[Split] | list[SplitBy]:
     """Returns the stages that divide a pipeline's examples.
 
     Args:
         chain: The pipeline's stages.
         shares: The share of each part, above 0. They must add up to 1.
         seed: The seed that determines the parts.
+        by: The component that examples of one part have in common, if any.
 
     Raises:
-        TypeError: If a share is not a number.
+        TypeError: If a share is not a number, or `by` is not a string.
         ValueError: If the shares do not add up to 1, or the pipeline's rows are not single records.
     """
     for share in shares:
@@ -153,14 +169,23 @@ def _splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[
             "up to 1, such as split(0.9, 0.1)."
         )
     checked_int("split", "seed", seed, 0)
-    _check_depth(chain, 0)
+    if by is not None and not isinstance(by, str):
+        raise TypeError(f"split: by is {by!r}, expected the name of a component, or None.")
+    if by is None:
+        _check_depth(chain, 0)
     if (grouping := _grouping(chain)) is not None:
         raise ValueError(
             f"split: cannot come after {grouping.name}, which combines examples, because it "
             f"divides the examples of the source. Write split(...) before {grouping.name}(...)."
         )
-    ends = [round(sum(numbers[: index + 1]) * _KEYS) for index in range(len(numbers) - 1)]
-    bounds = [0, *ends, _KEYS]
+    num_keys = _KEYS if by is None else BUCKETS
+    ends = [round(sum(numbers[: index + 1]) * num_keys) for index in range(len(numbers) - 1)]
+    bounds = [0, *ends, num_keys]
+    if by is not None:
+        return [
+            SplitBy(index, numbers, seed, by, hashes)
+            for index, hashes in enumerate(pairwise(bounds))
+        ]
     return [
         Split(index, numbers, seed, (first, end - 1))
         for index, (first, end) in enumerate(pairwise(bounds))

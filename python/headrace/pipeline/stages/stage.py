@@ -297,6 +297,10 @@ class Step(Stage, is_base=True):
         """Whether it stores examples on disk."""
         return False
 
+    def keeps_component(self, name: str) -> bool:
+        """Returns whether it certainly leaves a component of each example unchanged."""
+        return False
+
     @abstractmethod
     def specs_after(self, specs: Specs) -> Specs | None:
         """Returns the components after this step, or None if they must be learned by running it.
@@ -342,6 +346,10 @@ class KeepsComponents(Step, is_base=True):
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Returns the same names."""
         return names
+
+    def keeps_component(self, name: str) -> bool:
+        """Returns True."""
+        return True
 
 
 class Planning(Protocol):

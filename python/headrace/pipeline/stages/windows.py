@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, cast, get_args
 
@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from headrace.core import engine
 from headrace.core.digests import sha256
-from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.arguments import check_key, checked_int
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import all_sources, all_steps
+from headrace.pipeline.stages.split_by import SplitBy
 from headrace.pipeline.stages.stage import (
     Effect,
     Planning,
@@ -124,7 +125,7 @@ class Windows(Step):
         """Returns the components with a first axis for the positions of a window."""
         check_names(self, self._names, specs)
         if self.within is not None:
-            _check_episodes(self.within, specs[self.within])
+            check_key("windows: within", self.within, specs[self.within], "iubmM")
         after = {}
         for name, offsets in self._offsets(specs):
             spec = specs[name]
@@ -148,6 +149,10 @@ class Windows(Step):
         """Returns the same names, plus the names of the components that mark padding."""
         check_names(self, self._names, names)
         return None if names is None else (*names, *(name for name, _ in self._marks))
+
+    def keeps_component(self, name: str) -> bool:
+        """Returns whether each window has one value of a component, that of its start."""
+        return all(offsets is None for _, offsets in self._offsets([name]))
 
     def length_after(self, length: float) -> float | None:
         """Returns the number of windows; None if it depends on episodes that are unknown."""
@@ -199,15 +204,6 @@ class Windows(Step):
         distances = self.distances
         span = 0 if self.pad is not None else distances[-1] - distances[0]
         return max(-((span - length) // self.stride), 0)
-
-
-def _check_episodes(name: str, spec: Spec) -> None:
-    is_key = isinstance(spec.dtype, type) or spec.dtype.kind in "iubmM"
-    if spec.shape not in ((), None) or not is_key or spec.dtype is Json:
-        raise ValueError(
-            f"windows: within={name!r} is {spec}, expected a single integer, bool or string per "
-            "example, such as the number of an episode."
-        )
 
 
 class WindowsMethod(Chain):
@@ -281,8 +277,39 @@ class WindowsMethod(Chain):
             raise TypeError(f"windows: within is {within!r}, expected the name of a component.")
         chosen = _offsets(length)
         checked_int("windows", "stride", stride, 1)
-        _check_neighbours(self._stages)
-        return self._then(Windows(chosen, stride, within, pad))
+        windows = Windows(chosen, stride, within, pad)
+        # Windows of whole episodes don't depend on whether other episodes are left out before or
+        # afterwards. Only with all examples can they be accessed at random.
+        num_kept = len(self._stages)
+        while (last := self._stages[num_kept - 1]) and isinstance(last, SplitBy):
+            if last.by != within:
+                break
+            num_kept -= 1
+        _check_neighbours(self._stages[:num_kept])
+        if num_kept == len(self._stages):
+            return self._then(windows)
+        pipeline = type(self)(self._stages[:num_kept], self._options)._then(windows)
+        for split in self._stages[num_kept:]:
+            position = _position_of_start(cast("str", within), windows)
+            pipeline = pipeline._then(replace(cast("SplitBy", split), position=position))
+        return pipeline
+
+
+def _position_of_start(name: str, windows: Windows) -> int | None:
+    """Returns the position of the start's value in a component; None if there is only this value.
+
+    Raises:
+        ValueError: If windows have other values of the component, but not the start's.
+    """
+    ((_, offsets),) = windows._offsets([name])
+    if offsets is None:
+        return None
+    if 0 not in offsets and windows.pad == "zero":
+        raise ValueError(
+            f"windows: the offsets of {name!r} are {list(offsets)}, but split(by={name!r}) needs "
+            "its value at offset 0. Add 0 to the offsets, or omit the component."
+        )
+    return list(offsets).index(0) if 0 in offsets else 0
 
 
 def _offsets(length: object) -> int | tuple[tuple[str, Offsets], ...]:
@@ -328,6 +355,12 @@ def _check_neighbours(chain: Sequence[Stage]) -> None:
             "windows(...) on each part."
         )
     for step in all_steps(chain):
+        if isinstance(step, SplitBy):
+            raise ValueError(
+                f"windows: cannot come after split(by={step.by!r}), because it needs the "
+                f"neighbours of each example. Pass within={step.by!r} and write windows directly "
+                "after split, or write split(...) after windows."
+            )
         if step.effect in _SCATTERING:
             raise ValueError(
                 f"windows: cannot come after {step.name}, because it needs the neighbours of each "
