@@ -15,6 +15,8 @@ WITHOUT_EXAMPLE = {
     "arrow",
     "audio_folder",
     "classes",
+    "lerobot",
+    "stored_stats",
     "tfds",
     "to_grain",
     "to_jax",

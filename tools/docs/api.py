@@ -28,6 +28,7 @@ PAGES = {
         [
             "tfrecords",
             "tfds",
+            "lerobot",
             "text_lines",
             "csv",
             "json_array",

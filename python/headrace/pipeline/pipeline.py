@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+import numpy.typing as npt
+
 from headrace.core.errors import OutOfRangeError
 from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.paths.index_files import index_files
@@ -215,6 +217,26 @@ class Pipeline(
                 "exactly one feature is a class label."
             )
         return source.classes
+
+    @property
+    def stored_stats(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
+        """The statistics of each feature that a `lerobot` data set stores, read when you ask.
+
+        For each feature, there are arrays such as `mean`, `std`, `min`, `max` and `count`. Those of
+        images are for values between 0 and 1, with the channels first.
+
+        Raises:
+            AttributeError: If the source has no statistics.
+            NotFoundError: If the data set has no `meta/stats.json`.
+        """
+        source = source_of(self._stages)
+        stats = source.stored_stats
+        if stats is None:
+            raise AttributeError(
+                f"stored_stats: {source.name} has no statistics. Only pipelines that begin with "
+                "lerobot have them."
+            )
+        return stats
 
     def describe(self) -> str:
         """Returns a readable list of the stages, options and components.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from headrace.pipeline.sources.journal import journal as journal_source
     from headrace.pipeline.sources.json_array import json_array as json_array_source
     from headrace.pipeline.sources.json_lines import json_lines as json_lines_source
+    from headrace.pipeline.sources.lerobot import lerobot as lerobot_source
     from headrace.pipeline.sources.mix import mix as mix_source
     from headrace.pipeline.sources.parquet import parquet as parquet_source
     from headrace.pipeline.sources.pascal_voc import pascal_voc as pascal_voc_source
@@ -55,6 +56,7 @@ __all__ = [
     "journal",
     "json_array",
     "json_lines",
+    "lerobot",
     "mix",
     "parquet",
     "pascal_voc",
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
     journal = _begins(journal_source)
     json_array = _begins(json_array_source)
     json_lines = _begins(json_lines_source)
+    lerobot = _begins(lerobot_source)
     mix = _begins(mix_source)
     parquet = _begins(parquet_source)
     pascal_voc = _begins(pascal_voc_source)

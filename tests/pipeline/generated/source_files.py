@@ -7,10 +7,11 @@ import lzma
 import re
 import tarfile
 import zipfile
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
-from itertools import cycle
+from itertools import accumulate, cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +29,7 @@ pa = pq = None
 if find_spec("pyarrow"):  # Parquet is an extra.
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from tests import lerobot_files
 
 
 NUMBERS = (range(53), range(53, 53), range(53, 97))
@@ -48,6 +50,10 @@ EPISODES = "episodes"
 # The directory of a data set of Pascal VOC, and the height and width of images with masks.
 VOC = "voc"
 CANVAS = [5, 100]
+# The directory of a data set of LeRobot. Its tables are the files that are not empty.
+ROBOT = "robot"
+# The numbers of frames of its episodes.
+_FRAMES = (20, 1, 32, 9, 20, 15)
 # The numbers of steps of successive episodes.
 _STEPS = (3, 0, 5, 1)
 # The directories of compressed copies of files.
@@ -145,6 +151,8 @@ def write_files(directory: Path) -> None:
             with pa.ipc.new_file(directory / f"{index}.arrow", table.schema) as writer:
                 writer.write_table(table, max_chunksize=_GROUP_ROWS)
             _write_large(directory / LARGE / f"{index}.parquet", numbers)
+            if index == 0:
+                _write_robot(directory / ROBOT)
         _write_rows(directory / ROWS / str(index), numbers)
         for ending in _COMPRESSED:
             name = f"{index}.{ending}"
@@ -241,6 +249,21 @@ def _write_voc(root: Path, n: int, image: bytes) -> None:
         objects += f"<object><name>dog</name><bndbox>{box}</bndbox></object>"
     (root / f"Annotations/{n:03}.xml").write_text(f"<annotation>{objects}</annotation>")
     (root / f"JPEGImages/{n:03}.jpg").write_bytes(image)
+
+
+def _write_robot(root: Path) -> None:
+    """Writes episodes of frames. Each table has as many as there are numbers in other files."""
+    rows = [{**row, "n": row["index"]} for row in lerobot_files.rows_of(_FRAMES)]
+    features = {"n": {"dtype": "int64", "shape": [1], "names": None}}
+    lerobot_files.write_data_set(root, _FRAMES, (), features, rows, row_group_size=_GROUP_ROWS)
+
+
+def frames_around(n: int, offsets: Sequence[int]) -> list[int]:
+    """The frames around a frame, within its episode."""
+    ends = list(accumulate(_FRAMES))
+    episode = bisect(ends, n)
+    first, last = ends[episode] - _FRAMES[episode], ends[episode] - 1
+    return [min(max(n + offset, first), last) for offset in offsets]
 
 
 def name_of(n: int) -> str:

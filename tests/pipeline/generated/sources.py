@@ -19,6 +19,7 @@ from tests.pipeline.generated.source_files import (
     EPISODES,
     LARGE,
     NUMBERS,
+    ROBOT,
     ROW_GROUPS,
     ROWS,
     ROWS_OF_ARRAYS,
@@ -26,6 +27,7 @@ from tests.pipeline.generated.source_files import (
     VOC,
     boxes_of,
     episode_ids,
+    frames_around,
     has_damage,
     large_of,
     layouts,
@@ -427,6 +429,40 @@ def _parquet_where(random: Random) -> Source:
     return Source(text, begin, [{"n": n} for n in rows], sizes=sizes)
 
 
+_AROUND = (-2, 0, 1)
+
+
+def _lerobot(random: Random) -> Source:
+    """The frames of a robot data set, or windows of them."""
+    seed = random.choice([None, None, random.randrange(2**20)])
+    window = random.choice([None, {"n": _AROUND}])
+
+    def begin(directory: Path) -> hr.Pipeline:
+        frames = hr.lerobot(directory / ROBOT, window, features=["n"])
+        frames = frames.select("n") if window is None else frames.map(_frame_of_window)
+        return frames if seed is None else frames.shuffle(seed=seed)
+
+    shuffle = "" if seed is None else f".shuffle(seed={seed})"
+    tables = [numbers for numbers in NUMBERS if numbers]
+    places = [(table, n) for table, of in enumerate(tables) for n in range(len(of))]
+    return Source(
+        f"lerobot({ROBOT}, {window}){shuffle}",
+        begin,
+        _only("n"),
+        seed=seed,
+        positions=places if seed is None else None,
+        sizes=ROW_GROUPS if window is None else None,
+    )
+
+
+def _frame_of_window(example: Example) -> Example:
+    around = example["n"].tolist()
+    n = around[1]
+    marks = [n + offset != frame for offset, frame in zip(_AROUND, around, strict=True)]
+    is_right = around == frames_around(n, _AROUND) and example["n_is_pad"].tolist() == marks
+    return {"n": n if is_right else -1}
+
+
 def _large(random: Random) -> Source:
     """Rows with values that are larger than the memory of some iterations, or nearly."""
     return Source(
@@ -628,5 +664,5 @@ _SOURCES: list[Callable[[Random], Source]] = [
     _inferred,
     once,
     once,
-    *([_parquet, _parquet_where, _arrow, _large, _large] if pq is not None else []),
+    *([_parquet, _parquet_where, _lerobot, _arrow, _large, _large] if pq is not None else []),
 ]

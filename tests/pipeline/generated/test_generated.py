@@ -36,6 +36,8 @@ KINDS = {
     *("bucket_by_shape of ranks", "bucket_by_shape of a rank"),
     *("pack of arrays", "pack of trees", "unbatch"),
     *("windows", "windows at offsets"),
+    "split by value",
+    *(("lerobot",) if find_spec("pyarrow") else ()),
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
     "without_steps",
     *("chat", "augment", "mosaic", "mix pictures", "decode_audio", "spectrogram"),

@@ -51,9 +51,17 @@ def numbers_of(frames):
 
 
 def write_video(
-    path, count, codec="libx264", options=None, times=None, movflags=None, rate=30, size=None
+    path,
+    count,
+    codec="libx264",
+    options=None,
+    times=None,
+    movflags=None,
+    rate=30,
+    size=None,
+    first=0,
 ):
-    """Writes a video of `count` pictures. `times` are in milliseconds."""
+    """Writes a video of pictures numbered from `first`. `times` are in milliseconds."""
     height, width = size or (HEIGHT, WIDTH)
     flags = {} if movflags is None else {"movflags": movflags}
     with av.open(str(path), "w", options=flags) as container:
@@ -64,7 +72,8 @@ def write_video(
         if times is not None:
             stream.codec_context.time_base = stream.time_base = Fraction(1, 1000)
         for number in range(count):
-            frame = av.VideoFrame.from_ndarray(picture(number, height, width), format="rgb24")
+            pixels = picture(first + number, height, width)
+            frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
             frame.pts = number if times is None else times[number]
             frame.time_base = Fraction(1, rate) if times is None else Fraction(1, 1000)
             container.mux(stream.encode(frame))

@@ -31,9 +31,9 @@ _FILES: Final = (
     "webdataset",
 )
 # Sources whose files a window shuffle may permute.
-_IN_PIECES: Final = (*_FILES, "parquet", "arrow", "tokens", "concat")
+_IN_PIECES: Final = (*_FILES, "parquet", "arrow", "lerobot", "tokens", "concat")
 _BATCHES: Final = ("batch", "padded_batch")
-_PIECES: Final = {"parquet": "row group", "arrow": "record batch"}
+_PIECES: Final = {"parquet": "row group", "arrow": "record batch", "lerobot": "row group"}
 _TOGETHER: Final = ("concat", "mix", "zip")
 # The texts for stages, by their number of values. `total` is the first value plus later examples.
 _SAYINGS: Final = {
@@ -78,6 +78,10 @@ _SAYINGS: Final = {
         "The next row is row {record:,} of its file. It is in row group {first}, counted across "
         "all files. Both numbers start at 0."
     ),
+    ("lerobot", 3): (
+        "The next row is row {record:,} of its file. It is in row group {first}, counted across "
+        "all files. Both numbers start at 0."
+    ),
     ("arrow", 3): (
         "The next row is row {record:,} of its file. It is in record batch {first}, counted "
         "across all files. Both numbers start at 0."
@@ -89,7 +93,10 @@ _SAYINGS: Final = {
     },
 }
 _GROUPS: Final = ("bucket_by_length", "bucket_by_shape", "pack")
-_WITH_RESULTS: Final = ("map", "filter", "flat_map", "clips", "unbatch", "steps")
+_WITH_RESULTS: Final = (
+    *("map", "filter", "flat_map", "clips", "unbatch", "steps"),
+    *("decode_images", "lerobot_items"),
+)
 # Stages that process single rows have no position of their own.
 _OF_ROWS: Final = (
     *("parse", "select", "rename", "with_origin", "split", "split_slice", "indexed"),

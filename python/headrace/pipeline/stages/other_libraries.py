@@ -65,6 +65,11 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "seq_length": "Use `pack(2048, 'tokens')`. The argument is named `length`",
         "max_length": "Use `pack(2048, 'tokens')`. The argument is named `length`",
     },
+    "lerobot": {
+        "delta_timestamps": "Use `window={'action': range(50)}`. Floats are seconds",
+        "delta_indices": "Use `window={'action': range(50)}`. Ints are frames",
+        "repo_id": "Use `lerobot('hf://datasets/lerobot/pusht')`",
+    },
     "windows": {
         "size": "Use `windows(8)`. The argument is named `length`",
         "shift": "Use `stride=`",
@@ -222,6 +227,7 @@ _FUNCTIONS: Final[Mapping[str, str]] = {
     "read_json": "Use `hr.json_lines(paths)`, or `hr.json_array(paths)` if a file is one array",
     "imagefolder": "Use `hr.image_folder(root)`",
     "ImageFolder": "Use `hr.image_folder(root)`",
+    "LeRobotDataset": "Use `hr.lerobot(path)`",
     "audiofolder": "Use `hr.audio_folder(root)`",
     "CocoDetection": "Use `hr.coco(images, annotations)`",
     "VOCDetection": "Use `hr.pascal_voc(root)`",

@@ -165,6 +165,11 @@ class Source(Stage, is_base=True):
         return None
 
     @property
+    def stored_stats(self) -> dict[str, dict[str, npt.NDArray[Any]]] | None:
+        """The statistics of each component that the data set stores; None if it stores none."""
+        return None
+
+    @property
     def piece(self) -> str:
         """The term for a unit that one thread reads from start to end, such as "file"."""
         return _FILE

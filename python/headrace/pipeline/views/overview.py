@@ -1,7 +1,6 @@
 """A pipeline as a table of its stages, without running it."""
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -9,9 +8,8 @@ from headrace.core.errors import OpError
 from headrace.core.html import Html, fragment, num_bytes, table, tag
 from headrace.io import storage
 from headrace.pipeline.paths.index_files import index_files
-from headrace.pipeline.paths.paths import find_files
 from headrace.pipeline.plan.lengths import length_of
-from headrace.pipeline.sources.file_source import InferredSource
+from headrace.pipeline.sources.file_source import FileSource, InferredSource
 from headrace.pipeline.stages.components import batch_depth, source_of, steps
 from headrace.pipeline.stages.stage import Effect, Stage, Stages
 from headrace.pipeline.values.types import Spec, Specs
@@ -93,8 +91,8 @@ def _files(chain: Stages) -> list[str]:
     paths = getattr(source, "paths", None)
     if not source.reads_files or not paths or any(map(storage.is_remote, paths)):
         return []
-    files = find_files(source.name, paths)
-    total = sum(storage.sizes(map(os.fsdecode, files)))
+    files = cast("FileSource", source).file_names()
+    total = sum(storage.sizes(files))
     return [f"{len(files):,} {'file' if len(files) == 1 else 'files'}, {num_bytes(total)}"]
 
 
