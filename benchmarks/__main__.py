@@ -25,6 +25,7 @@ from benchmarks.workloads import (
     parquet_rows,
     patches,
     photos,
+    robots,
     sounds,
     tar_photos,
     text_lines,
@@ -41,7 +42,7 @@ WORKLOADS = [
     *(parquet_rows.W10, parquet_rows.W10_NUMBERS, parquet_rows.W10_OBJECTS),
     *(json_lines.W11, tar_photos.W12),
     *(functions.HOLDS, functions.HOLDS_LARGE, functions.RELEASES, functions.RELEASES_LARGE),
-    *(arrays_in_memory.W14, sounds.W16, patches.W19, mosaics.W20, videos.W22),
+    *(arrays_in_memory.W14, sounds.W16, patches.W19, mosaics.W20, robots.W21, videos.W22),
     *(worker_processes.PYTHON, worker_processes.NUMPY),
     *(torch_loaders.SMALL, torch_loaders.MEDIUM, torch_loaders.LARGE),
 ]

@@ -48,6 +48,7 @@ LABELS = {
     "W17": "worker processes",
     "W19": "patches",
     "W20": "mosaics",
+    "W21": "robots",
     "W22": "videos",
 }
 """A one- or two-word description of each workload's data."""
