@@ -94,7 +94,7 @@ def test_wrong_layout_is_an_error(photo):
         ({"scale": (0, 2)}, "scale is .0, 2., expected two numbers from 0 to 1"),
         ({"ratio": (0, 2)}, "ratio is .0, 2., expected two positive numbers"),
         ({"value": "noise"}, "value is 'noise', expected a number, or one for each channel"),
-        ({"value": 0.5}, "value is 0.5, expected whole numbers from 0 to 255 for uint8"),
+        ({"value": 0.5}, "value is 0.5, expected whole numbers for uint8"),
         ({"layout": "NHWC"}, "layout is 'NHWC', expected 'HWC' or 'CHW'"),
     ],
 )

@@ -16,8 +16,11 @@ from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.image.frames import require
 
 __all__ = [
+    "GREY_OR_RGB",
     "LAYOUTS",
+    "PIXELS",
     "Pair",
+    "check_fill",
     "is_real",
     "known_image",
     "layout_axes",
@@ -32,12 +35,20 @@ __all__ = [
 # One number for both sides, or two.
 Pair: TypeAlias = int | Sequence[int]
 
+# The types of images whose pixels are moved or interpolated.
+PIXELS = (dtypes.uint8, dtypes.uint16, dtypes.float32)
+# The numbers of channels of an image whose colours are changed.
+GREY_OR_RGB = (1, 3)
+
 # The height, width and channel axes.
 LAYOUTS = {"HWC": (0, 1, 2), "CHW": (1, 2, 0)}
 
 
 def one_image(
-    what: str, image: TensorLike, types: Sequence[DType] = (dtypes.uint8,), channels: str = ""
+    what: str,
+    image: TensorLike,
+    types: Sequence[DType] = (dtypes.uint8,),
+    channels: Sequence[int] = (),
 ) -> Tensor:
     """Converts an argument to a tensor and checks that it can be one image.
 
@@ -45,27 +56,52 @@ def one_image(
         what: Name of the function, for errors.
         image: The image. Its rank may be unknown.
         types: The types that it may have.
-        channels: The numbers of channels that it may have, for error messages.
+        channels: The numbers of channels that it may have. Empty for any number.
 
     Raises:
         TypeError: If the image has the wrong type.
-        ValueError: If the image has the wrong rank.
+        ValueError: If the image has the wrong rank, or is known to have the wrong number of
+            channels.
     """
     tensor = convert_to_tensor(image, name="image")
     dtype = tensor.dtype.base_dtype
     if dtype not in types:
         names = " or ".join(item.name for item in types)
-        raise TypeError(
-            f"{what}: the image has type {dtype.name}, expected {names}. Call {what} before "
-            "normalize, on the image that decode_image returns."
+        remedy = (
+            f"Call {what} before normalize, on the image that decode_image returns."
+            if dtype.is_floating
+            else f"Convert it with convert_image_dtype(image, {types[0].name!r}), or decode it to "
+            "this type."
         )
+        raise TypeError(f"{what}: the image has type {dtype.name}, expected {names}. {remedy}")
     rank = tensor.shape.rank
     require(
         None if rank is None else rank == 3,
         f"{what}: the image has shape {tensor.shape}, expected one image (height, width, "
         f"channels). Call {what} on each image, before batch.",
     )
+    depth = known_image(tensor).as_list()[2]
+    require(
+        not channels or depth is None or depth in channels,
+        f"{what}: the image has {depth} channels, expected {' or '.join(map(str, channels))}. "
+        "Decode with channels=3, or reorder the axes to (height, width, channels).",
+    )
     return tensor
+
+
+def check_fill(what: str, image: Tensor, name: str, values: Sequence[float]) -> None:
+    """Raises ValueError if an image of integers cannot hold the values that fill a part of it."""
+    dtype = image.dtype.base_dtype
+    most = {dtypes.uint8: 255, dtypes.uint16: 65_535}.get(dtype)
+    require(
+        most is None or all(0 <= value <= most for value in values),
+        f"{what}: {name} is {_shown(values)}, expected a number from 0 to {most} for {dtype.name}.",
+    )
+
+
+def _shown(values: Sequence[float]) -> str:
+    numbers = [f"{value:g}" for value in values]
+    return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
 
 
 def same_image(image: Tensor, *_: Tensor) -> Outputs:

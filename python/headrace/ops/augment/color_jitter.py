@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.ops.augment.arguments import is_real, one_image, range_of, same_image
+from headrace.ops.augment.arguments import GREY_OR_RGB, is_real, one_image, range_of, same_image
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.math.arithmetic import add, multiply
 from headrace.ops.random.numbers import random_uniform
@@ -61,7 +61,7 @@ def color_jitter(
         _turns(hue),
     ]
     with name_scope(None, "color_jitter", [image]):
-        pixels = one_image("color_jitter", image)
+        pixels = one_image("color_jitter", image, channels=GREY_OR_RGB)
         widths = [high - low for low, high in ranges]
         draws = random_uniform([8], seed=seed)
         factors = add(multiply(draws[:4], widths), [low for low, _ in ranges])

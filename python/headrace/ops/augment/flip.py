@@ -5,18 +5,15 @@ Source: `torchvision.transforms.v2.RandomHorizontalFlip`.
 
 from __future__ import annotations
 
-from headrace.core import dtypes
 from headrace.graph import TensorLike, name_scope
 from headrace.ops.array.where import where
-from headrace.ops.augment.arguments import one_image, probability
+from headrace.ops.augment.arguments import PIXELS, one_image, probability
 from headrace.ops.augment.targets import Move, takes_targets
 from headrace.ops.image.flip import COLUMNS, flipped
 from headrace.ops.math.compare import less
 from headrace.ops.random.numbers import random_uniform
 
 __all__ = ["random_horizontal_flip"]
-
-_TYPES = (dtypes.uint8, dtypes.float32)
 
 
 @takes_targets
@@ -27,7 +24,7 @@ def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None =
     numbers as TensorFlow.
 
     Args:
-        image: uint8 or float32, (height, width, channels). The shape may be unknown.
+        image: uint8, uint16 or float32, (height, width, channels). The shape may be unknown.
         p: The probability, from 0 to 1.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
@@ -42,6 +39,6 @@ def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None =
     """
     limit = probability("random_horizontal_flip", p)
     with name_scope(None, "random_horizontal_flip", [image]):
-        pixels = one_image("random_horizontal_flip", image, _TYPES)
+        pixels = one_image("random_horizontal_flip", image, PIXELS)
         is_flipped = less(random_uniform([], seed=seed), limit)
         return flipped(pixels, COLUMNS, where(is_flipped, 0.0, 1.0))

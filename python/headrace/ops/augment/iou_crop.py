@@ -11,7 +11,7 @@ from typing import Any, Final
 from headrace.core import dtypes
 from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.ops.augment.arguments import one_image, range_of
+from headrace.ops.augment.arguments import PIXELS, one_image, range_of
 from headrace.ops.augment.targets import Move, Targets, image_size
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.image.crop import crop_to_bounding_box, cropped_at
@@ -94,7 +94,7 @@ def random_iou_crop(
     }
     targets = Targets(what, boxes, masks, keypoints, format, normalized, min_area)
     with name_scope(None, what, [image]):
-        pixels = one_image(what, image, (dtypes.uint8, dtypes.float32))
+        pixels = one_image(what, image, PIXELS)
         draws = random_uniform([2], 0, dtypes.int32.max, dtypes.int32, seed)
         return targets.moved(_cropped(pixels, targets.box_tensor(), draws, attrs))
 

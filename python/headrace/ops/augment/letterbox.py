@@ -7,11 +7,17 @@ from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.join import stack
 from headrace.ops.array.pad import pad
-from headrace.ops.augment.arguments import Pair, one_image, size_of, values_of
+from headrace.ops.augment.arguments import (
+    PIXELS,
+    Pair,
+    check_fill,
+    one_image,
+    size_of,
+    values_of,
+)
 from headrace.ops.augment.targets import Move, affine_map, image_size, takes_targets
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.image.crop import pad_to_bounding_box
-from headrace.ops.image.frames import require
 from headrace.ops.image.resize import resize, resize_masks
 from headrace.ops.math.arithmetic import floordiv, maximum, minimum, rint
 from headrace.ops.math.cast import cast
@@ -19,9 +25,12 @@ from headrace.ops.math.saturate_cast import saturate_cast
 
 __all__ = ["letterbox"]
 
+# The value of margins in images of bytes.
+_GREY = 114.0
+
 
 @takes_targets
-def letterbox(image: TensorLike, size: Pair, fill: float = 114.0) -> Move:
+def letterbox(image: TensorLike, size: Pair, fill: float | None = None) -> Move:
     """Resizes an image to fit into a size, and adds equal margins on both sides.
 
     The image keeps its proportions. It is resized bilinearly with antialiasing, and its sides are
@@ -29,10 +38,11 @@ def letterbox(image: TensorLike, size: Pair, fill: float = 114.0) -> Move:
     pixel is below or to the right. Masks are 0 in the margins.
 
     Args:
-        image: uint8 or float32, (height, width, channels). The shape may be unknown.
+        image: uint8, uint16 or float32, (height, width, channels). The shape may be unknown.
         size: The height and width of the result, or one integer for both.
-        fill: The value of pixels in the margins, from 0 to 255 for uint8. The default is the grey
-            that YOLO models are trained with. For float32 images, pass a value in their range.
+        fill: The value of pixels in the margins, from 0 to 255 for uint8 and to 65,535 for uint16.
+            The default is the grey that YOLO models are trained with: 114 of 255, which is 29,298
+            for uint16. For float32 images it is 114, so pass a value in their range.
 
     Returns:
         An image of the same type, (height, width, channels).
@@ -51,14 +61,12 @@ def letterbox(image: TensorLike, size: Pair, fill: float = 114.0) -> Move:
         array([9, 9, 0, 0, 0, 0, 9, 9], dtype=uint8)
     """
     target = size_of("letterbox", "size", size)
-    [value] = values_of("letterbox", "fill", fill)
     with name_scope(None, "letterbox", [image]):
-        pixels = one_image("letterbox", image, (dtypes.uint8, dtypes.float32))
-        is_uint8 = pixels.dtype.base_dtype == dtypes.uint8
-        require(
-            not is_uint8 or 0 <= value <= 255,
-            f"letterbox: fill is {fill!r}, expected a number from 0 to 255.",
-        )
+        pixels = one_image("letterbox", image, PIXELS)
+        dtype = pixels.dtype.base_dtype
+        grey = _GREY * (257 if dtype == dtypes.uint16 else 1)
+        [value] = values_of("letterbox", "fill", grey if fill is None else fill)
+        check_fill("letterbox", pixels, "fill", [value])
         before = image_size(pixels)
         sides = cast(before, dtypes.float64)
         ratios = convert_to_tensor(target, dtypes.float64) / sides
@@ -66,8 +74,8 @@ def letterbox(image: TensorLike, size: Pair, fill: float = 114.0) -> Move:
         inner = maximum(cast(rint(fitted), dtypes.int32), 1)
         start = floordiv(convert_to_tensor(target, dtypes.int32) - inner, 2)
         resized = resize(pixels, inner, antialias=True)
-        if is_uint8:
-            resized = saturate_cast(rint(resized), dtypes.uint8)
+        if not dtype.is_floating:
+            resized = saturate_cast(rint(resized), dtype)
         rest = convert_to_tensor(target, dtypes.int32) - inner - start
         margins = stack([stack([start[0], rest[0]]), stack([start[1], rest[1]]), [0, 0]])
         moved = pad(resized, margins, constant_values=cast(value, resized.dtype.base_dtype))

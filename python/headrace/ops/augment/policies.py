@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.ops.augment.arguments import one_image, same_image, values_of
+from headrace.ops.augment.arguments import GREY_OR_RGB, one_image, same_image, values_of
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.image.frames import require
 from headrace.ops.random.numbers import random_uniform
@@ -77,7 +77,7 @@ def rand_augment(
         **_sampling(what, interpolation, fill),
     }
     with name_scope(None, what, [image]):
-        pixels = one_image(what, image)
+        pixels = one_image(what, image, channels=GREY_OR_RGB)
         return _augmented("RandAugment", pixels, random_uniform([2 * num_ops], seed=seed), attrs)
 
 
@@ -120,7 +120,7 @@ def trivial_augment(
         **_sampling(what, interpolation, fill),
     }
     with name_scope(None, what, [image]):
-        pixels = one_image(what, image)
+        pixels = one_image(what, image, channels=GREY_OR_RGB)
         return _augmented("TrivialAugment", pixels, random_uniform([3], seed=seed), attrs)
 
 

@@ -11,6 +11,8 @@ from typing import Any, Final
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.augment.arguments import (
+    check_fill,
+    known_image,
     layout_axes,
     one_image,
     probability,
@@ -59,7 +61,7 @@ def random_erasing(
 
     Raises:
         InvalidArgumentError: When run, if the image has the wrong shape.
-        TypeError: If the image has the wrong type, or is uint8 and `value` is "random".
+        TypeError: If the image has the wrong type, or has integers and `value` is "random".
         ValueError: If an argument is out of range, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.RandomErasing`.
@@ -77,17 +79,24 @@ def random_erasing(
     }
     with name_scope(None, what, [image]):
         pixels = one_image(what, image, _TYPES)
-        if is_noise and pixels.dtype.base_dtype == dtypes.uint8:
+        dtype = pixels.dtype.base_dtype
+        if is_noise and not dtype.is_floating:
             raise TypeError(
                 f"{what}: value='random' fills with normally distributed noise, which "
                 f"requires a float32 image. Call {what} after normalize(...), or pass a "
                 "number."
             )
-        if pixels.dtype.base_dtype == dtypes.uint8:
-            require(
-                all(0 <= item <= 255 and item == int(item) for item in values),
-                f"{what}: value is {value!r}, expected whole numbers from 0 to 255 for uint8.",
-            )
+        check_fill(what, pixels, "value", values)
+        require(
+            dtype.is_floating or all(item == int(item) for item in values),
+            f"{what}: value is {value!r}, expected whole numbers for {dtype.name}.",
+        )
+        depth = known_image(pixels).as_list()[attrs["axes"][2]]
+        require(
+            depth is None or 1 <= depth <= _MOST_CHANNELS,
+            f"{what}: the image has {depth} channels in the layout {layout!r}, expected at most "
+            f"{_MOST_CHANNELS}.",
+        )
         num_draws = _NUM_DRAWS + _NUM_NOISE_DRAWS * is_noise
         return _erased(pixels, random_uniform([num_draws], seed=seed), attrs)
 
@@ -102,6 +111,7 @@ def _erased(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
     return apply_op("RandomErasing", inputs, same_image, attrs=attrs).outputs[0]
 
 
+_MOST_CHANNELS: Final = 4
 _NUM_DRAWS: Final = 23
 _NUM_NOISE_DRAWS: Final = 2
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.ops.augment.arguments import one_image, probability, same_image
+from headrace.ops.augment.arguments import GREY_OR_RGB, one_image, probability, same_image
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.random.numbers import random_uniform
 
@@ -37,7 +37,7 @@ def random_grayscale(image: TensorLike, p: float = 0.1, seed: int | None = None)
     """
     attrs = {"p": probability("random_grayscale", p)}
     with name_scope(None, "random_grayscale", [image]):
-        pixels = one_image("random_grayscale", image)
+        pixels = one_image("random_grayscale", image, channels=GREY_OR_RGB)
         inputs = [
             Input("image", pixels),
             Input("draw", random_uniform([], seed=seed), dtypes.float32),

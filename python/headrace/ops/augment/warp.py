@@ -14,7 +14,13 @@ from headrace.core import dtypes
 from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.reshape import reshape
-from headrace.ops.augment.arguments import is_real, known_image, one_image, values_of
+from headrace.ops.augment.arguments import (
+    check_fill,
+    is_real,
+    known_image,
+    one_image,
+    values_of,
+)
 from headrace.ops.augment.targets import Move, image_size, takes_targets
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
@@ -148,6 +154,13 @@ def _warped(
         f"{what}: interpolation is {interpolation!r}, expected 'nearest' or 'bilinear'.",
     )
     values = [] if fill is None else values_of(what, "fill", fill)
+    check_fill(what, image, "fill", values)
+    channels = known_image(image).as_list()[2]
+    require(
+        channels is None or len(values) in (0, 1, channels),
+        f"{what}: fill has {len(values)} numbers, but the image has {channels} channels, expected "
+        "one number, or one for each channel.",
+    )
     homographies = apply_op(op_type, inputs, lambda *_: [_HOMOGRAPHY, _HOMOGRAPHY])
     to_image, to_result = homographies.outputs
     attrs = {"interpolation": interpolation, "fill": values}

@@ -13,10 +13,16 @@ from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.join import stack
 from headrace.ops.array.pad import pad
 from headrace.ops.array.where import where
-from headrace.ops.augment.arguments import one_image, probability, range_of, values_of
+from headrace.ops.augment.arguments import (
+    PIXELS,
+    check_fill,
+    one_image,
+    probability,
+    range_of,
+    values_of,
+)
 from headrace.ops.augment.targets import Move, image_size, takes_targets
 from headrace.ops.image.crop import shifted
-from headrace.ops.image.frames import require
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import less
 from headrace.ops.random.numbers import random_uniform
@@ -37,8 +43,9 @@ def random_zoom_out(
     Objects then become smaller after a resize. Masks are 0 around the image.
 
     Args:
-        image: uint8 or float32, (height, width, channels). The shape may be unknown.
-        fill: The value of pixels around the image, from 0 to 255 for uint8.
+        image: uint8, uint16 or float32, (height, width, channels). The shape may be unknown.
+        fill: The value of pixels around the image, from 0 to 255 for uint8 and to 65,535 for
+            uint16.
         side_range: The smallest and the largest size of the canvas, as a multiple of the image's
             sides, at least 1.
         p: The probability, from 0 to 1. Otherwise, the image is unchanged.
@@ -60,11 +67,8 @@ def random_zoom_out(
     limit = probability(what, p)
     [value] = values_of(what, "fill", fill)
     with name_scope(None, what, [image]):
-        pixels = one_image(what, image, (dtypes.uint8, dtypes.float32))
-        require(
-            pixels.dtype.base_dtype != dtypes.uint8 or 0 <= value <= 255,
-            f"{what}: fill is {fill!r}, expected a number from 0 to 255.",
-        )
+        pixels = one_image(what, image, PIXELS)
+        check_fill(what, pixels, "fill", [value])
         draws = random_uniform([4], seed=seed)
         side = where(less(draws[0], limit), draws[1] * (high - low) + low, 1.0)
         return _zoomed_out(pixels, side, draws[2:], value)

@@ -145,7 +145,7 @@ def resize(
 
     Returns:
         float32, in the range of the input. NEAREST_NEIGHBOR keeps the type of the input. If targets
-        are passed, uint8 images stay uint8, and values are rounded.
+        are passed, uint8 and uint16 images keep their type, and values are rounded.
 
     Raises:
         ValueError: If `images` has the wrong rank, `size` is not a pair of integers, or the method
@@ -394,9 +394,10 @@ def _resize_with_pad(
 
 
 def _rounded(resized: Tensor, pixels: Tensor) -> Tensor:
-    """Returns resized images as torchvision does: those of uint8 images are rounded."""
-    is_rounded = pixels.dtype.base_dtype == dtypes.uint8 != resized.dtype.base_dtype
-    return saturate_cast(rint(resized), dtypes.uint8) if is_rounded else resized
+    """Returns resized images as torchvision does: those of uint8 and uint16 images are rounded."""
+    dtype = pixels.dtype.base_dtype
+    is_rounded = dtype in (dtypes.uint8, dtypes.uint16) and resized.dtype.base_dtype != dtype
+    return saturate_cast(rint(resized), dtype) if is_rounded else resized
 
 
 def _fit(height: int, width: int, target_height: int, target_width: int) -> list[int]:
