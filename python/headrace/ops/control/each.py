@@ -45,6 +45,10 @@ def each(
     along their first axis instead, as with `batch(ragged="offsets")`. To find out which rows belong
     to which element, return their number as another result: `hr.ops.shape(rows)[0]`.
 
+    A component is one array, so it cannot be a list of arrays with different heights and widths. To
+    keep images of different sizes, return their values end to end, and their shapes:
+    `{"values": hr.ops.reshape(image, [-1]), "shape": hr.ops.shape(image)}` with `join="values"`.
+
     Args:
         function: A function of one element. It returns a tensor, or a tuple, named tuple or dict of
             tensors.
@@ -59,9 +63,10 @@ def each(
         The combined results, in the same structure as the results of `function`.
 
     Raises:
-        InvalidArgumentError: When run, if lists differ in length, if results cannot be combined, or
-            if a list is empty and the shape of a stacked result is unknown. The message of any
-            error contains the number of the element.
+        InvalidArgumentError: When run, if lists differ in length, if results have different shapes
+            (the message contains both shapes, and the numbers of both elements), or if a list is
+            empty and the shape of a stacked result is unknown. The message of any error contains
+            the number of the element.
         TypeError: If `function` is not callable, or returns nothing.
         ValueError: If `elements` is a scalar or an empty dict, or this is not a native function.
             Also if a name in `join` is not a result, or a result to join has no axis, or an unknown
@@ -78,6 +83,16 @@ def each(
         >>> files = [png({"x": np.zeros((size, 4, 3), np.uint8)})["png"] for size in (3, 4, 5)]
         >>> shrink({"images": files})["images"].shape
         (3, 2, 2, 3)
+        >>> @hr.native
+        ... def keep_sizes(example):
+        ...     def one(file):
+        ...         image = hr.ops.decode_image(file, channels=3)
+        ...         return {"values": hr.ops.reshape(image, [-1]), "shape": hr.ops.shape(image)}
+        ...
+        ...     return hr.ops.each(one, example["images"], join="values")
+        >>> kept = keep_sizes({"images": files})
+        >>> kept["values"].shape, kept["shape"].tolist()
+        ((144,), [[3, 4, 3], [4, 4, 3], [5, 4, 3]])
     """
     if not callable(function):
         raise TypeError(f"each: got {function!r}, expected a function of one element.")
