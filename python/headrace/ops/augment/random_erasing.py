@@ -60,7 +60,7 @@ def random_erasing(
         An image of the same type and shape.
 
     Raises:
-        InvalidArgumentError: When run, if the image has the wrong shape.
+        InvalidArgumentError: At run time, if the image has the wrong shape.
         TypeError: If the image has the wrong type, or has integers and `value` is "random".
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

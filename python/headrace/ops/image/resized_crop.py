@@ -64,7 +64,7 @@ def random_resized_crop(
         uint8, (height, width, channels).
 
     Raises:
-        InvalidArgumentError: When run, if the input is not one image, or the file is damaged.
+        InvalidArgumentError: At run time, if the input is not one image, or the file is damaged.
         TypeError: If the image is neither uint8 nor a string.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

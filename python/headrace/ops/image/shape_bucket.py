@@ -27,7 +27,7 @@ def shape_bucket(contents: TensorLike, buckets: Sequence[tuple[int, int]]) -> Te
         int32, a scalar. The first bucket counts if several are equally near.
 
     Raises:
-        InvalidArgumentError: When run, if the file is not an image or is damaged.
+        InvalidArgumentError: At run time, if the file is not an image or is damaged.
     """
 
     def infer(contents: Tensor) -> Outputs:
@@ -46,14 +46,14 @@ def crop_to_bucket(
     Args:
         contents: The bytes of the file, a scalar string in any format of `decode_image`. The EXIF
             orientation is not applied.
-        bucket: The number of the bucket, int32, a scalar.
+        bucket: The bucket number, an int32 scalar.
         buckets: The height and width of each bucket.
 
     Returns:
         uint8, (height, width, 3), RGB, 0-255. It is resized bilinearly with antialiasing.
 
     Raises:
-        InvalidArgumentError: When run, if the file is not an image or is damaged.
+        InvalidArgumentError: At run time, if the file is not an image or is damaged.
     """
 
     def infer(contents: Tensor, bucket: Tensor) -> Outputs:

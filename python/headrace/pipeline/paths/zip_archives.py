@@ -25,7 +25,7 @@ class Archived(NamedTuple):
 
     Attributes:
         archive: The path of the archive.
-        inside: The path in it; empty for all of it.
+        inside: The path inside the archive, or "" for the whole archive.
     """
 
     archive: str

@@ -12,7 +12,7 @@ class UnwritableError(ValueError):
 
 
 class Wording(NamedTuple):
-    """The terms and remedies in messages.
+    """Terms and suggested fixes used in error messages.
 
     Attributes:
         component: The term for a component.
