@@ -150,7 +150,7 @@ class Cached(datasets.Numbers):
         return batch.clone()
 
 
-def test_loader_does_not_modify_tensors_cached_by_a_dataset():
+def test_what_a_dataset_keeps_does_not_change():
     list(DataLoader(Cached(), 2, num_workers=1))
 
 

@@ -277,9 +277,15 @@ impl<'a> Run<'a> {
         self.row_key.set(key);
     }
 
+    /// The key of the current pipeline row, if there is one.
+    pub fn current_row_key(&self) -> Option<u64> {
+        self.row_key.get()
+    }
+
     /// The key for random draws in the current pipeline row. Fails if there is no row.
     pub fn row_key(&self) -> Result<u64> {
-        self.row_key.get().ok_or_else(|| Error::internal("cannot draw random numbers for a row without an identity"))
+        self.current_row_key()
+            .ok_or_else(|| Error::internal("cannot draw random numbers for a row without an identity"))
     }
 
     /// Like [`Run::set_provenance`], for a single record.

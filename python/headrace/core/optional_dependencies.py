@@ -69,7 +69,7 @@ def missing_prometheus() -> str | None:
 
 
 def missing_keras() -> str | None:
-    """Returns install instructions for missing Keras packages, or None if none are missing."""
+    """Returns how to install packages for Keras; None if none is missing."""
     return _missing(("keras",), "which trains models")
 
 

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from headrace.ops.image.differences import total_variation as total_variation
     from headrace.ops.image.draw import *
     from headrace.ops.image.encode import *
+    from headrace.ops.image.file_size import *
     from headrace.ops.image.flip import *
     from headrace.ops.image.jpeg_quality import *
     from headrace.ops.image.patches import *

@@ -64,9 +64,10 @@ HOMES: Final = homes(
         "headrace.ops.image.differences": "image_gradients psnr total_variation",
         "headrace.ops.image.draw": "draw_bounding_boxes",
         "headrace.ops.image.encode": "encode_jpeg encode_jpeg_variable_quality encode_png",
+        "headrace.ops.image.file_size": "image_size",
         "headrace.ops.image.flip": "flip_left_right flip_up_down rot90 transpose_image",
         "headrace.ops.image.jpeg_quality": "adjust_jpeg_quality random_jpeg_quality",
-        "headrace.ops.image.patches": "patches",
+        "headrace.ops.image.patches": "patch_grid patches",
         "headrace.ops.image.random": (
             "random_brightness random_contrast random_crop random_flip_left_right "
             "random_flip_up_down random_hue random_saturation"

@@ -57,8 +57,7 @@ class _Writer(Protocol):
 class GFile:
     """A file with separate positions for reading and writing. It is opened at the first use.
 
-    A remote file is written to this machine first. `flush` and `close` upload the whole
-    file.
+    A remote file is written to this machine first. `flush` and `close` upload it, as a whole.
 
     Args:
         name: The name.

@@ -132,7 +132,7 @@ def test_files_are_decoded_first(photo, saved, format, channels):
         assert np.array_equal(result, expected)
 
 
-def test_patches_of_several_images_are_joined_and_can_be_resumed(photo, saved):
+def test_images_of_an_example_are_joined_and_resume(photo, saved):
     files = [saved(photo(40 + n, 90 - n), "PNG") for n in range(5)]
     examples = [{"n": n, "images": files[: n % 4]} for n in range(1, 13)]
 

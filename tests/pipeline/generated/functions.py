@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.ops.image.banded_tiffs import banded
 from tests.pipeline.generated.model import Example, deep, first_of
 
 import headrace as hr
@@ -291,11 +292,20 @@ def _picture(height: int, width: int) -> Any:
     return encoded({"image": np.zeros((height, width, 3), np.uint8)})["file"]
 
 
-# The shapes of buckets, and a picture of each shape.
+# The shapes of buckets, and a picture of each shape: as it is, and turned by its orientation.
 BUCKETS = [(4, 8), (4, 4), (8, 4)]
 PICTURES = [_picture(*shape) for shape in BUCKETS]
+TURNED = [
+    banded(np.zeros((*shape[::-1], 3), np.uint8), photometric=2, tags={274: ("H", [6])})
+    for shape in BUCKETS
+]
 
 
 def with_picture(example: Example) -> Example:
     """Adds a picture whose shape depends on the number."""
     return {"n": example["n"], "image": PICTURES[example["n"] % len(PICTURES)]}
+
+
+def with_turned_picture(example: Example) -> Example:
+    """Adds a picture whose shape, once it is upright, depends on the number."""
+    return {"n": example["n"], "image": TURNED[example["n"] % len(TURNED)]}

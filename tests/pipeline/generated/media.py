@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from tests.ops.image.banded_tiffs import DEFLATE, banded
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import ANYTHING, Example, Items
 from tests.pipeline.generated.program import At, Shape, Step, items_of
@@ -24,6 +25,15 @@ SOUNDS = [
     for count, step in ((40, 911), (97, 7), (64, 4001))
 ]
 START, LENGTH = 5, 30
+BANDS = [
+    (np.arange(size * 7 * 5) * step % 65_521).astype(np.uint16).reshape(size, 7, 5)
+    for size, step in ((3, 911), (5, 7), (4, 40_001))
+]
+TIFFS = [
+    banded(BANDS[0]),
+    banded(BANDS[1], compression=DEFLATE, predictor=2, order=">"),
+    banded(BANDS[2], is_planar=True, tile=(16, 16)),
+]
 
 
 def _wav(samples: Any) -> bytes:
@@ -105,6 +115,52 @@ def native_mosaic(example):
     return _with_sum(example, hr.ops.stack(sums))
 
 
+@hr.native
+def native_bands(example):
+    """Changes of an image with five channels of 16 bits or of floats."""
+    positions = hr.ops.range(6 * 8 * 5, dtype="int64")
+    numbers = (example["n"] * 257 + positions * 1009) % 65_521
+    image = hr.ops.reshape(hr.ops.cast(numbers, "uint16"), [6, 8, 5])
+    image = hr.ops.random_resized_crop(hr.ops.random_horizontal_flip(image), (5, 7))
+    image = hr.ops.affine(image, hr.ops.random_uniform([], -20.0, 20.0), [1, 0], 1.0, 0.0)
+    floats = hr.ops.letterbox(hr.ops.cast(image, "float32"), 6, fill=0.0)
+    return _with_sum(example, hr.ops.normalize(hr.ops.cast(floats, "uint16"), 0.5, 0.25))
+
+
+@hr.native
+def native_tiff(example):
+    file = hr.ops.gather(hr.ops.constant(TIFFS), example["n"] % len(TIFFS))
+    image = hr.ops.decode_image(file, 5, "uint16", expand_animations=False)
+    size = hr.ops.reduce_sum(hr.ops.cast(hr.ops.image_size(file), "int64"))
+    total = hr.ops.reduce_sum(hr.ops.cast(image, "int64"))
+    return {**example, "n": example["n"] + total + size}
+
+
+def tiff_in_model(example: Example) -> Example:
+    image = BANDS[example["n"] % len(BANDS)]
+    return {**example, "n": example["n"] + int(image.sum()) + sum(image.shape[:2])}
+
+
+@hr.native
+def native_shapes(example):
+    """Images of different sizes in a list, as their values and shapes."""
+    sizes = hr.ops.stack([example["n"] % 3 + 1, example["n"] % 2 + 2])
+
+    def one(size):
+        image = hr.ops.fill(hr.ops.stack([size, 2, 1]), size)
+        return {"values": hr.ops.reshape(image, [-1]), "shape": hr.ops.shape(image)}
+
+    images = hr.ops.each(one, sizes, join="values")
+    total = hr.ops.reduce_sum(hr.ops.cast(images["values"], "int64"))
+    rows = hr.ops.reduce_sum(hr.ops.cast(images["shape"], "int64"))
+    return {**example, "n": example["n"] + total + rows}
+
+
+def shapes_in_model(example: Example) -> Example:
+    sizes = (example["n"] % 3 + 1, example["n"] % 2 + 2)
+    return {**example, "n": example["n"] + sum(2 * size**2 + size + 3 for size in sizes)}
+
+
 def _mixed(example: Any, mixing: Callable[..., Any]) -> Any:
     """Mixes the images of a batch. The sums are those of each image and its label."""
     numbers = hr.ops.reshape(example["n"], [-1, 1])
@@ -164,6 +220,18 @@ def _step(kind: str, function: Callable[..., Any], seed: int | None = None) -> S
     )
 
 
+def _exact_step(
+    kind: str, function: Callable[..., Any], in_model: Callable[[Example], Example]
+) -> Step:
+    return Step(
+        kind,
+        f"map({function.__name__})",
+        lambda p, _: p.map(function),
+        items_of(lambda i, _: map(in_model, i)),
+        order="any",
+    )
+
+
 def picture(random: Random, shape: Shape) -> Step | None:
     """A random change of a picture, under torchvision's names."""
     if shape.depth > 1:
@@ -171,9 +239,15 @@ def picture(random: Random, shape: Shape) -> Step | None:
     if shape.depth:
         mixing = random.choice([native_mixup, native_cutmix])
         return _step("mix pictures", mixing, random.randrange(2**20))
-    if random.random() < 0.2:
+    changed = random.random()
+    if changed < 0.1:
+        return _exact_step("decode a TIFF", native_tiff, tiff_in_model)
+    if changed < 0.2:
+        return _exact_step("each of different shapes", native_shapes, shapes_in_model)
+    if changed < 0.35:
         return _step("mosaic", native_mosaic, random.randrange(2**20))
     functions = [native_crop, native_crop_of_jpeg, native_blur, native_policies, native_targets]
+    functions.append(native_bands)
     return _step("augment", random.choice(functions), random.randrange(2**20))
 
 
@@ -183,13 +257,7 @@ def sound(random: Random, shape: Shape) -> Step | None:
         return None
     if random.random() < 0.5:
         return _step("spectrogram", native_spectrum)
-    return Step(
-        "decode_audio",
-        "map(native_sound)",
-        lambda p, _: p.map(native_sound),
-        items_of(lambda i, _: map(sound_in_model, i)),
-        order="any",
-    )
+    return _exact_step("decode_audio", native_sound, sound_in_model)
 
 
 @cache

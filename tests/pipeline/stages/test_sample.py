@@ -36,7 +36,7 @@ def statistic(drawn, shares):
 
 
 @pytest.mark.parametrize("weights", ["w", np.float32(WEIGHTS), [2 * weight for weight in WEIGHTS]])
-def test_draw_frequencies_follow_the_weights(items_of, weights):
+def test_draws_have_the_frequencies_of_the_weights(items_of, weights):
     drawn = numbers(items_of(arrays().sample(weights, num=20_000, seed=7)))
     assert len(drawn) == 20_000
     assert statistic(drawn, dict(enumerate(WEIGHTS))) < QUANTILES[3]
@@ -318,14 +318,8 @@ def test_empty_source_yields_nothing_unless_draws_are_requested(tmp_path):
     (tmp_path / "a.jsonl").write_text("")
     empty = hp.json_lines(tmp_path / "a.jsonl", {"w": float})
     assert list(empty.sample("w", seed=1)) == []
-    one = arrays(1, [1.0])
-    for pipeline in (
-        *(empty, empty.map(lambda row: row), empty.map(lambda row: row).cache()),
-        *(one.shard(1, 2), one.shard(1, 2).map(lambda row: row)),
-    ):
-        assert list(pipeline.sample("w", seed=1).map(lambda row: row)) == []
-        with pytest.raises(errors.InvalidArgumentError, match="no examples to draw 3 from"):
-            list(pipeline.sample("w", num=3, seed=1))
+    with pytest.raises(errors.InvalidArgumentError, match="no examples to draw 3 from"):
+        list(empty.sample("w", num=3, seed=1))
 
 
 def test_damaged_records_are_skipped_each_time_they_are_drawn(tables):

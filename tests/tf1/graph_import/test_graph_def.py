@@ -313,7 +313,7 @@ class TestComputation:
         first, second = self.both(build, {"line:0": ["2.5,ab", ",cd"]})
         assert first.tolist() == second.tolist() == [b"2.50:a", b"1.50:c"]
 
-    def test_image_operations_give_the_same_results_after_import(self):
+    def test_images_compute_the_same(self):
         def build():
             pixels = tf.placeholder(tf.uint8, [None, None, 3], name="pixels")
             part = tf.random_crop(pixels, [6, 6, 3], seed=3)

@@ -51,6 +51,7 @@ INTERNAL: dict[str, set[str] | None] = {
     "audio/rates": None,
     "audio/resample": None,
     "audio/spectrogram": None,
+    "image/file_size": None,
     "image/frames": None,
     "image/patches": None,
     "image/shape_bucket": None,

@@ -44,7 +44,8 @@ impl Kernel for Each {
         let mut results = self.results.iter().map(|_| new_results()).collect::<Result<Vec<Vec<Tensor>>>>()?;
         // Its nodes belong to the other program.
         let run_of_element = run.beside()();
-        let row_key = run.row_key().ok();
+        // Only rows that draw random numbers have a key. Without it, an operation that draws fails.
+        let row_key = run.current_row_key();
         let mut repeated = self.body.repeated();
         for index in 0..count {
             check_current()?;
@@ -68,8 +69,15 @@ impl EachResult {
         let is_alike = |value: &Tensor| value.shape().get(varying..) == first.shape().get(varying..);
         if let Some(other) = values.iter().position(|value| !is_alike(value)) {
             let remedy = match self.is_joined {
-                true => "expected the same shape except for the first axis. Resize or crop them in the function",
-                false => "expected the same shape. Resize or crop images in the function, or join rows with join=True",
+                true => {
+                    "expected the same shape except for the first axis. Resize or crop them in the function, or return \
+                     reshape(result, [-1]) and shape(result) instead"
+                }
+                false => {
+                    "expected the same shape. Resize or crop images in the function. To keep their sizes, return \
+                     {'values': reshape(result, [-1]), 'shape': shape(result)} and pass join='values'. Results that \
+                     differ only in their first axis can be joined with join=True"
+                }
             };
             return Err(Error::invalid_argument(format!(
                 "each: the result has shape {} for element 0 of the list, but {} for element {other}, {remedy}",
@@ -211,13 +219,14 @@ mod tests {
         let body = Arc::new(builder.build(vec![result]).unwrap());
         let result = EachResult { dtype: DType::Float32, shape: Some(PartialShape::new(vec![])), is_joined: false };
         let each = Each { body, num_lists: 1, results: vec![result] };
-        let draw = |key| {
+        let run = |key| {
             let cancellation = Cancellation::new();
             let run = Run::new(&cancellation);
-            run.set_row_key(Some(key));
-            let Step::Done(outputs) = each.run(&run, [vector(&[0, 0])].into_iter().collect()).unwrap() else {
-                panic!("it waits")
-            };
+            run.set_row_key(key);
+            each.run(&run, [vector(&[0, 0])].into_iter().collect())
+        };
+        let draw = |key| {
+            let Step::Done(outputs) = run(Some(key)).unwrap() else { panic!("it waits") };
             outputs[0].values::<f32>().unwrap().to_vec()
         };
         let mut draws = [draw(1), draw(2)].concat();
@@ -225,5 +234,7 @@ mod tests {
         draws.sort_by(f32::total_cmp);
         draws.dedup();
         assert_eq!(draws.len(), 4);
+        let Err(error) = run(None) else { panic!("it draws for an unknown row") };
+        assert!(error.to_string().contains("cannot draw random numbers for a row without an identity"), "{error}");
     }
 }

@@ -34,7 +34,8 @@ class Picture(NamedTuple):
 
     def __str__(self) -> str:
         height, width, channels = self.pixels.shape
-        return f"{self.format}, {width} x {height}, {_MODES[channels]}"
+        mode = _MODES.get(channels, f"{channels} channels")
+        return f"{self.format}, {width} x {height}, {mode}"
 
 
 @native
@@ -69,8 +70,10 @@ def decoded(data: bytes) -> Picture | str | None:
 
 
 def as_png(picture: Picture) -> bytes:
-    """Encodes all pixels of an image as a PNG file."""
-    return bytes(_encode({"image": picture.pixels})["png"])
+    """Encodes an image as a PNG file, with the first three channels if there are more than four."""
+    pixels = picture.pixels
+    image = pixels if pixels.shape[-1] in _MODES else np.ascontiguousarray(pixels[..., :3])
+    return bytes(_encode({"image": image})["png"])
 
 
 def drawn(picture: Picture, most_columns: int, most_lines: int) -> list[str]:

@@ -158,7 +158,8 @@ def _decoded(example: dict[str, Any]) -> dict[str, Any]:
 
 @native
 def _first_decoded(example: dict[str, Any]) -> dict[str, Any]:
-    image = ops.decode_image(example["data"], expand_animations=False)
+    # Floats can hold the values of every TIFF.
+    image = ops.decode_image(example["data"], dtype="float32", expand_animations=False)
     return {"file": example["file"], "size": ops.size(image)}
 
 

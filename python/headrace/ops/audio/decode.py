@@ -45,8 +45,8 @@ def decode_audio(
         stored. MP3 and Vorbis may exceed full scale.
 
     Raises:
-        DataLossError: At run time, if the file is damaged.
-        InvalidArgumentError: At run time, if the format is not supported, or the result would have
+        DataLossError: When run, if the file is damaged.
+        InvalidArgumentError: When run, if the format is not supported, or the result would have
             more than 2**30 values.
         TypeError: If `sample_rate` is not an integer.
         ValueError: If `sample_rate` is out of range.
@@ -89,9 +89,9 @@ def audio_slice(
         float32, (samples,), or (samples, channels) if `mono` is False.
 
     Raises:
-        OutOfRangeError: At run time, if the part is not inside the file; see `audio_num_samples`.
-        DataLossError: At run time, if the file is damaged.
-        InvalidArgumentError: At run time, if the format is not supported.
+        OutOfRangeError: When run, if the part is not inside the file; see `audio_num_samples`.
+        DataLossError: When run, if the file is damaged.
+        InvalidArgumentError: When run, if the format is not supported.
         TypeError: If `sample_rate` is not an integer.
         ValueError: If `sample_rate` is out of range.
     """
@@ -122,8 +122,8 @@ def audio_sample_rate(contents: TensorLike, name: str | None = None) -> Tensor:
         int32, a scalar.
 
     Raises:
-        DataLossError: At run time, if the headers are damaged; see `decode_audio`.
-        InvalidArgumentError: At run time, if the format is not supported.
+        DataLossError: When run, if the headers are damaged; see `decode_audio`.
+        InvalidArgumentError: When run, if the format is not supported.
     """
     return _of_header("AudioSampleRate", contents, dtypes.int32, name)
 
@@ -139,8 +139,8 @@ def audio_num_samples(contents: TensorLike, name: str | None = None) -> Tensor:
         int64, a scalar: the length of the result of `decode_audio` at the file's sample rate.
 
     Raises:
-        DataLossError: At run time, if the headers are damaged; see `decode_audio`.
-        InvalidArgumentError: At run time, if the format is not supported.
+        DataLossError: When run, if the headers are damaged; see `decode_audio`.
+        InvalidArgumentError: When run, if the format is not supported.
     """
     return _of_header("AudioNumSamples", contents, dtypes.int64, name)
 

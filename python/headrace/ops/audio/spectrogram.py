@@ -78,7 +78,7 @@ def log_mel_spectrogram(
         n_fft) // hop_length` if `center` is False.
 
     Raises:
-        InvalidArgumentError: At run time, if `samples` is shorter than a frame or the reflection
+        InvalidArgumentError: When run, if `samples` is shorter than a frame or the reflection
             requires.
         TypeError: If a size is not an integer.
         ValueError: If an argument is out of range, or a band is too narrow to contain a frequency.

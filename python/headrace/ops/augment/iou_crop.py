@@ -66,7 +66,7 @@ def random_iou_crop(
         `kept`, bool, (boxes,), which is False for removed boxes.
 
     Raises:
-        InvalidArgumentError: At run time, if the image or a target has the wrong shape.
+        InvalidArgumentError: When run, if the image or a target has the wrong shape.
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

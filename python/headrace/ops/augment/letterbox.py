@@ -48,7 +48,7 @@ def letterbox(image: TensorLike, size: Pair, fill: float | None = None) -> Move:
         An image of the same type, (height, width, channels).
 
     Raises:
-        InvalidArgumentError: At run time, if the image has the wrong shape.
+        InvalidArgumentError: When run, if the image has the wrong shape.
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

@@ -81,8 +81,8 @@ def mosaic(
         images. With `min_area` also `kept`, bool, which is False for removed boxes.
 
     Raises:
-        InvalidArgumentError: At run time, if an image or a target has the wrong shape, or the
-            number of labels differs from that of boxes.
+        InvalidArgumentError: When run, if an image or a target has the wrong shape, or the number
+            of labels differs from that of boxes.
         TypeError: If an argument is not a list, or an image has the wrong type.
         ValueError: If an argument is out of range, or a list does not have four tensors.
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from headrace.core import dtypes
 from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, TensorLike, define
-from headrace.ops.augment.arguments import layout_axes, values_of
+from headrace.ops.augment.arguments import PIXELS, layout_axes, values_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import rows_of_first
 from headrace.ops.image.frames import require
@@ -27,12 +27,12 @@ def normalize(
 ) -> Tensor:
     """Subtracts a mean, divides by a standard deviation, and moves the channels to the front.
 
-    uint8 is divided by 255 first, so `mean` and `std` are for pixels from 0 to 1. float32 is not
-    scaled. The result is the same as from torchvision's `ToDtype(float32, scale=True)` followed by
-    `Normalize`, to within 1e-6 for pixels and deviations around 1.
+    uint8 is divided by 255 first, and uint16 by 65,535, so `mean` and `std` are for pixels from 0
+    to 1. float32 is not scaled. The result is the same as from torchvision's `ToDtype(float32,
+    scale=True)` followed by `Normalize`, to within 1e-6 for pixels and deviations around 1.
 
     Args:
-        image: uint8 or float32, (..., height, width, channels).
+        image: uint8, uint16 or float32, (..., height, width, channels).
         mean: One number per channel, or one for all channels.
         std: One number per channel, or one for all channels. It must not be 0.
         layout: The order of the axes in the result: "CHW" for channels first, as in PyTorch, or
@@ -43,7 +43,7 @@ def normalize(
         float32, (..., channels, height, width), or (..., height, width, channels).
 
     Raises:
-        InvalidArgumentError: At run time, if the numbers of channels and means differ.
+        InvalidArgumentError: When run, if the numbers of channels and means differ.
         TypeError: If the image has the wrong type.
         ValueError: If a deviation is 0, the layout is unknown, or sizes do not match.
 
@@ -79,7 +79,7 @@ def normalize(
         sizes = [channels, height, width] if layout == "CHW" else [height, width, channels]
         return [(dtypes.float32, TensorShape([*leading, *sizes]))]
 
-    inputs = [Input("image", image, allowed=(dtypes.uint8, dtypes.float32))]
+    inputs = [Input("image", image, allowed=PIXELS)]
     attrs = {"mean": means, "std": deviations, "layout": layout}
     return apply_op("NormalizeImage", inputs, infer, name=name, attrs=attrs).outputs[0]
 

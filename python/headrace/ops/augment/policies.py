@@ -54,7 +54,7 @@ def rand_augment(
         uint8, in the shape of `image`.
 
     Raises:
-        InvalidArgumentError: At run time, if the image has the wrong shape.
+        InvalidArgumentError: When run, if the image has the wrong shape.
         TypeError: If the image is not uint8.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 
@@ -106,7 +106,7 @@ def trivial_augment(
         uint8, in the shape of `image`.
 
     Raises:
-        InvalidArgumentError: At run time, if the image has the wrong shape.
+        InvalidArgumentError: When run, if the image has the wrong shape.
         TypeError: If the image is not uint8.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 

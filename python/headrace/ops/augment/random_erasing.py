@@ -11,6 +11,7 @@ from typing import Any, Final
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.augment.arguments import (
+    PIXELS,
     check_fill,
     known_image,
     layout_axes,
@@ -25,8 +26,6 @@ from headrace.ops.image.frames import require
 from headrace.ops.random.numbers import random_uniform
 
 __all__ = ["random_erasing"]
-
-_TYPES = (dtypes.uint8, dtypes.float32)
 
 
 def random_erasing(
@@ -45,14 +44,14 @@ def random_erasing(
     change. For the same rectangle, the pixels are the same as in torchvision.
 
     Args:
-        image: uint8 or float32, (height, width, channels), or (channels, height, width) for the
-            layout "CHW", with at most 4 channels. The shape may be unknown.
+        image: uint8, uint16 or float32, (height, width, channels), or (channels, height, width)
+            for the layout "CHW", with at most 4 channels. The shape may be unknown.
         p: The probability, from 0 to 1.
         scale: The minimum and maximum area, as a fraction of the image.
         ratio: The minimum and maximum of height divided by width.
-        value: The value to fill in, or one value per channel. For uint8, integers from 0 to 255.
-            "random" fills in noise from the standard normal distribution. It requires float32, so
-            call it after `normalize`.
+        value: The value to fill in, or one value per channel. For uint8, integers from 0 to 255,
+            and for uint16, to 65,535. "random" fills in noise from the standard normal
+            distribution. It requires float32, so call it after `normalize`.
         layout: "HWC", or "CHW" for the result of `normalize`.
         seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
@@ -60,7 +59,7 @@ def random_erasing(
         An image of the same type and shape.
 
     Raises:
-        InvalidArgumentError: At run time, if the image has the wrong shape.
+        InvalidArgumentError: When run, if the image has the wrong shape.
         TypeError: If the image has the wrong type, or has integers and `value` is "random".
         ValueError: If an argument is out of range, or the image has the wrong rank.
 
@@ -78,7 +77,7 @@ def random_erasing(
         "axes": list(layout_axes(what, layout)),
     }
     with name_scope(None, what, [image]):
-        pixels = one_image(what, image, _TYPES)
+        pixels = one_image(what, image, PIXELS)
         dtype = pixels.dtype.base_dtype
         if is_noise and not dtype.is_floating:
             raise TypeError(

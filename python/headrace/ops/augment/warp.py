@@ -15,6 +15,7 @@ from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.reshape import reshape
 from headrace.ops.augment.arguments import (
+    PIXELS,
     check_fill,
     is_real,
     known_image,
@@ -29,7 +30,6 @@ from headrace.ops.math.cast import cast
 
 __all__ = ["affine", "perspective"]
 
-_PIXELS = (dtypes.uint8, dtypes.float32)
 _INTERPOLATIONS = ("nearest", "bilinear")
 _HOMOGRAPHY = (dtypes.float64, TensorShape([9]))
 
@@ -53,7 +53,7 @@ def affine(
     with "nearest", and are 0 outside the image.
 
     Args:
-        image: uint8 or float32, (height, width, channels). The shape may be unknown.
+        image: uint8, uint16 or float32, (height, width, channels). The shape may be unknown.
         angle: The rotation in degrees, clockwise.
         translate: (2,): the shift to the right and down, in pixels.
         scale: The factor by which the image is enlarged, above 0.
@@ -69,7 +69,7 @@ def affine(
         An image of the same type and shape.
 
     Raises:
-        InvalidArgumentError: At run time, if the scale is not positive, or the image has the wrong
+        InvalidArgumentError: When run, if the scale is not positive, or the image has the wrong
             shape.
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
@@ -88,7 +88,7 @@ def affine(
         array([[0., 1., 4., 2.]], dtype=float32)
     """
     with name_scope(None, "affine", [image]):
-        pixels = one_image("affine", image, _PIXELS)
+        pixels = one_image("affine", image, PIXELS)
         inputs = [
             Input("angle", _numbers(angle, 1), dtypes.float64),
             Input("translate", _numbers(translate, 2), dtypes.float64),
@@ -113,7 +113,7 @@ def perspective(
     The difference from torchvision is the same as for `affine`.
 
     Args:
-        image: uint8 or float32, (height, width, channels). The shape may be unknown.
+        image: uint8, uint16 or float32, (height, width, channels). The shape may be unknown.
         startpoints: (4, 2): positions x, y in the image, usually its corners in the order upper
             left, upper right, lower right, lower left.
         endpoints: (4, 2): the positions to which they move.
@@ -125,15 +125,15 @@ def perspective(
         An image of the same type and shape.
 
     Raises:
-        InvalidArgumentError: At run time, if three points lie on one line, or the image has the
-            wrong shape.
+        InvalidArgumentError: When run, if three points lie on one line, or the image has the wrong
+            shape.
         TypeError: If the image has the wrong type.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.functional.perspective`.
     """
     with name_scope(None, "perspective", [image]):
-        pixels = one_image("perspective", image, _PIXELS)
+        pixels = one_image("perspective", image, PIXELS)
         inputs = [
             Input("startpoints", _numbers(startpoints, 8), dtypes.float64),
             Input("endpoints", _numbers(endpoints, 8), dtypes.float64),

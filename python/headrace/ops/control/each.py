@@ -63,10 +63,10 @@ def each(
         The combined results, in the same structure as the results of `function`.
 
     Raises:
-        InvalidArgumentError: At run time, if lists differ in length, if results have different
-            shapes (the message contains both shapes, and the numbers of both elements), or if a
-            list is empty and the shape of a stacked result is unknown. The message of any error
-            contains the number of the element.
+        InvalidArgumentError: When run, if lists differ in length, if results have different shapes
+            (the message contains both shapes, and the numbers of both elements), or if a list is
+            empty and the shape of a stacked result is unknown. The message of any error contains
+            the number of the element.
         TypeError: If `function` is not callable, or returns nothing.
         ValueError: If `elements` is a scalar or an empty dict, or this is not a native function.
             Also if a name in `join` is not a result, or a result to join has no axis, or an unknown

@@ -19,8 +19,9 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.shapes import TensorShape, unknown_shape
-from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.graph import Tensor, TensorLike, define, get_default_graph, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.attributes import int_attr
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array
@@ -37,6 +38,8 @@ __all__ = [
 ]
 
 _DECODED: Final = (dtypes.uint8, dtypes.uint16, dtypes.float32)
+# A TIFF can have as many.
+_MOST_CHANNELS: Final = 65_535
 
 
 def decode_jpeg(
@@ -72,7 +75,7 @@ def decode_jpeg(
         have one image.
 
     Raises:
-        InvalidArgumentError: At run time, if the file cannot be decoded, has more than 178,956,970
+        InvalidArgumentError: When run, if the file cannot be decoded, has more than 178,956,970
             pixels or 100 scans, or an option does not exist.
     """
     attrs = _jpeg_attrs(
@@ -118,8 +121,8 @@ def decode_and_crop_jpeg(
         uint8, (height, width, channels), 0-255.
 
     Raises:
-        InvalidArgumentError: At run time, if the part is not inside the image, or the file cannot
-            be decoded.
+        InvalidArgumentError: When run, if the part is not inside the image, or the file cannot be
+            decoded.
     """
     attrs = _jpeg_attrs(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
@@ -161,7 +164,7 @@ def decode_png(
         if they have one image and `dtype` is uint8.
 
     Raises:
-        InvalidArgumentError: At run time, if the file cannot be decoded.
+        InvalidArgumentError: When run, if the file cannot be decoded.
         TypeError: If `dtype` is neither uint8 nor uint16.
     """
     requested_dtype = as_dtype(dtype)
@@ -223,7 +226,7 @@ def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None)
         uint8, (height, width, channels): grey, RGB or RGBA.
 
     Raises:
-        InvalidArgumentError: At run time, if the file cannot be decoded.
+        InvalidArgumentError: When run, if the file cannot be decoded.
     """
 
     def infer(contents: Tensor) -> Outputs:
@@ -252,12 +255,19 @@ def decode_image(
     and YCbCr as JPEG. AVIF is not supported. In a graph of TensorFlow 1, TIFF and WebP are not
     supported.
 
+    A TIFF can also have float32 pixels, or any number of channels of 8, 16 or 32 bits, such as
+    those of a satellite or a microscope. Such pixels are returned as they are stored, so `dtype`
+    must be able to hold them, and `channels` cannot convert them.
+
     Args:
         contents: The bytes of the file, a scalar string.
         channels: 1 for grey, 3 for RGB, 4 for RGBA, and None or 0 for the stored number of
             channels. Not every format supports all of them: a WebP, or a TIFF in colour, cannot be
-            converted to grey.
-        dtype: The type of the pixels; see `convert_image_dtype` for its range.
+            converted to grey. In a pipeline, any other number is the number that the file must
+            have.
+        dtype: The type of the pixels; see `convert_image_dtype` for its range. To keep 16-bit
+            pixels of a PNG or TIFF, pass uint16: uint8 keeps only their upper byte. A float32 TIFF
+            requires float32 (or float16 or float64), and its values are not scaled.
         expand_animations: If True, a GIF or an animated WebP returns all its frames along a new
             first axis, and a TIFF with several images is an error. If False, the first frame or
             image is returned.
@@ -272,8 +282,9 @@ def decode_image(
         pipeline, the result has three axes if `expand_animations` is False.
 
     Raises:
-        InvalidArgumentError: At run time, if the file cannot be decoded or has more than
-            178,956,970 pixels.
+        InvalidArgumentError: When run, if the file cannot be decoded, has more than 178,956,970
+            pixels, or does not have the requested channels, or if `dtype` cannot hold the values of
+            a TIFF with floats or additional channels.
         ValueError: If the number of channels is not supported.
 
     Examples:
@@ -283,8 +294,10 @@ def decode_image(
         >>> encode_and_decode({"image": np.zeros((4, 6, 3), np.uint8)})["image"].shape
         (4, 6, 3)
     """
-    if channels not in (None, 0, 1, 3, 4):
+    if channels not in (None, 0, 1, 3, 4) and not get_default_graph().is_native:
         raise ValueError("channels must be in (None, 0, 1, 3, 4)")
+    if channels is not None and not 0 <= int_attr("channels", channels) <= _MOST_CHANNELS:
+        raise ValueError(f"channels is {channels}, expected None or 0 to {_MOST_CHANNELS}")
     requested_dtype = as_dtype(dtype)
     decoded = requested_dtype
     if requested_dtype not in _DECODED:

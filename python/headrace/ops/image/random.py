@@ -165,7 +165,7 @@ def random_crop(
         The window.
 
     Raises:
-        InvalidArgumentError: At run time, if `value` is smaller than the window.
+        InvalidArgumentError: When run, if `value` is smaller than the window.
         ValueError: If `size` does not have one element per axis.
 
     Examples:

@@ -11,7 +11,7 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.ops.augment.arguments import Pair, one_image, range_of, size_of
+from headrace.ops.augment.arguments import PIXELS, Pair, one_image, range_of, size_of
 from headrace.ops.augment.targets import Move, affine_map, takes_targets
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
@@ -45,13 +45,14 @@ def random_resized_crop(
     Ten sizes are drawn, with areas and logarithms of aspect ratios evenly distributed. The first
     that fits is used, at a random position. If none fits, the centre is used, with the nearest
     aspect ratio. The part is resized bilinearly with antialiasing. For the same part, pixels differ
-    from torchvision's results for tensors by at most 1.
+    from torchvision's results for tensors by at most 1, or by 1e-5 of the largest value for
+    float32.
 
     Args:
-        image: Pixels, uint8, (height, width, channels), 0-255, whose shape may be unknown. Or a
-            file, a scalar string in any format of `decode_image`. The EXIF orientation of a file is
-            not applied: to apply it, decode the file with `orientation=True` first. Damage in a
-            JPEG below the part is not noticed.
+        image: Pixels, uint8, uint16 or float32, (height, width, channels), whose shape may be
+            unknown. Or a file, a scalar string in any format of `decode_image`. The EXIF
+            orientation of a file is not applied: to apply it, decode the file with
+            `orientation=True` first. Damage in a JPEG below the part is not noticed.
         size: The height and width of the result, or one integer for both.
         scale: The minimum and maximum area of the part, as a fraction of the image.
         ratio: The minimum and maximum aspect ratio of the part: its width divided by its height.
@@ -61,11 +62,11 @@ def random_resized_crop(
         dct_method: For a JPEG file, "accurate" (the default) or "fast"; see `decode_jpeg`.
 
     Returns:
-        uint8, (height, width, channels).
+        An image of the same type, (height, width, channels). uint8 for a file.
 
     Raises:
-        InvalidArgumentError: At run time, if the input is not one image, or the file is damaged.
-        TypeError: If the image is neither uint8 nor a string.
+        InvalidArgumentError: When run, if the input is not one image, or the file is damaged.
+        TypeError: If the image is neither uint8, uint16, float32 nor a string.
         ValueError: If an argument is out of range, or the image has the wrong rank.
 
     Source: `torchvision.transforms.v2.RandomResizedCrop`.
@@ -99,7 +100,7 @@ def random_resized_crop(
                         f"{what}: {name} is {value!r}, but the image is already decoded. Pass "
                         f"{name} to the decoder."
                     )
-            one_image(what, pixels)
+            one_image(what, pixels, PIXELS)
             attrs["channels"] = 0
         return _cropped(pixels, random_uniform([_NUM_DRAWS], seed=seed), attrs)
 
@@ -109,12 +110,14 @@ def _cropped(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Move:
 
     def infer(image: Tensor, draws: Tensor) -> Outputs:
         channels = attrs["channels"] or None
-        if image.dtype.base_dtype == dtypes.string:
+        is_file = image.dtype.base_dtype == dtypes.string
+        if is_file:
             check_rank(image.shape, 0)
         elif image.shape.rank == 3:
             channels = image.shape.as_list()[2]
         shape = TensorShape([attrs["height"], attrs["width"], channels])
-        return [(dtypes.uint8, shape), (dtypes.int32, TensorShape([6]))]
+        dtype = dtypes.uint8 if is_file else image.dtype.base_dtype
+        return [(dtype, shape), (dtypes.int32, TensorShape([6]))]
 
     inputs = [Input("image", image), Input("draws", draws, dtypes.float32)]
     moved, part = apply_op("RandomResizedCrop", inputs, infer, attrs=attrs).outputs

@@ -14,20 +14,23 @@ from headrace.ops.framework.inference import check_rank
 __all__ = ["crop_to_bucket", "shape_bucket"]
 
 
-def shape_bucket(contents: TensorLike, buckets: Sequence[tuple[int, int]]) -> Tensor:
+def shape_bucket(
+    contents: TensorLike, buckets: Sequence[tuple[int, int]], orientation: bool = False
+) -> Tensor:
     """Returns the number of the bucket whose aspect ratio is nearest to an image's.
 
-    Only the header of the file is read, except for BMP and TIFF, which are decoded.
+    Only the header of the file is read.
 
     Args:
-        contents: The bytes of the file, a scalar string.
+        contents: The bytes of the file, a scalar string in any format of `decode_image`.
         buckets: The height and width of each bucket.
+        orientation: Whether the EXIF orientation is applied.
 
     Returns:
         int32, a scalar. The first bucket counts if several are equally near.
 
     Raises:
-        InvalidArgumentError: At run time, if the file is not an image or is damaged.
+        InvalidArgumentError: When run, if the file is not an image or is damaged.
     """
 
     def infer(contents: Tensor) -> Outputs:
@@ -35,25 +38,29 @@ def shape_bucket(contents: TensorLike, buckets: Sequence[tuple[int, int]]) -> Te
         return [(dtypes.int32, TensorShape([]))]
 
     inputs = [Input("contents", contents, dtypes.string)]
-    return apply_op("ShapeBucket", inputs, infer, attrs=_attrs(buckets)).outputs[0]
+    attrs = _attrs(buckets, orientation)
+    return apply_op("ShapeBucket", inputs, infer, attrs=attrs).outputs[0]
 
 
 def crop_to_bucket(
-    contents: TensorLike, bucket: TensorLike, buckets: Sequence[tuple[int, int]]
+    contents: TensorLike,
+    bucket: TensorLike,
+    buckets: Sequence[tuple[int, int]],
+    orientation: bool = False,
 ) -> Tensor:
     """Decodes an image, scales it until it covers its bucket's shape, and crops its centre.
 
     Args:
-        contents: The bytes of the file, a scalar string in any format of `decode_image`. The EXIF
-            orientation is not applied.
-        bucket: The bucket number, an int32 scalar.
+        contents: The bytes of the file, a scalar string in any format of `decode_image`.
+        bucket: The number of the bucket, int32, a scalar.
         buckets: The height and width of each bucket.
+        orientation: Whether the EXIF orientation is applied.
 
     Returns:
         uint8, (height, width, 3), RGB, 0-255. It is resized bilinearly with antialiasing.
 
     Raises:
-        InvalidArgumentError: At run time, if the file is not an image or is damaged.
+        InvalidArgumentError: When run, if the file is not an image or is damaged.
     """
 
     def infer(contents: Tensor, bucket: Tensor) -> Outputs:
@@ -65,11 +72,13 @@ def crop_to_bucket(
         Input("contents", contents, dtypes.string),
         Input("bucket", bucket, dtypes.int32),
     ]
-    return apply_op("CropToBucket", inputs, infer, attrs=_attrs(buckets)).outputs[0]
+    attrs = _attrs(buckets, orientation)
+    return apply_op("CropToBucket", inputs, infer, attrs=attrs).outputs[0]
 
 
-def _attrs(buckets: Sequence[tuple[int, int]]) -> dict[str, Any]:
+def _attrs(buckets: Sequence[tuple[int, int]], orientation: bool) -> dict[str, Any]:
     return {
+        "orientation": bool(orientation),
         "heights": [height for height, _ in buckets],
         "widths": [width for _, width in buckets],
     }

@@ -28,12 +28,11 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
         feature: The parts, and the size of the result.
 
     Returns:
-        The sparse tensor. Its static shape is taken from the sizes. A batch adds a first
-        dimension. Indices are not compared with the size.
+        The sparse tensor. Its static shape consists of the sizes. A batch adds a first dimension.
+        Indices are not compared with the size.
 
     Raises:
-        InvalidArgumentError: At run time, if an example has different numbers of indices and
-            values.
+        InvalidArgumentError: When run, if an example has different numbers of indices and values.
         TypeError: If the size is not an integer, or, for a list of index keys, not a list of
             integers.
         ValueError: If the numbers of sizes and index keys differ.

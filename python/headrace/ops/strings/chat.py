@@ -96,7 +96,7 @@ def chat(
 
     Raises:
         InvalidArgumentError: If a file or the template is invalid, or if `loss` is "assistant" and
-            the template has no `{% generation %}` blocks. At run time, if the template rejects the
+            the template has no `{% generation %}` blocks. When run, if the template rejects the
             conversation, such as roles out of order, if no token is trained, or if the text is not
             a JSON list of messages.
         NotFoundError: If the folder, its `tokenizer.json` or the template does not exist.

@@ -52,7 +52,7 @@ def tokenize(
     Raises:
         FailedPreconditionError: If the path is a directory.
         InvalidArgumentError: If the file is not a `tokenizer.json`, or uses random draws (dropout).
-            At run time, if the text is not UTF-8.
+            When run, if the text is not UTF-8.
         NotFoundError: If the file does not exist.
         TypeError: If `tokenizer` is not a path.
         ValueError: If `text` is not a scalar.

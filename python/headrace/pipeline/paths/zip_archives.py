@@ -25,7 +25,7 @@ class Archived(NamedTuple):
 
     Attributes:
         archive: The path of the archive.
-        inside: The path inside the archive, or "" for the whole archive.
+        inside: The path in it; empty for all of it.
     """
 
     archive: str

@@ -199,7 +199,7 @@ class _Reader:
 
         Args:
             node: The description.
-            path: The names of the enclosing features.
+            path: The names of the features around it.
             sequences: The lengths of the sequences around it.
             dataset: The path of the nested data set around it, if any.
         """

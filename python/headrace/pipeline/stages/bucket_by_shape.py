@@ -8,11 +8,18 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from headrace.pipeline.functions.native_function import NativeFunction
-from headrace.pipeline.stages.arguments import checked_int, checked_names
+from headrace.pipeline.stages.arguments import check_bool, checked_int, checked_names
 from headrace.pipeline.stages.batch import Batch
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import batch_depth, has_epochs, steps
-from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Step, check_names
+from headrace.pipeline.stages.stage import (
+    Effect,
+    KeepsComponents,
+    Planning,
+    Step,
+    check_names,
+    named,
+)
 from headrace.pipeline.values.types import Specs
 
 __all__ = ["BucketByShapeMethod", "CropToBucket", "InBuckets", "ShapeBucket", "shapes_near"]
@@ -32,10 +39,12 @@ class ImageStep(Step, is_base=True):
     Attributes:
         component: The component with the files.
         shapes: The height and width of each bucket.
+        orientation: Whether the EXIF orientation is applied.
     """
 
     component: str
     shapes: Shapes
+    orientation: bool = named(False)
 
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = True
@@ -74,7 +83,7 @@ class ShapeBucket(ImageStep):
     @property
     def function(self) -> NativeFunction:
         """The function that finds the bucket."""
-        return _finder(self.component, self.shapes)
+        return _finder(self.component, self.shapes, self.orientation)
 
     def specs_after(self, specs: Specs) -> Specs:
         """Returns the components, with the number of the bucket."""
@@ -151,7 +160,7 @@ class CropToBucket(ImageStep):
     @property
     def function(self) -> NativeFunction:
         """The function that crops the image."""
-        return _cropper(self.component, self.shapes)
+        return _cropper(self.component, self.shapes, self.orientation)
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Returns the names without the bucket's name."""
@@ -172,6 +181,7 @@ class BucketByShapeMethod(Chain):
         size: int = 8,
         ranks: Literal["together", "separate"] = "together",
         buckets: Iterable[tuple[int, int]] | None = None,
+        orientation: bool = False,
     ) -> Self:
         """Groups images with similar aspect ratios into batches, and crops them to one shape.
 
@@ -179,7 +189,7 @@ class BucketByShapeMethod(Chain):
         its file. A bucket yields a batch as soon as it has enough images. The images of the batch
         are then decoded, scaled until they cover the bucket's shape, and cropped in the centre. The
         component becomes uint8, (size, height, width, 3), RGB, 0-255. The height and width differ
-        between batches. The EXIF orientation is not applied.
+        between batches.
 
         The sides of a bucket are multiples of `multiple`. For each height, there is a bucket with
         the largest width for which `height * width` is at most `pixels`, and for each width, one
@@ -203,8 +213,12 @@ class BucketByShapeMethod(Chain):
                 rank forms batches from its own share, so shapes and numbers of batches differ
                 between ranks.
             buckets: The height and width of each bucket, instead of `pixels` and `multiple`.
+            orientation: If True, images are rotated and flipped according to their EXIF data, as
+                with `hr.ops.decode_image(..., orientation=True)`, and go into the bucket of the
+                rotated image.
 
         Raises:
+            TypeError: If `orientation` is not a bool.
             ValueError: If the component does not exist or is not `bytes`, an argument is out of
                 range, the stage follows `batch`, or there is a stage between `shard` and this one.
                 Also if there is more than one `shard`.
@@ -228,6 +242,7 @@ class BucketByShapeMethod(Chain):
         checked_int(where, "pixels", pixels, 1)
         checked_int(where, "multiple", multiple, 1)
         checked_int(where, "size", size, 1)
+        check_bool(where, "orientation", orientation)
         if ranks not in ("together", "separate"):
             raise ValueError(f"{where}: ranks is {ranks!r}, expected 'together' or 'separate'.")
         if batch_depth(self._stages):
@@ -240,11 +255,12 @@ class BucketByShapeMethod(Chain):
         if ranks == "together":
             shard, pipe = self._without_shard()
         num_ranks = 1 if shard is None else shard.num_shares
-        pipe = pipe._then(ShapeBucket(name, shapes))
+        pipe = pipe._then(ShapeBucket(name, shapes, orientation))
         pipe = pipe._then(InBuckets(name, shapes, size, num_ranks))
         if shard is not None:
             pipe = pipe._then(shard)
-        return pipe._then(CropToBucket(name, shapes))._then(Batch(size, "drop"))
+        cropped = pipe._then(CropToBucket(name, shapes, orientation))
+        return cropped._then(Batch(size, "drop"))
 
     def _without_shard(self) -> tuple[Step | None, Self]:
         """Returns the shard at the end, and the pipeline without it."""
@@ -308,25 +324,27 @@ def _bucket_name(component: str) -> str:
 
 
 @lru_cache(64)
-def _finder(component: str, shapes: Shapes) -> NativeFunction:
+def _finder(component: str, shapes: Shapes, orientation: bool) -> NativeFunction:
     # Most programs don't need the operations, which take long to import.
     from headrace.ops.image.shape_bucket import shape_bucket  # noqa: PLC0415
     from headrace.pipeline.native_functions.function import native  # noqa: PLC0415
 
     def bucket_by_shape(example: dict[str, Any]) -> dict[str, Any]:
-        return {**example, _bucket_name(component): shape_bucket(example[component], shapes)}
+        bucket = shape_bucket(example[component], shapes, orientation)
+        return {**example, _bucket_name(component): bucket}
 
     return native(bucket_by_shape)
 
 
 @lru_cache(64)
-def _cropper(component: str, shapes: Shapes) -> NativeFunction:
+def _cropper(component: str, shapes: Shapes, orientation: bool) -> NativeFunction:
     from headrace.ops.image.shape_bucket import crop_to_bucket  # noqa: PLC0415
     from headrace.pipeline.native_functions.function import native  # noqa: PLC0415
 
     def bucket_by_shape(example: dict[str, Any]) -> dict[str, Any]:
         bucket = example[_bucket_name(component)]
         others = {n: value for n, value in example.items() if n != _bucket_name(component)}
-        return {**others, component: crop_to_bucket(example[component], bucket, shapes)}
+        image = crop_to_bucket(example[component], bucket, shapes, orientation)
+        return {**others, component: image}
 
     return native(bucket_by_shape)

@@ -250,9 +250,9 @@ class WindowsMethod(Chain):
         Raises:
             TypeError: If an offset is not an int, or `within` is not a string.
             ValueError: If a number is out of range or not an int, a component doesn't exist or has
-                no fixed shape, or `pad` is unknown. Also raised if consecutive examples aren't
-                neighbours in the source, for example after `shuffle`, `sample`, `shard`, `split`,
-                `batch` or `mix`.
+                no fixed shape, or `pad` is unknown. Also if the examples before it are not
+                neighbours, for example after `shuffle`, `sample`, `shard`, `split`, `batch` or
+                `mix`.
 
         Examples:
             >>> pipe = hr.arrays({"episode": [0, 0, 0, 1, 1], "x": [1, 2, 3, 4, 5]})

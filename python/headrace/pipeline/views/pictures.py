@@ -50,6 +50,11 @@ def _decode(example: dict[str, Any]) -> dict[str, Any]:
 
 
 @native
+def _decode_values(example: dict[str, Any]) -> dict[str, Any]:
+    return {"image": ops.decode_image(example["data"], dtype="float32", expand_animations=False)}
+
+
+@native
 def _to_png(example: dict[str, Any]) -> dict[str, Any]:
     return {"data": ops.encode_png(example["image"])}
 
@@ -69,12 +74,25 @@ def image_format(data: bytes) -> str | None:
 
 
 def decoded(data: bytes) -> Picture | str:
-    """Decodes an image file. Returns the reason if that fails."""
+    """Decodes an image file. Returns the reason if that fails.
+
+    Of more than four channels, it returns the first three.
+    """
+    form = image_format(data) or ""
     try:
         pixels = np.asarray(_decode({"data": data})["image"])
     except OpError as error:
-        return error.message
-    return Picture(pixels, image_format(data) or "")
+        try:
+            # A TIFF may have values that do not fit into bytes.
+            values = np.asarray(_decode_values({"data": data})["image"]) if form == "TIFF" else None
+        except OpError:
+            values = None
+        return error.message if values is None else _converted(_shown_channels(values))
+    return Picture(_shown_channels(pixels), form)
+
+
+def _shown_channels(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return pixels[..., :3] if pixels.shape[-1] > 4 else pixels
 
 
 def picture_of(array: npt.NDArray[Any], is_named: bool) -> Picture | None:

@@ -12,7 +12,7 @@ class UnwritableError(ValueError):
 
 
 class Wording(NamedTuple):
-    """Terms and suggested fixes used in error messages.
+    """The terms and remedies in messages.
 
     Attributes:
         component: The term for a component.

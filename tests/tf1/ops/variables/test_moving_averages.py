@@ -88,7 +88,7 @@ def test_checkpoint_restores_variables_from_their_averages(tmp_path):
         assert session.run([weights, step]) == [6.0, 7]
 
 
-def test_average_name_is_the_same_before_and_after_apply():
+def test_average_names_before_and_after_the_average_exists():
     value = tf.Variable(1.0, name="v")
     average = tf.train.ExponentialMovingAverage(0.5, name="mean")
     assert (average.name, average.average(value)) == ("mean", None)

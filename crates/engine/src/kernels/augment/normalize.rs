@@ -12,7 +12,8 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// Maps `(images)` to float32. Images may be bytes, which are divided by 255 first, or floats.
+/// Maps `(images)` to float32. Images may be floats, or integers of 8 or 16 bits, which are divided
+/// by their largest value first.
 pub struct NormalizeImage {
     mean: Vec<f32>,
     std: Vec<f32>,
@@ -98,6 +99,14 @@ impl Kernel for NormalizeImage {
                 let scaled = |byte: u8, channel: usize| tables[channel][usize::from(byte)];
                 images.zip(parts).for_each(|(image, part)| self.write(image, channels, part, scaled));
             }
+            DType::UInt16 => {
+                let images = images.values::<u16>()?.chunks_exact(num_values);
+                let scaled = |value: u16, channel: usize| {
+                    let (mean, std) = self.of_channel(channel);
+                    (f32::from(value) / f32::from(u16::MAX) - mean) / std
+                };
+                images.zip(parts).for_each(|(image, part)| self.write(image, channels, part, scaled));
+            }
             _ => {
                 let images = images.values::<f32>()?.chunks_exact(num_values);
                 let scaled = |value: f32, channel: usize| {
@@ -121,12 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_divided_by_255_and_floats_are_not() {
+    fn integers_are_divided_by_their_largest_value_and_floats_are_not() {
         let image = Tensor::from_values(Shape::new(&[1, 2, 2]), vec![0_u8, 255, 51, 0]).unwrap();
         let first = run_one(&kernel(true), std::slice::from_ref(&image)).unwrap();
         assert_eq!((&first.shape()[..], first.values::<f32>().unwrap()), (&[2, 1, 2][..], &[0.0, 0.2, 0.0, -2.0][..]));
         let last = run_one(&kernel(false), &[image]).unwrap();
         assert_eq!((&last.shape()[..], last.values::<f32>().unwrap()), (&[1, 2, 2][..], &[0.0, 0.0, 0.2, -2.0][..]));
+        let wide = Tensor::from_values(Shape::new(&[1, 1, 2]), vec![65_535_u16, 13_107]).unwrap();
+        assert_eq!(run_one(&kernel(true), &[wide]).unwrap().values::<f32>().unwrap(), [1.0, -1.6]);
         let floats = Tensor::from_values(Shape::new(&[1, 1, 1, 2]), vec![3_f32, 2.0]).unwrap();
         assert_eq!(run_one(&kernel(true), &[floats]).unwrap().values::<f32>().unwrap(), [3.0, 2.0]);
     }

@@ -105,6 +105,7 @@ impl Kernel for RandomErasing {
                 Err(Error::internal("random_erasing with noise for float32 needs two random numbers"))
             }
             (Some(region), DType::UInt8, _) => self.filled(image, region, |channel| value(channel) as u8),
+            (Some(region), DType::UInt16, _) => self.filled(image, region, |channel| value(channel) as u16),
             (Some(region), ..) => self.filled(image, region, |channel| value(channel) as f32),
         }
         .map(Step::one)

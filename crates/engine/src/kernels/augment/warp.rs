@@ -153,6 +153,7 @@ impl Kernel for WarpImage {
         }
         match images.dtype() {
             DType::UInt8 => self.warped::<u8>(images, &frame, &to_image),
+            DType::UInt16 => self.warped::<u16>(images, &frame, &to_image),
             _ => self.warped::<f32>(images, &frame, &to_image),
         }
         .map(Step::one)
@@ -204,6 +205,16 @@ trait Channel: Numeric + Copy {
 }
 
 impl Channel for u8 {
+    fn value(self) -> f32 {
+        f32::from(self)
+    }
+
+    fn rounded(value: f32) -> Self {
+        value.round_ties_even() as Self
+    }
+}
+
+impl Channel for u16 {
     fn value(self) -> f32 {
         f32::from(self)
     }

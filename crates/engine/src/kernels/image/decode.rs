@@ -16,6 +16,9 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use headrace_jpeg::Window;
 
+/// The maximum number of channels of a TIFF.
+const MOST_CHANNELS: i64 = u16::MAX as i64;
+
 /// Decodes an image in any format that the operation accepts.
 pub struct Decode {
     op: Op,
@@ -56,12 +59,13 @@ impl Decode {
             _ => Op::Any { expand_animations: attrs.bool("expand_animations")? },
         };
         let channels = if op == Op::Gif { 3 } else { attrs.int("channels")? };
-        if !matches!(channels, 0 | 1 | 3 | 4) {
+        let for_pipeline = attrs.bool("for_pipeline").unwrap_or(false);
+        let can_have_bands = for_pipeline && matches!(op, Op::Any { .. }) && (0..=MOST_CHANNELS).contains(&channels);
+        if !matches!(channels, 0 | 1 | 3 | 4) && !can_have_bands {
             let comma = if op == Op::Bmp { "" } else { "," };
             return Err(Error::invalid_argument(format!("channels must be 0, 1, 3{comma} or 4, got {channels}")));
         }
         let has_dtype = matches!(op, Op::Png | Op::Any { .. });
-        let for_pipeline = attrs.bool("for_pipeline").unwrap_or(false);
         Ok(Self {
             op,
             channels: channels as usize,
@@ -81,6 +85,11 @@ impl Decode {
         Self { op, channels, dtype: DType::UInt8, jpeg, for_pipeline: true, is_oriented: false }
     }
 
+    /// Applies the EXIF orientation, or ignores it.
+    pub fn with_orientation(self, is_oriented: bool) -> Self {
+        Self { is_oriented, ..self }
+    }
+
     /// The name of the operation for users of a pipeline or of TensorFlow 1.
     fn named(&self, operation: &str) -> String {
         format!("{}.{operation}", if self.for_pipeline { "hr.ops" } else { "tf.image" })
@@ -94,10 +103,37 @@ impl Decode {
     /// Decodes an image, or a part of it.
     pub fn decode(&self, contents: &[u8], window: Option<Window>) -> Result<Tensor> {
         let is_any = matches!(self.op, Op::Any { .. });
-        let format = match (self.op, Format::of(contents)) {
-            (Op::Bmp, _) => Format::Bmp,
-            (Op::Any { .. }, Some(format)) if self.for_pipeline || !format.is_of_pipelines() => format,
-            (_, Some(format @ (Format::Jpeg | Format::Png | Format::Gif))) => format,
+        let format = self.format_of(contents)?;
+        self.check_channels(format)?;
+        if self.op == Op::Png && self.dtype == DType::UInt16 && format != Format::Png {
+            return Err(Error::invalid_argument(format!("{format} does not support uint16 output")));
+        }
+        let image = match format {
+            Format::Jpeg => self.finish(match window {
+                None => jpeg::decode(contents, self.channels, &self.jpeg, None)?,
+                Some(window) => jpeg::decode_window(contents, self.channels, &self.jpeg, window)?,
+            }),
+            Format::Png => {
+                let is_wide = self.dtype != DType::UInt8;
+                self.finish(png::decode(contents, self.channels, is_wide, self.for_pipeline)?)
+            }
+            Format::Bmp => self.finish(bmp::decode(contents, self.channels, self.for_pipeline)?),
+            Format::Gif => self.decode_gif(contents),
+            Format::Tiff => self.finish(tiff::decode(contents, self.channels, self.dtype, self.is_first_only())?),
+            Format::Webp => self.decode_webp(contents),
+        }?;
+        match self.is_oriented && is_any {
+            true => flip::oriented(image, orientation(contents, format)),
+            false => Ok(image),
+        }
+    }
+
+    /// Detects the format. Fails unless the operation accepts it.
+    pub fn format_of(&self, contents: &[u8]) -> Result<Format> {
+        match (self.op, Format::of(contents)) {
+            (Op::Bmp, _) => Ok(Format::Bmp),
+            (Op::Any { .. }, Some(format)) if self.for_pipeline || !format.is_of_pipelines() => Ok(format),
+            (_, Some(format @ (Format::Jpeg | Format::Png | Format::Gif))) => Ok(format),
             (op, format) => {
                 let prefix = match op {
                     Op::Any { .. } if self.for_pipeline => {
@@ -123,33 +159,8 @@ impl Decode {
                 };
                 let got = describe_unknown(contents);
                 let text = format!("{prefix}Expected image (JPEG, PNG, or GIF), got {got}. {remedy}");
-                return Err(Error::invalid_argument(text));
+                Err(Error::invalid_argument(text))
             }
-        };
-        self.check_channels(format)?;
-        if self.op == Op::Png && self.dtype == DType::UInt16 && format != Format::Png {
-            return Err(Error::invalid_argument(format!("{format} does not support uint16 output")));
-        }
-        let image = match format {
-            Format::Jpeg => self.finish(match window {
-                None => jpeg::decode(contents, self.channels, &self.jpeg, None)?,
-                Some(window) => jpeg::decode_window(contents, self.channels, &self.jpeg, window)?,
-            }),
-            Format::Png => {
-                let is_wide = self.dtype != DType::UInt8;
-                self.finish(png::decode(contents, self.channels, is_wide, self.for_pipeline)?)
-            }
-            Format::Bmp => self.finish(bmp::decode(contents, self.channels, self.for_pipeline)?),
-            Format::Gif => self.decode_gif(contents),
-            Format::Tiff => {
-                let is_wide = self.dtype != DType::UInt8;
-                self.finish(tiff::decode(contents, self.channels, is_wide, self.is_first_only())?)
-            }
-            Format::Webp => self.decode_webp(contents),
-        }?;
-        match self.is_oriented && is_any {
-            true => flip::oriented(image, orientation(contents, format)),
-            false => Ok(image),
         }
     }
 
@@ -170,7 +181,9 @@ impl Decode {
             Format::Gif => &[0, 3],
             Format::Bmp if matches!(self.op, Op::Any { .. }) && !self.for_pipeline => &[0, 3, 4],
             Format::Webp => &[0, 3, 4],
-            Format::Png | Format::Bmp | Format::Tiff => return Ok(()),
+            Format::Png => &[0, 1, 2, 3, 4],
+            Format::Bmp => &[0, 1, 3, 4],
+            Format::Tiff => return Ok(()),
         };
         if allowed.contains(&self.channels) {
             return Ok(());
@@ -233,6 +246,7 @@ impl Decode {
                 let values = allocate::elements(self.dtype, &shape).collect(values)?;
                 Tensor::from_values(shape, values)
             }
+            (Samples::Float(values), DType::Float32) => Tensor::from_values(shape, values),
             (_, dtype) => Err(Error::internal(format!("an image decoded to {dtype}"))),
         }
     }
@@ -250,7 +264,7 @@ impl Kernel for Decode {
 }
 
 /// The orientation stored in a file, from 1 to 8.
-fn orientation(contents: &[u8], format: Format) -> u8 {
+pub fn orientation(contents: &[u8], format: Format) -> u8 {
     let data = match format {
         Format::Jpeg => exif::of_jpeg(contents),
         Format::Png => exif::of_png(contents),

@@ -7,6 +7,7 @@ mod crop_and_resize;
 mod decode;
 mod draw;
 pub mod encode;
+mod file_size;
 mod flip;
 pub(crate) mod frame;
 mod luma;
@@ -53,9 +54,11 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "ExtractJpegShape" => Arc::new(decode::ExtractJpegShape::from_attrs(attrs)?),
         "FitImage" => Arc::new(resize::fit::FitImage),
         "FlipImage" => Arc::new(flip::FlipImage::from_attrs(attrs)?),
+        "ImageFileSize" => Arc::new(file_size::ImageFileSize::from_attrs(attrs)?),
         "GreyToRgb" => Arc::new(colour::GreyToRgb),
         "HSVToRGB" => Arc::new(colour::Change::HsvToRgb),
         "PadToBoundingBox" => Arc::new(crop::PadToBoundingBox),
+        "PatchGrid" => Arc::new(patches::PatchGrid::from_attrs(attrs)?),
         "Patches" => Arc::new(patches::Patches::from_attrs(attrs)?),
         "PerImageStandardization" => Arc::new(colour::PerImageStandardization),
         "RGBToHSV" => Arc::new(colour::Change::RgbToHsv),
@@ -91,6 +94,7 @@ struct Pixels {
 enum Samples {
     Eight(Vec<u8>),
     Sixteen(Vec<u16>),
+    Float(Vec<f32>),
 }
 
 /// Returns the encoded bytes. Fails unless there is exactly one string.
@@ -124,8 +128,8 @@ fn check_size(what: &str, height: usize, width: usize, num_frames: usize) -> Res
     if num_pixels > MAX_PIXELS {
         let frames = if num_frames == 1 { String::new() } else { format!("{num_frames} frames of ") };
         return Err(Error::invalid_argument(format!(
-            "{what}: the image has {frames}{height}x{width} pixels, expected at most {MAX_PIXELS}. Resize the \
-             image before reading it. If you expected a smaller image, the file may be damaged or malicious"
+            "{what}: the image has {frames}{height}x{width} pixels, expected at most {MAX_PIXELS}. Resize the file \
+             before you read it; if it should be smaller, it is damaged or malicious"
         )));
     }
     Ok(())

@@ -14,7 +14,7 @@ use crate::kernels::attrs::{Attr, Attrs};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::tensor::allocate;
+use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
@@ -31,6 +31,33 @@ pub struct Patches {
     decode: Decode,
     /// The result for each value of a channel.
     values: [[f32; 256]; CHANNELS],
+}
+
+/// Maps the height and width of an image to the number of its patches along each axis.
+pub struct PatchGrid {
+    sizes: Sizes,
+}
+
+impl PatchGrid {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self { sizes: Sizes::from_attrs(attrs)? })
+    }
+}
+
+impl Kernel for PatchGrid {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [size] = expect_inputs(&inputs)?;
+        let [height, width] = size.values::<i32>()? else {
+            return Err(Error::internal("a size without height and width"));
+        };
+        if *height <= 0 || *width <= 0 {
+            return Err(Error::invalid_argument(format!(
+                "patch_grid: the image has {height}x{width} pixels, expected at least one"
+            )));
+        }
+        let [new_height, new_width] = self.sizes.resized(*height as usize, *width as usize)?;
+        self.sizes.grid(new_height, new_width).map(Step::one)
+    }
 }
 
 /// How the size of an image is changed.
@@ -78,30 +105,51 @@ impl Patches {
         let (rows, columns) = (new_height / patch, new_width / patch);
         let row_length = patch * self.temporal * patch * CHANNELS;
         let shape = Shape::new(&[rows * columns, row_length]);
-        let mut patches: Vec<f32> = allocate::elements(DType::Float32, &shape).zeros()?;
-        let mut planes: [Vec<f32>; CHANNELS] = Default::default();
-        let mut y = 0;
+        let mut patches: Vec<f32> = allocate::elements(DType::Float32, &shape).room()?;
+        let refused = |refusal: Refusal| refusal.at("patches");
+        // The rows of a row of blocks, and the values of a patch for one frame.
+        let mut band: Vec<u8> = allocate::room(patch * merge * new_width * CHANNELS).map_err(refused)?;
+        let mut values: Vec<f32> = allocate::zeros(CHANNELS * patch * patch).map_err(refused)?;
         fixed_point::bicubic_rgb(image.values::<u8>()?, &frame, &frame.resized(new_height, new_width)?, |pixels| {
-            for (channel, (plane, values)) in planes.iter_mut().zip(&self.values).enumerate() {
-                let bytes = pixels[channel..].iter().step_by(CHANNELS);
-                plane.clear();
-                plane.extend(bytes.map(|byte| values[usize::from(*byte)]));
+            band.extend_from_slice(pixels);
+            if band.len() < patch * merge * pixels.len() {
+                return;
             }
-            let (block, row) = (y / patch / merge, y / patch % merge);
-            for x in 0..columns {
-                let number = ((block * (columns / merge) + x / merge) * merge + row) * merge + x % merge;
-                let of_patch = &mut patches[number * row_length..][..row_length];
-                for (channel, plane) in planes.iter().enumerate() {
-                    for frame in 0..self.temporal {
-                        let begin = ((channel * self.temporal + frame) * patch + y % patch) * patch;
-                        of_patch[begin..begin + patch].copy_from_slice(&plane[x * patch..][..patch]);
+            for block in 0..columns / merge {
+                for number in 0..merge * merge {
+                    let (y, x) = (number / merge * patch, (block * merge + number % merge) * patch);
+                    let rows = band.chunks_exact(pixels.len()).skip(y).take(patch);
+                    let rows = rows.map(|row| &row[x * CHANNELS..][..patch * CHANNELS]);
+                    self.look_up(rows, &mut values);
+                    for plane in values.chunks_exact(patch * patch) {
+                        (0..self.temporal).for_each(|_| patches.extend_from_slice(plane));
                     }
                 }
             }
-            y += 1;
+            band.clear();
         })?;
-        let grid = Tensor::from_values(Shape::new(&[3]), vec![1, rows as i64, columns as i64])?;
+        let grid = self.sizes.grid(new_height, new_width)?;
         Ok([Tensor::from_values(shape, patches)?, grid].into_iter().collect())
+    }
+}
+
+impl Patches {
+    /// Looks up the values of a patch, channel by channel.
+    fn look_up<'a>(&self, rows: impl Iterator<Item = &'a [u8]>, values: &mut [f32]) {
+        let Sizes { patch, .. } = self.sizes;
+        let [red, green, blue] = &self.values;
+        let (reds, others) = values.split_at_mut(patch * patch);
+        let (greens, blues) = others.split_at_mut(patch * patch);
+        let planes =
+            reds.chunks_exact_mut(patch).zip(greens.chunks_exact_mut(patch)).zip(blues.chunks_exact_mut(patch));
+        for (row, ((reds, greens), blues)) in rows.zip(planes) {
+            let pixels = row.as_chunks::<CHANNELS>().0.iter();
+            for (((pixel, value_red), value_green), value_blue) in pixels.zip(reds).zip(greens).zip(blues) {
+                *value_red = red[usize::from(pixel[0])];
+                *value_green = green[usize::from(pixel[1])];
+                *value_blue = blue[usize::from(pixel[2])];
+            }
+        }
     }
 }
 
@@ -121,6 +169,11 @@ impl Sizes {
         let [patch, merge] = ["patch", "merge"].map(|name| attrs.int(name).map(|size| size as usize));
         let [min_pixels, max_pixels] = ["min_pixels", "max_pixels"].map(|name| attrs.int(name).map(|size| size as f64));
         Ok(Self { patch: patch?, merge: merge?, min_pixels: min_pixels?, max_pixels: max_pixels? })
+    }
+
+    /// The numbers of frames, of rows of patches, and of patches in a row.
+    fn grid(&self, height: usize, width: usize) -> Result<Tensor> {
+        Tensor::from_values(Shape::new(&[3]), vec![1, (height / self.patch) as i64, (width / self.patch) as i64])
     }
 
     /// The size of an image after resizing: multiples of the size of a block of merged patches,

@@ -131,11 +131,11 @@ impl Kernel for RandomResizedCrop {
         };
         let frame = Frame::of(&part.image)?;
         let target = frame.resized(self.size[0], self.size[1])?;
-        let pixels = resize::antialiased(part.image.values::<u8>()?, &frame, part.columns, &target)?;
+        let resized = resize::antialiased(&part.image, part.columns, &target)?;
         let Region { y, x, height, width } = part.region;
         let sizes: Vec<i32> = [y, x, height, width].into_iter().chain(part.whole).map(|size| size as i32).collect();
         let sizes = Tensor::from_values(Shape::new(&[sizes.len()]), sizes)?;
-        Ok(Step::Done([Tensor::from_values(target.shape(), pixels)?, sizes].into_iter().collect()))
+        Ok(Step::Done([resized, sizes].into_iter().collect()))
     }
 }
 

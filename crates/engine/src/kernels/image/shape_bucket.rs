@@ -1,9 +1,8 @@
 //! Assigns image files to buckets by their aspect ratio, and crops images to the shape of their
 //! bucket.
 
-use super::codecs::jpeg;
-use super::codecs::sniff::Format;
 use super::decode::Decode;
+use super::file_size::{decoder, file_size};
 use super::{contents, resize};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -47,35 +46,24 @@ impl Buckets {
     }
 }
 
-/// Maps the contents of a file to the number of its bucket, int32. Decodes only files of formats
-/// whose header is rarely needed.
+/// Maps the contents of a file to the number of its bucket, int32, according to its header.
 pub struct ShapeBucket {
     buckets: Buckets,
     decode: Decode,
+    is_oriented: bool,
 }
 
 impl ShapeBucket {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        Ok(Self { buckets: Buckets::from_attrs(attrs)?, decode: decoder()? })
+        let is_oriented = attrs.bool("orientation")?;
+        Ok(Self { buckets: Buckets::from_attrs(attrs)?, decode: decoder()?, is_oriented })
     }
 }
 
 impl Kernel for ShapeBucket {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [file] = expect_inputs(&inputs)?;
-        let file = contents(file)?;
-        let shape = match header_shape(file) {
-            Some(shape) => shape,
-            None if Format::of(file) == Some(Format::Jpeg) => {
-                let [height, width, _] = jpeg::shape(file)?;
-                [height, width]
-            }
-            None => {
-                let image = self.decode.decode(file, None)?;
-                [image.shape()[0], image.shape()[1]]
-            }
-        };
-        super::check_size("bucket_by_shape", shape[0], shape[1], 1)?;
+        let shape = file_size("bucket_by_shape", contents(file)?, &self.decode, self.is_oriented)?;
         let bucket = self.buckets.nearest(shape).ok_or_else(|| Error::internal("there are no buckets"))?;
         Tensor::from_values(Shape::new(&[]), vec![bucket as i32]).map(Step::one)
     }
@@ -90,7 +78,8 @@ pub struct CropToBucket {
 
 impl CropToBucket {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        Ok(Self { buckets: Buckets::from_attrs(attrs)?, decode: decoder()? })
+        let decode = decoder()?.with_orientation(attrs.bool("orientation")?);
+        Ok(Self { buckets: Buckets::from_attrs(attrs)?, decode })
     }
 }
 
@@ -107,8 +96,7 @@ impl Kernel for CropToBucket {
         let part = image.window(&first, Shape::new(&[new_height, new_width, channels]))?;
         let frame = Frame::of(&part)?;
         let output = frame.resized(target[0], target[1])?;
-        let pixels = resize::antialiased(part.values::<u8>()?, &frame, (0, new_width), &output)?;
-        Tensor::from_values(output.shape(), pixels).map(Step::one)
+        resize::antialiased(&part, (0, new_width), &output).map(Step::one)
     }
 }
 
@@ -124,32 +112,6 @@ fn covered([height, width]: [usize; 2], [target_height, target_width]: [usize; 2
     } else {
         [scaled(width, target_height, target_width).min(height), width]
     }
-}
-
-fn decoder() -> Result<Decode> {
-    Ok(Decode::first_frame(3, jpeg::Options::new("", true)?))
-}
-
-/// Reads the height and width from the first bytes of a file, for formats that store them there.
-fn header_shape(file: &[u8]) -> Option<[usize; 2]> {
-    let bytes = |at: usize, count: usize| file.get(at..at + count);
-    let little = |at, count| Some(bytes(at, count)?.iter().rev().fold(0, |number, byte| number << 8 | *byte as usize));
-    let big = |at, count| Some(bytes(at, count)?.iter().fold(0, |number, byte| number << 8 | *byte as usize));
-    let shape = match Format::of(file)? {
-        Format::Png => [big(20, 4)?, big(16, 4)?],
-        Format::Gif => [little(8, 2)?, little(6, 2)?],
-        Format::Webp => match bytes(12, 4)? {
-            b"VP8X" => [little(27, 3)? + 1, little(24, 3)? + 1],
-            b"VP8L" => {
-                let bits = little(21, 4)?;
-                [(bits >> 14 & 0x3fff) + 1, (bits & 0x3fff) + 1]
-            }
-            b"VP8 " => [little(28, 2)? & 0x3fff, little(26, 2)? & 0x3fff],
-            _ => return None,
-        },
-        Format::Jpeg | Format::Bmp | Format::Tiff => return None,
-    };
-    Some(shape).filter(|[height, width]| *height > 0 && *width > 0)
 }
 
 #[cfg(test)]
@@ -173,17 +135,5 @@ mod tests {
         assert_eq!(covered([64, 128], [64, 128]), [64, 128]);
         assert_eq!(covered([1, 1000], [128, 64]), [1, 1]);
         assert_eq!(covered([3, 5], [2, 3]), [3, 5]);
-    }
-
-    #[test]
-    fn shapes_are_read_from_headers() {
-        let png = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &[0, 0, 1, 2, 0, 0, 0, 3]].concat();
-        assert_eq!(header_shape(&png), Some([3, 258]));
-        assert_eq!(header_shape(b"GIF89a\x02\x01\x03\0"), Some([3, 258]));
-        let extended = [b"RIFF....WEBPVP8X\x0a\0\0\0\0\0\0\0".as_slice(), &[1, 1, 0, 2, 0, 0]].concat();
-        assert_eq!(header_shape(&extended), Some([3, 258]));
-        for file in [b"".as_slice(), b"BM", b"\xff\xd8\xff", &png[..20], &extended[..28], b"GIF89a\0\0\0\0"] {
-            assert_eq!(header_shape(file), None);
-        }
     }
 }

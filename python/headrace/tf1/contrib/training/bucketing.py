@@ -49,8 +49,8 @@ def bucket(
 
     Args:
         tensors: One example: a list or dict of tensors and sparse tensors.
-        which_bucket: The example's bucket number, an int32 scalar starting at 0. Examples with any
-            other number are dropped.
+        which_bucket: The bucket of the example, an int32 scalar from 0. Examples with any other
+            number are dropped.
         batch_size: The number of examples in a batch: an int, an int32 scalar, or a list with one
             per bucket.
         num_buckets: The number of buckets.

@@ -137,7 +137,7 @@ class NextQueuedSequenceBatch:
             name: Name of the scope.
 
         Raises:
-            InvalidArgumentError: At run time, if the shapes differ.
+            InvalidArgumentError: When run, if the shapes differ.
             KeyError: If the state does not exist.
             ValueError: If the static shapes differ.
         """

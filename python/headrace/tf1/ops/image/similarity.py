@@ -67,7 +67,7 @@ def ssim(
         A float32 for each image. It is 1 if the images are equal.
 
     Raises:
-        InvalidArgumentError: At run time, if the images are smaller than the window.
+        InvalidArgumentError: When run, if the images are smaller than the window.
         ValueError: If the shapes do not match, or have fewer than three axes.
     """
     window = _Filter(int(filter_size), float(filter_sigma), float(k1), float(k2))
@@ -100,8 +100,7 @@ def ssim_multiscale(
         A float32 for each image, from 0 to 1.
 
     Raises:
-        InvalidArgumentError: At run time, if an image is smaller than the window at one of the
-            scales.
+        InvalidArgumentError: When run, if an image is smaller than the window at one of the scales.
         ValueError: If the shapes do not match, or have fewer than three axes.
     """
     window = _Filter(int(filter_size), float(filter_sigma), float(k1), float(k2))

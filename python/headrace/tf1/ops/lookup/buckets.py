@@ -175,7 +175,7 @@ class IdTableWithHashBuckets:
             An int64 tensor in the shape of `keys`. It is sparse if `keys` is.
 
         Raises:
-            FailedPreconditionError: At run time, if the table has not been filled.
+            FailedPreconditionError: When run, if the table has not been filled.
             TypeError: If the keys have the wrong type.
         """
         values = convert_to_tensor(keys.values if isinstance(keys, SparseTensor) else keys)

@@ -53,7 +53,7 @@ class Segments(Protocol):
         One row for each number from 0 to the last number.
 
     Raises:
-        InvalidArgumentError: At run time, if a number is negative, or the numbers are not in order.
+        InvalidArgumentError: When run, if a number is negative, or the numbers are not in order.
     """
 
     def __call__(
@@ -76,7 +76,7 @@ class UnsortedSegments(Protocol):
         One slice per number.
 
     Raises:
-        InvalidArgumentError: At run time, if a number is out of range.
+        InvalidArgumentError: When run, if a number is out of range.
     """
 
     def __call__(

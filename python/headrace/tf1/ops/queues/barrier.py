@@ -113,10 +113,9 @@ class Barrier:
             name: Name of the operation.
 
         Raises:
-            CancelledError: At run time, if the barrier is closed and a key is new.
-            InvalidArgumentError: At run time, if the component does not exist, an element already
-                has it, or its type or shape is wrong. Components before the failing one are
-                inserted.
+            CancelledError: When run, if the barrier is closed and a key is new.
+            InvalidArgumentError: When run, if the component does not exist, an element already has
+                it, or its type or shape is wrong. Components before the failing one are inserted.
             TypeError: If `component_index` is not an integer, or `keys` are not strings.
             ValueError: If `keys` is not a vector, or the numbers of keys and values differ.
         """
@@ -151,8 +150,8 @@ class Barrier:
             name: Name of the operation.
 
         Raises:
-            OutOfRangeError: At run time, if the barrier is closed and cannot provide enough
-                elements, or, with `allow_small_batch`, any element.
+            OutOfRangeError: When run, if the barrier is closed and cannot provide enough elements,
+                or, with `allow_small_batch`, any element.
             TypeError: If an argument has the wrong type.
         """
         if not isinstance(allow_small_batch, bool):
@@ -191,7 +190,7 @@ class Barrier:
             name: Name of the operation.
 
         Raises:
-            CancelledError: At run time, if the barrier is already closed, unless this call is the
+            CancelledError: When run, if the barrier is already closed, unless this call is the
                 first to drop elements.
             TypeError: If `cancel_pending_enqueues` is not a bool.
         """

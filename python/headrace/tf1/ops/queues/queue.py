@@ -142,7 +142,7 @@ class QueueBase:
             name: Name of the operation.
 
         Raises:
-            CancelledError: At run time, if the queue is closed, or another operation closes it and
+            CancelledError: When run, if the queue is closed, or another operation closes it and
                 cancels enqueues.
             TypeError: If a component cannot be converted to its type.
             ValueError: If the components do not match the queue.
@@ -188,7 +188,7 @@ class QueueBase:
             has names.
 
         Raises:
-            OutOfRangeError: At run time, if the queue is closed and empty.
+            OutOfRangeError: When run, if the queue is closed and empty.
         """
         op = self._add_op(
             "QueueDequeueV2",
@@ -211,9 +211,9 @@ class QueueBase:
             The same as from `dequeue`, with a new first dimension of size `n`.
 
         Raises:
-            OutOfRangeError: At run time, if the queue is closed and has fewer than `n` elements,
-                which then stay in the queue.
-            InvalidArgumentError: At run time, if `n` is negative, or the queue was created without
+            OutOfRangeError: When run, if the queue is closed and has fewer than `n` elements, which
+                then stay in the queue.
+            InvalidArgumentError: When run, if `n` is negative, or the queue was created without
                 shapes.
             ValueError: If `n` is known to be negative.
         """
@@ -225,7 +225,7 @@ class QueueBase:
         While the queue is open, it waits for `n` elements.
 
         Raises:
-            OutOfRangeError: At run time, if the queue is closed and empty.
+            OutOfRangeError: When run, if the queue is closed and empty.
             InvalidArgumentError: When run; see `dequeue_many`.
         """
         return self._dequeue_batch("DequeueUpTo", n, name)
@@ -239,8 +239,8 @@ class QueueBase:
             name: Name of the operation.
 
         Raises:
-            CancelledError: At run time, if the queue is already closed and
-                `cancel_pending_enqueues` is False.
+            CancelledError: When run, if the queue is already closed and `cancel_pending_enqueues`
+                is False.
             TypeError: If `cancel_pending_enqueues` is not a bool.
         """
         if not isinstance(cancel_pending_enqueues, (bool, np.bool_)):

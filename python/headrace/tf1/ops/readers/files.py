@@ -30,9 +30,9 @@ def read_file(filename: FileNames, name: str | None = None) -> Tensor:
         The contents of the file, a scalar string.
 
     Raises:
-        FailedPreconditionError: At run time, if the name is a directory.
-        NotFoundError: At run time, if the file does not exist.
-        PermissionDeniedError: At run time, if the file cannot be read.
+        FailedPreconditionError: When run, if the name is a directory.
+        NotFoundError: When run, if the file does not exist.
+        PermissionDeniedError: When run, if the file cannot be read.
         ValueError: If the name is not a scalar.
     """
 
@@ -59,8 +59,8 @@ def write_file(filename: FileNames, contents: TensorLike, name: str | None = Non
         The operation.
 
     Raises:
-        FailedPreconditionError: At run time, if the name is a directory, or its parent is not one.
-        PermissionDeniedError: At run time, if the file cannot be written.
+        FailedPreconditionError: When run, if the name is a directory, or its parent is not one.
+        PermissionDeniedError: When run, if the file cannot be written.
         ValueError: If an argument is not a scalar.
     """
 
@@ -90,9 +90,9 @@ def matching_files(pattern: FileNames, name: str | None = None) -> Tensor:
         name without a directory starts with `./`, if it is from a pattern.
 
     Raises:
-        ResourceExhaustedError: At run time, if too many files are open to list a directory.
-        UnknownError: At run time, if a directory cannot be read for any reason other than that it
-            does not exist or access is denied. In these two cases, nothing in it matches.
+        ResourceExhaustedError: When run, if too many files are open to list a directory.
+        UnknownError: When run, if a directory cannot be read for any reason other than that it does
+            not exist or access is denied. In these two cases, nothing in it matches.
         ValueError: If `pattern` has more than one dimension.
     """
 

@@ -42,7 +42,7 @@ def audio_spectrogram(
         float32 (channels, windows, frequencies), from 0 to half of the sample rate.
 
     Raises:
-        InvalidArgumentError: At run time, if `window_size` or `stride` is too small.
+        InvalidArgumentError: When run, if `window_size` or `stride` is too small.
         ValueError: If `input` has the wrong rank.
     """
     length = 1 << (window_size - 1).bit_length() if window_size > 0 else 0
@@ -101,7 +101,7 @@ def mfcc(
         float32 (channels, windows, coefficients).
 
     Raises:
-        InvalidArgumentError: At run time, if a number is out of range.
+        InvalidArgumentError: When run, if a number is out of range.
         ValueError: If `spectrogram` has the wrong rank.
     """
 

@@ -39,7 +39,7 @@ class SparseTable:
             Its handle: a scalar int64.
 
         Raises:
-            InvalidArgumentError: At run time, if the parts of the tensor do not match each other.
+            InvalidArgumentError: When run, if the parts of the tensor do not match each other.
         """
         return self._store("AddSparseToTensorsMap", sparse, [], TensorShape([]))
 
@@ -54,8 +54,8 @@ class SparseTable:
             The handles of the rows that are kept: a vector of int64.
 
         Raises:
-            InvalidArgumentError: At run time, if the parts of the tensor do not match each other,
-                it has no rows, or the number of bools in `keep` differs from the number of rows.
+            InvalidArgumentError: When run, if the parts of the tensor do not match each other, it
+                has no rows, or the number of bools in `keep` differs from the number of rows.
         """
         inputs = [] if keep is None else [keep]
         return self._store("AddManySparseToTensorsMap", sparse, inputs, TensorShape([None]))
@@ -73,8 +73,8 @@ class SparseTable:
             of all tensors.
 
         Raises:
-            InvalidArgumentError: At run time, if `handles` is empty, a handle is not in the table,
-                or the ranks differ.
+            InvalidArgumentError: When run, if `handles` is empty, a handle is not in the table, or
+                the ranks differ.
         """
         batch_rank = None if rank is None else rank + 1
         op = get_default_graph().create_op(

@@ -41,7 +41,7 @@ def assign(
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        InvalidArgumentError: At run time, if the value has the wrong shape and `validate_shape` is
+        InvalidArgumentError: When run, if the value has the wrong shape and `validate_shape` is
             True.
         TypeError: If `ref` is not a variable, or the value cannot be converted.
         ValueError: If the static shapes differ and `validate_shape` is True.
@@ -74,7 +74,7 @@ def assign_add(
         The variable's new value, as a tensor that represents the variable.
 
     Raises:
-        FailedPreconditionError: At run time, if the variable has no value.
+        FailedPreconditionError: When run, if the variable has no value.
         TypeError: If `ref` is not a variable, or the value cannot be converted.
         ValueError: If the static shapes differ.
     """
@@ -100,7 +100,7 @@ def count_up_to(ref: Tensor | SupportsTensor, limit: int, name: str | None = Non
         name: Name of the operation.
 
     Raises:
-        OutOfRangeError: At run time, if the value is already `limit`. The value does not change.
+        OutOfRangeError: When run, if the value is already `limit`. The value does not change.
         TypeError: If `ref` is not an integer variable, or `limit` is not an integer.
     """
     try:

@@ -57,17 +57,28 @@ impl Header {
     }
 }
 
+/// The height and width of an image.
+pub fn size(contents: &[u8]) -> Result<[usize; 2]> {
+    check_length(contents)?;
+    Header::of(contents).map(|header| [header.height, header.width])
+}
+
+/// Fails unless the file has all fields that [`Header`] needs.
+fn check_length(contents: &[u8]) -> Result<()> {
+    match contents.len() {
+        32.. => Ok(()),
+        length => Err(damaged(&format!(
+            "Incomplete bmp content, requires at least 32 bytes to find the header size, width, height, and bpp, \
+             got {length} bytes"
+        ))),
+    }
+}
+
 /// Decodes to `channels`; 0 means the same as in the file. TensorFlow 1, for which `for_pipeline`
 /// is false, treats 8-bit pixels as grey and 24-bit and 32-bit pixels as BGR and BGRA, and rejects
 /// any number of channels other than the stored one.
 pub fn decode(contents: &[u8], channels: usize, for_pipeline: bool) -> Result<Pixels> {
-    if contents.len() < 32 {
-        return Err(damaged(&format!(
-            "Incomplete bmp content, requires at least 32 bytes to find the header size, width, height, and bpp, \
-             got {} bytes",
-            contents.len()
-        )));
-    }
+    check_length(contents)?;
     match for_pipeline {
         true => decode_any(contents, channels),
         false => decode_plain(contents, channels),

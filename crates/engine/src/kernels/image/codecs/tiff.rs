@@ -1,5 +1,5 @@
 //! TIFF and BigTIFF: grey, palettes, RGB, YCbCr and CMYK with up to 16 bits, with or without
-//! alpha.
+//! alpha. Also floats and any number of channels, whose samples are returned as they are stored.
 //!
 //! The `tiff` crate reads the directory. Strips and tiles are unpacked here, so that embedded JPEGs
 //! are decoded by libjpeg-turbo.
@@ -7,12 +7,13 @@
 //! Source: TIFF 6.0; for alpha and inks, Pillow.
 
 use super::channels::{convert, from_inks, from_palette};
-use super::tiff_chunks::{Chunks, Compression, Place};
+use super::tiff_chunks::{Chunks, Compression, Place, Prediction};
 use super::tiff_directory::Directory;
 use super::tiff_fault::Fault;
 use crate::error::{Error, Result};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate::{self, Refusal};
+use crate::tensor::dtype::DType;
 use std::fmt::Display;
 use std::io::Cursor;
 use tiff::TiffError;
@@ -26,8 +27,13 @@ const CMYK: u32 = 1;
 /// The values that mark an extra sample as alpha.
 const ASSOCIATED_ALPHA: u32 = 1;
 const UNASSOCIATED_ALPHA: u32 = 2;
+/// The formats of samples: integers without a sign, and floats.
+const UNSIGNED: u32 = 1;
+const FLOAT: u32 = 3;
 /// Samples are differences from the previous pixel.
 const HORIZONTAL: u32 = 2;
+/// The bytes of floats are grouped by significance and stored as differences.
+const FLOATING_POINT: u32 = 3;
 /// The old-style JPEG compression of TIFF 6.0, which programs interpret in different ways.
 const JPEG: u32 = 7;
 
@@ -111,14 +117,65 @@ impl<'a> Tags<'a> {
         }
         Ok((size, offsets.into_iter().zip(lengths).collect()))
     }
+
+    /// Returns the strips or tiles of an image with `samples` per pixel. `tables` are those that
+    /// its JPEGs share, and `has_luma` is true if their colours are YCbCr.
+    fn packed<'t>(
+        &mut self,
+        [height, width]: [usize; 2],
+        samples: usize,
+        tables: &'t [u8],
+        has_luma: bool,
+    ) -> Result<Chunks<'t>>
+    where
+        'a: 't,
+    {
+        let bits = self.numbers::<u32>(Tag::BitsPerSample)?.first().copied().unwrap_or(1);
+        let predictor = self.number(Tag::Predictor, 1)?;
+        let prediction = match predictor {
+            1 => Prediction::None,
+            HORIZONTAL if bits >= 8 => Prediction::Horizontal,
+            FLOATING_POINT if bits == 32 => Prediction::FloatingPoint,
+            _ => return Err(unread(&format_args!("predictor {predictor} with {bits}-bit samples"))),
+        };
+        let compression = self.number(Tag::Compression, 1)?;
+        if compression == JPEG && bits != 8 {
+            return Err(unread(&format_args!("{bits}-bit JPEG data")));
+        }
+        let (size, places) = self.chunks(width)?;
+        let is_planar = samples > 1 && self.number(Tag::PlanarConfiguration, 1)? != 1;
+        Ok(Chunks {
+            contents: self.contents,
+            width,
+            height,
+            size,
+            places,
+            compression: compression_of(compression, tables, has_luma && !is_planar)?,
+            samples,
+            bits: bits as usize,
+            is_planar,
+            prediction,
+            is_little: self.decoder.byte_order() == ByteOrder::LittleEndian,
+        })
+    }
 }
 
-/// Decodes to 1 to 4 channels; 0 means the same as in the file, but RGB for palettes and inks.
-/// Samples have 16 bits if `is_wide` and the file has 16 bits, and 8 bits otherwise. A file with
-/// several images is rejected unless `is_first_only`.
-pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bool) -> Result<Pixels> {
+/// The height and width of the first image.
+pub fn size(contents: &[u8]) -> Result<[usize; 2]> {
+    let (width, height) = Tags::of(contents)?.decoder.dimensions().map_err(|error| fault_of(contents, error))?;
+    Ok([height as usize, width as usize])
+}
+
+/// Decodes to `channels`; 0 means the same as in the file, but RGB for palettes and inks. Samples
+/// have 8 bits if `dtype` is uint8 or the file has at most 8 bits. A file with several images is
+/// rejected unless `is_first_only`.
+///
+/// Floats, and images with channels other than colours and alpha, are returned as they are stored:
+/// neither their number of channels nor, with fewer bits, their type is changed.
+pub fn decode(contents: &[u8], channels: usize, dtype: DType, is_first_only: bool) -> Result<Pixels> {
     let what = || format!("Invalid TIFF data (size {})", contents.len());
     let refused = |refusal: Refusal| refusal.at(what());
+    let is_wide = dtype != DType::UInt8;
     let mut tags = Tags::of(contents)?;
     let (width, height) = tags.decoder.dimensions().map_err(|error| fault_of(contents, error))?;
     let (width, height) = (width as usize, height as usize);
@@ -132,15 +189,27 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     let interpretation = tags.optional_number(Tag::PhotometricInterpretation)?;
     let colours = Colours::of(interpretation).ok_or_else(|| unread(&"an unsupported colour space"))?;
     let bits = tags.numbers::<u32>(Tag::BitsPerSample)?.first().copied().unwrap_or(1);
-    let is_plain = tags.numbers::<u32>(Tag::SampleFormat)?.iter().all(|format| *format == 1);
-    if !matches!(bits, 1 | 2 | 4 | 8 | 16) || !is_plain {
-        return Err(unread(&format_args!("samples that are not integers of 1, 2, 4, 8 or 16 bits ({bits} bits)")));
+    let formats = tags.numbers::<u32>(Tag::SampleFormat)?;
+    let is_float = bits == 32 && !formats.is_empty() && formats.iter().all(|format| *format == FLOAT);
+    let is_integer = matches!(bits, 1 | 2 | 4 | 8 | 16) && formats.iter().all(|format| *format == UNSIGNED);
+    if !is_float && !is_integer {
+        return Err(unread(&format_args!(
+            "samples that are neither uint8, uint16, float32 nor integers of 1, 2 or 4 bits ({})",
+            sample_type(bits, &formats)
+        )));
     }
     if tags.number(Tag::FillOrder, 1)? != 1 {
         return Err(unread(&"bytes stored lowest bit first"));
     }
     let samples = tags.number(Tag::SamplesPerPixel, 1)? as usize;
-    let alpha = alpha(colours, samples, &tags.numbers(Tag::ExtraSamples)?)?;
+    let has_bands = matches!(colours, Colours::Grey { is_inverted: false } | Colours::Rgb);
+    let alpha = match alpha(colours, samples, &tags.numbers(Tag::ExtraSamples)?) {
+        Some(alpha) if !is_float => alpha,
+        // Without a meaning, they are returned as they are stored.
+        _ if has_bands && bits >= 8 => return decode_bands(tags, [height, width], samples, channels, dtype),
+        None => return Err(unread(&"extra channels other than the alpha of grey or RGB")),
+        Some(_) => return Err(unread(&"floats in a colour space other than grey or RGB")),
+    };
     if colours == Colours::Inks && tags.number(INK_SET, CMYK)? != CMYK {
         return Err(unread(&"inks other than cyan, magenta, yellow and black"));
     }
@@ -154,39 +223,17 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
             "Channels must be in (None, 3, 4) when decoding TIFF images with colours, got 1",
         ));
     }
-    let predictor = tags.number(Tag::Predictor, 1)?;
-    if !matches!(predictor, 1 | HORIZONTAL) || predictor == HORIZONTAL && bits < 8 {
-        return Err(unread(&format_args!("predictor {predictor} with {bits}-bit samples")));
+    // How many stored samples each pixel of the result needs.
+    let kept = colours.num_samples() + usize::from(alpha.is_some());
+    if !matches!(channels, 0 | 1 | 3 | 4) && channels != kept {
+        return Err(other_channels(kept, channels));
     }
-    let compression = tags.number(Tag::Compression, 1)?;
-    if compression == JPEG && bits != 8 {
-        return Err(unread(&format_args!("{bits}-bit JPEG data")));
-    }
-    let tables = if compression == JPEG { tags.numbers::<u8>(Tag::JPEGTables)? } else { Vec::new() };
-    let (size, places) = tags.chunks(width)?;
-    let is_planar = samples > 1 && tags.number(Tag::PlanarConfiguration, 1)? != 1;
-    let chunks = Chunks {
-        contents,
-        width,
-        height,
-        size,
-        places,
-        compression: compression_of(compression, &tables, colours == Colours::Luma && !is_planar)?,
-        samples,
-        bits: bits as usize,
-        is_planar,
-        is_predicted: predictor == HORIZONTAL,
-        is_little: tags.decoder.byte_order() == ByteOrder::LittleEndian,
-    };
+    let tables = tags.numbers::<u8>(Tag::JPEGTables)?;
+    let chunks = tags.packed([height, width], samples, &tables, colours == Colours::Luma)?;
     if colours == Colours::Luma && !matches!(chunks.compression, Compression::Jpeg { has_luma: true, .. }) {
         return Err(unread(&"YCbCr colours without JPEG compression"));
     }
-    let fault = |fault: Fault| match fault {
-        Fault::Damage(reason) => invalid(contents, &reason),
-        Fault::Memory(refusal) => refusal.at(what()),
-    };
-    // How many stored samples each pixel of the result needs.
-    let kept = colours.num_samples() + usize::from(alpha.is_some());
+    let fault = |fault: Fault| read_fault(contents, fault);
     let is_inverted = colours == (Colours::Grey { is_inverted: true });
     let mut bytes = match bits {
         16 => {
@@ -229,6 +276,68 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     Ok(Pixels { height, width, channels, samples: Samples::Eight(bytes) })
 }
 
+/// Decodes samples as they are stored, whatever their channels mean.
+fn decode_bands(
+    mut tags: Tags<'_>,
+    [height, width]: [usize; 2],
+    samples: usize,
+    channels: usize,
+    dtype: DType,
+) -> Result<Pixels> {
+    let contents = tags.contents;
+    if channels != 0 && channels != samples {
+        return Err(other_channels(samples, channels));
+    }
+    let tables = tags.numbers::<u8>(Tag::JPEGTables)?;
+    let chunks = tags.packed([height, width], samples, &tables, false)?;
+    let narrowed = |stored: &str| {
+        Error::invalid_argument(format!(
+            "The TIFF has {} of {stored}, expected a type that keeps their values, got dtype={dtype}. Pass \
+             dtype='{stored}'",
+            counted(samples)
+        ))
+    };
+    let samples_read = match chunks.bits {
+        32 if dtype != DType::Float32 => return Err(narrowed("float32")),
+        16 if dtype == DType::UInt8 => return Err(narrowed("uint16")),
+        32 => chunks.read::<u32>().map(|bits| Samples::Float(bytemuck::cast_vec(bits))),
+        16 => chunks.read::<u16>().map(Samples::Sixteen),
+        _ => chunks.read::<u8>().map(Samples::Eight),
+    };
+    let read = samples_read.map_err(|fault| read_fault(contents, fault))?;
+    Ok(Pixels { height, width, channels: samples, samples: read })
+}
+
+fn read_fault(contents: &[u8], fault: Fault) -> Error {
+    match fault {
+        Fault::Damage(reason) => invalid(contents, &reason),
+        Fault::Memory(refusal) => refusal.at(format!("Invalid TIFF data (size {})", contents.len())),
+    }
+}
+
+fn other_channels(stored: usize, requested: usize) -> Error {
+    Error::invalid_argument(format!(
+        "The TIFF has {}, expected channels=None or {stored} when decoding it, got {requested}. Select channels from \
+         the result",
+        counted(stored)
+    ))
+}
+
+fn counted(channels: usize) -> String {
+    if channels == 1 { "1 channel".to_owned() } else { format!("{channels} channels") }
+}
+
+/// The name of a type of samples.
+fn sample_type(bits: u32, formats: &[u32]) -> String {
+    let kind = match formats {
+        [] | [UNSIGNED, ..] => "uint",
+        [2, ..] => "int",
+        [FLOAT, ..] => "float",
+        _ => "complex or undefined samples of ",
+    };
+    format!("{kind}{bits}")
+}
+
 /// The orientation of the first image, from 1 to 8. 1 if there is none.
 pub fn orientation(contents: &[u8]) -> u8 {
     let orientation = Tags::of(contents).and_then(|mut tags| tags.number(Tag::Orientation, 1));
@@ -243,18 +352,19 @@ enum Alpha {
     Unassociated,
 }
 
-fn alpha(colours: Colours, samples: usize, extra: &[u32]) -> Result<Option<Alpha>> {
-    match (samples.checked_sub(colours.num_samples()), extra) {
-        (Some(0), []) => Ok(None),
+/// Whether samples include alpha. `None` if there are other channels than colours and alpha.
+fn alpha(colours: Colours, samples: usize, extra: &[u32]) -> Option<Option<Alpha>> {
+    match (samples.checked_sub(colours.num_samples())?, extra) {
+        (0, []) => Some(None),
         // This is the same as in Pillow.
-        (Some(1), []) if colours == Colours::Rgb => Ok(Some(Alpha::Unassociated)),
-        (Some(1), [ASSOCIATED_ALPHA]) if matches!(colours, Colours::Grey { .. } | Colours::Rgb) => {
-            Ok(Some(Alpha::Associated))
+        (1, []) if colours == Colours::Rgb => Some(Some(Alpha::Unassociated)),
+        (1, [ASSOCIATED_ALPHA]) if matches!(colours, Colours::Grey { .. } | Colours::Rgb) => {
+            Some(Some(Alpha::Associated))
         }
-        (Some(1), [UNASSOCIATED_ALPHA]) if matches!(colours, Colours::Grey { .. } | Colours::Rgb) => {
-            Ok(Some(Alpha::Unassociated))
+        (1, [UNASSOCIATED_ALPHA]) if matches!(colours, Colours::Grey { .. } | Colours::Rgb) => {
+            Some(Some(Alpha::Unassociated))
         }
-        _ => Err(unread(&"extra channels other than the alpha of grey or RGB")),
+        _ => None,
     }
 }
 
@@ -337,8 +447,9 @@ fn invalid(contents: &[u8], reason: &dyn Display) -> Error {
 /// The error for a valid file of a kind that is not supported.
 fn unread(reason: &dyn Display) -> Error {
     Error::invalid_argument(format!(
-        "The TIFF has {reason}, expected grey, a palette, RGB or CMYK of up to 16 bits, uncompressed or compressed \
-         with LZW, Deflate, PackBits, Zstandard or JPEG. Convert it, or save it as a PNG"
+        "The TIFF has {reason}, expected grey, a palette, RGB or CMYK of up to 16 bits, floats of 32 bits or several \
+         channels of them, uncompressed or compressed with LZW, Deflate, PackBits, Zstandard or JPEG. Convert it, or \
+         save it as a PNG"
     ))
 }
 
@@ -348,7 +459,7 @@ mod tests {
 
     #[test]
     fn non_image_bytes_are_an_error() {
-        let error = decode(b"II*\0\xff\xff\xff\0", 0, false, true).unwrap_err();
+        let error = decode(b"II*\0\xff\xff\xff\0", 0, DType::UInt8, true).unwrap_err();
         assert!(error.message().starts_with("Invalid TIFF data (size 8): "), "{error}");
     }
 

@@ -12,6 +12,8 @@ use weezl::LzwStatus;
 
 /// The maximum memory for the unpacked bytes of one strip or tile.
 const MOST_CHUNK_BYTES: usize = 1 << 28;
+/// The maximum memory for the samples of an image, which may have many channels.
+const MOST_IMAGE_BYTES: usize = 1 << 31;
 
 /// The compression of strips and tiles.
 #[derive(Clone, Copy, PartialEq)]
@@ -21,11 +23,22 @@ pub enum Compression<'a> {
     Deflate,
     PackBits,
     Zstd,
-    /// JPEG, with the file's shared tables and a flag for YCbCr.
+    /// With the tables that all JPEGs of the file share, and whether their colours are YCbCr.
     Jpeg {
         tables: &'a [u8],
         has_luma: bool,
     },
+}
+
+/// How samples are stored as differences.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Prediction {
+    None,
+    /// Samples are differences from the previous pixel.
+    Horizontal,
+    /// The bytes of each row are grouped by significance, from the highest, and are differences
+    /// from the previous pixel.
+    FloatingPoint,
 }
 
 /// The offset and the length of a strip or tile in the file.
@@ -45,8 +58,7 @@ pub struct Chunks<'a> {
     pub bits: usize,
     /// True if each channel has its own strips or tiles.
     pub is_planar: bool,
-    /// True if samples are differences from the previous pixel.
-    pub is_predicted: bool,
+    pub prediction: Prediction,
     pub is_little: bool,
 }
 
@@ -82,6 +94,18 @@ impl Stored for u16 {
     }
 }
 
+impl Stored for u32 {
+    fn extend(samples: &mut Vec<Self>, row: &[u8], chunks: &Chunks<'_>) {
+        let number =
+            |bytes: &[u8; 4]| if chunks.is_little { u32::from_le_bytes(*bytes) } else { u32::from_be_bytes(*bytes) };
+        samples.extend(row.as_chunks().0.iter().map(number));
+    }
+
+    fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
 impl Chunks<'_> {
     /// Reads the samples of all pixels. The samples of a pixel are next to each other.
     pub fn read<T: Stored>(&self) -> Result<Vec<T>, Fault> {
@@ -100,8 +124,17 @@ impl Chunks<'_> {
         let most_rows = chunk_height.min(self.height);
         let num_bytes = row_bytes.checked_mul(most_rows).filter(|bytes| *bytes <= MOST_CHUNK_BYTES);
         let num_bytes = num_bytes.ok_or_else(|| "a strip or tile is larger than 256 MiB".to_owned())?;
-        let mut image = allocate::zeros::<T>(self.width * self.height * self.samples)?;
+        let num_samples = (self.width * self.height).checked_mul(self.samples);
+        let num_samples = num_samples.filter(|samples| *samples <= MOST_IMAGE_BYTES / size_of::<T>());
+        let num_samples = num_samples.ok_or_else(|| {
+            format!("it has {} channels, so its samples would need more than 2 GiB of memory", self.samples)
+        })?;
+        let mut image = allocate::zeros::<T>(num_samples)?;
         let mut bytes = allocate::zeros(num_bytes)?;
+        let mut grouped = match self.prediction {
+            Prediction::FloatingPoint => allocate::zeros(row_bytes)?,
+            _ => Vec::new(),
+        };
         let mut row: Vec<T> = allocate::room(self.width * in_chunk + 8)?;
         for (number, place) in self.places.iter().enumerate() {
             let (plane, chunk) = (number / (across * down), number % (across * down));
@@ -113,11 +146,15 @@ impl Chunks<'_> {
                 Fault::Damage(reason) => Fault::Damage(format!("strip or tile {number}: {reason}")),
                 memory => memory,
             })?;
-            for (line, packed) in bytes.chunks_exact(row_bytes).enumerate() {
+            for (line, packed) in bytes.chunks_exact_mut(row_bytes).enumerate() {
                 row.clear();
+                if self.prediction == Prediction::FloatingPoint {
+                    grouped.copy_from_slice(packed);
+                    self.restore_floats(&mut grouped, in_chunk, packed);
+                }
                 // A tile may be much wider than the image.
                 T::extend(&mut row, &packed[..(width * in_chunk * self.bits).div_ceil(8)], self);
-                if self.is_predicted {
+                if self.prediction == Prediction::Horizontal {
                     (in_chunk..row.len()).for_each(|at| row[at] = row[at].add(row[at - in_chunk]));
                 }
                 let start = ((y + line) * self.width + x) * self.samples + plane;
@@ -131,6 +168,18 @@ impl Chunks<'_> {
             }
         }
         Ok(image)
+    }
+
+    /// Restores a row of floats from bytes that are grouped by significance.
+    fn restore_floats(&self, grouped: &mut [u8], in_chunk: usize, floats: &mut [u8]) {
+        (in_chunk..grouped.len()).for_each(|at| grouped[at] = grouped[at].wrapping_add(grouped[at - in_chunk]));
+        let count = floats.len() / size_of::<f32>();
+        for (number, float) in floats.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            *float = std::array::from_fn(|byte| grouped[byte * count + number]);
+            if self.is_little {
+                float.reverse();
+            }
+        }
     }
 
     fn packed(&self, (offset, length): Place) -> Option<&[u8]> {
@@ -249,6 +298,31 @@ mod tests {
     }
 
     #[test]
+    fn bytes_of_floats_are_regrouped() {
+        let values = [1.5_f32, -2.25, 3e-8, 7.0];
+        let mut grouped: Vec<u8> = (0..4).flat_map(|byte| values.map(|value| value.to_be_bytes()[byte])).collect();
+        // Two channels: each byte is stored as the difference from the byte two places before.
+        (2..16).rev().for_each(|at| grouped[at] = grouped[at].wrapping_sub(grouped[at - 2]));
+        for is_little in [true, false] {
+            let chunks = Chunks {
+                contents: &grouped,
+                width: 2,
+                height: 1,
+                size: [2, 1],
+                places: vec![(0, 16)],
+                compression: Compression::None,
+                samples: 2,
+                bits: 32,
+                is_planar: false,
+                prediction: Prediction::FloatingPoint,
+                is_little,
+            };
+            let bits = chunks.read::<u32>().ok().unwrap();
+            assert_eq!(bits, values.map(f32::to_bits));
+        }
+    }
+
+    #[test]
     fn each_row_starts_at_a_byte() {
         let samples = |bits, width, rows: &[u8]| {
             let chunks = Chunks {
@@ -261,7 +335,7 @@ mod tests {
                 samples: 1,
                 bits,
                 is_planar: false,
-                is_predicted: false,
+                prediction: Prediction::None,
                 is_little: true,
             };
             chunks.read::<u8>().ok().unwrap()

@@ -3,27 +3,32 @@
 //!
 //! Source: `interpolate(mode="bicubic", antialias=True)` of PyTorch for uint8.
 
+use super::columns::narrow;
 use super::refused;
 use crate::error::Result;
 use crate::kernels::image::frame::Frame;
 use crate::tensor::allocate;
 
+/// The number of channels of an image.
+pub(super) const CHANNELS: usize = 3;
 /// Pixels further away than this have no weight.
 const RADIUS: f64 = 2.0;
+/// The number of values that are computed together.
+const BLOCK: usize = 32;
 
 /// The neighbours of each pixel of the result along one axis.
-struct Weights {
+pub(super) struct Weights {
     /// The number of neighbours of each pixel. Some may have weight zero.
-    width: usize,
-    firsts: Vec<usize>,
+    pub width: usize,
+    pub firsts: Vec<usize>,
     /// The weights of the neighbours, pixel by pixel.
-    weights: Vec<i16>,
+    pub weights: Vec<i16>,
     /// The number of bits of a weight after the point: as many as fit.
-    fraction_bits: u32,
+    pub fraction_bits: u32,
 }
 
 impl Weights {
-    fn new(size: usize, new_size: usize) -> Result<Self> {
+    pub fn new(size: usize, new_size: usize) -> Result<Self> {
         let scale = size as f64 / new_size as f64;
         let (radius, per_pixel) = if scale < 1.0 { (RADIUS, 1.0) } else { (RADIUS * scale, 1.0 / scale) };
         let width = (radius.ceil() as usize * 2 + 1).min(size);
@@ -57,11 +62,13 @@ impl Weights {
     }
 
     /// The value at which a sum of weighted pixels starts, so that it is rounded to the nearest.
-    fn half(&self) -> i32 {
+    #[inline(always)]
+    pub fn half(&self) -> i32 {
         1 << self.fraction_bits >> 1
     }
 
-    fn rounded(&self, sum: i32) -> u8 {
+    #[inline(always)]
+    pub fn rounded(&self, sum: i32) -> u8 {
         (sum >> self.fraction_bits).clamp(0, 255) as u8
     }
 }
@@ -85,58 +92,53 @@ pub fn bicubic_rgb(pixels: &[u8], frame: &Frame, target: &Frame, mut keep: impl 
         true => None,
         false => Some(narrow(pixels, frame.width, &Weights::new(frame.width, target.width)?)?),
     };
-    let (pixels, length) = (narrowed.as_deref().unwrap_or(pixels), target.width * 3);
+    let (pixels, length) = (narrowed.as_deref().unwrap_or(pixels), target.width * CHANNELS);
     if frame.height == target.height {
         pixels.chunks_exact(length).for_each(keep);
         return Ok(());
     }
-    let mut sum: Vec<i32> = allocate::zeros(length).map_err(refused)?;
     let mut row: Vec<u8> = allocate::zeros(length).map_err(refused)?;
     let rows = Weights::new(frame.height, target.height)?;
     for (first, weights) in rows.iter() {
-        sum.fill(rows.half());
-        for (pixels, weight) in pixels[first * length..].chunks_exact(length).zip(weights) {
-            sum.iter_mut().zip(pixels).for_each(|(sum, pixel)| *sum += i32::from(*pixel) * i32::from(*weight));
-        }
-        row.iter_mut().zip(&sum).for_each(|(pixel, sum)| *pixel = rows.rounded(*sum));
+        let neighbours = &pixels[first * length..][..rows.width * length];
+        pulp::Arch::new().dispatch(Shortening { neighbours, weights, rows: &rows, row: &mut row });
         keep(&row);
     }
     Ok(())
 }
 
-/// Resizes each row of an image with three channels.
-fn narrow(pixels: &[u8], width: usize, columns: &Weights) -> Result<Vec<u8>> {
-    let (length, new_length) = (width * 3, columns.firsts.len() * 3);
-    let num_rows = pixels.len() / length;
-    let mut narrowed = allocate::zeros(num_rows.saturating_mul(new_length)).map_err(refused)?;
-    // Four values are read for each pixel, so there is one more after the last.
-    let mut row: Vec<i16> = allocate::zeros(length + 1).map_err(refused)?;
-    for (pixels, new_row) in pixels.chunks_exact(length).zip(narrowed.chunks_exact_mut(new_length)) {
-        row.iter_mut().zip(pixels).for_each(|(value, pixel)| *value = i16::from(*pixel));
-        // If the number of neighbours is known at compile time, the loop is three times faster.
-        match columns.width {
-            5 => narrow_row(&row, columns, 5, new_row),
-            7 => narrow_row(&row, columns, 7, new_row),
-            9 => narrow_row(&row, columns, 9, new_row),
-            11 => narrow_row(&row, columns, 11, new_row),
-            width => narrow_row(&row, columns, width, new_row),
-        }
-    }
-    Ok(narrowed)
+/// Computes a row of the result from its neighbours, with the widest vectors that the machine has.
+struct Shortening<'a> {
+    /// The neighbouring rows.
+    neighbours: &'a [u8],
+    weights: &'a [i16],
+    rows: &'a Weights,
+    row: &'a mut [u8],
 }
 
-/// Resizes a row. `width` is the number of neighbours of a pixel.
-#[inline(always)]
-fn narrow_row(row: &[i16], columns: &Weights, width: usize, new_row: &mut [u8]) {
-    let weights = columns.weights.chunks_exact(width);
-    for ((first, weights), pixel) in columns.firsts.iter().zip(weights).zip(new_row.chunks_exact_mut(3)) {
-        let neighbours = &row[first * 3..][..width * 3 + 1];
-        let mut sum = [columns.half(); 4];
-        for (number, weight) in weights.iter().enumerate() {
-            let neighbour = &neighbours[number * 3..][..4];
-            (0..4).for_each(|lane| sum[lane] += i32::from(neighbour[lane]) * i32::from(*weight));
+impl pulp::WithSimd for Shortening<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) {
+        let length = self.row.len();
+        let (blocks, rest) = self.row.as_chunks_mut::<BLOCK>();
+        let first_of_rest = blocks.len() * BLOCK;
+        let columns = |first: usize| self.neighbours[first..].chunks(length).zip(self.weights);
+        for (number, block) in blocks.iter_mut().enumerate() {
+            // The sums of a block stay in registers.
+            let mut sum = [self.rows.half(); BLOCK];
+            for (pixels, weight) in columns(number * BLOCK) {
+                let (weight, pixels) = (i32::from(*weight), &pixels[..BLOCK]);
+                (0..BLOCK).for_each(|lane| sum[lane] += i32::from(pixels[lane]) * weight);
+            }
+            (0..BLOCK).for_each(|lane| block[lane] = self.rows.rounded(sum[lane]));
         }
-        (0..3).for_each(|channel| pixel[channel] = columns.rounded(sum[channel]));
+        for (number, pixel) in rest.iter_mut().enumerate() {
+            let weighted =
+                columns(first_of_rest + number).map(|(pixels, weight)| i32::from(pixels[0]) * i32::from(*weight));
+            *pixel = self.rows.rounded(self.rows.half() + weighted.sum::<i32>());
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! the antialiased methods.
 
 mod bilinear;
+mod columns;
 mod filter;
 pub mod fit;
 pub mod fixed_point;
@@ -21,7 +22,7 @@ use crate::kernels::math::cast::cast;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate::{self, Refusal};
-use crate::tensor::dtype::DType;
+use crate::tensor::dtype::{DType, Numeric};
 use filter::Filter;
 use taps::Taps;
 
@@ -107,6 +108,7 @@ impl Kernel for Resize {
         }
         let values = match images.dtype() {
             DType::UInt8 => self.resize(images.values::<u8>()?, &frame, &target)?,
+            DType::UInt16 => self.resize(images.values::<u16>()?, &frame, &target)?,
             _ => self.resize(cast(images, DType::Float32)?.values::<f32>()?, &frame, &target)?,
         };
         Tensor::from_values(target.shape(), values).map(Step::one)
@@ -160,27 +162,37 @@ fn refused(refusal: Refusal) -> Error {
 }
 
 /// Resizes a range of columns of an image, over its full height. The filter is bilinear and
-/// antialiased, and the result is rounded.
+/// antialiased, and integers are rounded.
 ///
 /// The pair is the first column and the number of columns.
-pub fn antialiased(pixels: &[u8], frame: &Frame, (first, width): (usize, usize), target: &Frame) -> Result<Vec<u8>> {
-    let mut result = allocate::elements(DType::UInt8, &target.shape()).room()?;
-    let rows = Taps::filter(frame.height, target.height, Filter::Triangle, true)?;
-    let columns = Taps::filter(width, target.width, Filter::Triangle, true)?.in_image(first);
-    taps::resize(pixels, frame, target, [&rows, &columns], |row| {
-        result.extend(row.iter().map(|value| whole_part(value + 0.5)));
-    })?;
-    Ok(result)
+pub fn antialiased(image: &Tensor, columns: (usize, usize), target: &Frame) -> Result<Tensor> {
+    match image.dtype() {
+        DType::UInt8 => filtered::<u8>(image, columns, target),
+        DType::UInt16 => filtered::<u16>(image, columns, target),
+        _ => filtered::<f32>(image, columns, target),
+    }
 }
 
-/// Truncates a number between 0 and 255. It is faster than `as u8`, which also has to handle other
-/// numbers.
-fn whole_part(value: f32) -> u8 {
+fn filtered<T: Pixel>(image: &Tensor, (first, width): (usize, usize), target: &Frame) -> Result<Tensor> {
+    let frame = Frame::of(image)?;
+    let mut result = allocate::elements(image.dtype(), &target.shape()).room()?;
+    let rows = Taps::filter(frame.height, target.height, Filter::Triangle, true)?;
+    let columns = Taps::filter(width, target.width, Filter::Triangle, true)?.in_image(first);
+    taps::resize(image.values::<T>()?, &frame, target, [&rows, &columns], |row| {
+        result.extend(row.iter().map(|value| T::rounded(*value)));
+    })?;
+    Tensor::from_values(target.shape(), result)
+}
+
+/// Truncates a number between 0 and 65,535, or between 0 and 255 for the lowest byte. It is faster
+/// than `as u16`, which also has to handle other numbers.
+#[inline(always)]
+fn whole_part(value: f32) -> u32 {
     // At this magnitude, every float is an integer.
     const LARGE: f32 = 8_388_608.0;
     let nearest = value + LARGE;
     let is_above = nearest - LARGE > value;
-    (nearest.to_bits() - u32::from(is_above)) as u8
+    nearest.to_bits() - u32::from(is_above)
 }
 
 fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> Result<Vec<T>> {
@@ -215,11 +227,14 @@ fn proportional(target: [i32; 2], size: [usize; 2]) -> [i32; 2] {
 }
 
 /// The type of a channel that can be resized.
-trait Pixel: Copy {
+trait Pixel: Numeric + Copy {
     /// True if the type has no infinity or NaN.
     const IS_FINITE: bool;
 
     fn value(self) -> f32;
+
+    /// Rounds a weighted mean of pixels to the type, with halves rounded up.
+    fn rounded(value: f32) -> Self;
 }
 
 impl Pixel for u8 {
@@ -229,6 +244,25 @@ impl Pixel for u8 {
     fn value(self) -> f32 {
         f32::from(self)
     }
+
+    #[inline(always)]
+    fn rounded(value: f32) -> Self {
+        whole_part(value + 0.5) as Self
+    }
+}
+
+impl Pixel for u16 {
+    const IS_FINITE: bool = true;
+
+    #[inline(always)]
+    fn value(self) -> f32 {
+        f32::from(self)
+    }
+
+    #[inline(always)]
+    fn rounded(value: f32) -> Self {
+        whole_part(value + 0.5) as Self
+    }
 }
 
 impl Pixel for f32 {
@@ -237,6 +271,11 @@ impl Pixel for f32 {
     #[inline(always)]
     fn value(self) -> f32 {
         self
+    }
+
+    #[inline(always)]
+    fn rounded(value: f32) -> Self {
+        value
     }
 }
 

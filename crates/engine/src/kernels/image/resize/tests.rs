@@ -150,22 +150,33 @@ fn sums_of_bytes_match_sums_of_floats_bit_for_bit() {
 fn columns_are_resized_independently() {
     let pixels: Vec<u8> = (0..9 * 20 * 3).map(|number| (number * 7919 % 251) as u8).collect();
     let image = Tensor::from_values(Shape::new(&[9, 20, 3]), pixels).unwrap();
-    let frame = |image: &Tensor| Frame::of(image).unwrap();
-    let target = frame(&image).resized(6, 5).unwrap();
+    let target = Frame::of(&image).unwrap().resized(6, 5).unwrap();
     for (first, width) in [(0, 20), (0, 3), (4, 11), (19, 1)] {
         let part = image.window(&[0, first, 0], Shape::new(&[9, width, 3])).unwrap();
-        let alone = antialiased(part.values::<u8>().unwrap(), &frame(&part), (0, width), &target).unwrap();
-        let within = antialiased(image.values::<u8>().unwrap(), &frame(&image), (first, width), &target).unwrap();
+        let alone = antialiased(&part, (0, width), &target).unwrap();
+        let within = antialiased(&image, (first, width), &target).unwrap();
         assert_eq!(alone, within);
     }
 }
 
 #[test]
 fn integer_parts_match_a_conversion() {
-    for number in 0..=255_u8 {
+    for number in 0..=u16::MAX {
         let whole = f32::from(number);
         for value in [whole, whole + 0.25, whole + 0.5, (whole + 1.0).next_down(), whole.next_up()] {
-            assert_eq!(whole_part(value), value as u8, "{value}");
+            assert_eq!(whole_part(value) as u16, value as u16, "{value}");
+            assert_eq!(whole_part(value) as u8, value as u16 as u8, "{value}");
         }
     }
+}
+
+#[test]
+fn antialiasing_keeps_the_type() {
+    let numbers = || (0..6 * 5 * 2_u16).map(|number| number.wrapping_mul(7919));
+    let wide = Tensor::from_values(Shape::new(&[6, 5, 2]), numbers().collect::<Vec<u16>>()).unwrap();
+    let floats = Tensor::from_values(Shape::new(&[6, 5, 2]), numbers().map(f32::from).collect::<Vec<f32>>()).unwrap();
+    let target = Frame::of(&wide).unwrap().resized(3, 2).unwrap();
+    let [wide, floats] = [&wide, &floats].map(|image| antialiased(image, (0, 5), &target).unwrap());
+    let rounded: Vec<u16> = floats.values::<f32>().unwrap().iter().map(|value| (value + 0.5) as u16).collect();
+    assert_eq!(wide.values::<u16>().unwrap(), rounded);
 }
