@@ -874,7 +874,7 @@ class Plan:
         lengths: Sequence[tuple[int, int]],
         turn: tuple[int, int],
         limits: tuple[int, int],
-        costs: Sequence[tuple[int, float | None]],
+        costs: Sequence[tuple[int, float | str]],
         trees: tuple[int, int | None] | None = None,
     ) -> Plan: ...
     def map(self, stages: Sequence[Stage]) -> Plan: ...

@@ -178,13 +178,14 @@ def bucket(random: Random, shape: Shape) -> Step | None:
 
 def bucket_by_shape(random: Random, shape: Shape) -> Step | None:
     """Batches of pictures whose shapes depend on their numbers."""
-    size = random.choice([1, 2, 5])
+    size, is_turned = random.choice([1, 2, 5]), random.random() < 0.5
     if shape.depth:
         return None
+    adds = f.with_turned_picture if is_turned else f.with_picture
     return Step(
         "bucket_by_shape",
-        f"map(with_picture).bucket_by_shape({size}, 'separate').select('n')",
-        lambda p, _: _in_buckets(p.map(f.with_picture), size, "separate"),
+        f"map({adds.__name__}).bucket_by_shape({size}, 'separate', {is_turned}).select('n')",
+        lambda p, _: _in_buckets(p.map(adds), size, "separate", is_turned),
         items_of(lambda i, _: m.bucket_by_shape(i, len(f.PICTURES), size)),
         lambda before: _batched(replace(before, names=frozenset({"n"})), "drop"),
     )
@@ -227,9 +228,15 @@ def bucket_by_shape_of_a_rank(random: Random, shape: Shape) -> Step | None:
 
 
 def _in_buckets(
-    pipeline: hr.Pipeline, size: int, ranks: Literal["together", "separate"]
+    pipeline: hr.Pipeline,
+    size: int,
+    ranks: Literal["together", "separate"],
+    orientation: bool = False,
 ) -> hr.Pipeline:
-    return pipeline.bucket_by_shape("image", size=size, ranks=ranks, buckets=f.BUCKETS).select("n")
+    batches = pipeline.bucket_by_shape(
+        "image", size=size, ranks=ranks, buckets=f.BUCKETS, orientation=orientation
+    )
+    return batches.select("n")
 
 
 def pack(random: Random, shape: Shape) -> Step | None:
@@ -269,10 +276,14 @@ def pack_arrays(random: Random, shape: Shape) -> Step | None:
         return None
     length, most = _sizes(random, shape, [4, 6, 9]), random.choice([1, 2, 64])
     is_split, world = isinstance(length, int) and random.random() < 0.4, random.choice([2, 3])
-    cost = {"pages": random.choice([0.0, 2.5, 9.0]), "list": random.choice([1.0, "square"])}
+    cost = {
+        "pages": random.choice([0.0, 2.5, 9.0, "sum"]),
+        "list": random.choice([1.0, "square"]),
+    }
 
     def cost_of(example: Example, length: int) -> float:
-        pages = cost["pages"] * (example["n"] % 3)
+        n, each = example["n"], cost["pages"]
+        pages = sum(range(n, n + n % 3)) if each == "sum" else each * (n % 3)
         return pages + (length if cost["list"] == 1.0 else length**2)
 
     def packed(items: Items, at: At) -> Items:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.pipeline.conftest import LARGE_WAYS, same
 
 import headrace as hr
+from headrace import ops
 from headrace.core import errors
 from headrace.testing import assert_resumes
 
@@ -242,6 +243,8 @@ def test_batches_of_rows_with_lists_can_be_split_again():
             "cost has inf for 't', expected a finite",
         ),
         ({"t": [[1]], "x": [1]}, {"cost": {"t": 1.0}, "balance": None}, "balance is not"),
+        ({"t": [[1]], "x": [1]}, {"cost": {"t": "sum"}}, "cost has 'sum' for 't'.*in along"),
+        ({"t": [[1]], "x": [b"a"]}, {"cost": {"x": "sum"}}, "cost has 'sum' for 'x'.*is Spec"),
     ],
 )
 def test_invalid_costs_are_rejected(rows, arguments, words):
@@ -305,6 +308,55 @@ def test_ranks_receive_rows_of_equal_weighted_cost():
         .select("tokens", "patches.offsets"),
         every=5,
     )
+
+
+def test_costs_can_be_sums_of_values():
+    random = np.random.default_rng(1)
+    sizes = random.lognormal(3, 1, 3000).astype(int)
+    tokens = random.integers(1, 60, 3000)
+    world = 4
+
+    def packed(values, cost):
+        rows = ({"tokens": np.ones(n, int), "x": x} for n, x in zip(tokens, values, strict=True))
+        pipe = hr.iterable(lambda: rows).pack(128, "tokens", along="x", balance=world, cost=cost)
+        return [row["tokens"].tolist() for row in pipe]
+
+    # The number itself, the sum of a fixed number of values, and the length of a list.
+    expected = packed([np.zeros((size, 1)) for size in sizes], {"x": 1.0, "tokens": "square"})
+    cost = {"x": "sum", "tokens": "square"}
+    assert packed(sizes, cost) == packed(sizes.astype(np.float32), cost) == expected
+    halves = [np.array([size // 2, size - size // 2]) for size in sizes]
+    assert packed(halves, cost) == expected
+
+
+def test_costs_are_known_from_headers_before_images_are_decoded():
+    png = hr.native(lambda e: {"x": ops.encode_png(ops.zeros([e["n"], 60, 3], "uint8"))})
+    sizes = np.random.default_rng(1).integers(20, 900, 400)
+    rows = hr.arrays({"n": sizes, "id": np.arange(400)}).map(lambda e: {**e, **png({"n": e["n"]})})
+
+    @hr.native
+    def with_cost(example):
+        grid = ops.patch_grid(example["x"])
+        tokens = ops.fill([grid[1] * grid[2] // 4], 1)
+        return {"tokens": tokens, "patches": ops.reduce_prod(grid), "image": example["x"]}
+
+    world = 2
+    cost = {"patches": "sum"}
+    packed = rows.map(with_cost).pack(
+        400, "tokens", along=["patches", "image"], balance=world, cost=cost
+    )
+    steps = [row["patches"].sum() for row in packed]
+    steps = np.array(steps[: len(steps) // 16 * 16]).reshape(-1, 8, world).sum(1)
+    assert (steps.max(1) / steps.mean(1)).mean() < 1.05
+    assert_resumes(packed.take(20), every=5)
+
+
+@pytest.mark.parametrize("value", [-1, np.nan, np.inf])
+def test_values_that_are_no_costs_are_rejected(value):
+    rows = [{"t": [1, 2], "x": 1.0}, {"t": [3], "x": float(value)}]
+    pipe = hr.iterable(lambda: rows).pack(4, "t", along="x", balance=2, cost={"x": "sum"})
+    with pytest.raises(errors.InvalidArgumentError, match=r"cost has the value .*expected finite"):
+        list(pipe)
 
 
 def test_cost_is_part_of_the_state():

@@ -29,7 +29,7 @@ use headrace_pipeline::blocks::windows::{WindowShape, Windowing};
 use headrace_pipeline::formats::{FixedLength, Lines, RecordCounts, TfRecords};
 use headrace_pipeline::native::function::{Function, Segment};
 use headrace_pipeline::nodes::cache::Store;
-use headrace_pipeline::nodes::groups::balanced::CostTerm;
+use headrace_pipeline::nodes::groups::balanced::{CostKind, CostTerm};
 use headrace_pipeline::nodes::groups::batch::ShareIndex;
 use headrace_pipeline::nodes::groups::bucket::Buckets;
 use headrace_pipeline::nodes::groups::pack::Packing;
@@ -88,6 +88,27 @@ impl PaddingArgument {
         let value = |(value, code): &(Py<PyAny>, u8)| to_tensor(value.bind(py), dtype(py, *code)?);
         let values = self.values.iter().map(value).collect::<PyResult<_>>()?;
         Ok(Padding { values, multiples: self.multiples.clone(), boundaries: self.boundaries.clone() })
+    }
+}
+
+/// How a component determines the cost of a packed row.
+#[derive(FromPyObject)]
+enum Cost {
+    OfElement(f64),
+    Named(String),
+}
+
+impl Cost {
+    fn of_column(self, column: usize) -> PyResult<CostTerm> {
+        let kind = match self {
+            Self::OfElement(cost) => CostKind::OfElement(cost),
+            Self::Named(name) => match name.as_str() {
+                "square" => CostKind::Square,
+                "sum" => CostKind::Sum,
+                _ => return Err(PyValueError::new_err(format!("unknown cost {name:?}"))),
+            },
+        };
+        Ok(CostTerm { column, kind })
     }
 }
 
@@ -698,9 +719,10 @@ impl Plan {
     /// of each, and its number of axes. `lengths` has the positions from which lengths apply, from
     /// 0. The first row has the first position of `turn`; later ones are as far apart as the
     /// second. At most `limits.0` groups are open, and they are ordered so that `limits.1` ranks
-    /// get groups of equal cost. `costs` has columns and the cost of an element, or None for
-    /// squared lengths. If `trees` is set, groups have the same value in column `trees.0`, and the
-    /// length is the length of their prefix tree. Column `trees.1` marks the last row of a group.
+    /// get groups of equal cost. `costs` has columns and the cost of an element, "square" for
+    /// squared lengths, or "sum" for the sum of the values. If `trees` is set, groups have the same
+    /// value in column `trees.0`, and the length is the length of their prefix tree. Column
+    /// `trees.1` marks the last row of a group.
     #[pyo3(signature = (lists, lengths, turn, limits, costs, trees = None))]
     fn pack(
         &self,
@@ -708,13 +730,13 @@ impl Plan {
         lengths: Vec<(u64, usize)>,
         turn: (u64, u64),
         limits: (usize, usize),
-        costs: Vec<(usize, Option<f64>)>,
+        costs: Vec<(usize, Cost)>,
         trees: Option<(usize, Option<usize>)>,
     ) -> PyResult<Self> {
         let (first, num_ranks) = turn;
         let (lists, lengths) = (list_columns(lists), by_position(lengths, num_ranks)?);
         let (max_open, balance) = limits;
-        let costs = costs.into_iter().map(|(column, of_element)| CostTerm { column, of_element }).collect();
+        let costs = costs.into_iter().map(|(column, cost)| cost.of_column(column)).collect::<PyResult<_>>()?;
         let packing = Packing { lists, lengths, first, max_open, balance, costs };
         Ok(self.then(match trees {
             Some((id, marks)) => Step::PackTrees(TreePacking { packing, id, marks }),

@@ -76,7 +76,7 @@ class Pack(Step):
         check_names(self, (*self.names, *self.along), specs)
         added = ("segment_ids", "positions", *(("cu_seqlens",) if self.cu_seqlens else ()))
         check_components(self.names, self.along, specs, added)
-        check_cost(self.cost, specs)
+        check_cost(self.cost, specs, self.along)
         packed = {name: specs[name] for name in self.names}
         check_values(self.name, self.values, packed, packed)
         numbers = element_type("pack", np.int32)
@@ -194,8 +194,9 @@ class PackMethod(Chain):
             cost: The components that determine the cost of a row, if `balance` is set. A number is
                 the cost of each element, and "square" is the squared length of each example. For
                 example, `{"patches": 1.0, "tokens": "square"}` adds the number of patches to the
-                squared numbers of tokens. If None, the cost is the squared length of each packed
-                list.
+                squared numbers of tokens. "sum" is the sum of the values of a component in `along`,
+                such as the numbers of patches that `hr.ops.patch_grid` computes from the headers of
+                images. If None, the cost is the squared length of each packed list.
             tree: The component that identifies the group of an example. Either each example has one
                 value, or each example is a group, as in `hr.journal(group=...)`, and has a value
                 for each of its rows. The result has no padding and no `segment_ids`. It has the
@@ -210,12 +211,14 @@ class PackMethod(Chain):
 
         Raises:
             TypeError: If `split` or `cu_seqlens` is not a bool, a name is not a string, a cost is
-                neither a number nor "square", or a padding value is neither a number nor a string.
+                neither a number nor "square" nor "sum", or a padding value is neither a number nor
+                a string.
             ValueError: If a number is out of range, arguments can't be combined, or the stage
                 follows `batch`. Also if a component in `names` does not exist or is not a list of
                 numbers, the number of axes of a component in `along` is unknown, a component is in
-                neither list, a component in `cost` has no length, a component already has one of
-                the new names, or a padding value does not fit its component.
+                neither list, a component in `cost` has no length, or no numbers for "sum", a
+                component already has one of the new names, or a padding value does not fit its
+                component.
 
         Examples:
             >>> def tokenize(example):

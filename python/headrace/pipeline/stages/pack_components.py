@@ -19,8 +19,9 @@ __all__ = [
     "specs_along",
 ]
 
-# The cost of an element of a component, or "square" for the squared length.
-Cost: TypeAlias = float | Literal["square"]
+# The cost of an element of a component, "square" for the squared length, or "sum" for the sum of
+# its values.
+Cost: TypeAlias = float | Literal["square", "sum"]
 # The components that determine the cost of a row, with their costs.
 Costs: TypeAlias = tuple[tuple[str, Cost], ...]
 
@@ -36,7 +37,7 @@ def checked_costs(
         names: The components that may have a cost.
 
     Raises:
-        TypeError: If a cost is neither a number nor "square".
+        TypeError: If a cost is neither a number nor "square" nor "sum".
         ValueError: If a component or a cost is invalid, or no rows are balanced.
     """
     if cost is None:
@@ -57,18 +58,18 @@ def checked_costs(
                 f"pack: cost contains {name!r}, expected only components in names or along: "
                 f"{', '.join(map(repr, names))}."
             )
-        if one == "square":
+        if isinstance(one, str) and one in ("square", "sum"):
             continue
         if isinstance(one, bool) or not isinstance(one, (int, float)):
             raise TypeError(
                 f"pack: cost has {one!r} for {name!r}, expected a number (the cost of each "
-                "element) or 'square' (the squared length)."
+                "element), 'square' (the squared length) or 'sum' (the sum of the values)."
             )
         if not 0 <= one < math.inf:
             raise ValueError(
                 f"pack: cost has {one!r} for {name!r}, expected a finite number of at least 0."
             )
-    return tuple((name, one if one == "square" else float(one)) for name, one in cost.items())
+    return tuple((n, one if isinstance(one, str) else float(one)) for n, one in cost.items())
 
 
 def check_components(
@@ -129,13 +130,26 @@ def specs_along(name: str, spec: Spec) -> Specs:
     return {f"{name}.values": values, f"{name}.offsets": offsets}
 
 
-def check_cost(cost: Costs, specs: Specs) -> None:
-    """Raises ValueError if a component has no length that could determine a cost."""
-    for name, _ in cost:
-        if specs[name].shape == ():
+def check_cost(cost: Costs, specs: Specs, along: Sequence[str]) -> None:
+    """Raises ValueError if a component has no length or values that could determine a cost.
+
+    Args:
+        cost: The components, with their costs.
+        specs: The components of an example.
+        along: The components that are carried along.
+    """
+    for name, one in cost:
+        spec = specs[name]
+        if one != "sum" and spec.shape == ():
             raise ValueError(
-                f"pack: cost contains {name!r}, but that component is {specs[name]}, which has no "
-                "length. Use the name of a list."
+                f"pack: cost contains {name!r}, but that component is {spec}, which has no "
+                "length. Use the name of a list, or 'sum' for the number itself."
+            )
+        is_number = not isinstance(spec.dtype, type) and spec.dtype.kind in "iuf"
+        if one == "sum" and (name not in along or spec.is_nested or not is_number):
+            raise ValueError(
+                f"pack: cost has 'sum' for {name!r}, but that component is {spec}, expected a "
+                "number or an array of numbers in along."
             )
 
 
@@ -149,11 +163,11 @@ def columns_along(names: Iterable[str], specs: Specs) -> list[tuple[str, int | N
     return [(name, len(specs[name].shape or ()) if specs[name].is_list else None) for name in names]
 
 
-def cost_terms(cost: Costs, columns: Sequence[str]) -> list[tuple[int, float | None]]:
+def cost_terms(cost: Costs, columns: Sequence[str]) -> list[tuple[int, float | str]]:
     """Returns the parts of a cost, for the engine.
 
     Args:
         cost: The components, with their costs.
         columns: The names of the engine's columns.
     """
-    return [(columns.index(name), None if one == "square" else float(one)) for name, one in cost]
+    return [(columns.index(name), one) for name, one in cost]

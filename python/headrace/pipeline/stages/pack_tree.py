@@ -65,7 +65,7 @@ class PackTree(Step):
         check_names(self, (*self.names, self.tree, *self.along), specs)
         rows = self._rows(specs)
         check_components(self.names, self.along, rows, _ADDED, (self.tree,))
-        check_cost(self.cost, rows)
+        check_cost(self.cost, rows, self.along)
         after = {name: packed_spec(rows[name], None) for name in self.names}
         after |= dict.fromkeys(_ADDED, Spec(element_type("pack", np.int32), (None,), True))
         for name in self.along:

@@ -1,27 +1,69 @@
 //! Orders packed rows so that ranks get rows of equal cost.
 
+use crate::blocks::block::Block;
 use crate::nodes::groups::group_by::{Group, Waits};
+use crate::stages::packed_lists::misfit;
+use headrace_engine::error::Result;
+use headrace_engine::kernels::math::cast::cast;
+use headrace_engine::tensor::dtype::DType;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 /// How many rows per rank are sorted together.
 const ROWS_OF_RANK: usize = 8;
 
-/// A part of the cost of a row: a component's length or its square.
+/// A part of the cost of a row, which depends on one of its components.
 #[derive(Clone, Copy, Debug)]
 pub struct CostTerm {
     /// The number of the column.
     pub column: usize,
-    /// The cost of each element; `None` if the cost is the square of the length.
-    pub of_element: Option<f64>,
+    /// How the column determines the cost.
+    pub kind: CostKind,
+}
+
+/// How a component determines a cost.
+#[derive(Clone, Copy, Debug)]
+pub enum CostKind {
+    /// The cost of each element.
+    OfElement(f64),
+    /// The square of the length.
+    Square,
+    /// The sum of the values.
+    Sum,
 }
 
 impl CostTerm {
     /// The cost of a list of this length.
     pub(super) fn of(&self, length: usize) -> f64 {
         let length = length as f64;
-        self.of_element.map_or_else(|| length.powi(2), |cost| cost * length)
+        match self.kind {
+            CostKind::OfElement(cost) => cost * length,
+            // Sums don't depend on lengths: they are only for components that are carried along.
+            CostKind::Square | CostKind::Sum => length.powi(2),
+        }
     }
+
+    /// The cost of a row. Fails if a value is negative or not finite.
+    pub(super) fn of_row(&self, block: &Block, row: usize) -> Result<f64> {
+        let column = &block.columns[self.column];
+        let CostKind::Sum = self.kind else { return Ok(self.of(column.row_length(row))) };
+        let values = cast(&column.row(row)?, DType::Float64)?;
+        let values = values.values::<f64>()?;
+        match values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
+            None => Ok(values.iter().sum()),
+            Some(value) => {
+                let text = format!(
+                    "pack: a component in cost has the value {value}, expected finite numbers of at least 0 for 'sum'"
+                );
+                Err(misfit(text, block.row_provenance(row)))
+            }
+        }
+    }
+}
+
+/// The sum of some parts of the cost of a row.
+pub(super) fn row_cost<'a>(terms: impl Iterator<Item = &'a CostTerm>, block: &Block, row: usize) -> Result<f64> {
+    terms.map(|term| term.of_row(block, row)).sum()
 }
 
 impl Group {

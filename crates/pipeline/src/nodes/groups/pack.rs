@@ -2,7 +2,7 @@
 
 use crate::blocks::block::Block;
 use crate::checkpoint::damaged;
-use crate::nodes::groups::balanced::{Balanced, CostTerm};
+use crate::nodes::groups::balanced::{Balanced, CostTerm, row_cost};
 use crate::nodes::groups::group_by::{Group, Grouping, Waits};
 use crate::nodes::groups::sizes::Sizes;
 use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
@@ -132,8 +132,8 @@ impl Grouping for FirstFit {
                 format!("pack: an example has {first} elements, expected at most {most}. {cut}, or filter it out");
             return Err(misfit(text, block.row_provenance(row)));
         }
-        let costs = self.packing.costs.iter().map(|term| term.of(block.columns[term.column].row_length(row)));
-        Ok((first > 0).then(|| (first, costs.sum())))
+        let cost = row_cost(self.packing.costs.iter(), block, row)?;
+        Ok((first > 0).then_some((first, cost)))
     }
 
     fn add(

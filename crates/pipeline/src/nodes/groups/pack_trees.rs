@@ -3,7 +3,7 @@
 use crate::blocks::block::Block;
 use crate::blocks::gather::gather;
 use crate::checkpoint::damaged;
-use crate::nodes::groups::balanced::Balanced;
+use crate::nodes::groups::balanced::{Balanced, row_cost};
 use crate::nodes::groups::group_by::{Group, Grouping, Waits};
 use crate::nodes::groups::pack::Packing;
 use crate::stages::packed_lists::{PackedLists, misfit, unequal};
@@ -152,7 +152,7 @@ impl Grouping for TreeFit {
             None => false,
         };
         let others = packing.costs.iter().filter(|term| term.column >= packing.lists.len());
-        let cost = others.map(|term| term.of(block.columns[term.column].row_length(row))).sum();
+        let cost = row_cost(others, block, row)?;
         Ok((length > 0).then(|| TreeRow { id, key: Key::of(&lists, 0), cost, is_last }))
     }
 
