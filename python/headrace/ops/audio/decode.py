@@ -1,8 +1,8 @@
 """Audio decoders: from the bytes of a file to samples.
 
 All of them run in the native engine, and recognize the format by the content: WAV (PCM of 8 to 32
-bits, floats), FLAC, MP3 and Ogg Vorbis. Any other format, such as Opus, is an error that names the
-format.
+bits, floats), FLAC, MP3, Ogg Vorbis and Ogg Opus. Any other format, such as AAC, is an error that
+names the format.
 
 A damaged or truncated file is an error. FLAC and Ogg have checksums, and a FLAC file also has an
 MD5 of all its samples. MP3 has no checksum of its samples. Truncated MP3 files and missing frames
@@ -27,10 +27,11 @@ def decode_audio(
     mono: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Decodes a WAV, FLAC, MP3 or Ogg Vorbis file.
+    """Decodes a WAV, FLAC, MP3, Ogg Vorbis or Ogg Opus file.
 
     The padding that an MP3 encoder adds at both ends is removed if the file contains its length, as
-    in FFmpeg and mpg123.
+    in FFmpeg and mpg123. In Opus, the padding is always removed, the gain in the header is applied,
+    and the sample rate is 48,000, whatever was encoded, as in FFmpeg.
 
     Args:
         contents: The bytes of the file, a scalar string.
@@ -42,7 +43,7 @@ def decode_audio(
     Returns:
         float32, (samples,), or (samples, channels) if `mono` is False. Full scale is -1 to 1:
         integers are divided by a power of two, and floats in a WAV file are returned as they are
-        stored. MP3 and Vorbis may exceed full scale.
+        stored. MP3, Vorbis and Opus may exceed full scale.
 
     Raises:
         DataLossError: When run, if the file is damaged.
@@ -74,7 +75,8 @@ def audio_slice(
 
     The samples are exactly the same as from `decode_audio`. From a WAV file, only this part is
     read. In FLAC and Ogg Vorbis, a binary search finds the part. In MP3, the headers of all frames
-    are read. Damage elsewhere in the file is not noticed.
+    are read. Opus is decoded from the beginning, because its samples depend on all earlier ones.
+    Damage elsewhere in the file is not always noticed.
 
     Args:
         contents: The bytes of the file, a scalar string.
@@ -112,7 +114,7 @@ def audio_slice(
 
 
 def audio_sample_rate(contents: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the sample rate of a sound file, in samples per second.
+    """Returns the sample rate of a sound file, in samples per second; 48,000 for Opus.
 
     Args:
         contents: The bytes of the file, a scalar string.

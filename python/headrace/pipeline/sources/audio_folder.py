@@ -9,13 +9,12 @@ from headrace.pipeline.sources.class_folder import ClassFolder, chosen_extension
 
 __all__ = ["AudioFolder", "audio_folder"]
 
-# The extensions of formats that `headrace.ops` can decode. A file named .ogg that contains Opus
-# raises an error when it is decoded.
-_DECODED: Final = (".wav", ".flac", ".mp3", ".ogg", ".oga")
+# The extensions of formats that `headrace.ops` can decode.
+_DECODED: Final = (".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus")
 # The extensions of other sound formats. Such files must not be skipped silently.
 _OTHERS: Final = (
-    *(".opus", ".m4a", ".mp4", ".aac", ".ac3", ".aif", ".aiff", ".aifc", ".alac", ".amr", ".ape"),
-    *(".au", ".snd", ".caf", ".dsf", ".gsm", ".mid", ".mka", ".mp1", ".mp2", ".mpc", ".ra", ".sph"),
+    *(".m4a", ".mp4", ".aac", ".ac3", ".aif", ".aiff", ".aifc", ".alac", ".amr", ".ape", ".au"),
+    *(".snd", ".caf", ".dsf", ".gsm", ".mid", ".mka", ".mp1", ".mp2", ".mpc", ".ra", ".sph"),
     *(".spx", ".tta", ".voc", ".w64", ".weba", ".webm", ".wma", ".wv"),
 )
 
@@ -27,7 +26,7 @@ class AudioFolder(ClassFolder):
     noun: ClassVar[str] = "sound"
     decoded: ClassVar[tuple[str, ...]] = _DECODED
     others: ClassVar[tuple[str, ...]] = _OTHERS
-    example: ClassVar[str] = "['wav', 'opus']"
+    example: ClassVar[str] = "['wav', 'm4a']"
 
     extensions: tuple[str, ...] = _DECODED
 
@@ -53,10 +52,10 @@ def audio_folder(
     Args:
         root: The directory that contains the class directories, or a zip archive; see
             `image_folder`.
-        extensions: The file extensions to read, such as ["wav", "opus"], in upper or lower case.
+        extensions: The file extensions to read, such as ["wav", "m4a"], in upper or lower case.
             Other files are skipped. By default, it reads the formats that `headrace.ops` can
-            decode: WAV, FLAC, MP3 and Ogg (.ogg, .oga). Sound files in other formats then raise an
-            error during the iteration.
+            decode: WAV, FLAC, MP3 and Ogg (.ogg, .oga, .opus). Sound files in other formats then
+            raise an error during the iteration.
 
     Raises:
         TypeError: If `root` is not a path, or `extensions` contains anything but strings.

@@ -3,6 +3,7 @@
 mod flac;
 mod mpeg;
 mod ogg;
+mod opus;
 pub mod samples;
 mod sniff;
 mod vorbis;
@@ -42,7 +43,14 @@ pub fn open(contents: &[u8]) -> Result<Box<dyn Sound + '_>> {
         sniff::Format::Wav => Box::new(wav::Wav::open(contents)?),
         sniff::Format::Flac(start) => Box::new(flac::Flac::open(contents, start)?),
         sniff::Format::Mp3(start) => Box::new(mpeg::Mp3::open(contents, start)?),
-        sniff::Format::Ogg => Box::new(vorbis::Vorbis::open(contents)?),
+        sniff::Format::Ogg => {
+            let pages = ogg::pages(contents)?;
+            if ogg::is_opus(&pages)? {
+                Box::new(opus::Opus::open(contents, pages)?)
+            } else {
+                Box::new(vorbis::Vorbis::open(contents, pages)?)
+            }
+        }
     })
 }
 
@@ -54,8 +62,8 @@ fn damaged(text: impl Display) -> Error {
 /// The error for a file that cannot be decoded. `text` gives the format and the reason.
 fn unsupported(text: impl Display) -> Error {
     Error::invalid_argument(format!(
-        "{text}, expected WAV (PCM or float), FLAC, MP3 or Ogg Vorbis. Convert the file, or decode it in a Python \
-         function"
+        "{text}, expected WAV (PCM or float), FLAC, MP3, Ogg Vorbis or Ogg Opus. Convert the file, or decode it in a \
+         Python function"
     ))
 }
 
@@ -85,6 +93,21 @@ fn refused(format: &str, offset: usize, error: &Reason) -> Error {
         other => other.to_string(),
     };
     damaged(format!("{format}: the frame at byte {offset} cannot be decoded ({reason})"))
+}
+
+/// The channel of Vorbis or Opus for each of FFmpeg's, or `None` if the order is the same.
+///
+/// Source: section 4.3.9 of the Vorbis I specification, which RFC 7845 adopts, and
+/// `ff_vorbis_channel_layout_offsets` of FFmpeg.
+fn channel_order(channels: usize) -> Option<&'static [u8]> {
+    match channels {
+        3 => Some(&[0, 2, 1]),
+        5 => Some(&[0, 2, 1, 3, 4]),
+        6 => Some(&[0, 2, 1, 5, 3, 4]),
+        7 => Some(&[0, 2, 1, 6, 5, 3, 4]),
+        8 => Some(&[0, 2, 1, 7, 5, 6, 3, 4]),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

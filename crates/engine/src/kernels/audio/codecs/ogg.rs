@@ -127,6 +127,42 @@ pub fn pages(contents: &[u8]) -> Result<Vec<Page<'_>>> {
     }
 }
 
+/// Fails if the first packet does not belong to a codec that we decode. Returns true if it is Opus,
+/// and false if it is Vorbis.
+pub fn is_opus(pages: &[Page]) -> Result<bool> {
+    let Some(first) = pages.first() else { return Ok(false) };
+    first.check()?;
+    let packet = first.parts().next().map_or(&[][..], |(packet, _)| packet);
+    let name = match packet {
+        _ if packet.starts_with(b"OpusHead") => return Ok(true),
+        _ if packet.starts_with(b"\x01vorbis") => return Ok(false),
+        _ if packet.starts_with(b"\x7fFLAC") => "FLAC",
+        _ if packet.starts_with(b"Speex   ") => "Speex",
+        _ if packet.starts_with(b"\x80theora") => "Theora, a video",
+        _ if packet.starts_with(b"fishead") => "a Skeleton stream",
+        _ => "unknown",
+    };
+    Err(unsupported(format!("Ogg: the codec is {name}")))
+}
+
+/// Removes the pages with the headers. Returns at least `count` headers, or fewer if the stream ends
+/// before.
+pub fn headers(pages: &mut Vec<Page>, count: usize) -> Result<Vec<Vec<u8>>> {
+    let (mut packets, mut headers) = (Packets::default(), Vec::new());
+    let mut num_pages = 0;
+    while headers.len() < count
+        && let Some(page) = pages.get(num_pages)
+    {
+        packets.of_page(page, |packet| {
+            headers.push(packet.into_owned());
+            Ok(())
+        })?;
+        num_pages += 1;
+    }
+    pages.drain(..num_pages);
+    Ok(headers)
+}
+
 /// Assembles packets from the parts in pages.
 #[derive(Default)]
 pub struct Packets {

@@ -101,7 +101,10 @@ mod tests {
     #[test]
     fn other_formats_are_rejected_by_name() {
         for (bytes, text) in [
-            (&b""[..], "the file is an empty file, expected WAV (PCM or float), FLAC, MP3 or Ogg Vorbis. Convert"),
+            (
+                &b""[..],
+                "the file is an empty file, expected WAV (PCM or float), FLAC, MP3, Ogg Vorbis or Ogg Opus. Convert",
+            ),
             (b"FORM\0\0\0\0AIFF", "the file is AIFF, expected"),
             (b"\xff\xf1\x50", "the file is AAC in ADTS frames, expected"),
             (b"\xff\xfd\x50", "the file is MPEG layer 2 audio, expected"),

@@ -2,7 +2,7 @@
 //! incorrectly.
 
 use super::super::samples::Samples;
-use super::super::{damaged, decode, guarded};
+use super::super::{channel_order, damaged, decode, guarded};
 use super::setup::{Block, Identification, Setup};
 use crate::error::{Error, Result};
 use lewton::audio::{PreviousWindowRight, read_audio_packet_generic};
@@ -122,25 +122,10 @@ impl Lewton<'_> {
         if self.early.iter().any(|plane| plane.len() < num_samples) {
             return Err(damaged(format!("{FORMAT}: the packet at byte {offset} has too few samples")));
         }
-        let order = order(self.early.len());
+        let order = channel_order(self.early.len());
         let place = |channel: usize| order.map_or(channel, |order| order[channel].into());
         samples.push(num_samples, |channel, index| self.early[place(channel)][index])?;
         self.early.iter_mut().for_each(|plane| drop(plane.drain(..num_samples)));
         Ok(count)
-    }
-}
-
-/// The Vorbis channel for each of FFmpeg's, or `None` if the order is the same.
-///
-/// Source: section 4.3.9 of the Vorbis I specification, and `ff_vorbis_channel_layout_offsets` of
-/// FFmpeg.
-fn order(channels: usize) -> Option<&'static [u8]> {
-    match channels {
-        3 => Some(&[0, 2, 1]),
-        5 => Some(&[0, 2, 1, 3, 4]),
-        6 => Some(&[0, 2, 1, 5, 3, 4]),
-        7 => Some(&[0, 2, 1, 6, 5, 3, 4]),
-        8 => Some(&[0, 2, 1, 7, 5, 6, 3, 4]),
-        _ => None,
     }
 }

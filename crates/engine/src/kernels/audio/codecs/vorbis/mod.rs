@@ -5,7 +5,7 @@
 mod decoder;
 mod setup;
 
-use super::ogg::{Packets, Page, pages};
+use super::ogg::{Packets, Page, headers};
 use super::samples::{Part, Samples};
 use super::{Sound, damaged, unsupported};
 use crate::error::Result;
@@ -27,24 +27,9 @@ pub struct Vorbis<'a> {
 }
 
 impl<'a> Vorbis<'a> {
-    /// Reads the headers of a file that begins with "OggS".
-    pub fn open(contents: &'a [u8]) -> Result<Self> {
-        let mut pages = pages(contents)?;
-        let (mut packets, mut headers) = (Packets::default(), Vec::new());
-        let mut num_pages = 0;
-        for page in &pages {
-            packets.of_page(page, |packet| {
-                if headers.is_empty() {
-                    check_codec(&packet)?;
-                }
-                headers.push(packet.into_owned());
-                Ok(())
-            })?;
-            num_pages += 1;
-            if headers.len() >= 3 {
-                break;
-            }
-        }
+    /// Reads the headers of a file with these pages.
+    pub fn open(contents: &'a [u8], mut pages: Vec<Page<'a>>) -> Result<Self> {
+        let headers = headers(&mut pages, 3)?;
         let [first, comment, last] = &headers[..] else {
             return Err(damaged(format!("Ogg Vorbis: only {} of three headers precede the audio", headers.len())));
         };
@@ -58,7 +43,6 @@ impl<'a> Vorbis<'a> {
         }
         let setup = Setup::read(last, identification.channels)?;
         let headers = [first.clone(), last.clone()];
-        pages.drain(..num_pages);
         Ok(Self { contents, identification, setup, headers, pages, origin: OnceLock::new() })
     }
 
@@ -218,18 +202,4 @@ impl<'a> Decoding<'a> {
             Ok(())
         })
     }
-}
-
-/// Fails if the first packet of a stream does not belong to Vorbis.
-fn check_codec(packet: &[u8]) -> Result<()> {
-    let name = match packet {
-        _ if packet.starts_with(b"\x01vorbis") => return Ok(()),
-        _ if packet.starts_with(b"OpusHead") => "Opus",
-        _ if packet.starts_with(b"\x7fFLAC") => "FLAC",
-        _ if packet.starts_with(b"Speex   ") => "Speex",
-        _ if packet.starts_with(b"\x80theora") => "Theora, a video",
-        _ if packet.starts_with(b"fishead") => "a Skeleton stream",
-        _ => "unknown",
-    };
-    Err(unsupported(format!("Ogg: the codec is {name}")))
 }
