@@ -69,12 +69,13 @@ def random_erasing(
     is_noise = isinstance(value, str) and value == "random"
     is_part, is_positive = (lambda part: 0 <= part <= 1), (lambda number: number > 0)
     values = [] if is_noise else values_of(what, "value", value)
+    axes = layout_axes(what, layout)
     attrs = {
         "p": probability(what, p),
         "scale": list(range_of(what, "scale", scale, is_part, "numbers from 0 to 1")),
         "ratio": list(range_of(what, "ratio", ratio, is_positive, "positive numbers")),
         "value": values,
-        "axes": list(layout_axes(what, layout)),
+        "axes": list(axes),
     }
     with name_scope(None, what, [image]):
         pixels = one_image(what, image, PIXELS)
@@ -90,7 +91,7 @@ def random_erasing(
             dtype.is_floating or all(item == int(item) for item in values),
             f"{what}: value is {value!r}, expected whole numbers for {dtype.name}.",
         )
-        depth = known_image(pixels).as_list()[attrs["axes"][2]]
+        depth = known_image(pixels).as_list()[axes[2]]
         require(
             depth is None or 1 <= depth <= _MOST_CHANNELS,
             f"{what}: the image has {depth} channels in the layout {layout!r}, expected at most "
