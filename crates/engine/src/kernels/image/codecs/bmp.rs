@@ -261,7 +261,7 @@ mod tests {
     fn samples(file: &[u8], channels: usize) -> Vec<u8> {
         match decode(file, channels, false).unwrap().samples {
             Samples::Eight(samples) => samples,
-            Samples::Sixteen(_) => panic!("BMP has 8 bits"),
+            other => panic!("BMP has 8 bits, got {other:?}"),
         }
     }
 
