@@ -301,23 +301,28 @@ def check_shared_node(program: Program, directory: Path, random: Random) -> None
     last = random.randrange(max(1, *(len(items) for items, _, _ in wanted)))
     results: list[list[Any]] = [[], []]
     failures: list[Any] = [None, None]
-    with shared_ranks(pipelines) as iterations:
-        running = [0, 1]
-        for step in count():
-            if step == last:
-                end_owner(iterations[0])
-            for number in tuple(running):
-                try:
-                    item = next(iterations[number], None)
-                except FAILURES as error:
-                    item, failures[number] = None, (type(error).__name__, str(error))
-                if item is None:
-                    running.remove(number)
-                else:
-                    results[number].append(item)
-            if not running:
-                break
-        skipped = [batches.skipped for batches in iterations]
+    try:
+        with shared_ranks(pipelines) as iterations:
+            running = [0, 1]
+            for step in count():
+                if step == last:
+                    end_owner(iterations[0])
+                for number in tuple(running):
+                    try:
+                        item = next(iterations[number], None)
+                    except FAILURES as error:
+                        item, failures[number] = None, (type(error).__name__, str(error))
+                    if item is None:
+                        running.remove(number)
+                    else:
+                        results[number].append(item)
+                if not running:
+                    break
+            skipped = [batches.skipped for batches in iterations]
+    except FAILURES as error:  # The budget was exceeded before the first item.
+        failure = type(error).__name__, str(error)
+        assert all(not items and omitted.failure == failure for items, _, omitted in wanted)
+        return
     for number, (items, _, omitted) in enumerate(wanted):
         what = f"rank {number} of a shared node, whose owner ends at step {last}, with {way}"
         assert same(results[number], items), f"{what}: {_difference(results[number], items)}"

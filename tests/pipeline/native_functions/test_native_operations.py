@@ -215,6 +215,8 @@ CALLS = {
     "log_mel_spectrogram": lambda e: ops.log_mel_spectrogram(e["sound"], 16_000),
     "resample": lambda e: ops.resample(e["sound"], 3, 2),
     "each": lambda e: ops.each(lambda row: row[::-1], e["f"]),
+    "image_size": lambda e: ops.image_size(e["jpeg"]),
+    "patch_grid": lambda e: ops.patch_grid(e["jpeg"], 2, 2, 4, 100),
     "patches": lambda e: ops.patches(e["image"], 2, 2, 4, 100).pixel_values,
     "ensure_shape": lambda e: ops.ensure_shape(e["f"], [None, 2]),
     "expand_dims": lambda e: ops.expand_dims(e["f"], 0),

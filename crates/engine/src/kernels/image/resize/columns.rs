@@ -1,8 +1,8 @@
 //! Resizes 8-bit images along the columns, in fixed point. On processors with AVX2, two rows are
 //! computed side by side.
 
-use super::fixed_point::{CHANNELS, Weights};
 use super::refused;
+use super::weights::{CHANNELS, Weights};
 use crate::error::Result;
 use crate::tensor::allocate;
 

@@ -10,6 +10,7 @@ pub mod fit;
 pub mod fixed_point;
 mod nearest;
 mod taps;
+mod weights;
 mod windows;
 
 use super::bracketed;
