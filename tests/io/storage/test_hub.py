@@ -6,7 +6,9 @@ from collections.abc import Iterator
 import pyarrow
 import pyarrow.parquet
 import pytest
+from tests import lerobot_files
 from tests.io.storage.hub import COMMIT, NEWER, Hub
+from tests.pipeline.conftest import same
 
 import headrace as hr
 from headrace.core import errors
@@ -191,3 +193,21 @@ class TestRevisions:
         assert [len(pipe) for pipe in pipes] == [1, 9, 9, 6]
         with pytest.raises(TypeError, match=r"Use count\(\), which reads"):
             len(lines)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_robot_data_set_of_the_hub_has_the_items_of_its_copy(hub, tmp_path, shuffled):
+    pytest.importorskip("av")
+    camera = "observation.images.front"
+    root = lerobot_files.write_data_set(tmp_path / "robot", (4, 6), (camera,), files=1)
+    name = f"datasets/me/robot{shuffled:d}"  # A process keeps open videos.
+    files = {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+    hub.add(f"{name}@{COMMIT}", files)
+    hub.branches[f"{name}@main"] = COMMIT
+    results, expected = (
+        hr.lerobot(where, {camera: [-1, 0], "action": range(3)}) for where in (f"hf://{name}", root)
+    )
+    if shuffled:
+        results, expected = results.shuffle(seed=3), expected.shuffle(seed=3)
+    assert same(list(results), list(expected))
+    assert len(results) == 10
